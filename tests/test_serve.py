@@ -145,6 +145,38 @@ def test_a_drive_is_shut_down_in_good_order_by_sigterm(tmp_path: Path) -> None:
         mount = found["result"]["mount"]
         assert (mount["clean"], mount["blocks_scanned"]) == (True, 0) if again else mount is None
 
+        # That which makes all safe at the end is asked for by no client.
+        assert found["result"]["host"]["flush_requests"] == 0 and found["result"]["cut_off"] == 0
+
+
+def test_how_a_drive_was_mounted_is_said_at_the_start(tmp_path: Path) -> None:
+    file = tmp_path / "disk.drive"
+    for words, end in (
+        (": made anew", signal.SIGTERM),
+        (": mounted by checkpoint and journal in ", signal.SIGKILL),
+        (": mounted by checkpoint and journal in ", signal.SIGTERM),
+    ):
+        with served(tmp_path, "--file", str(file), *sets()) as (process, path):
+            with connected(path) as client:
+                client.write(0, b"here")
+                client.flush()
+            assert process.stdout is not None
+            line = next(line for line in process.stdout if line.startswith(f"{file}: ")).rstrip()
+            process.send_signal(end)
+            process.communicate(timeout=60)
+        assert line.startswith(f"{file}{words}")
+        if "mounted" in words:
+            before = "shut down in good order" if end == signal.SIGKILL else "its power was lost"
+            assert f" of its own time ({before}): " in line and line.endswith(" pages read")
+
+
+def test_clients_that_were_cut_off_are_said(tmp_path: Path) -> None:
+    with ssdlab.DriveServer(small(), socket=tmp_path / "s") as server:
+        service = server.service()
+        assert not service.page().remarks
+        for clients, words in ((1, "1 client had not"), (2, "2 clients had not")):
+            found = Service({**service.report, "cut_off": clients}, service.config, [], None)
+            assert words in found.page().remarks[0]
 
 def test_replies_take_the_time_of_the_drive(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=20.0) as server, connected(tmp_path / "s") as client:

@@ -35,8 +35,13 @@ pub fn open<B: Backend>(
     let lines = options.lines(&geometry);
     let (flash, is_new): (Box<dyn Backend>, bool) = match path {
         None => (Box::new(MemoryBackend::new(geometry)), true),
-        Some(path) if path.exists() => (Box::new(FileBackend::open(path, geometry, &lines)?), false),
-        Some(path) => (Box::new(FileBackend::create(path, geometry, &lines)?), true),
+        Some(path) => {
+            let there = path.exists();
+            let open = if there { FileBackend::open } else { FileBackend::create };
+            let file = open(path, geometry, &lines)?;
+            let is_begun = file.is_begun();
+            (Box::new(file), is_begun)
+        }
     };
     let flash = over(flash).map_err(DriveError::from)?;
     if is_new {
@@ -46,7 +51,9 @@ pub fn open<B: Backend>(
                 let _ = fs::remove_file(path);
             }
         });
-        return Ok((made?, None));
+        let made = made?;
+        path.map(FileBackend::finish).transpose()?;
+        return Ok((made, None));
     }
     let mut drive = Drive::off(flash, options)?;
     let report = drive.mount()?;

@@ -13,7 +13,7 @@ use ssdlab_device::{
 };
 use ssdlab_nand::{Cause, Counts, Timing};
 use ssdlab_serve::drive_options;
-use ssdlab_sim::{Clock, Setup};
+use ssdlab_sim::Setup;
 
 use crate::columns::array;
 use crate::config::Config;
@@ -49,10 +49,7 @@ impl FlashDrive {
             OpenError::File(error) => drive_file_error(&error),
             OpenError::Drive(error) => drive_error(&error, path.as_deref()),
         })?;
-        let timing = match setup.clock {
-            Clock::Serial(timing) | Clock::Event(timing, _) => Some(timing),
-            Clock::Count => None,
-        };
+        let timing = setup.clock.timing().copied();
         Ok(Self { inner: Mutex::new(inner), timing, path })
     }
 

@@ -3,7 +3,6 @@
 use pyo3::prelude::*;
 use ssdlab_explain::{Drive, Times, answer};
 use ssdlab_nand::Timing;
-use ssdlab_sim::Clock;
 
 use crate::config::Config;
 use crate::errors::config_error;
@@ -21,8 +20,8 @@ pub fn steps_drive(config: &Config) -> PyResult<String> {
     let setup = settings.setup;
     let mut drive = Drive::new(&setup.shape(), &setup.ftl, setup.seed);
     drive.filled = (setup.precondition.fill * f64::from(setup.logical_pages)).round() as u32;
-    if let Clock::Serial(timing) | Clock::Event(timing, _) = setup.clock {
-        drive.times = times(&timing);
+    if let Some(timing) = setup.clock.timing() {
+        drive.times = times(timing);
     }
     Ok(serde_json::to_string(&drive).expect("numbers and names are always JSON"))
 }

@@ -10,6 +10,7 @@ use ssdlab_sim::{Setup, SimError, live_from};
 
 use crate::clock::{Clock, Pace};
 use crate::options::{OptionsError, drive_options};
+use crate::report::Mount;
 use crate::served::Served;
 
 /// What is asked of a drive beside what it is.
@@ -73,5 +74,12 @@ pub fn open(setup: &Setup, wishes: Wishes<'_>) -> Result<Arc<Served>, OpenError>
     // Time begins when the drive is ready.
     let pace = Pace::new(wishes.scale.unwrap_or(1.0));
     let clock = live.map(|live| Clock::start(live, pace)).transpose().map_err(OpenError::Thread)?;
-    Ok(Arc::new(Served::new(drive, description, mount, pace, clock, wishes.record)))
+    Ok(Arc::new(Served::new(
+        drive,
+        description,
+        mount.map(|mount| Mount::of(mount, setup)),
+        pace,
+        clock,
+        wishes.record,
+    )))
 }

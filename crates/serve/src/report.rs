@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use ssdlab_device::{Health, MountReport};
-use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
+use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp, Setup};
 
 /// How a drive was mounted.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -21,15 +21,18 @@ pub struct Mount {
     pub pages_verified: u64,
     /// Operations of the FTL, by cause.
     pub operations: FlashSummary,
+    /// Simulated time that all of it takes, in nanoseconds; none without time.
+    pub time_ns: Option<u64>,
 }
 
 impl Mount {
     /// What a report of the drive says.
-    pub fn of(report: MountReport) -> Self {
+    pub fn of(report: MountReport, setup: &Setup) -> Self {
+        let time_ns = setup.clock.timing().map(|timing| report.time(timing, &setup.geometry).0);
         let MountReport { full_scan, clean, log_bytes_read, blocks_scanned, spares_read, pages_verified, operations } =
             report;
         let operations = FlashSummary(operations);
-        Self { clean, full_scan, log_bytes_read, blocks_scanned, spares_read, pages_verified, operations }
+        Self { clean, full_scan, log_bytes_read, blocks_scanned, spares_read, pages_verified, operations, time_ns }
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ssdlab_core::{LatencyHistogram, PageSize};
-use ssdlab_device::{Backend, Drive, DriveError, MountReport, Zeroed};
+use ssdlab_device::{Backend, Drive, DriveError, Zeroed};
 use ssdlab_nbd::{BlockSizes, Done, Errno, Export, Extent, Lag, Leave, Zeroing};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
 use ssdlab_trace::{Op, Request, flag};
@@ -46,7 +46,7 @@ impl Served {
     pub fn new(
         drive: Bytes,
         description: String,
-        mount: Option<MountReport>,
+        mount: Option<Mount>,
         pace: Pace,
         clock: Option<Clock>,
         record: bool,
@@ -57,7 +57,7 @@ impl Served {
             description,
             pace,
             clock,
-            mount: mount.map(Mount::of),
+            mount,
             state: Mutex::new(State {
                 drive,
                 host: HostCounters::default(),

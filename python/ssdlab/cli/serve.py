@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import time as clock
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from ssdlab.cli.command import App
 from ssdlab.cli.declare import option
 from ssdlab.cli.live import facts
 from ssdlab.cli.output import deliver, show
+from ssdlab.cli.progress import QUIET_SECONDS
 from ssdlab.interrupt import STATUS
 from ssdlab.lazy import room
 from ssdlab.model.files import naming, replacing
@@ -84,9 +86,11 @@ def serve(
     """
     settings = options.configuration(preset, config, set, [])
     path = socket or Path(tempfile.gettempdir()) / f"ssdlab-{os.getuid()}.sock"
-    server = DriveServer(
-        settings, file=file, socket=path, listen=listen, tls=tls, scale=_scale(time), record=record is not None
-    )
+    scale = _scale(time)
+    with _opening(file):
+        server = DriveServer(
+            settings, file=file, socket=path, listen=listen, tls=tls, scale=scale, record=record is not None
+        )
     with _signals(server):
         try:
             with _metrics(server, metrics) as scraped, _recording(server, record) as write:
@@ -117,6 +121,32 @@ def _scale(time: str) -> float | None:
     if not 0 < scale < float("inf"):
         raise ConfigError(f"--time {text.path(time)}: write none, real, or a number such as 10, for ten times slower")
     return scale
+
+
+@contextmanager
+def _opening(file: Path | None) -> Iterator[None]:
+    """Says what is done while a large drive is made or mounted, once that takes longer than a moment."""
+    doing = "making the drive" if file is None or not file.exists() else "opening the drive"
+    words = doing if file is None else f"{doing} in {text.path(file)}"
+    line = status() if sys.stderr.isatty() else None
+
+    def tell() -> None:
+        if line is None:
+            print(f"{words} ...", file=sys.stderr, flush=True)
+        else:
+            line.update(words)
+            line.start()
+
+    late = threading.Timer(QUIET_SECONDS, tell)
+    late.daemon = True
+    late.start()
+    try:
+        yield
+    finally:
+        late.cancel()
+        late.join()
+        if line is not None:
+            line.stop()
 
 
 @contextmanager
@@ -170,8 +200,11 @@ def _metrics(server: DriveServer, place: str | None) -> Iterator[str | None]:
 
 def _introduce(server: DriveServer, path: Path, listen: str | None, scraped: str | None, file: Path | None) -> None:
     uri = server.uris[0]
-    print(f"serving {text.size(server.service().report['capacity_bytes'])} at {uri}")
+    report = server.service().report
+    print(f"serving {text.size(report['capacity_bytes'])} at {uri}")
     if file is not None:
+        mount = report["mount"]
+        print(f"{text.path(file)}: {'made anew' if mount is None else room('view.pages.service').mounted(mount)}")
         _compare_with_disk(file)
     if listen is not None:
         print(f"also at {server.uris[-1]}: whoever reaches it can read and write the drive")

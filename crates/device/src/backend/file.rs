@@ -1,7 +1,8 @@
 //! Flash in one sparse file, which outlives the process.
 //!
 //! ```text
-//! 0           superblock: magic, format, length and checksum of the text, the text: settings, one a line
+//! 0           superblock: magic, format, length and checksum of the text, the text: settings, one a line; the magic
+//!             says whether a drive was made of it
 //! 64 KiB      marks of bad blocks, a byte each
 //! then        spare areas | log A | log B | pages | write buffer, if it has power-loss protection
 //! ```
@@ -24,6 +25,8 @@ use crate::spare::SpareBytes;
 
 /// What a drive file begins with.
 const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
+/// What it begins with until the drive is made: nobody has written to it.
+const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Raised with every change of what follows.
 const FORMAT: u32 = 2;
 const SUPERBLOCK_BYTES: u64 = 64 << 10;
@@ -120,10 +123,11 @@ pub struct FileBackend {
     logs: [u64; 3],
     log_bytes: u64,
     pages: u64,
+    begun: bool,
 }
 
 impl FileBackend {
-    /// Erased flash in a new file.
+    /// Erased flash in a new file, of which a drive is to be made: then [`Self::finish`] says so.
     ///
     /// # Errors
     /// If the file exists or cannot be written.
@@ -135,10 +139,17 @@ impl FileBackend {
             Err(error) => return Err(io(error)),
         };
         lock(&file, path)?;
-        let (backend, bytes) = Self::laid_out(file, geometry);
+        Self::formatted(file, path, geometry, lines)
+    }
+
+    /// Erased flash in an empty file that is locked.
+    fn formatted(file: File, path: &Path, geometry: Geometry, lines: &[Line]) -> Result<Self, FileError> {
+        let io = |error| FileError::Io { path: path.into(), error };
+        let (mut backend, bytes) = Self::laid_out(file, geometry);
+        backend.begun = true;
         let text: String = lines.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
         let head = [
-            &MAGIC[..],
+            &BEGUN[..],
             &FORMAT.to_le_bytes(),
             &(text.len() as u32).to_le_bytes(),
             &XxHash3_64::oneshot(text.as_bytes()).to_le_bytes(),
@@ -146,8 +157,8 @@ impl FileBackend {
         ];
         let written = backend
             .file
-            .set_len(bytes)
-            .and_then(|()| backend.file.write_all_at(&head.concat(), 0))
+            .write_all_at(&head.concat(), 0)
+            .and_then(|()| backend.file.set_len(bytes))
             .and_then(|()| backend.file.sync_all());
         if let Err(error) = written {
             // What failed is told; that the rest of it cannot be removed would say nothing more.
@@ -160,7 +171,23 @@ impl FileBackend {
         Ok(backend)
     }
 
-    /// The flash of a file that was created with the same settings.
+    /// The drive in a file that was created is made.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish(path: &Path) -> Result<(), FileError> {
+        let made = OpenOptions::new().write(true).open(path);
+        let made = made.and_then(|file| file.write_all_at(MAGIC, 0).and_then(|()| file.sync_all()));
+        made.map_err(|error| FileError::Io { path: path.into(), error })
+    }
+
+    /// Whether no drive has been made of it: it is erased.
+    pub fn is_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// The flash of a file that was created with the same settings; of one whose creation was interrupted, whatever its
+    /// settings, erased flash.
     ///
     /// # Errors
     /// If the file holds no such drive, or another process has it.
@@ -170,6 +197,10 @@ impl FileBackend {
         lock(&file, path)?;
         let mut head = [0; HEAD_BYTES];
         file.read_exact_at(&mut head, 0).map_err(|_| FileError::Foreign(path.into()))?;
+        if head[..14] == *BEGUN {
+            file.set_len(0).map_err(io)?;
+            return Self::formatted(file, path, geometry, lines);
+        }
         if head[..14] != *MAGIC {
             return Err(FileError::Foreign(path.into()));
         }
@@ -210,7 +241,7 @@ impl FileBackend {
         let end = first_page + pages * u64::from(geometry.page_bytes);
         let bad = vec![false; geometry.blocks as usize];
         let logs = [log, log + log_bytes, end.next_multiple_of(ALIGNMENT)];
-        (Self { file, geometry, bad, spares, logs, log_bytes, pages: first_page }, end)
+        (Self { file, geometry, bad, spares, logs, log_bytes, pages: first_page, begun: false }, end)
     }
 
     fn page_at(&self, ppn: Ppn) -> u64 {

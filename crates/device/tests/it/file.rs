@@ -58,7 +58,9 @@ fn lines(value: &str) -> Vec<(String, String)> {
 }
 
 fn create(scratch: &Scratch, kind: &Kind) -> FileBackend {
-    FileBackend::create(scratch.path(), kind.geometry, &lines("page")).expect("a new file")
+    let flash = FileBackend::create(scratch.path(), kind.geometry, &lines("page")).expect("a new file");
+    FileBackend::finish(scratch.path()).expect("it is there");
+    flash
 }
 
 fn open(scratch: &Scratch, kind: &Kind) -> Result<FileBackend, FileError> {
@@ -142,6 +144,27 @@ fn what_is_no_such_drive_is_refused_with_the_remedy() {
     assert!(missing.contains("No such file"), "{missing}");
 }
 
+/// Whatever was there when a creation was killed: the next process makes the drive anew, and reads nothing of it.
+#[test]
+fn a_creation_that_was_interrupted_is_done_anew() {
+    let (scratch, kind) = (Scratch::new("begun"), page_mapped());
+    let flash = FileBackend::create(scratch.path(), kind.geometry, &lines("fast")).expect("a new file");
+    assert!(flash.is_begun());
+    assert!(matches!(open(&scratch, &kind), Err(FileError::InUse(_))));
+    drop(flash);
+    write_at(scratch.path(), 70_000, &[1; 5_000]);
+    let (mut drive, mount) =
+        ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, Ok).expect("it is made");
+    assert!(mount.is_none(), "{mount:?}");
+    let mut read = [1; 512];
+    drive.read(0, &mut read).expect("it is on");
+    assert_eq!(read, [0; 512]);
+    drive.shut_down().expect("it is on");
+    drop(drive);
+    let (_, mount) = ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, Ok).expect("it is there");
+    assert!(mount.is_some_and(|mount| mount.clean && mount.blocks_scanned == 0), "{mount:?}");
+}
+
 #[test]
 fn a_drive_in_use_is_refused() {
     let (scratch, kind) = (Scratch::new("lock"), page_mapped());
@@ -221,6 +244,7 @@ fn write_until_killed() {
     let kind = smallest()[number];
     let flash = FileBackend::create(&path, kind.geometry, &lines("page")).expect("a new file");
     let mut drive = Drive::create(flash, kind.options).expect("a sound drive");
+    FileBackend::finish(&path).expect("it is there");
     for number in 1.. {
         let (lpn, page) = numbered_page(&kind, number);
         drive.write(lpn * page.len() as u64, &page, false).expect("it can be written");

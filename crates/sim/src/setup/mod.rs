@@ -22,6 +22,16 @@ pub enum Clock {
     Event(Timing, DriveOptions),
 }
 
+impl Clock {
+    /// How long operations of the flash take; none without time.
+    pub const fn timing(&self) -> Option<&Timing> {
+        match self {
+            Self::Count => None,
+            Self::Serial(timing) | Self::Event(timing, _) => Some(timing),
+        }
+    }
+}
+
 /// How the device is overwritten after it has been filled.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Overwrite {

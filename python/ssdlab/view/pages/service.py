@@ -87,7 +87,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
         yield Facts(
             [
                 ("shut down before", "in good order" if mount["clean"] else "no: power was lost"),
-                ("found by", "a scan of all spare areas" if mount["full_scan"] else "checkpoint and journal"),
+                ("found by", _found_by(mount)),
                 ("log read", text.size(mount["log_bytes_read"])),
                 ("blocks scanned", text.count(mount["blocks_scanned"])),
                 ("spare areas read", text.count(mount["spares_read"])),
@@ -96,9 +96,31 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
         )
 
 
+                ("pages read", text.count(_pages_read(mount))),
+                ("simulated time", text.MISSING if mount["time_ns"] is None else text.duration(mount["time_ns"])),
 def _flash(report: Mapping[str, Any]) -> Iterator[Section]:
     causes, counts = operations(report)
     if causes:
+
+
+def _found_by(mount: Mapping[str, Any]) -> str:
+    return "a scan of all spare areas" if mount["full_scan"] else "checkpoint and journal"
+
+
+def _pages_read(mount: Mapping[str, Any]) -> int:
+    """Those whose checksums were compared, and those that the FTL read."""
+    reads: dict[str, int] = mount["operations"]["reads"]
+    return sum(reads.values(), start=int(mount["pages_verified"]))
+
+
+def mounted(mount: Mapping[str, Any]) -> str:
+    """How a drive came on, in a line."""
+    before = "shut down in good order" if mount["clean"] else "its power was lost"
+    took = "" if mount["time_ns"] is None else f" in {text.duration(mount['time_ns'])} of its own time"
+    return (
+        f"mounted by {_found_by(mount)}{took} ({before}): {text.size(mount['log_bytes_read'])} of the log, "
+        f"{text.count(mount['spares_read'])} spare areas and {text.count(_pages_read(mount))} pages read"
+    )
         rows = [(kind, *map(text.count, of), text.count(sum(of))) for kind, of in counts]
         headers = ("", *(CAUSES.get(cause, cause) for cause in causes), "total")
         yield Section("Operations by cause", [Table(headers, rows, "Flash operations")])
