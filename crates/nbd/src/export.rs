@@ -172,6 +172,14 @@ pub trait Export: Send + Sync {
     /// As for [`Export::read`].
     fn flush(&self) -> Done;
 
+    /// The server ends: makes durable whatever has returned before. No client asks for it.
+    ///
+    /// # Errors
+    /// As for [`Export::read`].
+    fn finish(&self) -> Result<(), Errno> {
+        self.flush().map(drop)
+    }
+
     /// Expects reads of a range soon.
     ///
     /// # Errors

@@ -125,12 +125,7 @@ impl Served {
         operation: impl FnOnce(&mut Bytes) -> Result<(), DriveError>,
     ) -> Result<Leave, Errno> {
         let mut state = self.lock();
-        // A fault of what holds the bytes switches the drive off. Where nothing waited in volatile RAM, nothing was lost by
-        // that.
-        if !state.drive.is_on() && state.drive.options().buffer.is_none_or(|buffer| buffer.protected) {
-            state.drive.mount().map_err(|error| number(&error))?;
-        }
-        operation(&mut state.drive).map_err(|error| number(&error))?;
+        operation(state.powered()?).map_err(|error| number(&error))?;
         let mut timed = Vec::new();
         for asked in requests {
             state.count(self.page, asked);
@@ -167,6 +162,15 @@ impl Asked {
 }
 
 impl State {
+    /// The drive, switched on again if a fault of what holds the bytes has switched it off: where nothing waited in
+    /// volatile RAM, nothing was lost by that.
+    fn powered(&mut self) -> Result<&mut Bytes, Errno> {
+        if !self.drive.is_on() && self.drive.options().buffer.is_none_or(|buffer| buffer.protected) {
+            self.drive.mount().map_err(|error| number(&error))?;
+        }
+        Ok(&mut self.drive)
+    }
+
     fn count(&mut self, page: PageSize, asked: &Asked) {
         let Range { start, end } = asked.bytes;
         self.host.count(asked.op, end - start);
@@ -249,6 +253,11 @@ impl Export for Served {
 
     fn flush(&self) -> Done {
         self.perform(&[Asked::new(Op::Flush, 0, 0, false)], Bytes::flush)
+    }
+
+    /// Neither counted nor recorded: that is for what clients ask.
+    fn finish(&self) -> Result<(), Errno> {
+        self.lock().powered()?.flush().map_err(|error| number(&error))
     }
 
     /// A drive reads nothing ahead.

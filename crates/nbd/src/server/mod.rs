@@ -201,7 +201,7 @@ impl Server {
             return Ok(Ending::AtOnce);
         }
         for Entry { name, export, .. } in self.shared.host.entries() {
-            export.flush().map_err(|errno| ServerError::Flush { name: name.clone(), errno })?;
+            export.finish().map_err(|errno| ServerError::Flush { name: name.clone(), errno })?;
         }
         Ok(Ending::Graceful)
     }
