@@ -18,6 +18,7 @@ import pytest
 import ssdlab
 from conftest import ROOT
 from nbd_client import FUA, Client, NbdError, connected
+from ssdlab.model.service import Service
 
 PAGE = 4096
 MIB = 1 << 20
@@ -144,7 +145,6 @@ def test_a_drive_is_shut_down_in_good_order_by_sigterm(tmp_path: Path) -> None:
         assert found["result"]["health"]["free_blocks"] > 0, "as it was when the power went off"
         mount = found["result"]["mount"]
         assert (mount["clean"], mount["blocks_scanned"]) == (True, 0) if again else mount is None
-
         # That which makes all safe at the end is asked for by no client.
         assert found["result"]["host"]["flush_requests"] == 0 and found["result"]["cut_off"] == 0
 
@@ -177,6 +177,7 @@ def test_clients_that_were_cut_off_are_said(tmp_path: Path) -> None:
         for clients, words in ((1, "1 client had not"), (2, "2 clients had not")):
             found = Service({**service.report, "cut_off": clients}, service.config, [], None)
             assert words in found.page().remarks[0]
+
 
 def test_replies_take_the_time_of_the_drive(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=20.0) as server, connected(tmp_path / "s") as client:

@@ -127,6 +127,11 @@ impl DriveServer {
         self.server.stop();
     }
 
+    /// Connections that were cut off at the end, as their clients had not taken all replies in time.
+    fn cut_off(&self) -> usize {
+        self.server.cut_off()
+    }
+
     /// Connections that are open.
     fn connections(&self) -> usize {
         self.server.connections()

@@ -107,6 +107,7 @@ class DriveServer:
         report = json.loads(self._rust.report())
         if report["times"] is not None:
             report["times"]["scale"] = self._scale
+        report["cut_off"] = self._rust.cut_off()
         return Service(report, self.config, self.uris, self._file)
 
     def latency(self) -> "dict[str, tuple[Counts, ...]] | None":

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -126,6 +126,8 @@ struct Shared {
     /// A connection ended.
     ended: Condvar,
     at_once: AtomicBool,
+    /// Connections closed because they had not ended in time.
+    cut_off: AtomicUsize,
     lag: Lag,
 }
 
@@ -169,6 +171,7 @@ impl Server {
             connections: Mutex::default(),
             ended: Condvar::new(),
             at_once: AtomicBool::new(false),
+            cut_off: AtomicUsize::new(0),
             lag: Lag::default(),
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -227,6 +230,12 @@ impl Handle {
         &self.shared.lag
     }
 
+    /// Connections that were closed at the end because their clients had not taken all replies within
+    /// [`Options::stop`].
+    pub fn cut_off(&self) -> usize {
+        self.shared.cut_off.load(Ordering::SeqCst)
+    }
+
     /// Connections that are open now.
     pub fn connections(&self) -> usize {
         self.shared.open().open.len()
@@ -273,7 +282,10 @@ impl Shared {
         self.wait(LINGER);
         self.open().open.values().for_each(|wire| wire.stop_reading());
         self.wait(self.options.stop);
-        self.open().open.values().for_each(|wire| wire.close());
+        let late = self.open();
+        late.open.values().for_each(|wire| wire.close());
+        self.cut_off.store(late.open.len(), Ordering::SeqCst);
+        drop(late);
         self.wait(self.options.stop);
     }
 

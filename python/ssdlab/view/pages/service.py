@@ -29,7 +29,12 @@ def page(service: Service) -> Page:
 
 
 def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
-    times = report["times"]
+    times, cut_off = report["times"], report["cut_off"]
+    if cut_off:
+        yield (
+            f"{text.count(cut_off)} {'client' if cut_off == 1 else 'clients'} had not taken all replies ten seconds "
+            "after the server was asked to end: the connection was cut, and the last requests may not be done"
+        )
     if times is None:
         return
     if times["failed"]:
@@ -91,16 +96,11 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
                 ("log read", text.size(mount["log_bytes_read"])),
                 ("blocks scanned", text.count(mount["blocks_scanned"])),
                 ("spare areas read", text.count(mount["spares_read"])),
+                ("pages read", text.count(_pages_read(mount))),
+                ("simulated time", text.MISSING if mount["time_ns"] is None else text.duration(mount["time_ns"])),
             ],
             "Mount",
         )
-
-
-                ("pages read", text.count(_pages_read(mount))),
-                ("simulated time", text.MISSING if mount["time_ns"] is None else text.duration(mount["time_ns"])),
-def _flash(report: Mapping[str, Any]) -> Iterator[Section]:
-    causes, counts = operations(report)
-    if causes:
 
 
 def _found_by(mount: Mapping[str, Any]) -> str:
@@ -121,6 +121,11 @@ def mounted(mount: Mapping[str, Any]) -> str:
         f"mounted by {_found_by(mount)}{took} ({before}): {text.size(mount['log_bytes_read'])} of the log, "
         f"{text.count(mount['spares_read'])} spare areas and {text.count(_pages_read(mount))} pages read"
     )
+
+
+def _flash(report: Mapping[str, Any]) -> Iterator[Section]:
+    causes, counts = operations(report)
+    if causes:
         rows = [(kind, *map(text.count, of), text.count(sum(of))) for kind, of in counts]
         headers = ("", *(CAUSES.get(cause, cause) for cause in causes), "total")
         yield Section("Operations by cause", [Table(headers, rows, "Flash operations")])
