@@ -100,6 +100,20 @@ def test_errors_have_their_numbers() -> None:
     with pytest.raises(OSError, match="and the drive has 4194304") as error:
         drive.read(0, (4 << 20) + 1)
     assert error.value.errno == errno.EINVAL
+    for call in (
+        lambda: drive.read(-1, 4),
+        lambda: drive.read(0, -4),
+        lambda: drive.read(1 << 64, 4),
+        lambda: drive.write(-1, b"data"),
+        lambda: drive.trim(-4096, 4096),
+        lambda: drive.trim(0, -1),
+        lambda: drive.write_zeroes(-1, 1),
+        lambda: drive.allocation(-1),
+        lambda: drive.allocation(1 << 65),
+    ):
+        with pytest.raises(OSError, match="are asked for, and the drive has 4194304") as error:
+            call()
+        assert error.value.errno == errno.EINVAL
     with pytest.raises(ssdlab.ConfigError, match="keep the bytes in a file"):
         Drive({**SMALL, "device.capacity": "4TiB"})
     with pytest.raises(TypeError, match="bytes-like"):

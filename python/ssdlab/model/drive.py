@@ -1,5 +1,6 @@
 """A drive that holds bytes: any FTL over flash in memory or in a file, with loss of power and faults at will."""
 
+import errno
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -124,22 +125,35 @@ class Drive:
         """Whether it has power and is mounted."""
         return self._drive.is_on
 
+    def _check_range(self, offset: int, size: int) -> None:
+        """Fails as the drive does where a number is none of its bytes, which begin at 0."""
+        if min(offset, size) < 0 or max(offset, size) > self.capacity_bytes:
+            raise OSError(
+                errno.EINVAL,
+                f"{size} bytes from {offset} on are asked for, and the drive has {self.capacity_bytes}, from 0 on",
+            )
+
     def read(self, offset: int, size: int) -> bytes:
         """Bytes from `offset`; zeros where nothing was written."""
+        self._check_range(offset, size)
         return self._drive.read(offset, size)
 
     def write(
         self, offset: int, data: "bytes | bytearray | memoryview | npt.NDArray[Any]", *, fua: bool = False
     ) -> None:
         """Writes bytes; with `fua` they are safe when this returns."""
-        self._drive.write(offset, _bytes_of(data), fua)
+        written = _bytes_of(data)
+        self._check_range(offset, len(written))
+        self._drive.write(offset, written, fua)
 
     def trim(self, offset: int, size: int, *, fua: bool = False) -> None:
         """Forgets the pages that lie wholly inside: they read as zeros."""
+        self._check_range(offset, size)
         self._drive.trim(offset, size, fua)
 
     def write_zeroes(self, offset: int, size: int, *, fua: bool = False) -> None:
         """Makes bytes zero, whole pages by a trim."""
+        self._check_range(offset, size)
         self._drive.write_zeroes(offset, size, fua)
 
     def flush(self) -> None:
@@ -186,7 +200,9 @@ class Drive:
 
     def allocation(self, offset: int = 0, size: int | None = None) -> list[tuple[int, int, bool]]:
         """Runs of bytes as (offset, bytes, whether written)."""
-        return self._drive.allocation(offset, self.capacity_bytes - offset if size is None else size)
+        length = max(self.capacity_bytes - offset, 0) if size is None else size
+        self._check_range(offset, length)
+        return self._drive.allocation(offset, length)
 
     def holds(self, offset: int, data: "bytes | bytearray | memoryview | npt.NDArray[Any]") -> bool:
         """Whether the bytes from `offset` are these."""
