@@ -92,6 +92,19 @@ def test_fairness_and_interference() -> None:
     assert met["reads_beside_writes"]["mean_ns"] > met["reads_alone"]["mean_ns"] if counts[0] else True
 
 
+def test_fairness_is_that_of_streams_that_shared_the_drive() -> None:
+    """A stream of two requests in the middle, which the drive served at once, says nothing about the others."""
+    config = ssdlab.Config("tlc-chip", overrides={**SMALL, "host.replay.closed.queue_depth": 16})
+    columns = streams(sync=True).columns()
+    number = np.arange(len(columns["stream"]))
+    guest = {**columns, "stream": np.where((number == 1500) | (number == 1501), 3, columns["stream"])}
+    trace = ssdlab.Trace.from_columns(**guest, streams=["greedy", "b", "c", "guest"])
+    drive = ssdlab.simulate(config, trace).summary["drive"]
+    assert [one["stream"] for one in drive["streams"]] == ["greedy", "b", "c", "guest"]
+    assert drive["streams"][3]["bytes_per_s"] > 4 * drive["streams"][1]["bytes_per_s"]
+    assert drive["fairness"] == pytest.approx(25 / 33, rel=0.01)
+
+
 def test_processes_wait_for_what_is_synchronous() -> None:
     config = {**SMALL, "host.replay": "processes", "block.scheduler": "noop"}
     sync = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=config), streams(sync=True)).summary["drive"]

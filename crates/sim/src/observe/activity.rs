@@ -101,8 +101,9 @@ pub struct DriveSummary {
     pub interference: Interference,
     /// Response times by stream, for a trace with more than one.
     pub streams: Vec<StreamSummary>,
-    /// Jain's index of the throughput of the streams while they were active: 1 if it was the same for all, 1/n if one had
-    /// everything (Jain, Chiu, Hawe 1984); none with one stream, or more than 256.
+    /// Jain's index of the throughput of the streams that were active for more than half of the time, while they were: 1
+    /// if it was the same for all, 1/n if one had everything (Jain, Chiu, Hawe 1984); none with fewer than two of these,
+    /// or more than 256 streams. The index compares users that share something at one time: of these, any two did.
     pub fairness: Option<f64>,
     /// Block layer of the host; none without one.
     pub block: Option<BlockSummary>,
@@ -324,7 +325,7 @@ impl Meters {
             suspensions: record.suspensions,
             interference: self.interference(),
             streams: self.by_stream(),
-            fairness: self.fairness(),
+            fairness: self.fairness(elapsed_ns),
             block,
             buffer,
             response,
@@ -397,13 +398,14 @@ impl Meters {
         self.other_streams.times.iter().any(|times| times.count() > 0)
     }
 
-    fn fairness(&self) -> Option<f64> {
-        if self.known_streams < 2 || self.has_other_streams() {
+    fn fairness(&self, elapsed_ns: f64) -> Option<f64> {
+        let shared = self.streams.iter().flatten().filter(|of| of.active_ns() as f64 > elapsed_ns / 2.0);
+        let shares: Vec<f64> = shared.map(|of| of.bytes_per_s()).collect();
+        if shares.len() < 2 || self.has_other_streams() {
             return None;
         }
-        let shares = || self.streams.iter().flatten().map(|of| of.bytes_per_s());
-        let sum: f64 = shares().sum();
-        let squares: f64 = shares().map(|share| share * share).sum();
-        (squares > 0.0).then(|| sum * sum / (self.known_streams as f64 * squares))
+        let sum: f64 = shares.iter().sum();
+        let squares: f64 = shares.iter().map(|share| share * share).sum();
+        (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
     }
 }

@@ -229,7 +229,7 @@ QUANTITIES = (
     Quantity("Drive", "requests outstanding, max", "drive.queue_depth_max", text.count),
     Quantity("Drive", "commands on several planes", "drive.multiplane_commands", text.count),
     Quantity("Drive", "programs and erases suspended", "drive.suspensions", text.count, quiet=True),
-    Quantity("Drive", "fairness between streams (Jain)", "drive.fairness", text.decimal, "high"),
+    Quantity("Drive", "fairness between lasting streams (Jain)", "drive.fairness", text.decimal, "high"),
     *(
         _interference(label, path, column)
         for label, path in (
