@@ -68,7 +68,13 @@ def tune(
         ),
     ] = [],
     trials: Annotated[
-        int, option("--trials INTEGER", "Points to try; rounded up to whole batches.", SEARCHED, min=1)
+        int,
+        option(
+            "--trials INTEGER",
+            f"Points to try, rounded up to a multiple of --batch ({running.BATCH} if left out).",
+            SEARCHED,
+            min=1,
+        ),
     ] = running.TRIALS,
     seeds: Annotated[int, option("--seeds INTEGER", "Runs of each point, whose mean counts.", SEARCHED, min=1)] = 1,
     repeats: Annotated[
