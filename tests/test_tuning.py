@@ -284,6 +284,23 @@ def test_points_that_cannot_be_run_are_left_behind() -> None:
 
 
 @pytest.mark.parametrize(
+    ("axis", "words"),
+    [
+        ("device.op=20%..2000%", "axis device.op: the end 2000% of its range is not possible, 1000% for one is"),
+        (
+            "nand.pages_per_block=1..64",
+            "axis nand.pages_per_block: the end 1 of its range is not possible, 2 for one is: ",
+        ),
+        ("device.op=1100%..2000%", "axis device.op: the end 1100% of its range is not possible, neither end is"),
+    ],
+)
+def test_the_end_of_a_range_that_is_not_possible_is_named(axis: str, words: str) -> None:
+    with pytest.raises(ssdlab.ConfigError) as error:
+        ssdlab.tune([axis], BASE, outcomes=["write_amplification"], trials=1)
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "nothing is varied"),

@@ -229,11 +229,18 @@ def _check(asked: Question, goals: Sequence[Goal], constraints: Sequence[Constra
 def _check_values(space: Space, runs: Runs) -> None:
     """Finds values that no configuration can have, before anything runs."""
     faults: dict[str, None] = {}
-    for corners in space.corners():
+    for axis, level, corners in space.corners():
         found = [fault for point in corners if (fault := runs.fault(point))]
         # What does not fit the other values alone is no fault: the search finds that out.
-        if len(found) == len(corners):
-            faults |= dict.fromkeys(found[0].splitlines())
+        if len(found) < len(corners):
+            continue
+        told = found[0].splitlines()
+        if axis.range is not None:
+            [(key, end)] = level.items()
+            possible = space.nearest(axis, level, lambda points: any(runs.fault(point) is None for point in points))
+            reach = "neither end is" if possible is None else f"{possible[key]} for one is"
+            told = [f"axis {key}: the end {end} of its range is not possible, {reach}: {line}" for line in told]
+        faults |= dict.fromkeys(told)
     if faults:
         raise ConfigError(listed([*faults]))
 

@@ -4,7 +4,7 @@ A setting that belongs to a choice, such as the size of a map cache, is drawn on
 of settings says so.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,9 @@ Parameter = str | int | float
 
 DIGITS = 3
 """Of values that are drawn from a range."""
+
+BISECTIONS = 40
+"""More halves of a range are no different values."""
 
 
 @dataclass(frozen=True)
@@ -78,19 +81,43 @@ class Space:
         """How the sampler sees each axis, by its name."""
         return {axis.name: _distribution(axis) for axis in self.axes}
 
-    def corners(self) -> Iterator[tuple[Point, Point]]:
-        """Points that hold every value, and both ends of every range: each with the first, and with the last value of
-        the other axes.
+    def corners(self) -> Iterator[tuple[Axis, Point, tuple[Point, Point]]]:
+        """Every value of each axis, and both ends of every range, with points that hold it: one with the first, and one
+        with the last value of the other axes.
         """
         for varied in self.axes:
             for level in varied.levels:
-                yield self._around(varied, level, 0), self._around(varied, level, -1)
+                yield varied, level, self._holding(varied, level)
+
+    def nearest(self, varied: Axis, end: Point, is_possible: Callable[[tuple[Point, Point]], bool]) -> Point | None:
+        """A value of a range towards one of its ends that is possible: the nearest to it, to `DIGITS`, where all beyond
+        that are. None if the other end is not possible.
+        """
+        assert varied.range is not None
+        low, high = varied.range.low.value, varied.range.high.value
+        wrong, right = (low, high) if end == varied.levels[0] else (high, low)
+        level = varied.levels[-1] if end == varied.levels[0] else varied.levels[0]
+        if not is_possible(self._holding(varied, level)):
+            return None
+        for _ in range(BISECTIONS):
+            middle = (wrong * right) ** 0.5 if varied.range.log else (wrong + right) / 2
+            tried = _value(varied, int(middle) if _whole(varied.range) else middle)
+            if is_possible(self._holding(varied, tried)):
+                right, level = middle, tried
+            else:
+                wrong = middle
+        return level
+
+    def _holding(self, varied: Axis, level: Point) -> tuple[Point, Point]:
+        return self._around(varied, level, 0), self._around(varied, level, -1)
 
     def _around(self, varied: Axis, level: Point, others: int) -> Point:
         wanted = {**dict(self.needs[varied.name]), **level}
         point: dict[str, str] = {}
         for axis in self.axes:
-            if self.applies(axis, point):
+            if axis is varied:
+                point |= level
+            elif self.applies(axis, point):
                 fitting = [
                     one for one in axis.levels if all(wanted.get(key, value) == value for key, value in one.items())
                 ]
