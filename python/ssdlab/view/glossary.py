@@ -46,8 +46,8 @@ TERMS = {
     "victim": "The block that garbage collection empties.",
     "wear": "Erases of blocks, each of which brings a block closer to its end.",
     "working set": "The different addresses that are touched in a stretch of a trace.",
-    "write amplification (WAF)": "Pages programmed in flash over pages that the host wrote; 1 is the least without "
-    "compression.",
+    "write amplification (WAF)": "Pages programmed in flash over pages that the host wrote; at least 1 "
+    "without compression, unless a write buffer takes rewrites of a page before it is programmed.",
     "write-back": "A cache acknowledges a write when it holds it, and writes it below later.",
 }
 """In the order of the alphabet."""
