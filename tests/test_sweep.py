@@ -1,5 +1,6 @@
 """Sweeps: rows are single runs, and a study is the same however it was run."""
 
+import errno
 import json
 import random
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import pytest
 
 import ssdlab
 from conftest import ROOT, Cli
+from ssdlab.study.store import folder as store
 from ssdlab.study.store.folder import RUNS
 from ssdlab.study.sweep import file, running
 from ssdlab.study.sweep.design import Design
@@ -92,6 +94,27 @@ def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
     assert ssdlab.open_study(folder).asked == 1
     assert runs_of({"device.op": ["20%", "25%", "30%"]}, folder, seeds=2) == 0
     assert pq.read_table(folder / RUNS).num_rows == 6
+
+
+def test_runs_of_earlier_sweeps_that_are_not_shown_are_counted(tmp_path: Path) -> None:
+    first = ssdlab.sweep(["device.op=20%,30%"], BASE, out=tmp_path / "s")
+    assert first.earlier == 0 and not first.page().remarks
+    second = ssdlab.sweep(["device.op=30%", "ftl.page.gc=greedy,fifo"], BASE, out=tmp_path / "s")
+    # One of the first is a point of the second as well.
+    for found in (second, ssdlab.open_study(tmp_path / "s").asked_for(["write_amplification"])):
+        assert found.earlier == 1
+        assert "keeps 1 runs of earlier sweeps that are not shown" in found.page().remarks[0]
+
+
+@pytest.mark.parametrize("name", ["plan.json", "results.parquet"])
+def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    def full(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device")
+
+    monkeypatch.setattr(store, "write" if name == "plan.json" else "_to_disk", full)
+    with pytest.raises(OSError, match="No space left on device") as error:
+        ssdlab.sweep(["device.op=20%"], BASE, out=tmp_path / "s")
+    assert error.value.filename == str(tmp_path / "s" / name)
 
 
 def test_equal_runs_run_once(tmp_path: Path) -> None:

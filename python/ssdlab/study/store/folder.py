@@ -14,7 +14,7 @@ from typing import Any, Self
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import pa, pq
-from ssdlab.model.files import replacing, write
+from ssdlab.model.files import naming, replacing, write
 from ssdlab.study.store.journal import Journal, entries
 from ssdlab.study.store.table import Point, Record
 from ssdlab.study.work.run import Outcome, program
@@ -138,7 +138,7 @@ class Store:
                 )
                 remedy = f"; --warm-start {text.path(self.folder)} takes its runs" if ours else ""
                 raise ConfigError(f"{text.path(self.folder)}: holds {holds}; name another folder{remedy}")
-        with replacing(self.folder / PLAN) as path:
+        with naming(self.folder / PLAN), replacing(self.folder / PLAN) as path:
             write(path, json.dumps({"shape": SHAPE, "program": program(), **plan}, separators=(",", ":")) + "\n")
 
     def keep(self, key: str, outcome: Outcome) -> None:
@@ -175,7 +175,7 @@ class Store:
             }
         )
         for name, table in ((RESULTS, results), (RUNS, dataset)):
-            with replacing(self.folder / name) as path:
+            with naming(self.folder / name), replacing(self.folder / name) as path:
                 pq.write_table(table, path, compression="zstd")
                 _to_disk(path)
         # The journal goes only when what takes its place is on the disk.
@@ -217,8 +217,9 @@ def _locked(folder: Path) -> int:
                     "another folder"
                 ) from None
             time.sleep(0.01)
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+    with naming(folder / LOCK):
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
     return lock
 
 

@@ -100,7 +100,8 @@ class Journal:
 
     def close(self) -> None:
         """Leaves the journal on the disk."""
-        os.fsync(self._file)
+        with naming(self._path):
+            os.fsync(self._file)
         os.close(self._file)
 
     def __enter__(self) -> Self:
