@@ -33,7 +33,10 @@ class Study(Finding):
         """What was asked, as the folder keeps it."""
         self.points: tuple[Point, ...] = tuple(points_of(plan))
         """Every row that was asked for."""
+        self._all = records
         self._records = {point.key: records[point.key] for point in self.points if point.key in records}
+        self.earlier = len(records) - len(self._records)
+        """Runs that the folder keeps of what was asked before, and that are no part of this."""
         self.columns: tuple[str, ...] = tuple(plan["columns"])
         """Keys that are varied."""
         self.table = dataset(self.columns, self.points, self._records)
@@ -104,7 +107,7 @@ class Study(Finding):
             ConfigError: If no run has one.
         """
         self.outcomes(outcomes)
-        return Study({**self.plan, "outcomes": [*outcomes]}, self._records)
+        return Study({**self.plan, "outcomes": [*outcomes]}, self._all)
 
     def to_arrow(self) -> "pa.Table":
         """`table`."""

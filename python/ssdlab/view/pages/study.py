@@ -29,7 +29,17 @@ def page(found: Study) -> Page:
         title=found.title,
         lead=[Paragraph(f"{found.plan['design']['name']}: {MEANINGS[found.plan['design']['name']]}", "soft")],
         partial=f"{left} of {text.count(found.asked)} runs are still to be done" if found.partial else "",
-        remarks=[f"{text.count(times)} runs failed: {error}" for error, times in found.failures.items()],
+        remarks=[
+            *(f"{text.count(times)} runs failed: {error}" for error, times in found.failures.items()),
+            *(
+                [
+                    f"the folder keeps {text.count(found.earlier)} runs of earlier sweeps that are not shown; the same "
+                    "command as then shows them again, and none is run twice"
+                ]
+                if found.earlier
+                else []
+            ),
+        ],
         sections=[
             *([Section("All axes at once", [Figure(found.plot.chart)], terminal=False)] if outcomes else []),
             Section("", [Table(headers, rows, left=len(found.columns), most=MOST_ROWS)]),
