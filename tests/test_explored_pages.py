@@ -228,3 +228,29 @@ def test_a_picked_request_says_what_it_waited_for(explored: Callable[[Finding], 
     assert waits > 0 and waited_at_all > 0 and violations(page) == []
     page.locator(".requests button").first.press("Enter")
     assert page.locator(".requests tbody").count() == 0
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_titles_and_legends_are_whole_and_beside_the_ticks(explored: Callable[[Finding], Any], width: int) -> None:
+    page = explored(ssdlab.simulate(TIMED))
+    page.set_viewport_size({"width": width, "height": 800})
+    page.wait_for_function("() => drawn.every(({ element, plot }) => element.clientWidth === plot.getWidth())")
+    texts = """() => drawn.filter(({ element }) => element.clientWidth > 0).flatMap(({ element }) =>
+      [...element.querySelectorAll("svg text")].map((text) => text.textContent))"""
+    assert not [text for text in page.evaluate(texts) if "..." in text or "…" in text]
+    # A legend that is scrolled tells its page, such as 1/2.
+    parts = """() => [...drawn.find(({ chart }) => chart.panels[0].title === 'reads: mean response time')
+      .element.querySelectorAll("svg text")].map((text) => text.textContent)"""
+    assert not [text for text in page.evaluate(parts) if "/" in text] and "the rest" in page.evaluate(parts)
+
+
+def test_the_title_of_an_axis_stands_beside_long_ticks(explored: Callable[[Finding], Any]) -> None:
+    pytest.importorskip("optuna")
+    cost = "cost=1e6 * device.physical_bytes"
+    page = explored(ssdlab.tune(["device.op=20%..40%"], TIMED, outcomes=[cost], trials=4, repeats=1, jobs=1))
+    boxes = """() => [...drawn[0].element.querySelectorAll("svg text")].map((text) =>
+      [text.textContent, text.getBoundingClientRect().left, text.getBoundingClientRect().right])"""
+    found = page.evaluate(boxes)
+    [title] = [right for text, _, right in found if text == "cost"]
+    ticks = [left for text, left, _ in found if len(text) > 10 and text.isdigit()]
+    assert ticks and title < min(ticks)

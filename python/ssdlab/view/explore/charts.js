@@ -9,16 +9,21 @@ class Drawn {
 
   constructor(element, chart) {
     [this.element, this.chart] = [element, chart];
-    const narrow = Math.min(1, element.clientWidth / (WIDTH_INCHES * INCH));
     this.reading = document.createElement("output");
-    this.height = Math.max(chart.height * INCH * Math.max(narrow, 0.8), 150);
-    element.style.height = `${this.height}px`;
+    this.size();
     this.plot = echarts.init(element, null, { renderer: "svg" });
     this.draw();
     this.plot.on("datazoom", () => this.tellOthers());
     this.plot.on("legendselectchanged", ({ name, selected }) => this.showEverywhere(name, selected[name]));
     this.plot.getZr().on("dblclick", () => this.showAll());
     this.plot.getZr().on("mousemove", ({ offsetX, offsetY }) => this.readHeat(offsetX, offsetY));
+  }
+
+  /** Gives the figure the height that it takes at this width. */
+  size() {
+    const { element: { clientWidth: width, style }, chart } = this, narrow = Math.min(1, width / (WIDTH_INCHES * INCH));
+    this.height = Math.max(chart.height * INCH * Math.max(narrow, 0.8), 150) + beyondLegend(chart, width);
+    style.height = `${this.height}px`;
   }
 
   draw() {
@@ -166,7 +171,7 @@ const ready = (async () => {
     drawn.push(one);
     tools(one, drawn.length);
   }
-  const again = () => drawn.filter(({ element }) => element.clientWidth).forEach((one) => { one.plot.resize(); one.draw(); });
+  const again = () => drawn.filter(({ element }) => element.clientWidth).forEach((one) => { one.size(); one.plot.resize(); one.draw(); });
   addEventListener("resize", again);
   addEventListener("beforeprint", again);
   // What was folded while the page changed its width has kept the old one.

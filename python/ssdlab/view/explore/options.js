@@ -6,7 +6,9 @@ const INCH = 96, WIDTH_INCHES = 7.6;
 const LEGEND = 30, TITLE = 22, BELOW = 42, LABELS = 28, ASIDE = 64;
 // The letters of a page may be wider than ECharts reckons.
 const FIT = 0.85;
-const STRONGEST = 0.55, NARROWEST_LETTER = 6.5;
+const STRONGEST = 0.55, NARROWEST_LETTER = 6.5, LETTER = 7, LINE = 14;
+// Rows of a legend that are shown at once; of more the reader turns the pages.
+const MOST_ROWS = 8;
 
 const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const colourOf = (mark) => mark.colour.startsWith("--") ? variable(mark.colour) : mark.colour;
@@ -50,7 +52,26 @@ const isRound = (value, of) => value !== null &&
 const POWERS_OF_FOUR = Array.from({ length: 30 }, (_, at) => 4 ** at);
 const isBackwards = (of) => of.low !== null && of.high !== null && of.low > of.high;
 
-function axis(of, grid, side, end, { room, lines, longest = Infinity } = {}) {
+// A title that is too long for its axis is broken at the blank next to its middle.
+const inLines = (title, longest) => {
+  if (title.length * LETTER <= longest) return title;
+  const blanks = [...title.matchAll(/ /g)].map(({ index }) => index);
+  const at = blanks.sort((a, b) => Math.abs(a - title.length / 2) - Math.abs(b - title.length / 2))[0];
+  return at === undefined ? title : `${title.slice(0, at)}\n${title.slice(at + 1)}`;
+};
+const moreLines = (title, longest) => LINE * (inLines(title, longest).split("\n").length - 1);
+
+// Room for the labels of an axis upwards, which are numbers between those of its marks.
+const labelsOf = (of, marks) => {
+  const values = marks.flatMap((mark) => [mark.y, mark.heights, mark.low, mark.high].flatMap((numbers) => numbers ?? []))
+    .concat([of.low, of.high]).filter((value) => Number.isFinite(value));
+  const ends = values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+  const label = (value) => onAxis(of)(Number(value.toPrecision(2)));
+  return LETTER * Math.max(0, ...ends.filter(Number.isFinite).map((value) => label(value).length));
+};
+const gapOf = (of, marks) => Math.max(50, labelsOf(of, marks) / FIT + 14);
+
+function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
   const low = of.log && of.low <= 0 ? null : of.low;
   const [min, max] = isBackwards(of) ? [of.high, of.low] : [low, of.high];
   const isRows = isBackwards(of), across = side === "bottom";
@@ -61,8 +82,8 @@ function axis(of, grid, side, end, { room, lines, longest = Infinity } = {}) {
     type: of.log ? "log" : "value", logBase: baseOf(of), scale: true, gridIndex: grid, position: side, inverse: isRows,
     min: min ?? (across ? "dataMin" : undefined), max: max ?? (across ? "dataMax" : undefined),
     minInterval: of.whole ? 1 : 0,
-    name: end ? of.title : "", nameLocation: "middle", nameGap: across ? 28 : 50,
-    nameTextStyle: { color: variable(INK) }, nameTruncate: { maxWidth: FIT * longest },
+    name: end ? inLines(of.title, FIT * longest) : "", nameLocation: "middle", nameGap: across ? 28 : gap,
+    nameTextStyle: { color: variable(INK), lineHeight: LINE }, nameTruncate: { maxWidth: FIT * longest },
     axisLine: { show: across, onZero: false, lineStyle: { color: variable(INK) } },
     axisTick: { show: across, customValues: values.length ? values : undefined },
     axisLabel: {
@@ -268,20 +289,43 @@ function tip(chart, marks) {
   };
 }
 
+const namesOf = ({ panels }) => [...new Set(panels.flatMap(({ marks }) => marks.map(({ name }) => name)).filter(Boolean))];
+
+// Rows that the names of a legend take, each with its sign and the gap to the next.
+const legendRows = (chart, width) => {
+  let [rows, x] = [1, 0];
+  for (const name of namesOf(chart)) {
+    const wide = 42 + LETTER * name.length;
+    [rows, x] = x > 0 && x + wide > width ? [rows + 1, wide] : [rows, x + wide];
+  }
+  return rows;
+};
+
+// What a legend of several rows takes beyond that of one.
+const beyondLegend = (chart, width) => {
+  const rows = legendRows(chart, width);
+  return rows > MOST_ROWS ? 0 : (rows - 1) * (LEGEND - 6);
+};
+
 function option(chart, height, width) {
   const { panels } = chart, ink = variable(INK);
   const marks = panels.flatMap((panel, at) => panel.marks.map((mark) => ({ panel, mark, at })));
-  const names = [...new Set(marks.map(({ mark }) => mark.name).filter(Boolean))];
-  const above = names.length ? LEGEND : 8;
+  const names = namesOf(chart);
+  const above = (names.length ? LEGEND : 8) + beyondLegend(chart, width);
+  const lefts = panels.map((panel) => leftOf(panel, width));
   // Panels that share the axis across have it below the last one.
   const between = (panel) => chart.shared ? 10 : panel.x.title ? BELOW : LABELS;
   const feet = panels.slice(0, -1).reduce((sum, panel) => sum + between(panel), 0) + (chart.shared ? BELOW : between(panels.at(-1)) + 4);
-  const room = height - above - feet - panels.reduce((sum, { title, note }) => sum + (title || note ? TITLE : 0), 0);
+  const acrossOf = (at) => width - (chart.shared ? Math.max(...lefts) : lefts[at]);
+  const more = (panel, at) => moreLines(panel.x.title, FIT * acrossOf(at));
+  const room = height - above - feet - panels.reduce((sum, panel, at) => sum + more(panel, at), 0) - panels.reduce((sum, { title, note }) => sum + (title || note ? TITLE : 0), 0);
   const whole = panels.reduce((sum, panel) => sum + panel.height, 0);
   let top = above;
   const grids = panels.map((panel, at) => {
-    top += (panel.title || panel.note ? TITLE : 0) + (at ? between(panels[at - 1]) : 0);
-    const grid = { top, height: room * panel.height / whole, left: leftOf(panel, width), right: panel.right ? ASIDE : 16,
+    top += (panel.title || panel.note ? TITLE : 0) + (at ? between(panels[at - 1]) + more(panels[at - 1], at - 1) : 0);
+    const tall = room * panel.height / whole;
+    const left = (chart.shared ? Math.max(...lefts) : lefts[at]) + moreLines(panel.y.title, FIT * tall);
+    const grid = { top, height: tall, left, right: panel.right ? ASIDE : 16,
       // Panels that share the axis across stand exactly below each other.
       outerBoundsMode: chart.shared && panels.length > 1 ? "none" : "auto" };
     top += grid.height;
@@ -295,12 +339,13 @@ function option(chart, height, width) {
       text: panel.title || panel.note, top: grids[at].top - TITLE, left: grids[at].left - 4,
       textStyle: { color: ink, fontSize: 12, fontWeight: "normal" },
     })),
-    legend: { show: names.length > 0, data: names.map((name) => entry(name, marks)), top: 0, type: "scroll", textStyle: { color: ink } },
+    legend: { show: names.length > 0, data: names.map((name) => entry(name, marks)), top: 0, type: legendRows(chart, width) > MOST_ROWS ? "scroll" : "plain", textStyle: { color: ink } },
     xAxis: panels.map((panel, at) => axis(panel.x, at, "bottom", !chart.shared || at === panels.length - 1,
       { lines: panel.marks.some(({ kind }) => kind === "Cells") ? false : undefined, longest: width - grids[at].left })),
     yAxis: [
-      ...panels.map((panel, at) => axis(panel.y, at, "left", true, { room: leftOf(panel, width), longest: grids[at].height })),
-      ...panels.flatMap((panel, at) => panel.right ? [axis(panel.right, at, "right", true)] : []),
+      ...panels.map((panel, at) => axis(panel.y, at, "left", true,
+        { room: grids[at].left, longest: grids[at].height, gap: gapOf(panel.y, panel.marks.filter(({ right }) => !right)) })),
+      ...panels.flatMap((panel, at) => panel.right ? [axis(panel.right, at, "right", true, { longest: grids[at].height })] : []),
     ],
     series: marks.map(({ panel, mark, at }, index) => ({
       ...series(panel, mark, at, right, chart.chosen),
@@ -331,5 +376,7 @@ const entry = (name, marks) =>
 const leftOf = (panel, width) => {
   const lines = panel.y.ticks.flatMap(([, name]) => name.split("\n"));
   const title = panel.y.title && lines.length ? 18 : 0;
-  return lines.length ? Math.min(22 + title + 7 * Math.max(...lines.map((line) => line.length)), width / 3) : ASIDE;
+  const names = LETTER * Math.max(...lines.map((line) => line.length)) / FIT;
+  if (lines.length) return Math.min(22 + title + names, width / 3);
+  return gapOf(panel.y, panel.marks.filter(({ right }) => !right)) + 14;
 };
