@@ -47,6 +47,11 @@ pub(crate) struct LogDevice {
     pub(super) stuck: bool,
 }
 
+/// Pages ahead of which the map is brought into the processor's cache.
+const FAR: u32 = 16;
+/// Entries of the map in a line of that.
+const LINE_ENTRIES: usize = 64 / size_of::<Entry>();
+
 impl LogDevice {
     /// An erased device with room for all data blocks, `log_blocks` and `reserve_blocks`.
     pub fn new(shape: Shape, log_blocks: u32, reserve_blocks: u32) -> Result<Self, String> {
@@ -122,6 +127,27 @@ impl LogDevice {
         let ppn = block * self.pages_per_block + offset;
         let lpn = self.p2l[ppn as usize].page();
         (self.l2p.get(lpn as usize) == Some(&Entry::of(ppn))).then(|| self.locate(lpn))
+    }
+
+    /// Hints that the pages of `block` are gone through, and this one comes up: whether each is valid is found anywhere in
+    /// memory.
+    #[inline(always)]
+    pub fn expect_page(&self, block: u32, offset: u32) {
+        let ahead = block * self.pages_per_block + offset + FAR;
+        if let Some(lpn) = self.p2l.get(ahead as usize) {
+            prefetch(&self.l2p, lpn.page() as usize);
+        }
+    }
+
+    /// Hints that the logical block of the next valid page of `block`, from `offset` on, is merged soon.
+    pub fn expect_merge(&self, block: u32, offset: u32) {
+        let mut near = offset..self.pages_per_block.min(offset + FAR);
+        if let Some(next) = near.find_map(|offset| self.valid_page(block, offset)) {
+            let first = next.lpn - next.offset;
+            (first..first + self.pages_per_block)
+                .step_by(LINE_ENTRIES)
+                .for_each(|lpn| prefetch(&self.l2p, lpn as usize));
+        }
     }
 
     #[inline(always)]

@@ -52,7 +52,9 @@ impl Fast {
         device.retire(victim, RetireReason::Oldest, sink);
         let (mut associated, mut cost) = (0, MergeCost::default());
         for offset in 0..device.pages_per_block() {
+            device.expect_page(victim, offset);
             if let Some(address) = device.valid_page(victim, offset) {
+                device.expect_merge(victim, offset + 1);
                 cost += self.sequential.merge_block(device, address.lbn, sink)?;
                 associated += 1;
             }

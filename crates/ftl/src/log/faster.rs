@@ -129,6 +129,7 @@ impl Faster {
         let keep = self.keep_sparse && valid < device.pages_per_block() / 2;
         let (mut associated, mut cost) = (0, MergeCost::default());
         for offset in 0..device.pages_per_block() {
+            device.expect_page(victim, offset);
             let Some(address) = device.valid_page(victim, offset) else { continue };
             // Where the block of survivors has failed, there is no second chance.
             let goes_on = self.second_chance && (keep || offset >= seasoned);
@@ -182,11 +183,14 @@ impl Faster {
     /// One step towards a free block in the isolation area.
     fn drain<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
         let oldest = self.isolation.oldest().expect("an area to drain has a block");
-        let page = (0..device.pages_per_block()).find_map(|offset| device.valid_page(oldest, offset));
+        let valid = |offset| device.valid_page(oldest, offset).map(|address| (offset, address));
+        let page = (0..device.pages_per_block()).find_map(valid);
         let mut cost = MergeCost::default();
-        if let Some(address) = page {
+        if let Some((offset, address)) = page {
             sink.note(Note::Drained(Lpn(address.lpn)));
             cost = self.sequential.merge_block(device, address.lbn, sink)?;
+            // One step merges one block: the next step is soon.
+            device.expect_merge(oldest, offset + 1);
         }
         if device.valid(oldest) == 0 {
             self.isolation.give_up();

@@ -257,7 +257,9 @@ impl Sbfast {
         device.retire(victim, RetireReason::Oldest, sink);
         let (mut associated, mut cost) = (0, MergeCost::default());
         for offset in 0..device.pages_per_block() {
+            device.expect_page(victim, offset);
             let Some(address) = device.valid_page(victim, offset) else { continue };
+            device.expect_merge(victim, offset + 1);
             let why = (Cause::FullMerge, Role::SequentialLog);
             if let Some(slot) = self.newest(address.lbn).filter(|&slot| self.can_put(device, slot, address.offset))
                 && device.copy(address.lpn, self.slots[slot as usize].block, address.offset, why, sink).is_some()
