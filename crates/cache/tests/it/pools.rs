@@ -95,7 +95,7 @@ impl TwoPools {
     }
 
     fn compressed(&self) -> BTreeSet<u32> {
-        self.compressed.as_ref().map_or_else(BTreeSet::new, |pool| pool.0.cached())
+        self.compressed.as_ref().map_or_else(BTreeSet::new, |pool| pool.0.cached().into_iter().collect())
     }
 
     fn step(&mut self, step: Step, page: u64) {

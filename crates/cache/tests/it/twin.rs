@@ -1,7 +1,5 @@
 //! Goal: every policy decides as its paper says. Method: its slow twin beside it, access by access.
 
-use std::collections::BTreeSet;
-
 use proptest::prelude::*;
 use ssdlab_cache::{Access, AccessTrace, POLICIES, PolicyInfo};
 
@@ -37,6 +35,11 @@ pub fn changes(info: &PolicyInfo, draws: &[u64; 4]) -> Vec<(String, u64)> {
     changed.map(value).collect()
 }
 
+/// The items that are marked.
+fn listed(marks: &[bool]) -> Vec<usize> {
+    (0..marks.len()).filter(|&item| marks[item]).collect()
+}
+
 /// Compares a policy with its twin.
 fn compare(info: &PolicyInfo, draws: &[u64; 4], capacity: u64, accesses: Vec<Access>, one_size: bool, items: u32) {
     let changes = changes(info, draws);
@@ -49,37 +52,41 @@ fn compare(info: &PolicyInfo, draws: &[u64; 4], capacity: u64, accesses: Vec<Acc
     policy.grow(items);
     let mut twin = twin(info.name, &get, capacity);
     let trace = AccessTrace::from_accesses(accesses, items).unwrap();
-    let (mut cached, mut sizes) = (BTreeSet::new(), vec![0_u64; items as usize]);
+    let (mut cached, mut sizes) = (vec![false; items as usize], vec![0_u64; items as usize]);
     let mut misses = 0;
     for (position, access) in trace.accesses().iter().enumerate() {
-        let at = format!("{} of {capacity} with {changes:?}, access {position}: {access:?}", info.name);
+        let at = || format!("{} of {capacity} with {changes:?}, access {position}: {access:?}", info.name);
         if access.is_drop() {
             policy.remove(access.item);
             twin.remove(access.item);
-            cached.remove(&access.item);
+            cached[access.item as usize] = false;
         } else {
-            if u64::from(access.size) > capacity && !cached.contains(&access.item) {
+            if u64::from(access.size) > capacity && !cached[access.item as usize] {
                 misses += 1;
                 continue;
             }
             let mut evicted = Vec::new();
             let hit = policy.access(*access, &mut evicted);
-            assert_eq!(hit, twin.access(access.item, u64::from(access.size), access.next), "{at}");
-            assert_eq!(hit, cached.contains(&access.item), "{at}");
+            assert_eq!(hit, twin.access(access.item, u64::from(access.size), access.next), "{}", at());
+            assert_eq!(hit, cached[access.item as usize], "{}", at());
             misses += u64::from(!hit);
             if !hit {
                 sizes[access.item as usize] = u64::from(access.size);
-                cached.insert(access.item);
+                cached[access.item as usize] = true;
             }
             for item in evicted {
-                assert!(cached.remove(&item), "{at}: {item} gives way but is not cached");
+                assert!(std::mem::take(&mut cached[item as usize]), "{}: {item} gives way but is not cached", at());
             }
         }
-        let holds: BTreeSet<u32> = (0..items).filter(|&item| policy.contains(item)).collect();
-        assert_eq!(holds, cached, "{at}: what came and did not give way");
-        assert_eq!(holds, twin.cached(), "{at}");
-        assert_eq!(policy.used(), holds.iter().map(|&item| sizes[item as usize]).sum::<u64>(), "{at}");
-        assert!(policy.used() <= capacity, "{at}");
+        let holds: Vec<bool> = (0..items).map(|item| policy.contains(item)).collect();
+        let but = |others: &[bool]| format!("{}: holds {:?}, not {:?}", at(), listed(&holds), listed(others));
+        assert!(holds == cached, "{}, what came and did not give way", but(&cached));
+        let mut twins = vec![false; items as usize];
+        twin.cached().into_iter().for_each(|item| twins[item as usize] = true);
+        assert!(holds == twins, "{}, what its twin holds", but(&twins));
+        let used: u64 = sizes.iter().zip(&holds).map(|(size, &held)| if held { *size } else { 0 }).sum();
+        assert_eq!(policy.used(), used, "{}", at());
+        assert!(policy.used() <= capacity, "{}", at());
     }
     assert_eq!(trace.simulate(info, &changes, capacity).unwrap().misses, misses, "{}", info.name);
 }

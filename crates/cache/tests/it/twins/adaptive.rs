@@ -83,7 +83,7 @@ impl Twin for Arc {
         [&mut self.t1, &mut self.t2, &mut self.b1, &mut self.b2].into_iter().for_each(|list| list.forget(item));
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.t1, &self.t2])
     }
 }
@@ -161,7 +161,7 @@ impl Twin for Car {
         self.bits.remove(&item);
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.t1, &self.t2])
     }
 }
@@ -248,7 +248,7 @@ impl Twin for Lirs {
         self.prune();
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         self.lir.iter().chain(&self.q).copied().collect()
     }
 }

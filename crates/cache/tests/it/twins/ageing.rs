@@ -1,6 +1,6 @@
 //! Policies that set uses against age or size: the victim is found by working out every value.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ssdlab_core::Rng;
 
@@ -55,7 +55,7 @@ impl Twin for GreedyDual {
         self.uses.remove(&item);
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.list])
     }
 }
@@ -113,7 +113,7 @@ impl Twin for Hyperbolic {
         });
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.list])
     }
 }

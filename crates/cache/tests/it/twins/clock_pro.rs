@@ -1,7 +1,5 @@
 //! CLOCK-Pro: a circle of pages as the paper draws it, with three hands that are positions.
 
-use std::collections::BTreeSet;
-
 use super::Twin;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -188,7 +186,7 @@ impl Twin for ClockPro {
         }
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         self.circle.iter().filter(|page| page.kind != Kind::NonResident).map(|page| page.item).collect()
     }
 }

@@ -49,7 +49,7 @@ impl Twin for Belady {
         self.items.remove(&item);
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         self.items.keys().copied().collect()
     }
 }
@@ -88,7 +88,7 @@ impl Twin for Lfu {
         self.list.take(item);
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.list])
     }
 }
@@ -151,7 +151,7 @@ impl Twin for LruK {
         self.last.remove(&item);
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         self.sizes.keys().copied().collect()
     }
 }
@@ -248,7 +248,7 @@ impl Twin for TinyLfu {
         self.list.take(item);
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.list])
     }
 }
@@ -317,7 +317,7 @@ impl Twin for WTinyLfu {
         [&mut self.window, &mut self.probation, &mut self.protection].into_iter().for_each(|list| list.forget(item));
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.window, &self.probation, &self.protection])
     }
 }

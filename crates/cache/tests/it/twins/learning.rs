@@ -1,6 +1,6 @@
 //! Two experts that learn from what comes back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ssdlab_core::Rng;
 
@@ -97,7 +97,7 @@ impl Twin for LeCaR {
         self.histories.iter_mut().for_each(|history| history.forget(item));
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.cached])
     }
 }
@@ -252,7 +252,7 @@ impl Twin for Cacheus {
         [&mut self.s, &mut self.q, lru, lfu].into_iter().for_each(|list| list.forget(item));
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.s, &self.q])
     }
 }

@@ -1,6 +1,6 @@
 //! LHD: every hit density summed from its definition.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ssdlab_core::Rng;
 
@@ -184,7 +184,7 @@ impl Twin for Lhd {
         }
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.list])
     }
 }

@@ -10,8 +10,6 @@ mod queues;
 mod segmented;
 mod simple;
 
-use std::collections::BTreeSet;
-
 /// A cache that is easy to check by reading.
 pub trait Twin {
     /// Accesses an item that fits: whether it was cached. `next` is the position of its next use.
@@ -20,8 +18,8 @@ pub trait Twin {
     /// Forgets an item.
     fn remove(&mut self, item: u32);
 
-    /// What is cached.
-    fn cached(&self) -> BTreeSet<u32>;
+    /// What is cached, in any order.
+    fn cached(&self) -> Vec<u32>;
 }
 
 /// The twin of the policy `name` with the parameters that `get` tells.
@@ -112,6 +110,6 @@ impl List {
 }
 
 /// What is in any of the lists.
-fn union(lists: &[&List]) -> BTreeSet<u32> {
+fn union(lists: &[&List]) -> Vec<u32> {
     lists.iter().flat_map(|list| list.items()).collect()
 }

@@ -73,7 +73,7 @@ impl Twin for Mq {
         self.qout.forget(item);
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&self.queues.iter().collect::<Vec<_>>())
     }
 }
@@ -139,7 +139,7 @@ impl Twin for Fbr {
         self.counts.remove(&item);
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.stack])
     }
 }
@@ -221,7 +221,7 @@ impl Twin for QdLp {
         [&mut self.probation, &mut self.main, &mut self.ghost].into_iter().for_each(|list| list.forget(item));
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.probation, &self.main])
     }
 }
@@ -333,7 +333,7 @@ impl Twin for S3FifoD {
         [&mut self.s, &mut self.m, &mut self.g, from_s, from_m].into_iter().for_each(|list| list.forget(item));
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.s, &self.m])
     }
 }
@@ -425,7 +425,7 @@ impl Twin for Clock2QPlus {
         self.referenced.remove(&item);
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.small, &self.main])
     }
 }

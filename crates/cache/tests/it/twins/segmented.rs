@@ -1,6 +1,6 @@
 //! Several queues of fixed shares.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{List, Twin, union};
 
@@ -54,7 +54,7 @@ impl Twin for TwoQ {
         [&mut self.a1_in, &mut self.a1_out, &mut self.am].into_iter().for_each(|list| list.forget(item));
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.a1_in, &self.am])
     }
 }
@@ -95,7 +95,7 @@ impl Twin for Slru {
         [&mut self.probation, &mut self.protection].into_iter().for_each(|list| list.forget(item));
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.probation, &self.protection])
     }
 }
@@ -198,7 +198,7 @@ impl Twin for S3Fifo {
         self.queues.remove(item);
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.queues.s, &self.queues.m])
     }
 }
@@ -256,7 +256,7 @@ impl Twin for S3Simulated {
         self.queues.remove(item);
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.queues.s, &self.queues.m])
     }
 }

@@ -1,6 +1,6 @@
 //! One queue.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ssdlab_core::Rng;
 
@@ -12,7 +12,7 @@ macro_rules! one_list {
             self.list.take(item);
         }
 
-        fn cached(&self) -> BTreeSet<u32> {
+        fn cached(&self) -> Vec<u32> {
             union(&[&self.list])
         }
     };
@@ -89,7 +89,7 @@ impl Twin for Random {
         }
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.list])
     }
 }
@@ -143,7 +143,7 @@ impl Twin for Clock {
         }
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         self.circle.iter().map(|entry| entry.0).collect()
     }
 }
@@ -192,7 +192,7 @@ impl Twin for Sieve {
         }
     }
 
-    fn cached(&self) -> BTreeSet<u32> {
+    fn cached(&self) -> Vec<u32> {
         union(&[&self.list])
     }
 }
