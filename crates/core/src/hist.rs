@@ -72,7 +72,11 @@ impl LatencyHistogram {
 
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+        if other.count == 0 {
+            return;
+        }
+        let used = bucket_of(other.min)..=bucket_of(other.max);
+        for (mine, theirs) in self.counts[used.clone()].iter_mut().zip(&other.counts[used]) {
             *mine += theirs;
         }
         self.count += other.count;
@@ -125,7 +129,7 @@ impl LatencyHistogram {
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
-        for (bucket, &count) in self.counts.iter().enumerate() {
+        for (bucket, &count) in self.counts.iter().enumerate().skip(bucket_of(self.min_ns())) {
             seen += count;
             if count > 0 && seen >= rank {
                 let upper = if bucket + 1 < BUCKETS { lower_bound(bucket + 1) - 1 } else { u64::MAX };
