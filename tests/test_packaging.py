@@ -71,3 +71,9 @@ def test_one_version_everywhere() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", ssdlab.__version__)
     assert f"\nversion: {ssdlab.__version__}\n" in Path(ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n## {ssdlab.__version__}\n" in Path(ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_every_document_is_on_the_site() -> None:
+    listed = set((ROOT / "packaging" / "site" / "index.md").read_text(encoding="utf-8").splitlines())
+    documents = {f"/{path.relative_to(ROOT).with_suffix('')}" for path in (ROOT / "docs").rglob("*.md")}
+    assert documents - listed == set()
