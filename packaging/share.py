@@ -14,8 +14,9 @@ from typing import Any
 import click
 
 import ssdlab
-from ssdlab.cli import PROGRAM, app, completion_script
+from ssdlab.cli import COMPLETE, PROGRAM, app
 from ssdlab.cli.command import panels, summary
+from ssdlab.cli.completion import script
 
 COMPLETIONS = {
     "bash": "bash-completion/completions/ssdlab",
@@ -74,7 +75,7 @@ def man_page(command: Any, context: click.Context) -> str:
 
 def files() -> dict[str, str]:
     """Paths below the directory, with what each holds."""
-    found = {path: completion_script(shell) for shell, path in COMPLETIONS.items()}
+    found = {path: script(app, PROGRAM, COMPLETE, shell) for shell, path in COMPLETIONS.items()}
     for command, context in commands():
         found[f"man/man1/{context.command_path.replace(' ', '-')}.1"] = man_page(command, context)
     return found

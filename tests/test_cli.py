@@ -254,3 +254,49 @@ def test_closed_outputs_are_no_fault(tmp_path: Path) -> None:
     ):
         done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_kind_of_option_is_what_its_function_takes(cli: Cli, tmp_path: Path) -> None:
+    """Kinds that end in None are unions of two sorts; figures are of a literal and none."""
+    small = [*SMALL_SETS, "--set", "workload.requests=2000"]
+    cli("run", *small, "--out", "drawn", "--figures", "svg")
+    assert list((tmp_path / "drawn").glob("*.svg"))
+    refused = cli("run", *small, "--out", "drawn", "--figures", "gif", check=False)
+    assert refused.returncode == 2 and "'gif' is not one of 'pdf', 'svg', 'png'" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "--preset=\udcff"),
+        ("run", "--set=\udcff"),
+        ("run", *SMALL_SETS, "--out", "o\udcff"),
+        ("experiment", "show", "\udcff"),
+    ],
+)
+def test_text_that_is_none_is_one_error_before_anything_runs(command: tuple[str, ...], cli: Cli) -> None:
+    refused = cli(*command, check=False)
+    assert refused.returncode == 2 and refused.stdout == "" and len(refused.stderr.splitlines()) == 1
+    assert "is no text in UTF-8" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("explain", "--trace", OLTP, "--skip"),
+        ("tune", "-O", "write_amplification", "-A", "seed=1,2", "--seeds"),
+        ("fleet", "run", OLTP, "--drives"),
+    ],
+)
+def test_a_number_that_64_bits_do_not_hold_is_too_large(command: tuple[str, ...], cli: Cli) -> None:
+    refused = cli(*map(str, command), "99999999999999999999", check=False)
+    assert refused.returncode == 2 and f"{command[-1]}': 99999999999999999999 is too large" in refused.stderr
+
+
+@pytest.mark.parametrize("command", [("--help",), ("list",), ("presets", "list"), ("config", "schema")])
+def test_a_full_standard_output_is_named(command: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ssdlab", *command], stdout=full, stderr=-1, text=True, check=False
+        )
+    assert done.returncode == 2 and done.stderr.startswith("ssdlab: standard output: No space left"), done.stderr

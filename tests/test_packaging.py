@@ -67,6 +67,28 @@ def test_completions_are_those_of_the_declarations(words: str, completed: str) -
     assert f"plain,{completed}" in done.stdout.split(), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        (["run", "--set", "ftl", "=", "fas"], ["plain,fast", "plain,faster"]),
+        (["run", "--set", "ftl", "="], ["plain,page", "plain,bast", "plain,fast", "plain,faster", "plain,sbfast"]),
+        (["run", "--set", "=", "nand.era"], ["plain,nand.erase="]),
+        (["run", "--preset", "=", "tlc-n"], ["plain,tlc-nvme"]),
+        (["run", "--set", "ftl=fas"], ["plain,fast", "plain,faster"]),
+        (["run", "--set", "ftl", "=", "fast", "--jso"], ["plain,--json"]),
+        (["run", "--figures", "sv"], ["plain,svg"]),
+        (["run", "-p", "a", "-p", "b", "--js"], ["plain,--json"]),
+        (["explain", "fast-th"], ["plain,fast-thrashing"]),
+    ],
+)
+def test_bash_parts_words_at_equals_signs(words: list[str], completed: list[str]) -> None:
+    asked = {"_SSDLAB_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(["ssdlab", *words]), "COMP_CWORD": len(words)}
+    environment = {**os.environ, **{name: str(value) for name, value in asked.items()}}
+    command = [sys.executable, "-m", "ssdlab"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == completed, done.stderr
+
+
 def test_one_version_everywhere() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", ssdlab.__version__)
     assert f"\nversion: {ssdlab.__version__}\n" in Path(ROOT / "CITATION.cff").read_text(encoding="utf-8")

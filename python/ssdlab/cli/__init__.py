@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import get_completion_class
 
 from ssdlab import interrupt, text
 from ssdlab._ssdlab import InternalError, SsdlabError, __version__
 from ssdlab.cli.command import Group, load
 from ssdlab.cli.declare import Option
 from ssdlab.cli.output import STDOUT
+from ssdlab.lazy import room
 from ssdlab.model.files import naming
 
 
@@ -82,14 +82,8 @@ def _show_version(context: click.Context, _parameter: click.Parameter, wanted: b
 
 def _show_completion(context: click.Context, _parameter: click.Parameter, shell: str | None) -> None:
     if shell:
-        print(completion_script(shell))
+        print(room("cli.completion").script(app, PROGRAM, COMPLETE, shell))
         context.exit()
-
-
-def completion_script(shell: str) -> str:
-    """What a shell runs to complete command lines of ssdlab."""
-    complete: Any = get_completion_class(shell)
-    return str(complete(app, {}, PROGRAM, COMPLETE).source())
 
 
 PROGRAM = "ssdlab"
@@ -139,6 +133,8 @@ def main() -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
+        if COMPLETE in os.environ:
+            room("cli.completion")
         status = app(prog_name=PROGRAM, complete_var=COMPLETE, standalone_mode=False) or 0
         with interrupt.raised(), naming(STDOUT):
             sys.stdout.flush()
@@ -157,12 +153,14 @@ def main() -> int:
         _write_no_more()
         status = 0
     except OSError as error:
-        name = f"{text.path(error.filename)}: " if error.filename else ""
+        # Of what is written, only standard output may have no name.
+        filename = error.filename or (STDOUT if error.errno in FULL else None)
+        name = f"{text.path(filename)}: " if filename else ""
         words = str(error.strerror or error)
         # A message of ours has its remedy, behind a semicolon.
         remedy = "" if "; " in words else f"; {_remedy(error)}"
         status = _fail(OSError(f"{name}{words}{remedy}"), 2)
-        if error.filename == STDOUT:
+        if filename == STDOUT:
             _write_no_more()
     except (KeyboardInterrupt, _Interrupted) as error:
         status = _fail(_Interrupted(f"interrupted; {error}" if str(error) else "interrupted"), interrupt.STATUS)
@@ -174,7 +172,10 @@ def _write_no_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 def _remedy(error: OSError) -> str:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if error.errno in FULL:
         return "make room there, or write elsewhere"
     return "check the path and its permissions"

@@ -102,7 +102,7 @@ def drive(
         float | None,
         option("--dwpd NUMBER", "Capacities that the host writes each day; the rate of the trace if left out.", DRIVES),
     ] = None,
-    years: Annotated[float, option("--years NUMBER", "How long the drive is to last.", DRIVES)] = YEARS,
+    years: Annotated[float, option("--years NUMBER", "How long the drive is to last.", DRIVES, min=0.0)] = YEARS,
     p99: Annotated[
         str | None,
         option("--p99 TIME", "Response time that 99 % of the requests are to keep.", DRIVES),

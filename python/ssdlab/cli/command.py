@@ -64,6 +64,9 @@ class Command(click.Command):
         Raises:
             ConfigError: If an option that takes one value is given again, or --figures without --out.
         """
+        if ctx.resilient_parsing:
+            # A shell asks for completions, and what stands there is not done.
+            return super().parse_args(ctx, args)
         with augment_usage_errors(ctx):
             _, _, given = self.make_parser(ctx).parse_args(args=[*args])
         times = Counter(id(one) for one in given)

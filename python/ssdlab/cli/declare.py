@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import click
 from click.shell_completion import CompletionItem
@@ -67,7 +67,35 @@ class Argument(click.Argument):
         return self.metavar or "", f"{self.meaning}  [{extra}]" if extra else self.meaning
 
 
-class _Integer(click.IntRange):
+MOST = (1 << 63) - 1
+"""Larger numbers are slips of the finger; the simulator could not take them."""
+
+
+class _Text(click.types.StringParamType):
+    """Text of which the simulator, whose text is UTF-8, can be told; paths may be of any bytes."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The text."""
+        if isinstance(value, str) and not value.isprintable():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                self.fail(f"{value!a} is no text in UTF-8", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _Whole(click.types.IntParamType):
+    """A number that 64 bits hold."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        number = super().convert(value, param, ctx)
+        if abs(number) > MOST:
+            self.fail(f"{value} is too large", param, ctx)
+        return number
+
+
+class _Integer(_Whole, click.IntRange):
     """Where a user types something else, click would say that it is no "integer range"."""
 
     name = "integer"
@@ -87,7 +115,7 @@ class _Parsed(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value; a default is one already."""
-        return self._parser(value) if isinstance(value, str) else value
+        return self._parser(_Text()(value, param, ctx)) if isinstance(value, str) else value
 
 
 def parameters(function: Callable[..., Any]) -> list[click.Parameter]:
@@ -115,7 +143,9 @@ def _parameter(one: inspect.Parameter) -> click.Parameter:
 
 
 def _without_none(kind: Any) -> Any:
-    return next(one for one in get_args(kind) if one is not NoneType) if isinstance(kind, UnionType) else kind
+    # `Literal[...] | None` is of the older kind.
+    unites = get_origin(kind) in (Union, UnionType)
+    return next(one for one in get_args(kind) if one is not NoneType) if unites else kind
 
 
 def _type(kind: Any, declared: Declared) -> Any:
@@ -127,7 +157,7 @@ def _type(kind: Any, declared: Declared) -> Any:
         return click.Path(readable=False, path_type=Path)
     if declared.min is not None:
         return _Integer(min=int(declared.min)) if kind is int else _Number(min=declared.min)
-    return kind
+    return {str: _Text(), int: _Whole()}.get(kind, kind)
 
 
 def _completing(complete: Completion) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:

@@ -43,11 +43,11 @@ def diagnose(
     """Prints what bounds throughput, what slow requests waited for, why write amplification is what it is, and what of
     the input is suspicious; then it runs the same requests against drives with one thing changed.
 
-    TRACE may also be the result.json of a run; then nothing is run.
+    TRACE may also be what --out named, or its result.json; then nothing is run.
     """
     if trace and workload:
         raise ConfigError("a trace and --workload exclude each other; leave one of them out")
-    saved = trace is not None and all(path.suffix == ".json" for path in trace.paths)
+    saved = trace is not None and all(path.suffix == ".json" or _is_run(path) for path in trace.paths)
     short = options.shortcuts(workload=workload, fit=fit, repeat=repeat)
     if saved and trace:
         if len(trace.paths) > 1 or preset or config or set or short:
@@ -58,3 +58,7 @@ def diagnose(
     with watching("diagnose") as watch:
         found = diagnosed(settings, trace, what_ifs=not no_what_ifs, monitor=watch)
     return deliver(found, json=json, out=out, figures=figures)
+
+
+def _is_run(path: Path) -> bool:
+    return (path / "result.json").is_file()

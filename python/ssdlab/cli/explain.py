@@ -25,6 +25,10 @@ ssdlab explain --set ftl=fast --trace trace.csv --skip 1000 --most 50
 """
 
 
+def _complete_scene(incomplete: str) -> list[str]:
+    return [name for name in steps.scenes() if name.startswith(incomplete)]
+
+
 def _configs(preset: str | None, files: list[Path], sets: list[str], beside: list[str]) -> list[Config]:
     small = [] if preset or files else [*steps.SMALL]
     cases = [sets, [*sets, *beside]] if beside else [sets]
@@ -44,7 +48,10 @@ def _scene(
 
 @app.command(examples=EXAMPLES)
 def explain(
-    scene: Annotated[str | None, argument("SCENE", "Name of a scene, or a TOML file; none lists the scenes.")] = None,
+    scene: Annotated[
+        str | None,
+        argument("SCENE", "Name of a scene, or a TOML file; none lists the scenes.", complete=_complete_scene),
+    ] = None,
     preset: options.Preset = None,
     config: options.ConfigFiles = [],
     set: options.Sets = [],

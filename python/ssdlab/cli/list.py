@@ -26,7 +26,7 @@ def listing(
     name: Annotated[
         str | None,
         argument(
-            "[NAME]",
+            "NAME",
             "What to list, with its parameters: a heading of the catalogue, or the key of a setting.",
             complete=_complete_group,
         ),

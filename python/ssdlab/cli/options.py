@@ -21,11 +21,12 @@ def _complete_preset(incomplete: str) -> list[tuple[str, str]]:
 
 def complete_set(incomplete: str) -> Iterator[tuple[str, str]]:
     """Settings, and after `=` values of one."""
-    key, equals, _ = incomplete.partition("=")
+    key, equals, begun = incomplete.partition("=")
     for setting, help_text, example, variants in _ssdlab.options():
         if equals and setting == key:
             for value in variants or [example]:
-                yield f"{key}={value}", help_text
+                if value.startswith(begun):
+                    yield f"{key}={value}", help_text
         elif not equals and setting.startswith(key):
             yield f"{setting}=", help_text
 

@@ -25,7 +25,7 @@ Subject = Literal["amplification", "filebench"]
 @app.command(examples=EXAMPLES)
 def validate(
     subject: Annotated[
-        Subject, argument("[amplification|filebench]", "What is compared with its reference.")
+        Subject, argument("amplification|filebench", "What is compared with its reference.")
     ] = "amplification",
     quick: Annotated[bool, option("--quick", "A subset of the rows; the tolerance is the same.")] = False,
     jobs: options.Jobs = None,

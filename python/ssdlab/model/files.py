@@ -21,7 +21,7 @@ def naming(name: object) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:
             raise
-        raise OSError(error.errno, os.strerror(error.errno), str(name)) from None
+        raise OSError(error.errno, error.strerror or os.strerror(error.errno), str(name)) from None
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,20 @@ class _Simulated:
 
     def dispatched(self) -> Trace | None:
         return self._dispatched
+
+    def __reduce__(self) -> Any:
+        made = (self.series(), self.erase_counts(), self.latency(), self.log(), self.activity(), self.dispatched())
+        return _Copied, made
+
+
+class _Copied:
+    """The columns of a run that have been made, for a copy of it or another process; implements `Columns`."""
+
+    def __init__(self, *made: Any) -> None:
+        self._made = made
+        self.series, self.erase_counts, self.latency, self.log, self.activity, self.dispatched = (
+            partial(self._made.__getitem__, place) for place in range(len(made))
+        )
 
 
 def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], None]:

@@ -56,7 +56,7 @@ def render(page: pages.Page) -> str:
 
 
 def _tells(item: pages.Item) -> bool:
-    return not isinstance(item, pages.Figure) or item.tells is None or item.tells()
+    return not isinstance(item, pages.Figure) or item.tells()
 
 
 def _cell(cell: "str | pages.Cell") -> pages.Cell:

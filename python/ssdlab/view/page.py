@@ -62,8 +62,8 @@ class Figure:
     draw: "Callable[[], Chart]"
     title: str = ""
     note: str = ""
-    tells: Callable[[], bool] | None = None
-    """Whether it tells more than the rest of the page; asked where it would be drawn. It does if left out."""
+    tells: Callable[[], bool] = lambda: True
+    """Whether it tells more than the rest of the page; asked where it would be drawn."""
 
 
 @dataclass(frozen=True)

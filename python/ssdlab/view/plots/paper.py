@@ -38,9 +38,9 @@ def papers(page: Page, format: FigureFormat) -> dict[str, bytes]:
 
 
 def titled(page: Page) -> Iterator[tuple[str, Figure]]:
-    """Figures with what they are called: their own title, or that of their section."""
+    """Figures that tell something, with what they are called: their own title, or that of their section."""
     for section in page.sections:
         for item in section.items:
             for one in item.items if isinstance(item, Beside) else [item]:
-                if isinstance(one, Figure):
+                if isinstance(one, Figure) and one.tells():
                     yield one.title or section.title or page.title, one
