@@ -300,3 +300,19 @@ def test_a_full_standard_output_is_named(command: tuple[str, ...]) -> None:
             [sys.executable, "-m", "ssdlab", *command], stdout=full, stderr=-1, text=True, check=False
         )
     assert done.returncode == 2 and done.stderr.startswith("ssdlab: standard output: No space left"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "option", ["--preset", "--config", "--set", "--state", "--save-state", "--workload", "--columns"]
+)
+def test_an_option_with_nothing_in_it_is_named(option: str, cli: Cli) -> None:
+    refused = cli("run", f"{option}=", check=False)
+    assert (
+        refused.returncode == 2 and f"Invalid value for '{option}'" in refused.stderr and " in it; " in refused.stderr
+    )
+
+
+@pytest.mark.parametrize("command", [("generate", "-"), ("convert", str(OLTP), "-", "--to", "parquet")])
+def test_traces_are_written_to_files(command: tuple[str, ...], cli: Cli) -> None:
+    refused = cli("trace", *command, check=False)
+    assert refused.returncode == 2 and "OUT '-': a trace is written to a file" in refused.stderr

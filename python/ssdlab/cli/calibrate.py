@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ssdlab._ssdlab import ConfigError
+from ssdlab._ssdlab import size as bytes_of
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import option
@@ -97,6 +98,10 @@ def calibrate(
     """
     sizes = None if regions is None else regions.split(",")
     depths = None if in_flight is None else options.numbers("--in-flight", in_flight)
+    for name, given in [("--regions", sizes or []), ("--offset", [offset] if offset else [])]:
+        for one in given:
+            with options.blaming(name):
+                bytes_of(one)
     with watching("calibrate") as watch:
         if target is None:
             if write or seconds is not None or offset is not None:

@@ -28,7 +28,7 @@ class Declared(NamedTuple):
     """The heading under which help lists an option."""
     min: float | None = None
     parser: Callable[[str], Any] | None = None
-    """Makes the value of what was typed; its errors are the user's."""
+    """Makes the value of the path that was typed; its errors are the user's."""
     complete: Completion | None = None
 
 
@@ -76,11 +76,25 @@ class _Text(click.types.StringParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The text."""
-        if isinstance(value, str) and not value.isprintable():
-            try:
-                value.encode()
-            except UnicodeEncodeError:
-                self.fail(f"{value!a} is no text in UTF-8", param, ctx)
+        if value == "":
+            self.fail("there is nothing in it; give a value, or leave it out", param, ctx)
+        return super().convert(_utf8(value, self, param, ctx), param, ctx)
+
+
+def _utf8(value: Any, kind: "click.ParamType[Any]", param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    if isinstance(value, str) and not value.isprintable():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            kind.fail(f"{value!a} is no text in UTF-8", param, ctx)
+    return value
+
+
+class _Path(click.Path):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path; empty, it would be that of the directory which one is in."""
+        if value == "":
+            self.fail("there is no path in it; name a file, or leave it out", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -105,17 +119,16 @@ class _Number(click.FloatRange):
     name = "number"
 
 
-class _Parsed(click.ParamType):  # type: ignore[type-arg]
-    """A value that a function makes of what was typed."""
-
-    name = "text"
+class _Parsed(click.Path):
+    """A path of which a function makes what is wanted."""
 
     def __init__(self, parser: Callable[[str], Any]) -> None:
+        super().__init__()
         self._parser = parser
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value; a default is one already."""
-        return self._parser(_Text()(value, param, ctx)) if isinstance(value, str) else value
+        return self._parser(_utf8(value, self, param, ctx)) if isinstance(value, str) else value
 
 
 def parameters(function: Callable[..., Any]) -> list[click.Parameter]:
@@ -154,7 +167,7 @@ def _type(kind: Any, declared: Declared) -> Any:
     if get_origin(kind) is Literal:
         return click.Choice(get_args(kind), case_sensitive=False)
     if kind is Path:
-        return click.Path(readable=False, path_type=Path)
+        return _Path(readable=False, path_type=Path)
     if declared.min is not None:
         return _Integer(min=int(declared.min)) if kind is int else _Number(min=declared.min)
     return {str: _Text(), int: _Whole()}.get(kind, kind)

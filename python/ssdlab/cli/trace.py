@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.intervals import WriteIntervals
 from ssdlab.cli import analyze, options
 from ssdlab.cli.command import App
@@ -22,7 +23,14 @@ from ssdlab.model.trace_file import TraceFile
 app = App()
 app.command("analyze", examples=analyze.EXAMPLES)(analyze.analyze)
 
-Target = Annotated[Path, argument("OUT", "File to write; .gz and .zst at its end compress.")]
+
+def _target(written: str) -> Path:
+    if written in ("", "-"):
+        raise ConfigError(f"OUT {written!r}: a trace is written to a file; name one, such as trace.csv.zst")
+    return Path(written)
+
+
+Target = Annotated[Path, argument("OUT", "File to write; .gz and .zst at its end compress.", parser=_target)]
 To = Annotated[
     str | None,
     option(

@@ -46,7 +46,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     if suffixes and suffixes[-1] == ".csv":
         return CSV
     raise TraceError(
-        f"{text.path(path)}: the name does not tell a format; end it in .csv or .parquet, or give the format"
+        f"{text.path(path)}: the name does not tell a format; end it in .csv or .parquet, or give the format (--to)"
     )
 
 
