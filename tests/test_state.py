@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,22 @@ def test_a_run_goes_on_from_a_saved_drive(small: ssdlab.Config, tmp_path: Path) 
         ssdlab.simulate(small.with_overrides({"device.op": "30%"}), state=drive)
     with pytest.raises(ssdlab.ConfigError, match="no directory"):
         ssdlab.simulate(small, save_state=tmp_path / "nowhere" / "aged.drive")
+
+
+def test_a_saved_drive_replaces_the_file_behind_a_link_and_nothing_else(small: ssdlab.Config, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    drive, link, pipe, circle = (tmp_path / name for name in ("real/aged.drive", "link", "pipe", "circle"))
+    link.symlink_to(drive)
+    circle.symlink_to(circle)
+    os.mkfifo(pipe)
+    for _ in "made", "replaced":
+        ssdlab.simulate(small, save_state=link)
+        assert link.is_symlink() and drive.is_file()
+    ssdlab.simulate(small, state=drive)
+    for taken in pipe, circle:
+        with pytest.raises(ssdlab.ConfigError, match=f"{taken}: exists and is no ordinary file; name another file"):
+            ssdlab.simulate(small, save_state=taken)
+    assert pipe.is_fifo() and circle.is_symlink()
 
 
 def test_a_run_that_is_stopped_saves_nothing(small: ssdlab.Config, tmp_path: Path) -> None:

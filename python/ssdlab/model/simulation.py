@@ -170,21 +170,25 @@ def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], No
 
 
 def _savable(path: Path) -> Path:
-    """Fails now rather than after a long run.
+    """The file to write, behind any link; fails now rather than after a long run.
 
     Raises:
         ConfigError: If no file can be made there.
     """
-    folder = path.parent
-    if path.is_dir():
+    # Unlike Path.resolve it raises nothing for links in a circle, and gives one of them.
+    target = Path(os.path.realpath(path))
+    folder = target.parent
+    if target.is_dir():
         raise ConfigError(f"save_state {text.path(path)}: is a directory; name a file")
+    if os.path.lexists(target) and not target.is_file():
+        raise ConfigError(f"save_state {text.path(path)}: exists and is no ordinary file; name another file")
     if not folder.is_dir():
         raise ConfigError(f"save_state {text.path(path)}: there is no directory {text.path(folder)}; make it first")
     if not os.access(folder, os.W_OK):
         raise ConfigError(
             f"save_state {text.path(path)}: {text.path(folder)} cannot be written; name another directory"
         )
-    return path
+    return target
 
 
 def _in_order(stream: str) -> tuple[int, int, str]:
