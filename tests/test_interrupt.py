@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT, SMALL_SETS
 from forked import PATIENCE_SECONDS
+from ssdlab.interrupt import asked_for
 
 OLTP = str(ROOT / "traces" / "oltp.csv.zst")
 MANY = 10**12
@@ -190,3 +192,15 @@ def test_while_a_cache_is_measured(tmp_path: Path) -> None:
     # Whether a share is finished by then depends on the machine; if one is, it is printed.
     out, _ = interrupted(arguments, r"cache: accesses \d+ %, run \d+ of 3000", tmp_path)
     assert out.count('"share"') < 3
+
+
+@pytest.mark.parametrize("work", ["never asks again", "hears it"])
+def test_a_request_that_work_was_over_before_it_heard_is_not_forgotten(work: str) -> None:
+    ended, raised = False, nullcontext() if work == "hears it" else pytest.raises(KeyboardInterrupt)
+    with raised, asked_for() as request:
+        assert not request.ask()
+        signal.raise_signal(signal.SIGINT)
+        ended = work == "hears it" and request.ask()
+    assert ended == (work == "hears it")
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

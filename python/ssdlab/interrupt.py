@@ -68,8 +68,10 @@ class Request:
     def ask(self) -> bool:
         """Asked by work, on any thread: whether to end."""
         self._asked_at = time.monotonic()
-        self._heard = self._made
-        return self._made
+        # Read once: a signal may come between two looks, and other threads may be asking.
+        made = self._made
+        self._heard = self._heard or made
+        return made
 
     def _on_ctrl_c(self, *_: object) -> None:
         if self._made:
@@ -87,7 +89,11 @@ class Request:
 
 @contextmanager
 def asked_for() -> Iterator[Request]:
-    """Ctrl-C makes the request while this lasts."""
+    """Ctrl-C makes the request while this lasts.
+
+    Raises:
+        KeyboardInterrupt: At the end, if work was over before it heard a request.
+    """
     request = Request()
     on_ctrl_c = signal.signal(signal.SIGINT, request._on_ctrl_c)
     on_alarm = signal.signal(signal.SIGALRM, request._unless_heard)
@@ -97,3 +103,5 @@ def asked_for() -> Iterator[Request]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, on_alarm)
         signal.signal(signal.SIGINT, on_ctrl_c)
+    if request._made and not request._heard:
+        raise KeyboardInterrupt
