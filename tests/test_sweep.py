@@ -320,3 +320,12 @@ def test_commands_of_a_study_print_and_save(study: Path, cli: Cli, tmp_path: Pat
     for wrong in (["-O", "write_amplificatio"], ["-O", "write_amplification:most"]):
         done = cli("study", command, study, *wrong, check=False)
         assert done.returncode == 2 and "outcome" in done.stderr
+
+
+def test_to_show_what_is_unfinished_is_no_interruption(tmp_path: Path, cli: Cli) -> None:
+    part = ssdlab.sweep(AXES, BASE, out=tmp_path / "s", jobs=1, monitor=lambda _phase, done, *_: done >= 2)
+    left = part.asked - part.finished
+    for form in [], ["--json"]:
+        done = cli("study", "show", "s", *form)
+        assert left and done.stderr == ""
+        assert f"{left} of {part.asked} runs are still to be done" in done.stdout or json.loads(done.stdout)["partial"]

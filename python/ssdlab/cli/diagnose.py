@@ -53,7 +53,8 @@ def diagnose(
         if len(trace.paths) > 1 or preset or config or set or short:
             name = text.path(trace.paths[0])
             raise ConfigError(f"{name}: is a run that is over; leave out the settings, or give the trace of the run")
-        return deliver(Result.load(trace.paths[0]).diagnose(), json=json, out=out, figures=figures)
+        found = Result.load(trace.paths[0]).diagnose()
+        return deliver(found, json=json, out=out, figures=figures, earlier=True)
     settings = options.configuration(preset, config, set, short)
     with watching("diagnose") as watch:
         found = diagnosed(settings, trace, what_ifs=not no_what_ifs, monitor=watch)

@@ -116,7 +116,7 @@ def show(
 ) -> int:
     """Show how figures are distributed over the drives of a fleet, and how many drives it takes."""
     found = running.open_fleet(path).asked_for(outcome, years)
-    return deliver(found, json=json, out=out, figures=figures)
+    return deliver(found, json=json, out=out, figures=figures, earlier=True)
 
 
 @app.command(

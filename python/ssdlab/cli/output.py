@@ -43,8 +43,11 @@ def deliver(
     out: Path | None = None,
     figures: "FigureFormat | None" = None,
     page: "Page | None" = None,
+    earlier: bool = False,
 ) -> int:
     """Prints what was found, as JSON and nothing else or as a page, then saves it in `out`, if that is given.
+
+    What was found `earlier` may be partial, but it is not this command that was interrupted.
 
     Returns:
         The exit status.
@@ -63,7 +66,7 @@ def deliver(
     if out is not None and not json:
         also = f"; figures as figure-*.{figures}" if figures else ""
         print(f"\nwritten to {text.path(out)}: {found.saved}{also}")
-    return status_of(found.partial)
+    return status_of(found.partial and not earlier)
 
 
 def _save(found: "Finding", out: Path, figures: "FigureFormat | None") -> None:

@@ -58,7 +58,7 @@ def show(
     if outcomes:
         show_page(room("view.pages.study").figures(found))
         return 0
-    return deliver(found, json=json, out=out, figures=figures)
+    return deliver(found, json=json, out=out, figures=figures, earlier=True)
 
 
 @app.command(
