@@ -72,6 +72,13 @@ def test_what_the_deviations_reach_is_as_good() -> None:
     assert sum(stars) == (0 if abs(apart) <= deviations else 1)
 
 
+def test_a_life_at_a_lower_rate_is_no_better() -> None:
+    slow = {"nand.program": "5ms"}
+    rows = rows_of(ssdlab.compare({"fast": {**SMALL, "time": "event"}, "slow": {**SMALL, "time": "event", **slow}}))
+    assert [cell.count("*") for cell in rows["write bandwidth"]] == [1, 0]
+    assert [cell.count("*") for cell in rows["life at that rate"]] == [0, 0]
+
+
 def test_seeds_that_change_nothing_are_told() -> None:
     still = {**SMALL, "precondition.overwrite": "none", "workload.pattern": "sequential", "workload.reads": "0%"}
     found = ssdlab.compare({"a": still, "b": {**still, "ftl.page.gc": "fifo"}}, seeds=2)

@@ -293,7 +293,8 @@ QUANTITIES = (
     Quantity("Lifetime", "host data per day, as the trace writes", _per_day("trace"), text.size_decimal),
     Quantity("Lifetime", "host data per day, the most the drive sustained", _per_day("drive"), text.size_decimal),
     Quantity("Lifetime", "drive writes per day at that rate", "lifetime.host_drive_writes_per_day", text.significant),
-    Quantity("Lifetime", "life at that rate", "lifetime.years", text.years, "high"),
+    # No case is the better one: each lives at a rate of its own. Which lasts longer is told by what it can be written.
+    Quantity("Lifetime", "life at that rate", "lifetime.years", text.years),
     Quantity("Check", "flash operations checked", "check.flash_operations_checked", text.count),
     Quantity("Check", "page reads checked", "check.page_reads_checked", text.count),
 )
