@@ -24,6 +24,8 @@ from ssdlab import text
         (text.percent(0.0655), "6.55 %"),
         (text.years(0.5), "183 days"),
         (text.count(1234567), "1,234,567"),
+        (text.counted(1234567, "requests"), "1,234,567 requests"),
+        (text.counted(1, "requests"), "1 request"),
         (text.decimal(9.996), "10.0"),
     ],
 )

@@ -197,7 +197,9 @@ def test_a_result_of_another_version_is_refused(copy: Path, tmp_path: Path) -> N
 
 def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
     (copy / "series.parquet").unlink()
-    assert "copy: lacks series.parquet, which belong to the page of a result; copy all" in refused(copy, tmp_path)
+    assert "copy: lacks series.parquet, without which the page of a result is not whole; copy all" in refused(
+        copy, tmp_path
+    )
     (copy / "report.html").unlink()
     assert "lacks report.html, series.parquet" in refused(copy / "result.json", tmp_path)
 

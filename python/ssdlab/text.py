@@ -41,6 +41,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def counted(value: float, things: str) -> str:
+    """`1,234 runs`, and of one `1 run`."""
+    return f"{count(value)} {things.removesuffix('s') if value == 1 else things}"
+
+
 def ratio(value: float) -> str:
     """Three decimals, as write amplification is compared."""
     return f"{value:.3f}"

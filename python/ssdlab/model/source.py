@@ -118,8 +118,8 @@ def source_text(source: Mapping[str, Any]) -> str:
     if source["kind"] == "trace":
         return ", ".join(name_of(Path(path)) for path in source["paths"])
     if source["kind"] == "memory":
-        return f"{text.count(source['requests'])} requests in memory"
-    return f"{source['pattern']} workload, {text.count(source['requests'])} requests"
+        return f"{text.counted(source['requests'], 'requests')} in memory"
+    return f"{source['pattern']} workload, {text.counted(source['requests'], 'requests')}"
 
 
 def identified(source: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
     told = (*ROUTINE_COUNTS, "other_device") if ingest["other_devices"] else ROUTINE_COUNTS
     for name, unit, help_text, value in ingest["counts"]:
         if value and name not in told:
-            remarks.append(f"{name.replace('_', ' ')}: {text.count(value)} {unit} ({help_text.rstrip('.')})")
+            remarks.append(f"{name.replace('_', ' ')}: {text.counted(value, unit)} ({help_text.rstrip('.')})")
     if ingest["first_bad"]:
         remarks.append(f"first malformed line: {ingest['first_bad']}")
     return remarks

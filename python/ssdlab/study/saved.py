@@ -32,8 +32,8 @@ def page_of(path: Path) -> Path:
     missing = [name for name in (PAGE, *COLUMNS.get(kind, ())) if not (folder / name).exists()]
     if missing:
         raise ConfigError(
-            f"{text.path(folder)}: lacks {', '.join(missing)}, which belong to the page of a {kind}; copy all that was "
-            "saved, or run it again with --out"
+            f"{text.path(folder)}: lacks {', '.join(missing)}, without which the page of a {kind} is not "
+            "whole; copy all that was saved, or run it again with --out"
         )
     return folder / PAGE
 

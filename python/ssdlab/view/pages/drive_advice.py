@@ -22,7 +22,7 @@ def page(found: DriveAdvice) -> Page:
         lead=[Paragraph(_wanted(found), "soft")],
         partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
         remarks=[
-            *(f"{text.count(times)} runs failed: {error}" for error, times in found.study.failures.items()),
+            *(f"{text.counted(times, 'runs')} failed: {error}" for error, times in found.study.failures.items()),
             *(
                 f"{_named(found, one)}: device.op={', '.join(one.also)} gives the same drive, as blocks are whole"
                 for one in found.choices

@@ -69,7 +69,8 @@ def _state(config: Config, summary: Summary, replayed: bool) -> list[str]:
     else:
         written = repeat["capacities_written"]
         if repeat["steady"]:
-            found.append(f"write amplification was steady after {_replays(repeat['replays'])}; the last is measured")
+            replays = text.counted(repeat["replays"], "replays")
+            found.append(f"write amplification was steady after {replays}; the last is measured")
         elif repeat["steady"] is not None:
             found.append(_unsteady(repeat["replays"], "and the last was measured", "host.repeat"))
     at_random = before["write_amplification"] is not None and before["replays"] is None
@@ -90,14 +91,10 @@ def _truer(config: Config, replayed: bool) -> str:
     return f"; for a true answer: {' '.join(options)}" if options else ""
 
 
-def _replays(count: int) -> str:
-    return "1 replay" if count == 1 else f"{text.count(count)} replays"
-
-
 def _unsteady(count: int, when: str, key: str) -> str:
     return (
-        f"write amplification was not steady after {_replays(count)} {when}; raise {key}.until-steady.most, or accept "
-        f"more by {key}.until-steady.within"
+        f"write amplification was not steady after {text.counted(count, 'replays')} {when}; raise "
+        f"{key}.until-steady.most, or accept more by {key}.until-steady.within"
     )
 
 

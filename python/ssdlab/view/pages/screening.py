@@ -41,7 +41,7 @@ def page(found: Screened) -> Page:
             ),
         ],
         partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
-        remarks=[f"{text.count(times)} runs failed: {error}" for error, times in found.study.failures.items()]
+        remarks=[f"{text.counted(times, 'runs')} failed: {error}" for error, times in found.study.failures.items()]
         + [
             f"figure {one.name}: no point has a value of {one.value.text!r}; 'ssdlab study show --outcomes' lists them"
             for one in screening.figures

@@ -51,7 +51,7 @@ def _remarks(found: Tuned) -> list[str]:
     errors = Counter(one.measured.error for one in found.trials if one.measured.error is not None)
     told = []
     if errors:
-        failed = "1 trial" if errors.total() == 1 else f"{text.count(errors.total())} trials"
+        failed = text.counted(errors.total(), "trials")
         told.append(f"{failed} failed, most often: {errors.most_common(1)[0][0]}")
     seen = [one for one in found.finalists if one.fresh.error is None]
     figures = [values for one in seen for values in (*one.fresh.goals, *one.fresh.constraints)]
