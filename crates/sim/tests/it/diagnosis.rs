@@ -190,6 +190,24 @@ fn inputs_that_deceive_are_found() {
     named(&diagnosed(&setup, &writes), Subject::Input, "map_cache_too_small");
 }
 
+/// Bursts of writes wait for room in the buffer, and the dies rest between them: with more room requests would be faster,
+/// and no more of them would arrive.
+#[test]
+fn where_the_trace_sets_the_rate_waiting_bounds_response_times_alone() {
+    let setup = Setup { replay: Replay::AS_TRACED, ..full(array(4, 2, 1, 1), 1, TIMING, buffered(2)) };
+    let bursts: Vec<Request> = (0..)
+        .zip(random(&setup, Op::Write))
+        .map(|(n, write)| Request { time_ns: n / 20 * 1_000_000, ..write })
+        .collect();
+    let summary = diagnosed(&setup, &bursts);
+    let first = &summary.diagnosis[0];
+    assert_eq!((first.about, first.name, &first.what_ifs[..]), (Subject::Throughput, "arrivals", &[][..]));
+    let slow = named(&summary, Subject::SlowWrites, "full_buffer");
+    assert!(slow.share > 0.5 && slow.what_ifs.contains(&WhatIf::Buffer), "{slow:?}");
+    let changed = diagnosed(&WhatIf::Buffer.applied_to(&setup).expect("a buffer"), &bursts);
+    assert!((iops(&changed) / iops(&summary) - 1.0).abs() < 0.01);
+}
+
 /// A change changes what it says, once, or is none.
 #[test]
 fn a_change_is_one_or_none() {

@@ -107,7 +107,7 @@ def _host(evidence: Evidence, _share: float) -> _Words:
 
 
 def _arrivals(evidence: Evidence, _share: float) -> _Words:
-    return "the drive keeps up with the arrivals of its requests", _utilisations(evidence)
+    return "no more requests arrive, and the drive keeps up with them", _utilisations(evidence)
 
 
 _Wording = Callable[[Evidence, float], _Words]

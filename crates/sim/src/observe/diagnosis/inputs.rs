@@ -1,7 +1,7 @@
 //! Whether a run says what it seems to say: inputs that make figures tell something else.
 
 use super::{Finding, Subject};
-use crate::observe::summary::Summary;
+use crate::observe::summary::{Summary, TimeSummary};
 use crate::setup::Setup;
 use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
@@ -11,6 +11,11 @@ const BEHIND: f64 = 0.1;
 
 /// A cache that misses more often than this holds too little of what the trace uses.
 const MISSES: f64 = 0.5;
+
+/// How long a drive went on after the last arrival, where it did not keep up with them.
+pub(super) fn behind_ns(time: &TimeSummary) -> Option<u64> {
+    time.behind_ns.filter(|&behind_ns| behind_ns as f64 > BEHIND * time.elapsed_ns as f64)
+}
 
 /// Suspicious inputs.
 pub(super) fn findings(setup: &Setup, summary: &Summary, trace_ns: u64) -> Vec<Finding> {
@@ -40,8 +45,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary, trace_ns: u64) -> Vec<F
         found.push(new("times_ignored", 0.0).with("trace_ns", trace_ns as f64).with_any("elapsed_ns", elapsed_ns));
     }
     if let Some(time) = &summary.time
-        && let Some(behind_ns) = time.behind_ns
-        && behind_ns as f64 > BEHIND * time.elapsed_ns as f64
+        && let Some(behind_ns) = behind_ns(time)
     {
         found.push(new("queue_grows", behind_ns as f64 / time.elapsed_ns as f64).with("behind_ns", behind_ns as f64));
     }

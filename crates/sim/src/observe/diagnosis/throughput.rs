@@ -1,8 +1,9 @@
-//! What bounds throughput: the resource that is busy most, if one is; else what requests wait for; else the host.
+//! What bounds throughput: the resource that is busy most, if one is; else the arrivals, if the drive keeps up with them;
+//! else what requests wait for; else the host.
 
 use ssdlab_nand::backend::parallel::Wait;
 
-use super::{Finding, Subject};
+use super::{Finding, Subject, inputs};
 use crate::observe::activity::{DriveSummary, Spread};
 use crate::observe::summary::{Summary, TimeSummary};
 use crate::observe::waits::{Part, ResponseSummary};
@@ -26,7 +27,7 @@ const PREVAILING: f64 = 0.5;
 
 const NANOS_PER_SECOND: f64 = 1e9;
 
-/// What bounds throughput; none where there is no drive in time, or no time passed.
+/// What bounds throughput, and not what bounds response times alone; none where there is no drive in time, or no time passed.
 pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
     let Clock::Event(_, options) = setup.clock else { return None };
     let (time, drive) = (summary.time.as_ref()?, summary.drive.as_ref()?);
@@ -51,6 +52,8 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
         uneven("uneven_dies", &drive.die_utilisation).tried_by(&[WhatIf::Dies])
     } else if is_uneven(&drive.channel_utilisation) {
         uneven("uneven_channels", &drive.channel_utilisation).tried_by(&[WhatIf::Channels])
+    } else if is_open(setup) && inputs::behind_ns(time).is_none() {
+        host(setup, drive, busiest.1)
     } else if let Some(found) = waiting(setup, drive.response.as_ref()) {
         found
     } else if drive.queue_depth_mean >= ENOUGH * f64::from(drive.dies) {
@@ -129,10 +132,13 @@ fn waiting(setup: &Setup, response: Option<&ResponseSummary>) -> Option<Finding>
     .find(|found| found.share >= PREVAILING)
 }
 
+fn is_open(setup: &Setup) -> bool {
+    matches!(setup.replay, Replay::Open { .. })
+}
+
 /// The host asks for no more.
 fn host(setup: &Setup, drive: &DriveSummary, busiest: f64) -> Finding {
-    let open = matches!(setup.replay, Replay::Open { .. });
-    let name = if open { "arrivals" } else { "host_depth" };
+    let name = if is_open(setup) { "arrivals" } else { "host_depth" };
     Finding::new(Subject::Throughput, name, 1.0 - busiest)
         .with("dies_count", f64::from(drive.dies))
         .tried_by(&[WhatIf::Depth])
