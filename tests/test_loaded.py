@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ssdlab
-from conftest import SMALL
+from conftest import SMALL, Cli
 from ssdlab.model.config import recorded
 
 FEW = {**SMALL, "workload.requests": 2_000}
@@ -202,6 +202,13 @@ def test_broken_columns_are_named(saved: Path) -> None:
         (lambda found: found["configuration"].pop("device.op"), "was saved by ssdlab .*, which this version"),
         (lambda found: found["configuration"].update({"no.such": {"value": 1, "origin": "--set"}}), "was saved by"),
         (lambda found: found.pop("result"), "is no result of ssdlab; give what --out named"),
+        (lambda found: found.update(version=5), "is no result of ssdlab; give what --out named"),
+        (lambda found: found.update(result={}), r"result\.partial: is not there; copy the file again"),
+        (lambda found: found.update(source=None), "source: is null, which 'ssdlab run' never saves; copy the file"),
+        (lambda found: found.pop("configuration"), "configuration: is not there"),
+        (lambda found: found["configuration"].update({"seed": 5}), r"configuration\.seed: is 5, which"),
+        (lambda found: found["configuration"].update({"seed": {}}), r"configuration\.seed\.value: is not there"),
+        (lambda found: found["result"].update(drive=5), r"result\.drive: is 5, which"),
     ],
 )
 def test_what_this_version_does_not_understand_is_refused(
@@ -213,6 +220,20 @@ def test_what_this_version_does_not_understand_is_refused(
     path.write_text(json.dumps(found))
     with pytest.raises(ssdlab.ConfigError, match=f"result.json: {message}"):
         ssdlab.Result.load(saved)
+
+
+def test_what_a_page_lacks_is_named(saved: Path, cli: Cli) -> None:
+    path = saved / "result.json"
+    found = json.loads(path.read_text())
+    del found["result"]["wear"]["erases"]
+    path.write_text(json.dumps(found))
+    with pytest.raises(ssdlab.ConfigError, match=r"result\.json: result\.wear\.erases: is not there; copy"):
+        ssdlab.Result.load(saved).summary["wear"]["erases"]
+    del found["result"]["diagnosis"]
+    path.write_text(json.dumps(found))
+    done = cli("diagnose", path, check=False)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert "result.json: result.diagnosis: is not there; copy the file again, or run it again" in done.stderr
 
 
 def test_where_nothing_was_saved_it_says_so(tmp_path: Path) -> None:

@@ -66,7 +66,11 @@ def read(path: Path) -> dict[str, Any]:
         ) from None
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict) or not {"version", "kind", "result"} <= found.keys():
+    if (
+        not isinstance(found, dict)
+        or not {"kind", "result"} <= found.keys()
+        or not isinstance(found.get("version"), dict)
+    ):
         raise ConfigError(f"{text.path(path)}: is no result of ssdlab; give what --out named, or the JSON file in it")
     return found
 

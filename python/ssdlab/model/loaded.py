@@ -19,11 +19,26 @@ from ssdlab.model.columns import (
 )
 from ssdlab.model.config import Config, recorded
 from ssdlab.model.envelope import check_version, of_another_version, read
+from ssdlab.model.parts import Part
 from ssdlab.model.result import Result
 from ssdlab.model.source import ingest_of
 from ssdlab.model.trace import Trace
 
 Column = TypeVar("Column")
+
+OBJECT, OPTIONAL, NUMBER = (dict,), (dict, type(None)), (int, float)
+ENVELOPE: dict[str, tuple[type, ...]] = {"source": OBJECT, "configuration": OBJECT, "result": OBJECT}
+FIGURES: dict[str, tuple[type, ...]] = {
+    "partial": (bool,),
+    **dict.fromkeys(("device", "precondition", "host", "flash", "wear", "lifetime"), OBJECT),
+    **dict.fromkeys(("ingest", "repeat", "cache", "time", "latency", "drive", "log", "map", "check"), OPTIONAL),
+    "write_amplification": (*NUMBER, type(None)),
+    "capacities_written": NUMBER,
+    "diagnosis": (list,),
+}
+"""What a summary holds, and of which kinds; what may be None not every run has."""
+SOURCES: dict[str, dict[str, tuple[type, ...]]] = {"trace": {"paths": (list,)}, "memory": {"requests": (int,)}}
+"""What is said of sources that are no workload."""
 
 
 class LoadedResult(Result):
@@ -38,19 +53,29 @@ class LoadedResult(Result):
 
     def __init__(self, path: Path) -> None:
         file = path / self._json if path.is_dir() else path
-        found = read(file)
+        found = Part(f"{text.path(file)}: ", read(file))
         if found["kind"] != "result":
             raise ConfigError(
                 f"{text.path(file)}: kind: is {found['kind']!r}, not the result of a run; give what 'ssdlab run --out' "
                 "named"
             )
         check_version(file, found)
+        found.check(ENVELOPE)
+        found["source"].check({"kind": (str,)})
+        found["source"].check(SOURCES.get(found["source"]["kind"], {"pattern": (str,), "requests": (int,)}))
+        found["result"].check(FIGURES)
+        found["configuration"].check(dict.fromkeys(found["configuration"], OBJECT))
+        for setting in found["configuration"].values():
+            setting.check({"value": (object,), "origin": (str,)})
         config = recorded(found["configuration"])
         if config is None:
             raise of_another_version(file, found["version"])
         self._version = found["version"]
         self.summary = dict(found["result"])
-        self.ingest = ingest_of(self.summary.pop("ingest"))
+        try:
+            self.ingest = ingest_of(self.summary.pop("ingest"))
+        except KeyError:
+            raise of_another_version(file, found["version"]) from None
         self.config, self.source = config, found["source"]
         self._columns = _Saved(file.parent, self.summary, config)
 
