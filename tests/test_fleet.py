@@ -289,7 +289,7 @@ def test_a_drive_that_fails_is_a_row_and_a_remark(tmp_path: Path) -> None:
     found = ssdlab.fleet(written(tmp_path / "two.csv", lines), packed_config)
     assert [error is None for error in found.study.table["error"].to_pylist()] == [True, False]
     assert found.cdf("write_amplification").values.tolist() == [found.write_amplification]
-    assert [remark for remark in found.page().remarks if remark.startswith("1 drives failed: ")]
+    assert [remark for remark in found.page().remarks if remark.startswith("1 drive failed: ")]
 
 
 def test_requests_far_out_of_order_are_told(tmp_path: Path) -> None:
