@@ -13,6 +13,8 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 import click
 from click.shell_completion import CompletionItem
 
+from ssdlab.cli import values
+
 Completion = Callable[[str], Iterable[str | tuple[str, str]]]
 """What may follow the beginning of a value, with a word on each or without."""
 
@@ -67,70 +69,6 @@ class Argument(click.Argument):
         return self.metavar or "", f"{self.meaning}  [{extra}]" if extra else self.meaning
 
 
-MOST = (1 << 63) - 1
-"""Larger numbers are slips of the finger; the simulator could not take them."""
-
-
-class _Text(click.types.StringParamType):
-    """Text of which the simulator, whose text is UTF-8, can be told; paths may be of any bytes."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The text."""
-        if value == "":
-            self.fail("there is nothing in it; give a value, or leave it out", param, ctx)
-        return super().convert(_utf8(value, self, param, ctx), param, ctx)
-
-
-def _utf8(value: Any, kind: "click.ParamType[Any]", param: click.Parameter | None, ctx: click.Context | None) -> Any:
-    if isinstance(value, str) and not value.isprintable():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            kind.fail(f"{value!a} is no text in UTF-8", param, ctx)
-    return value
-
-
-class _Path(click.Path):
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path; empty, it would be that of the directory which one is in."""
-        if value == "":
-            self.fail("there is no path in it; name a file, or leave it out", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-class _Whole(click.types.IntParamType):
-    """A number that 64 bits hold."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number."""
-        number = super().convert(value, param, ctx)
-        if abs(number) > MOST:
-            self.fail(f"{value} is too large", param, ctx)
-        return number
-
-
-class _Integer(_Whole, click.IntRange):
-    """Where a user types something else, click would say that it is no "integer range"."""
-
-    name = "integer"
-
-
-class _Number(click.FloatRange):
-    name = "number"
-
-
-class _Parsed(click.Path):
-    """A path of which a function makes what is wanted."""
-
-    def __init__(self, parser: Callable[[str], Any]) -> None:
-        super().__init__()
-        self._parser = parser
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value; a default is one already."""
-        return self._parser(_utf8(value, self, param, ctx)) if isinstance(value, str) else value
-
-
 def parameters(function: Callable[..., Any]) -> list[click.Parameter]:
     """Arguments and options of the command that this function is, in its order."""
     return [_parameter(one) for one in inspect.signature(function).parameters.values()]
@@ -163,14 +101,14 @@ def _without_none(kind: Any) -> Any:
 
 def _type(kind: Any, declared: Declared) -> Any:
     if declared.parser:
-        return _Parsed(declared.parser)
+        return values.Parsed(declared.parser)
     if get_origin(kind) is Literal:
         return click.Choice(get_args(kind), case_sensitive=False)
     if kind is Path:
-        return _Path(readable=False, path_type=Path)
+        return values.FilePath(readable=False, path_type=Path)
     if declared.min is not None:
-        return _Integer(min=int(declared.min)) if kind is int else _Number(min=declared.min)
-    return {str: _Text(), int: _Whole()}.get(kind, kind)
+        return values.Integer(min=int(declared.min)) if kind is int else values.Number(min=declared.min)
+    return {str: values.Text(), int: values.Whole()}.get(kind, kind)
 
 
 def _completing(complete: Completion) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
