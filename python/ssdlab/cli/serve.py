@@ -15,7 +15,6 @@ from typing import Annotated, Self
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
-from ssdlab.cli.bars import status
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import option
 from ssdlab.cli.live import facts
@@ -128,7 +127,7 @@ def _opening(file: Path | None) -> Iterator[None]:
     """Says what is done while a large drive is made or mounted, once that takes longer than a moment."""
     doing = "making the drive" if file is None or not file.exists() else "opening the drive"
     words = doing if file is None else f"{doing} in {text.path(file)}"
-    line = status() if sys.stderr.isatty() else None
+    line = room("cli.bars").status() if sys.stderr.isatty() else None
 
     def tell() -> None:
         if line is None:
@@ -240,7 +239,7 @@ class _Line:
 
     def __init__(self, server: DriveServer) -> None:
         self._server = server
-        self._status = status() if sys.stderr.isatty() else None
+        self._status = room("cli.bars").status() if sys.stderr.isatty() else None
         self._at = clock.monotonic()
         self._before = 0
 
