@@ -1,6 +1,7 @@
 """What was saved loads as it was: every property, and equal bytes when it is saved again."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -169,7 +170,7 @@ def test_figures_need_no_columns_and_columns_say_what_they_need(tmp_path: Path) 
     loaded = ssdlab.Result.load(tmp_path / "printed.json")
     assert loaded.summary == result.summary and loaded.log is None and loaded.dispatched is None
     assert loaded.diagnose().to_dict() == result.diagnose().to_dict()
-    for name, file in (("series", "series"), ("erase_counts", "erase_counts"), ("activity", "activity_dies")):
+    for name, file in (("series", "series"), ("erase_counts", "erase_counts"), ("activity", "activity_gantt")):
         with pytest.raises(ssdlab.ConfigError, match=rf"{file}\.parquet: is not there; copy it to the JSON file"):
             getattr(loaded, name)
     with pytest.raises(ssdlab.ConfigError, match="is not there"):
@@ -190,8 +191,57 @@ def test_broken_columns_are_named(saved: Path) -> None:
     with pytest.raises(ssdlab.ConfigError, match=r"series\.parquet: cannot be read as Parquet: .*; copy it"):
         ssdlab.Result.load(saved).series  # noqa: B018
     pq.write_table(pa.table({"other": [1]}), saved / "erase_counts.parquet")
-    with pytest.raises(ssdlab.ConfigError, match=r"out: erase_counts: the Parquet files hold something else .*erases"):
+    with pytest.raises(ssdlab.ConfigError, match=r"erase_counts\.parquet: has the columns other, not erases; copy it"):
         ssdlab.Result.load(saved).erase_counts  # noqa: B018
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("timed")
+    simulated({"time": "event", "ftl": "fast"})(folder).save(folder / "out")
+    return folder / "out"
+
+
+def renamed(table: pa.Table) -> pa.Table:
+    return table.rename_columns(["renamed", *table.column_names[1:]])
+
+
+def as_text(table: pa.Table) -> pa.Table:
+    last = table.column_names[-1]
+    return table.set_column(table.num_columns - 1, last, table[last].cast(pa.string()))
+
+
+def with_a_gap(table: pa.Table) -> pa.Table:
+    gap = pa.array([None, *table.columns[-1].to_pylist()[1:]], table.schema.types[-1])
+    return table.set_column(table.num_columns - 1, table.column_names[-1], gap)
+
+
+def half(table: pa.Table) -> pa.Table:
+    return table.slice(0, table.num_rows // 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "message"),
+    [
+        ("series", renamed, r"series\.parquet: has the columns renamed, .*, not requests, "),
+        ("series", as_text, r"series\.parquet: write_latency_max_ns: is of type string, not uint64"),
+        ("latency", with_a_gap, r"latency\.parquet: requests: lacks 1 of \d+ values"),
+        ("erase_counts", lambda table: table.slice(0, 0), r"erase_counts: .*\(0 of 77 blocks\)"),
+        ("log_associativity", lambda table: table.slice(1), r"log: .*\(rows are missing\)"),
+        ("activity_parts", half, r"activity: .*\(intervals are missing\)"),
+        ("activity_parts", lambda table: table.slice(1), r"activity: .*\(rows are missing, or stand elsewhere\)"),
+        ("activity_dies", lambda table: table.slice(1), r"activity: .*\(rows are missing, or stand elsewhere\)"),
+        ("activity_queue", lambda table: table.replace_schema_metadata(None), "activity: .* something else than"),
+    ],
+)
+def test_damaged_columns_are_an_error_before_they_are_used(
+    name: str, damage: Callable[[pa.Table], pa.Table], message: str, timed: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(timed, tmp_path / "copy")
+    path = tmp_path / "copy" / f"{name}.parquet"
+    pq.write_table(damage(pq.read_table(path)), path)
+    with pytest.raises(ssdlab.ConfigError, match=f"{message}.*; copy .*, or run it again with --out"):
+        ssdlab.Result.load(path.parent).save(tmp_path / "out")
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,23 @@
 """Results that were saved, as they were."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError, TraceError
 from ssdlab.lazy import np, npt, pa, pq
 from ssdlab.model.columns import (
     ActivityColumns,
+    CourseColumns,
+    GanttColumns,
     LatencyColumns,
     LogColumns,
+    SlowColumns,
+    bins_arrow,
     bins_of,
+    course_arrow,
     course_of,
     gantt_of,
     histograms_of,
@@ -25,6 +30,7 @@ from ssdlab.model.source import ingest_of
 from ssdlab.model.trace import Trace
 
 Column = TypeVar("Column")
+_Bins: TypeAlias = "tuple[int, npt.NDArray[np.uint64]]"
 
 OBJECT, OPTIONAL, NUMBER = (dict,), (dict, type(None)), (int, float)
 ENVELOPE: dict[str, tuple[type, ...]] = {"source": OBJECT, "configuration": OBJECT, "result": OBJECT}
@@ -39,6 +45,32 @@ FIGURES: dict[str, tuple[type, ...]] = {
 """What a summary holds, and of which kinds; what may be None not every run has."""
 SOURCES: dict[str, dict[str, tuple[type, ...]]] = {"trace": {"paths": (list,)}, "memory": {"requests": (int,)}}
 """What is said of sources that are no workload."""
+
+BEGIN_END = ("begin_ns", "end_ns")
+TABLES: Mapping[str, Sequence[str]] = {
+    "series": (
+        *("requests", "time_ns", "host_pages_written", "flash_pages_programmed", "pages_copied", "blocks_erased"),
+        *("read_requests", "read_latency_sum_ns", "write_requests", "write_latency_sum_ns"),
+        *("read_latency_max_ns", "write_latency_max_ns"),
+    ),
+    "erase_counts": ("erases",),
+    "latency": ("op", *LatencyColumns._fields),
+    "log_reclaims": ("copies", "erases", "ns", "times"),
+    "log_associativity": ("logical_blocks", "reclaims"),
+    "log_utilisation": ("pages_programmed", "log_blocks"),
+    "activity_dies": ("die", *BEGIN_END, "busy_ns"),
+    "activity_channels": ("channel", *BEGIN_END, "busy_ns"),
+    "activity_internal": (*BEGIN_END, "busy_ns"),
+    "activity_queue": (*BEGIN_END, "outstanding_ns"),
+    "activity_waiting": ("op", *LatencyColumns._fields),
+    "activity_intervals": ("op", "time", *BEGIN_END, *LatencyColumns._fields),
+    "activity_slowest": SlowColumns._fields,
+    "activity_parts": ("op", "part", *BEGIN_END, "sum_ns"),
+    "activity_gantt": GanttColumns._fields,
+}
+"""The columns of each table; a trace has others, and is checked as every trace."""
+TYPES = {**dict.fromkeys(("op", "time", "part", "kind", "cause"), "string"), "bus": "bool"}
+"""Types of columns that are not uint64."""
 
 
 class LoadedResult(Result):
@@ -91,13 +123,32 @@ def _sound(read: Callable[["_Saved"], Column]) -> Callable[["_Saved"], Column]:
     def column(saved: "_Saved") -> Column:
         try:
             return read(saved)
-        except (KeyError, TypeError, ValueError, TraceError) as error:
+        except (LookupError, TypeError, ValueError, pa.ArrowException, TraceError) as error:
             raise ConfigError(
                 f"{text.path(saved.folder)}: {read.__name__}: the Parquet files hold something else than 'ssdlab run' "
                 f"saves ({error}); copy them again, or run it again with --out"
             ) from None
 
     return column
+
+
+def _fault(name: str, table: "pa.Table") -> str | None:
+    """In what the columns of a table are not those that are saved under this name."""
+    if table.column_names != [*TABLES[name]]:
+        return f"has the columns {', '.join(table.column_names)}, not {', '.join(TABLES[name])}"
+    for field, column in zip(table.schema, table.columns, strict=True):
+        kind = "uint32" if name == "erase_counts" else TYPES.get(field.name, "uint64")
+        if str(field.type) != kind:
+            return f"{field.name}: is of type {field.type}, not {kind}"
+        if column.null_count:
+            return f"{field.name}: lacks {text.count(column.null_count)} of {text.count(len(column))} values"
+    return None
+
+
+def _same(table: "pa.Table", again: "pa.Table") -> None:
+    """That a table holds what its columns, as they were understood, make up."""
+    if not table.equals(again):
+        raise ValueError("rows are missing, or stand elsewhere")
 
 
 class _Saved:
@@ -113,18 +164,46 @@ class _Saved:
         """A table that was saved.
 
         Raises:
-            ConfigError: If it cannot be read.
+            ConfigError: If it cannot be read, or has other columns than `TABLES` says.
         """
         path = self.folder / f"{name}.parquet"
         remedy = "copy it to the JSON file of the run, or run it again with --out"
         try:
             with pq.ParquetFile(path) as file:
-                return file.read()
+                table = file.read()
         except FileNotFoundError:
             raise ConfigError(f"{text.path(path)}: is not there; {remedy}") from None
         except (OSError, pa.ArrowException) as error:
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
             raise ConfigError(f"{text.path(path)}: cannot be read as Parquet: {reason}; {remedy}") from None
+        if name in TABLES and (fault := _fault(name, table)):
+            raise ConfigError(f"{text.path(path)}: {fault}; {remedy}")
+        return table
+
+    def _bins(self, name: str, value: str, row: str | None = None, rows: int | None = None) -> _Bins:
+        table = self._table(name)
+        found = bins_of(table, rows)
+        _same(table, bins_arrow(*found, value, row))
+        return found
+
+    def _counts(self, name: str) -> "npt.NDArray[np.uint64]":
+        """How often each number from 0 on occurred."""
+        numbers, counts = (column.to_numpy() for column in self._table(name).columns)
+        if not np.array_equal(numbers, np.arange(len(numbers))):
+            raise ValueError("rows are missing")
+        found: npt.NDArray[np.uint64] = counts
+        return found
+
+    def _course(self) -> CourseColumns:
+        tables = {name: self._table(f"activity_{name}") for name in ("intervals", "slowest", "parts")}
+        course = course_of(**tables)
+        for table, again in zip(tables.values(), course_arrow(course).values(), strict=True):
+            _same(table, again)
+        lengths = {len(sums) for sums in course.parts_ns.values()}
+        ends = [1 + int(times.interval[-1]) for times in course.times.values() if len(times.interval)]
+        if len(lengths) != 1 or max(ends, default=0) > max(lengths):
+            raise ValueError("intervals are missing")
+        return course
 
     @_sound
     def series(self) -> "dict[str, npt.NDArray[np.uint64]]":
@@ -134,6 +213,8 @@ class _Saved:
     @_sound
     def erase_counts(self) -> "npt.NDArray[np.uint32]":
         counts: npt.NDArray[np.uint32] = self._table("erase_counts")["erases"].to_numpy()
+        if len(counts) != self._summary["device"]["blocks"]:
+            raise ValueError(f"{len(counts)} of {self._summary['device']['blocks']} blocks")
         return counts
 
     @_sound
@@ -146,8 +227,8 @@ class _Saved:
             return None
         reclaims = self._table("log_reclaims")
         return LogColumns(
-            associativity=self._table("log_associativity")["reclaims"].to_numpy(),
-            utilisation=self._table("log_utilisation")["log_blocks"].to_numpy(),
+            associativity=self._counts("log_associativity"),
+            utilisation=self._counts("log_utilisation"),
             **{f"reclaim_{name}": reclaims[name].to_numpy() for name in reclaims.column_names},
         )
 
@@ -156,19 +237,14 @@ class _Saved:
         drive: Mapping[str, Any] | None = self._summary["drive"]
         if drive is None:
             return None
-        dies, channels = (bins_of(self._table(f"activity_{rows}"), drive[rows]) for rows in ("dies", "channels"))
-        internal, queue = (bins_of(self._table(f"activity_{name}")) for name in ("internal", "queue"))
-        course = None
-        if drive["response"] is not None:
-            course = course_of(*(self._table(f"activity_{name}") for name in ("intervals", "slowest", "parts")))
         gantt = self._table("activity_gantt")
         return ActivityColumns(
-            *dies,
-            *channels,
-            *internal,
-            *queue,
+            *self._bins("activity_dies", "busy_ns", "die", drive["dies"]),
+            *self._bins("activity_channels", "busy_ns", "channel", drive["channels"]),
+            *self._bins("activity_internal", "busy_ns"),
+            *self._bins("activity_queue", "outstanding_ns"),
             waiting=histograms_of(self._table("activity_waiting")),
-            course=course,
+            course=None if drive["response"] is None else self._course(),
             gantt=gantt_of(gantt),
             gantt_truncated=gantt.schema.metadata[b"truncated"] == b"true",
         )
