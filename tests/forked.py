@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 600
 """What a process has before a test gives up: it tells a hang from work, however busy the machine."""
 
 MODULES = (
-    "numpy", "pandas", "pyarrow.parquet", "pydantic.plugin._loader", "rich.console", "rich.progress", "rich.table",
+    "numpy", "pandas", "pyarrow.parquet", "rich.console", "rich.progress", "rich.table",
     "ssdlab.api", "ssdlab.view.html", "ssdlab.view.pages.result",
 )  # fmt: skip
 """What commands load when they are called, many of them or slowly."""
@@ -70,6 +70,8 @@ def _write(pipe: Path, data: bytes) -> None:
 def _server() -> subprocess.Popen[bytes]:
     server = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     atexit.register(_end, server)
+    # Whoever asks a server that could not load its modules would wait for ever.
+    assert server.stdout is not None and server.stdout.readline() == b"ready\n", "the server of commands has ended"
     return server
 
 
@@ -87,6 +89,7 @@ def _serve() -> None:
     for module in MODULES:
         import_module(module)
     corpus.default()
+    print("ready", flush=True)
     for line in sys.stdin.buffer:
         child = os.fork()
         if child == 0:
