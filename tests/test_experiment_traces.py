@@ -186,7 +186,7 @@ def test_what_was_met_while_reading_a_trace_is_told(cli: Cli, file: Path, mail: 
         part.write("99999999999999,W,8,0,0x2,1\n")
     done = cli("experiment", "run", file, "--trace", "mail=a.csv", "--trace", "mail=b.csv")
     (note,) = (line for line in done.stdout.splitlines() if line.startswith("note: "))
-    assert note.startswith("note: trace mail: zero length: 1 requests")
+    assert note.startswith("note: trace mail: zero length: 1 request ")
 
 
 def test_equal_configuration_and_trace_run_once(file: Path, mail: Path) -> None:
