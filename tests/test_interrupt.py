@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -194,6 +194,15 @@ def test_while_a_cache_is_measured(tmp_path: Path) -> None:
     assert out.count('"share"') < 3
 
 
+@pytest.fixture
+def ctrl_c_interrupts() -> Iterator[None]:
+    """Ctrl-C interrupts, though shells have background jobs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_interrupts")
 @pytest.mark.parametrize("work", ["never asks again", "hears it"])
 def test_a_request_that_work_was_over_before_it_heard_is_not_forgotten(work: str) -> None:
     ended, raised = False, nullcontext() if work == "hears it" else pytest.raises(KeyboardInterrupt)

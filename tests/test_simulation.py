@@ -256,7 +256,7 @@ def test_results_say_when_something_else_than_the_requests_speaks(small: ssdlab.
     brief = ssdlab.simulate(small.with_overrides({"workload.requests": 100, "workload.reads": "0%"}))
     assert brief.summary["capacities_written"] < 1
     assert any(
-        "tells more of the preconditioning" in remark for remark in remarks.remarks(brief.config, brief.summary, None)
+        "still tells of the preconditioning" in remark for remark in remarks.remarks(brief.config, brief.summary, None)
     )
     flooded = {
         "time": "serial",

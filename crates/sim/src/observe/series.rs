@@ -6,6 +6,8 @@
 use ssdlab_core::{Counters, counters};
 use ssdlab_trace::Op;
 
+use crate::run::steady::Written;
+
 const MAX_EPOCHS: usize = 512;
 const FIRST_EPOCH_REQUESTS: u64 = 16;
 
@@ -118,6 +120,16 @@ impl Series {
             epoch.end_time_ns = totals.0;
             self.last = totals.1;
         }
+    }
+
+    /// What was written in the last epochs that write at least so many pages of the host together; none if all do not.
+    pub(crate) fn latest(&self, host_pages: u64) -> Option<Written> {
+        let mut latest = Written::default();
+        self.epochs.iter().rev().find_map(|Epoch { tally, .. }| {
+            latest.host_pages += tally.host_pages_written;
+            latest.programmed += tally.flash_pages_programmed;
+            (latest.host_pages >= host_pages).then_some(latest)
+        })
     }
 
     /// The series as named columns of equal length. `requests` and `time_ns` hold the end of each epoch,

@@ -306,8 +306,8 @@ pub struct Summary {
     pub flash: FlashSummary,
     /// Pages programmed per page the host wrote; none if it wrote nothing.
     pub write_amplification: Option<f64>,
-    /// Logical pages the host wrote, in capacities of the device. Below one or so, write amplification still
-    /// tells more of the preconditioning than of the requests.
+    /// Logical pages the host wrote, in capacities of the device. Below twice the flash, write amplification still
+    /// tells of the preconditioning too.
     pub capacities_written: f64,
     /// Rates; none where time is not modelled.
     pub time: Option<TimeSummary>,

@@ -7,8 +7,8 @@ use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, log, placement};
 use ssdlab_nand::{PageTimes, Parallelism, Timing};
 use ssdlab_sim::{
-    BlockOptions, Clock, DriveOptions, Finding, FlushPolicy, Front, Overwrite, Precondition, Protocol, Replay, Setup,
-    Subject, Summary, WhatIf, WriteBuffer, run,
+    BlockOptions, Clock, DriveOptions, Finding, FlushPolicy, Front, Overwrite, Precondition, Protocol, Repeat, Replay,
+    Setup, Subject, Summary, WhatIf, WriteBuffer, run,
 };
 use ssdlab_testkit::SMALL_OPTIONS;
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup};
@@ -176,7 +176,9 @@ fn inputs_that_deceive_are_found() {
     // Overwritten at random and by the trace for long: nothing is wrong.
     setup.precondition = Precondition { fill: 1.0, overwrite: Overwrite::Passes(1.0) };
     let summary = diagnosed(&setup, &writes);
-    ["never_full", "too_short", "times_ignored", "queue_grows"].iter().for_each(|name| without(&summary, name));
+    ["never_full", "too_short", "unsettled", "times_ignored", "queue_grows"]
+        .iter()
+        .for_each(|name| without(&summary, name));
     // The trace has times: a closed loop ignores them, an open one may not keep up.
     let hasty: Vec<Request> = (0..).zip(&writes).map(|(n, write)| Request { time_ns: n * 10, ..*write }).collect();
     named(&diagnosed(&setup, &hasty), Subject::Input, "times_ignored");
@@ -188,6 +190,35 @@ fn inputs_that_deceive_are_found() {
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4)]).expect("in range"));
     setup.geometry.blocks += 24;
     named(&diagnosed(&setup, &writes), Subject::Input, "map_cache_too_small");
+}
+
+/// Goal: a drive that still changes under its requests is told from one that has settled. Method: overwritten at random
+/// and then on a tenth of its pages, which gathers the others in blocks of their own.
+#[test]
+fn a_drive_that_has_not_settled_is_found() {
+    let shared = drive_setup(array(2, 1, 1, 1), 64, 32, 8);
+    let mut setup = WhatIf::Placement.applied_to(&shared).expect("survivors have no blocks of their own");
+    setup.precondition = Precondition { fill: 1.0, overwrite: Overwrite::Passes(3.0) };
+    let mut tenth = random(&setup, Op::Write).repeat(5);
+    tenth.iter_mut().for_each(|write| write.offset %= u64::from(setup.logical_pages) / 10 * PAGE);
+    let summary = diagnosed(&setup, &tenth);
+    let found = named(&summary, Subject::Input, "unsettled");
+    let (whole, latest) = (found.evidence["write_amplification_before"], found.evidence["write_amplification_then"]);
+    assert_eq!(Some(whole), summary.write_amplification);
+    // The last part alone, measured after as many requests as come before it.
+    let last = tenth.len() - setup.geometry.pages() as usize;
+    let alone = diagnosed(&Setup { warmup_requests: last as u64, ..setup }, &tenth).write_amplification;
+    assert!((latest / alone.expect("written") - 1.0).abs() < 0.02, "{latest} {alone:?}");
+    // What replays say goes before what the last of them says.
+    setup.repeat = Repeat::Times(2);
+    let summary = diagnosed(&setup, &tenth);
+    let replays = summary.repeat.as_ref().expect("repeated").write_amplification.clone();
+    let [Some(first), Some(second)] = replays[..] else { panic!("{replays:?}") };
+    let found = summary.diagnosis.iter().find(|finding| finding.name == "unsettled_replays");
+    assert_eq!(found.is_some(), (second / first - 1.0).abs() > 0.05, "{first} {second}");
+    without(&summary, "unsettled");
+    setup.repeat = Repeat::Times(20);
+    ["unsettled", "unsettled_replays"].iter().for_each(|name| without(&diagnosed(&setup, &tenth), name));
 }
 
 /// Bursts of writes wait for room in the buffer, and the dies rest between them: with more room requests would be faster,

@@ -49,6 +49,12 @@ WHAT_IFS = {
 }
 """Changes in words."""
 
+UNSETTLED = {
+    "unsettled": ("over the whole run", "when the flash was written for the last time"),
+    "unsettled_replays": ("in the last replay but one", "in the last"),
+}
+"""Where write amplification was compared."""
+
 WORK = {
     "host_reads": "reads of the host",
     "host_writes": "programs of the host's data",
@@ -214,8 +220,22 @@ def _never_full(evidence: Evidence, _share: float) -> _Words:
 def _short(evidence: Evidence, _share: float) -> _Words:
     return (
         "the trace is too short for a steady state",
-        f"the host wrote {text.significant(evidence['capacities_written'])} times the capacity; "
-        "--repeat until-steady replays it until it is steady",
+        f"the host wrote {text.significant(evidence['capacities_written'])} times the capacity, and it takes "
+        f"{text.significant(evidence['capacities_needed'])}; --repeat until-steady replays it until it is steady",
+    )
+
+
+def changed(name: str, evidence: Evidence) -> str:
+    """How write amplification changed from one part of what was written to the next."""
+    before, then = (text.ratio(evidence[f"write_amplification_{when}"]) for when in ("before", "then"))
+    earlier, later = UNSETTLED[name]
+    return f"was {before} {earlier} and {then} {later}"
+
+
+def _unsettled(name: str, evidence: Evidence, _share: float) -> _Words:
+    return (
+        "write amplification has not settled",
+        f"it {changed(name, evidence)}; --repeat until-steady replays the trace until it is steady",
     )
 
 
@@ -250,6 +270,7 @@ OTHERS: Mapping[tuple[str, str], _Wording] = {
     ("wear", "uneven_wear"): _worn,
     ("input", "never_full"): _never_full,
     ("input", "too_short"): _short,
+    **{("input", name): partial(_unsettled, name) for name in UNSETTLED},
     ("input", "times_ignored"): _ignored,
     ("input", "queue_grows"): _behind,
     ("input", "map_cache_too_small"): partial(_misses, "cache of the map"),

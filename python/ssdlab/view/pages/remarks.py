@@ -6,11 +6,9 @@ from typing import Any
 from ssdlab import text
 from ssdlab.model.config import SIZED_BY_TRACE, Config
 from ssdlab.model.source import ingest_remarks
+from ssdlab.view.pages import diagnosis
 from ssdlab.view.pages.quantities import Summary
 from ssdlab.view.times import served_alone
-
-STEADY_CAPACITIES = 1.0
-"""Capacities the host must have written before write amplification is taken for that of its requests."""
 
 NOTICEABLE = 0.1
 """Share of what was asked for by which a drive may have more space beyond its capacity without a remark."""
@@ -62,23 +60,25 @@ def _state(config: Config, summary: Summary, replayed: bool) -> list[str]:
     """How the drive came into the state in which it was measured, where that needs to be known."""
     found = []
     before, repeat = summary["precondition"], summary["repeat"]
+    suspicious = {one["name"]: one["evidence"] for one in summary["diagnosis"] if one["about"] == "input"}
     if before["replays"] is not None and before["stable"] is False:
         found.append(_unsteady(before["replays"], "while preconditioning", "precondition.overwrite.trace.repeat"))
-    if repeat is None:
-        written = summary["capacities_written"]
-    else:
-        written = repeat["capacities_written"]
-        if repeat["steady"]:
-            replays = text.counted(repeat["replays"], "replays")
-            found.append(f"write amplification was steady after {replays}; the last is measured")
-        elif repeat["steady"] is not None:
-            found.append(_unsteady(repeat["replays"], "and the last was measured", "host.repeat"))
+    if repeat is not None and repeat["steady"]:
+        replays = text.counted(repeat["replays"], "replays")
+        found.append(f"write amplification was steady after {replays}; the last is measured")
+    elif repeat is not None and repeat["steady"] is not None:
+        found.append(_unsteady(repeat["replays"], "and the last was measured", "host.repeat"))
     at_random = before["write_amplification"] is not None and before["replays"] is None
-    if at_random and 0 < written < STEADY_CAPACITIES and not (repeat and repeat["steady"]):
+    if "too_short" in suspicious and at_random:
+        evidence = suspicious["too_short"]
+        written, needed = (text.significant(evidence[f"capacities_{which}"]) for which in ("written", "needed"))
         found.append(
-            f"the host wrote {text.significant(written)} times the capacity, so write amplification still tells more "
-            f"of the preconditioning than of the requests{_truer(config, replayed)}"
+            f"the host wrote {written} times the capacity, and up to {needed} write amplification still tells of the "
+            f"preconditioning too{_truer(config, replayed)}"
         )
+    for name in diagnosis.UNSETTLED.keys() & suspicious:
+        changed = diagnosis.changed(name, suspicious[name])
+        found.append(f"write amplification {changed}: the drive has not settled{_truer(config, replayed)}")
     return found
 
 

@@ -1,6 +1,7 @@
 //! Whether a run says what it seems to say: inputs that make figures tell something else.
 
 use super::{Finding, Subject};
+use crate::observe::series::Series;
 use crate::observe::summary::{Summary, TimeSummary};
 use crate::setup::Setup;
 use crate::setup::host::Replay;
@@ -12,13 +13,20 @@ const BEHIND: f64 = 0.1;
 /// A cache that misses more often than this holds too little of what the trace uses.
 const MISSES: f64 = 0.5;
 
+/// How often the host must have written all of the flash before write amplification is that of its requests: once so
+/// that collection begins, and once so that all blocks go through it, as in `run/steady.rs`.
+const SETTLES_AFTER: f64 = 2.0;
+
+/// Share by which the write amplification of a run may differ from that of its end.
+const SETTLED: f64 = 0.05;
+
 /// How long a drive went on after the last arrival, where it did not keep up with them.
 pub(super) fn behind_ns(time: &TimeSummary) -> Option<u64> {
     time.behind_ns.filter(|&behind_ns| behind_ns as f64 > BEHIND * time.elapsed_ns as f64)
 }
 
 /// Suspicious inputs.
-pub(super) fn findings(setup: &Setup, summary: &Summary, trace_ns: u64) -> Vec<Finding> {
+pub(super) fn findings(setup: &Setup, summary: &Summary, series: &Series, trace_ns: u64) -> Vec<Finding> {
     let mut found = Vec::new();
     let new = |name, share| Finding::new(Subject::Input, name, share);
     let (host, device) = (&summary.host, &summary.device);
@@ -34,10 +42,19 @@ pub(super) fn findings(setup: &Setup, summary: &Summary, trace_ns: u64) -> Vec<F
         );
     }
     let written = summary.repeat.as_ref().map_or(summary.capacities_written, |repeat| repeat.capacities_written);
-    let until_steady = summary.repeat.as_ref().is_some_and(|repeat| repeat.steady.is_some());
+    let judged = summary.repeat.as_ref().and_then(|repeat| repeat.steady);
     let by_trace = summary.precondition.replays.is_some();
-    if written > 0.0 && written < 1.0 && !until_steady && !by_trace {
-        found.push(new("too_short", 1.0 - written).with("capacities_written", written));
+    if written > 0.0 && judged != Some(true) && !by_trace {
+        let needed = SETTLES_AFTER * device.physical_pages as f64 / device.logical_pages as f64;
+        if written < needed {
+            found.push(
+                new("too_short", 1.0 - written / needed)
+                    .with("capacities_written", written)
+                    .with("capacities_needed", needed),
+            );
+        } else if judged.is_none() {
+            found.extend(unsettled(summary, series));
+        }
     }
     if trace_ns > 0 && !matches!(setup.replay, Replay::Open { .. }) {
         // Nothing says how wrong that is.
@@ -60,4 +77,22 @@ pub(super) fn findings(setup: &Setup, summary: &Summary, trace_ns: u64) -> Vec<F
         found.push(new("cache_too_small", miss_ratio).with("miss_ratio", miss_ratio).tried_by(&[WhatIf::Cache]));
     }
     found
+}
+
+/// Write amplification that was another at the end: in the last replay but one or, of a single one, in all of it.
+fn unsettled(summary: &Summary, series: &Series) -> Option<Finding> {
+    let replays = summary.repeat.as_ref().map_or(&[][..], |repeat| &repeat.write_amplification);
+    let (name, before, now) = match *replays {
+        [.., before, now] => ("unsettled_replays", before?, now?),
+        _ => {
+            let latest = series.latest(summary.device.physical_pages)?;
+            ("unsettled", summary.write_amplification?, latest.amplification()?)
+        }
+    };
+    let change = (now / before - 1.0).abs();
+    (change > SETTLED).then(|| {
+        Finding::new(Subject::Input, name, change)
+            .with("write_amplification_before", before)
+            .with("write_amplification_then", now)
+    })
 }
