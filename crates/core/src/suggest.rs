@@ -15,7 +15,7 @@ fn is_alike(one: &str, other: &str) -> bool {
 }
 
 /// The candidate that `name` may have meant: the nearest one within a slip of the pen, else the nearest one that begins
-/// with it or that it begins with. The case of letters does not matter.
+/// with it or that it begins with, else the first that has it as a word. The case of letters does not matter.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     slip(name, candidates.clone()).or_else(|| {
         let name = name.to_lowercase();
@@ -24,7 +24,10 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + C
             let candidate = candidate.to_lowercase();
             short(&name, &candidate) || short(&candidate, &name)
         };
-        candidates.into_iter().filter(abbreviated).min_by_key(|candidate| candidate.len().abs_diff(name.len()))
+        let distance = |candidate: &&str| candidate.len().abs_diff(name.len());
+        let has_it = |candidate: &&str| candidate.to_lowercase().split(['-', '_']).any(|word| word == name);
+        let nearest = candidates.clone().into_iter().filter(abbreviated).min_by_key(distance);
+        nearest.or_else(|| candidates.into_iter().find(has_it))
     })
 }
 
@@ -83,12 +86,13 @@ mod tests {
 
     #[test]
     fn a_name_is_near_by_a_slip_or_as_an_abbreviation() {
-        let known = ["vscsi1", "vscsi2", "fio", "elapsed_ns", "low"];
+        let known = ["vscsi1", "vscsi2", "fio", "elapsed_ns", "low", "my-csv", "a_csv"];
         for (wrong, meant) in [
             ("vcsi1", Some("vscsi1")),
             ("FOI", Some("fio")),
             ("elapsed", Some("elapsed_ns")),
             ("lower", Some("low")),
+            ("csv", Some("my-csv")),
             ("el", None),
             ("parquetry", None),
             ("", None),

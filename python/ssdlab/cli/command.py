@@ -62,13 +62,16 @@ class Command(click.Command):
         """Reads the command line.
 
         Raises:
-            ConfigError: If an option that takes one value is given again, or --figures without --out.
+            ConfigError: If an option that takes one value is given again, a configuration without its option, or
+                --figures without --out.
         """
         if ctx.resilient_parsing:
             # A shell asks for completions, and what stands there is not done.
             return super().parse_args(ctx, args)
         with augment_usage_errors(ctx):
-            _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+            _, extra, given = self.make_parser(ctx).parse_args(args=[*args])
+        if extra and extra[0].endswith(".toml") and any(one.name == "config" for one in self.params):
+            raise ConfigError(f"{extra[0]}: a configuration is given by an option: --config {extra[0]}")
         times = Counter(id(one) for one in given)
         for one in given:
             if isinstance(one, Option) and times[id(one)] > 1 and not one.multiple and not one.is_flag:

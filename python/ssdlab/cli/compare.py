@@ -76,6 +76,7 @@ def compare(
             "--seeds INTEGER",
             "Run each case with so many seeds, its own and those that follow; show mean ± standard deviation.",
             min=1,
+            max=1_000,
         ),
     ] = 1,
     all: Annotated[bool, option("--all", "Show also the figures that are equal in all cases.", options.OUTPUT)] = False,

@@ -29,6 +29,8 @@ class Declared(NamedTuple):
     panel: str | None = None
     """The heading under which help lists an option."""
     min: float | None = None
+    max: float | None = None
+    """Of an option that has a least value too."""
     parser: Callable[[str], Any] | None = None
     """Makes the value of the path that was typed; its errors are the user's."""
     complete: Completion | None = None
@@ -107,7 +109,9 @@ def _type(kind: Any, declared: Declared) -> Any:
     if kind is Path:
         return values.FilePath(readable=False, path_type=Path)
     if declared.min is not None:
-        return values.Integer(min=int(declared.min)) if kind is int else values.Number(min=declared.min)
+        if kind is int:
+            return values.Integer(int(declared.min), None if declared.max is None else int(declared.max))
+        return values.Number(declared.min, declared.max)
     return {str: values.Text(), int: values.Whole()}.get(kind, kind)
 
 
