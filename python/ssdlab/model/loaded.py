@@ -205,10 +205,24 @@ class _Saved:
             raise ValueError("intervals are missing")
         return course
 
+    def _requests(self, op: str) -> int:
+        """How many requests of a kind were served; of `all`, also where time is not modelled."""
+        if self._summary["latency"] is not None:
+            found = self._summary["latency"][op]
+            return 0 if found is None else found["count"]
+        host = self._summary["host"]
+        return sum(host[f"{one}_requests"] for one in ("read", "write", "trim", "flush")) if op == "all" else 0
+
     @_sound
     def series(self) -> "dict[str, npt.NDArray[np.uint64]]":
         table = self._table("series")
-        return {name: table[name].to_numpy() for name in table.column_names}
+        found = {name: table[name].to_numpy() for name in table.column_names}
+        # All epochs have equally many requests, the last no more.
+        ends, served = found["requests"], self._requests("all")
+        step = int(ends[0]) if len(ends) else 1
+        if not np.array_equal(ends, np.minimum(np.arange(step, served + step, step), served)):
+            raise ValueError("rows are missing")
+        return found
 
     @_sound
     def erase_counts(self) -> "npt.NDArray[np.uint32]":
@@ -219,7 +233,10 @@ class _Saved:
 
     @_sound
     def latency(self) -> dict[str, LatencyColumns]:
-        return histograms_of(self._table("latency"))
+        found = histograms_of(self._table("latency"))
+        if any(columns.requests.sum() != self._requests(op) for op, columns in found.items()):
+            raise ValueError("rows are missing")
+        return found
 
     @_sound
     def log(self) -> LogColumns | None:
