@@ -3,6 +3,7 @@
 import csv
 import json
 import statistics
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -10,6 +11,7 @@ import pytest
 
 import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
+from ssdlab.model.requests import Monitor
 from ssdlab.study.compare import Spread
 from ssdlab.view.page import Table
 from ssdlab.view.pages.comparison import ALIKE, page
@@ -39,6 +41,45 @@ def test_a_figure_is_that_of_the_runs_one_by_one(found: ssdlab.Comparison) -> No
         assert spread.mean == pytest.approx(mean)
         assert spread.standard_deviation == pytest.approx((sum((v - mean) ** 2 for v in values) / 2) ** 0.5)
         assert spread.standard_deviation > 0
+
+
+LONG = {label: {**settings, "workload.requests": 200_000} for label, settings in CASES.items()}
+"""Long enough to be stopped while measuring."""
+
+
+def stopping(at: str, phase: str) -> Callable[[str], Monitor]:
+    """Stops the run of this name in this phase."""
+    return lambda name: lambda now, *_: (name, now) == (at, phase)
+
+
+def test_of_a_stopped_comparison_only_whole_runs_are_averaged() -> None:
+    found = ssdlab.compare(LONG, seeds=2)
+    cut = ssdlab.compare(LONG, seeds=2, jobs=1, monitor=stopping("fifo, seed 2", "measure"))
+    assert [len(cut.runs[label]) for label in LONG] == [2, 1] and cut.partial and not cut.cut_short
+    assert cut.figures("greedy") == found.figures("greedy")
+    assert cut.runs["fifo"][0].to_dict() == found.runs["fifo"][0].to_dict()
+    shown = page(cut)
+    assert shown.partial == "2 of 2 runs of greedy were finished; 1 of 2 runs of fifo were finished"
+    assert shown.legend.startswith("mean of 1 to 2 seeds")
+    first = ssdlab.compare(LONG, seeds=2, jobs=1, monitor=stopping("greedy, seed 2", "measure"))
+    assert [*first.runs] == ["greedy"] and first.missing == ["fifo"]
+    assert "nothing was measured of fifo" in page(first).partial and "*" not in page(first).legend
+
+
+def test_a_case_that_was_cut_short_is_no_better_nor_worse() -> None:
+    cut = ssdlab.compare(LONG, jobs=1, monitor=stopping("fifo", "measure"))
+    assert cut.cut_short == ["fifo"] and cut.runs["fifo"][0].partial
+    assert page(cut).partial == "it was stopped; fifo is of the part that was run" and not page(cut).legend
+    assert not any("*" in cell for row in rows_of(cut).values() for cell in row)
+    with pytest.raises(KeyboardInterrupt, match="nothing was measured yet"):
+        ssdlab.compare(LONG, jobs=1, monitor=stopping("greedy", "fill"))
+
+
+def test_remarks_of_one_case_name_it() -> None:
+    long = {**CASES["fifo"], "workload": {"requests": 100_000}}
+    remarks = page(ssdlab.compare({**CASES, "long": long})).remarks
+    assert any(line.startswith("device.op=") for line in remarks)
+    assert [line.partition(": ")[0] for line in remarks if "tells of the preconditioning" in line] == ["greedy, fifo"]
 
 
 def test_a_single_run_has_no_deviation() -> None:

@@ -35,6 +35,9 @@ class Spread(NamedTuple):
 class Comparison(Finding):
     """Results of some cases: configurations with names, each run with the same number of seeds.
 
+    Of one that was stopped there are the runs that came to their end; of a case without any, one that has measured
+    something.
+
     Saved are `report.html`, `comparison.json`, `comparison.csv`, which has a row for each figure and of each case the
     mean and, of several seeds, the standard deviation, and `comparison.parquet` with a row for each figure, case and
     seed.
@@ -44,9 +47,14 @@ class Comparison(Finding):
     _json = "comparison.json"
     saved = "report.html, comparison.json, comparison.csv and comparison.parquet"
 
-    def __init__(self, runs: Mapping[str, Sequence[Result]]) -> None:
-        self.runs = {label: tuple(results) for label, results in runs.items()}
+    def __init__(self, runs: Mapping[str, Sequence[Result | None]], seeds: int) -> None:
+        told = {label: _told(results) for label, results in runs.items()}
+        self.runs = {label: results for label, results in told.items() if results}
         """Results of each case, by seed."""
+        self.missing = [label for label, results in told.items() if not results]
+        """Cases of which nothing was measured before it was stopped."""
+        self.seeds = seeds
+        """Runs of each case, if none was stopped."""
 
     @property
     def results(self) -> dict[str, Result]:
@@ -54,14 +62,14 @@ class Comparison(Finding):
         return {label: results[0] for label, results in self.runs.items()}
 
     @property
-    def seeds(self) -> int:
-        """Runs of each case."""
-        return max(map(len, self.runs.values()))
+    def cut_short(self) -> list[str]:
+        """Cases of which no run came to its end."""
+        return [label for label, results in self.runs.items() if any(one.partial for one in results)]
 
     @property
     def partial(self) -> bool:
-        """Whether a run was stopped before its end."""
-        return any(one.partial for results in self.runs.values() for one in results)
+        """Whether it was stopped before its end."""
+        return bool(self.missing or self.cut_short) or any(len(one) < self.seeds for one in self.runs.values())
 
     def figures(self, case: str) -> dict[str, Spread]:
         """Every number of the summaries of a case, such as `latency.read.p99_ns`, over its seeds."""
@@ -151,6 +159,12 @@ class Comparison(Finding):
         return f"<ssdlab.Comparison of {', '.join(self.runs)}: {self.seeds} seeds each>"
 
 
+def _told(runs: Sequence[Result | None]) -> tuple[Result, ...]:
+    """The runs of a case that tell something of it."""
+    whole = tuple(one for one in runs if one and not one.partial)
+    return whole or tuple(one for one in runs if one and any(one.series["requests"]))[:1]
+
+
 def _numbers(summary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
     """Every number of a summary with its dotted path."""
     for name, value in summary.items():
@@ -183,6 +197,7 @@ def compare(
         ConfigError: If there are no cases or seeds, or a configuration is wrong.
         TraceError: If the trace cannot be read.
         SimulationError: As `simulate`.
+        KeyboardInterrupt: If a monitor stops it before anything was measured.
     """
     if not cases or seeds < 1:
         raise ConfigError("nothing to compare; give at least one case and one seed")
@@ -194,14 +209,21 @@ def compare(
     ]
     executor = Executor("cases", len(runs), jobs=jobs)
 
-    def one(label: str, config: Config) -> Result:
+    def one(label: str, config: Config) -> Result | None:
+        if executor.stopped.is_set():
+            return None
         watch = None if monitor is None else monitor(label if seeds == 1 else f"{label}, seed {config['seed']}")
 
         def told(phase: str, done: int, total: int | None, requests: int) -> bool:
-            # One failure fails the comparison: the others need not go on.
-            return bool(watch and watch(phase, done, total, requests)) or executor.stopped.is_set()
+            # What ends one run ends the comparison, as does a failure: the others need not go on.
+            if watch and watch(phase, done, total, requests):
+                executor.stop()
+            return executor.stopped.is_set()
 
         return simulate(config, trace, monitor=told)
 
     results = executor.run([partial(one, label, config) for label, config in runs])
-    return Comparison({label: results[at * seeds : (at + 1) * seeds] for at, label in enumerate(configs)})
+    found = Comparison({label: results[at * seeds : (at + 1) * seeds] for at, label in enumerate(configs)}, seeds)
+    if not found.runs:
+        raise KeyboardInterrupt("nothing was measured yet")
+    return found

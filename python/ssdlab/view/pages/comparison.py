@@ -1,6 +1,6 @@
 """The page of a comparison: a column for each case."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -11,7 +11,6 @@ from ssdlab.view.charts.latency import took_time
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.quantities import QUANTITIES, Quantity
 from ssdlab.view.pages.remarks import clock_remark, remarks, sized_by_trace
-from ssdlab.view.pages.result import stopped
 from ssdlab.view.times import served_alone, title_of_times
 
 ALIKE = "all seeds of a case gave the same figures: nothing random decides them here"
@@ -33,22 +32,26 @@ class _Line(NamedTuple):
 def page(found: Comparison, *, all: bool = False) -> Page:
     """The page of a comparison; figures that are equal in all cases stand by themselves unless `all`."""
     results = [*found.results.values()]
-    # All read the same trace: one set of remarks speaks for all, but the one that was cut short speaks first.
-    spokesman = next((one for runs in found.runs.values() for one in runs if one.partial), results[0])
-    lead = [sized_by_trace(spokesman.config, spokesman.summary), clock_remark(spokesman.config)]
+    lead = _by_case(
+        {
+            label: [sized_by_trace(one.config, one.summary), clock_remark(one.config)]
+            for label, one in found.results.items()
+        }
+    )
     lines = _lines(found)
-    differing = [line for line in lines if all or line.differs]
+    alone = len(results) == 1
+    differing = [line for line in lines if all or alone or line.differs]
     equal = [line for line in lines if line not in differing]
-    notes = remarks(spokesman.config, spokesman.summary, spokesman.ingest)
+    notes = _by_case({label: remarks(one.config, one.summary, one.ingest) for label, one in found.results.items()})
     if found.seeds > 1 and not any(one and one.standard_deviation for line in lines for one in line.spreads):
         notes.append(ALIKE)
-    alone = {served_alone(result.config) for result in results} == {True}
-    titles = {"Response time": title_of_times(results[0].config)} if alone else {}
+    unqueued = {served_alone(result.config) for result in results} == {True}
+    titles = {"Response time": title_of_times(results[0].config)} if unqueued else {}
     words = "All figures are equal." if not differing else f"{len(equal)} more figures are equal in all cases."
     return Page(
         title=source_text(results[0].source),
-        lead=[Paragraph(line, "soft") for line in lead if line],
-        partial=stopped(spokesman),
+        lead=[Paragraph(line, "soft") for line in lead],
+        partial=_stopped(found),
         remarks=notes,
         sections=[
             Section("Settings that differ", [_settings(found)], terminal=False),
@@ -56,7 +59,7 @@ def page(found: Comparison, *, all: bool = False) -> Page:
             Section(
                 "",
                 [
-                    *([Table(("", *found.runs), _rows(differing, titles))] if differing else []),
+                    *([Table(("", *found.runs), _rows(differing, titles, found))] if differing else []),
                     *([Paragraph(words, "soft")] if equal else []),
                 ],
             ),
@@ -87,13 +90,38 @@ def _drawn(found: Comparison) -> Iterator[Section]:
         yield Section("Over simulated time", [Figure(found.plot_course.chart)], terminal=False)
 
 
-def _legend(found: Comparison) -> str:
-    if found.seeds == 1:
-        return "*: best of its row"
-    return (
-        f"mean of {found.seeds} seeds ± standard deviation, where they differ; *: best of its row, and those whose "
-        "deviations reach it"
+def _by_case(said: Mapping[str, Iterable[str | None]]) -> list[str]:
+    """What is said of cases, once where it is said of all."""
+    of: dict[str, list[str]] = {}
+    for label, lines in said.items():
+        for line in filter(None, lines):
+            of.setdefault(line, []).append(label)
+    return [line if len(labels) == len(said) else f"{', '.join(labels)}: {line}" for line, labels in of.items()]
+
+
+def _stopped(found: Comparison) -> str:
+    """What is missing of a comparison that was stopped; empty if nothing is."""
+    if not found.partial:
+        return ""
+    whole = {label: sum(not one.partial for one in runs) for label, runs in found.runs.items()}
+    counts = [f"{count} of {found.seeds} runs of {label} were finished" for label, count in whole.items()]
+    return "; ".join(
+        [
+            *(counts if found.seeds > 1 else ["it was stopped"]),
+            *(f"{label} is of the part that was run" for label in found.cut_short),
+            *(f"nothing was measured of {label}" for label in found.missing),
+        ]
     )
+
+
+def _legend(found: Comparison) -> str:
+    best = "" if found.cut_short or len(found.runs) == 1 else "*: best of its row"
+    if found.seeds == 1:
+        return best
+    counts = {len(runs) for runs in found.runs.values()}
+    seeds = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{max(counts)}"
+    mean = f"mean of {seeds} seeds ± standard deviation, where they differ"
+    return f"{mean}; {best}, and those whose deviations reach it" if best else mean
 
 
 def _lines(found: Comparison) -> list[_Line]:
@@ -137,16 +165,19 @@ def _best(line: _Line) -> list[bool]:
     return [False] * len(found) if all(found) else found
 
 
-def _rows(lines: list[_Line], titles: dict[str, str]) -> list[Row]:
-    """Under the heading of each section, or its title, its quantities, the best of each marked."""
+def _rows(lines: list[_Line], titles: dict[str, str], found: Comparison) -> list[Row]:
+    """Under the heading of each section, or its title, its quantities, the best of each marked; there is none where a
+    case was cut short, which others cannot be measured by.
+    """
     rows: list[Row] = []
     section = ""
     for line in lines:
         if line.quantity.section != section:
             section = line.quantity.section
             rows.append([Cell(titles.get(section, section), "strong"), *("" for _ in line.texts)])
-        marked = zip(line.texts, _best(line), strict=True)
-        cells = [Cell(f"{one} *", "best") if best else f"{one}  " for one, best in marked]
+        best = [False] * len(line.texts) if found.cut_short else _best(line)
+        marked = zip(line.texts, best, strict=True)
+        cells = [Cell(f"{one} *", "best") if is_best else f"{one}  " for one, is_best in marked]
         rows.append([line.quantity.label, *cells])
     return rows
 
