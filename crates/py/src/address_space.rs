@@ -64,7 +64,8 @@ impl AddressSpace {
                 packing if packing.end_bytes() > 0 => Ok(Space::Packed(packing)),
                 _ => Err(trace_error(&TraceError::Format(
                     "nothing in the trace reads or writes, so that host.fit = \"compact\" has nothing to pack; give a \
-                     trace with reads or writes"
+                     trace with reads or writes, or say how large the drive is, such as --set device.capacity=1GiB, \
+                     without --fit compact"
                         .into(),
                 ))),
             },

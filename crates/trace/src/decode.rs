@@ -85,7 +85,7 @@ impl Place {
     /// Counts bad data, keeping the first message.
     fn bad(&mut self, error: &TraceError, intake: &mut Intake) {
         intake.report.counts.bad_lines += 1;
-        intake.report.first_bad.get_or_insert_with(|| error.to_string());
+        intake.report.first_bad.get_or_insert_with(|| error.fault());
     }
 
     #[inline]
@@ -195,7 +195,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
 }
 
 /// `text` without a UTF-8 byte order mark.
-fn without_mark(text: &[u8]) -> &[u8] {
+pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)
 }
 

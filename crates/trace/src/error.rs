@@ -52,6 +52,17 @@ pub enum TraceError {
     },
 }
 
+impl TraceError {
+    /// What is wrong with bad data, without how to go on.
+    pub(crate) fn fault(&self) -> String {
+        match self {
+            Self::Malformed { path, place, why } => format!("{path}:{place}: {why}"),
+            Self::Truncated { path, why } => format!("{path}: {why}"),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// A path for a message: one line, whatever characters the name holds.
 pub(crate) fn shown(path: &std::path::Path) -> String {
     let text = path.to_string_lossy();

@@ -153,22 +153,22 @@ impl Profile {
         self.last_ns.saturating_sub(self.first_ns)
     }
 
-    /// Mean arrival rate in requests per second; 0 where the trace has no duration.
-    pub fn rate_per_second(&self) -> f64 {
-        match self.duration_ns() {
-            0 => 0.0,
-            ns => self.total_requests() as f64 / (ns as f64 / 1e9),
-        }
+    /// Mean arrival rate in requests per second; none where the trace has no duration.
+    pub fn rate_per_second(&self) -> Option<f64> {
+        let seconds = self.duration_ns() as f64 / 1e9;
+        (seconds > 0.0).then(|| self.total_requests() as f64 / seconds)
     }
 
-    /// Share of reads and writes that begin where the previous one of their operation ended, 0 to 1.
-    pub fn sequential_share(&self) -> f64 {
+    /// Share of reads and writes that begin where the previous one of their operation ended, 0 to 1; none
+    /// without any.
+    pub fn sequential_share(&self) -> Option<f64> {
         let [reads, writes] = [Op::Read, Op::Write].map(|op| op as usize);
         share(self.sequential[reads] + self.sequential[writes], self.requests[reads] + self.requests[writes])
     }
 
-    /// Share of reads, writes and trims whose offset and size are multiples of 4 KiB, 0 to 1.
-    pub fn aligned_share(&self) -> f64 {
+    /// Share of reads, writes and trims whose offset and size are multiples of 4 KiB, 0 to 1; none
+    /// without any.
+    pub fn aligned_share(&self) -> Option<f64> {
         share(self.aligned_4k, self.total_requests() - self.requests[Op::Flush as usize])
     }
 
@@ -181,8 +181,8 @@ impl Profile {
     }
 }
 
-fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 #[cfg(test)]
@@ -205,8 +205,8 @@ mod tests {
         assert_eq!((profile.min_offset, profile.extent_bytes), (8192, (1 << 30) + 8192));
         assert_eq!(profile.sequential, [0, 1, 0, 0]);
         assert_eq!(profile.top_sizes(2), [(4096, 2), (512, 1)]);
-        assert_eq!((profile.aligned_share(), profile.rate_per_second()), (0.75, 5.0));
-        assert_eq!(profile.sequential_share(), 1.0 / 3.0);
+        assert_eq!((profile.aligned_share(), profile.rate_per_second()), (Some(0.75), Some(5.0)));
+        assert_eq!(profile.sequential_share(), Some(1.0 / 3.0));
     }
 
     /// Goal: the bitmap counts pages exactly. Method: against a set of pages, over chunk and word borders.
@@ -238,6 +238,9 @@ mod tests {
     #[test]
     fn an_empty_trace_has_no_shares() {
         let profile = Profile::new();
-        assert_eq!((profile.aligned_share(), profile.sequential_share(), profile.rate_per_second()), (0.0, 0.0, 0.0));
+        assert_eq!(
+            (profile.aligned_share(), profile.sequential_share(), profile.rate_per_second()),
+            (None, None, None)
+        );
     }
 }

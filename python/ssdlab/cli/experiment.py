@@ -93,7 +93,7 @@ def _traces(pairs: list[str]) -> dict[str, list[Path]]:
 ssdlab experiment run sbfast --out out/sbfast
 ssdlab experiment run sbfast -t exec_time_sbs_by_slen --set ftl.sbfast.slb=8
 ssdlab experiment run sbfast -t exec_time_msr_web0 --trace web_0=web_0.csv.gz
-ssdlab experiment run my/experiment --json | jq '.tables[0].ours'
+ssdlab experiment run my/experiment --json | jq '.result.tables[0].ours'
 ssdlab experiment run pardispatcher-conditions --full --out out/conditions
 """
 )

@@ -24,11 +24,14 @@ mod vscsi;
 
 pub use columns::Columns;
 
-use crate::decode::{Decoder, Lines, Records, sniff_lines};
+use crate::decode::{Decoder, Lines, Records, sniff_lines, without_mark};
 use crate::encode::Encoder;
 use crate::error::shown;
 use crate::{ReadOptions, TraceError};
-use ssdlab_core::suggest::{named, nearest};
+use ssdlab_core::suggest::{list, named, nearest};
+
+/// Characters of a heading that a message shows.
+const HEADING_SHOWN: usize = 80;
 
 /// A trace format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,14 +184,24 @@ impl Format {
 
     /// Reads a name; an unknown one is an error that proposes the nearest.
     pub fn parse(name: &str) -> Result<Self, TraceError> {
-        let known = FORMATS.iter().map(|known| known.name);
+        Self::parse_of(FORMATS.iter().map(|known| known.name), name)
+    }
+
+    /// Reads the name of a format to write.
+    pub fn parse_writable(name: &str) -> Result<Self, TraceError> {
+        // What can only be read is known, and `encoder` says what it is.
+        Self::parse(name).or_else(|_| Self::parse_of(writable(), name))
+    }
+
+    fn parse_of(known: impl Iterator<Item = &'static str> + Clone, name: &str) -> Result<Self, TraceError> {
         let meant = named(name, known.clone());
         if let Some(known) = FORMATS.iter().find(|known| Some(known.name) == meant) {
             return Ok(known.format);
         }
-        let meant = nearest(name, known);
+        let meant = nearest(name, known.clone());
         let hint = meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "));
-        Err(TraceError::Format(format!("{name:?} is not a trace format; {hint}known: {}", names())))
+        let names = list(known);
+        Err(TraceError::Format(format!("{name:?} is not a trace format; {hint}known: {names}")))
     }
 
     /// The format whose files begin like `head` (decompressed).
@@ -200,8 +213,17 @@ impl Format {
                 best = (score, Some(known.format));
             }
         }
+        let first = without_mark(head).split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
+        if is_heading(first) && best.1.is_none_or(|format| (format.registration().sniff)(first) == 0) {
+            return Err(TraceError::Format(format!(
+                "{}: its first line, {:?}, is the heading of no format that is known; say what the columns hold, such as \
+                 --columns time=time:us,op=op,offset=offset,size=size",
+                shown(path),
+                String::from_utf8_lossy(&first[..first.len().min(HEADING_SHOWN)])
+            )));
+        }
         best.1.ok_or_else(|| {
-            let names = names();
+            let names = list(FORMATS.iter().map(|known| known.name));
             TraceError::Format(format!("{}: no trace format fits; name it with --format NAME ({names})", shown(path)))
         })
     }
@@ -212,16 +234,23 @@ impl Format {
 
     pub(crate) fn encoder(self) -> Result<Box<dyn Encoder>, TraceError> {
         let encoder = self.registration().encoder.ok_or_else(|| {
-            let writable: Vec<&str> = FORMATS.iter().filter(|f| f.encoder.is_some()).map(|f| f.name).collect();
-            let name = self.name();
-            TraceError::Format(format!("{name} can be read but not written; write one of {}", writable.join(", ")))
+            let (name, others) = (self.name(), list(writable()));
+            TraceError::Format(format!("{name} can be read but not written; write one of {others}"))
         })?;
         Ok(encoder())
     }
 }
 
-fn names() -> String {
-    FORMATS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ")
+/// Names of the formats that can be written.
+fn writable() -> impl Iterator<Item = &'static str> + Clone {
+    FORMATS.iter().filter(|known| known.encoder.is_some()).map(|known| known.name)
+}
+
+/// Whether a line names columns and holds no data: some words, and no digit.
+fn is_heading(line: &[u8]) -> bool {
+    let words = line.split(|byte| b",;\t ".contains(byte)).filter(|word| word.iter().any(u8::is_ascii_alphabetic));
+    words.count() >= 3
+        && line.iter().all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_digit() || b" \t".contains(byte))
 }
 
 #[cfg(test)]
@@ -248,6 +277,29 @@ mod tests {
         );
         assert_eq!(Format::parse("Oracle_General").unwrap(), Format::OracleGeneral);
         assert!(!Format::parse("parquetry").unwrap_err().to_string().contains("did you mean"));
+    }
+
+    #[test]
+    fn only_what_can_be_written_is_proposed_for_writing() {
+        let message = Format::parse_writable("csv").unwrap_err().to_string();
+        assert!(message.starts_with("\"csv\" is not a trace format; did you mean ssdlab-csv? known: ssdlab-csv, msr"));
+        assert!(!message.contains("fiu"), "{message}");
+        let fiu = Format::parse_writable("fiu").unwrap().encoder().err().unwrap();
+        assert!(fiu.to_string().starts_with("fiu can be read but not written"));
+    }
+
+    /// Goal: columns are not taken for others by their order. Method: headings that are no format's own above rows that are
+    /// one's.
+    #[test]
+    fn headings_of_no_format_ask_what_they_mean() {
+        for heading in ["time,op,offset,size", "time_ns,op,offset,bytes", "Time\top\tlba", "a;b;c", "time op addr"] {
+            for row in ["0,R,0,512\n10,W,8,512\n", "", "x,y,z"] {
+                let message = detect(&format!("{heading}\n{row}")).unwrap_err().to_string();
+                assert!(message.contains(&format!("its first line, {heading:?}, is the heading of no")), "{message}");
+                assert!(message.contains("--columns time=time:us,op=op,offset=offset,size=size"), "{message}");
+            }
+        }
+        assert_eq!(detect("time_ns,op,sector,bytes\n0,R,0,512\n").unwrap(), Format::Csv);
     }
 
     /// One row of every text format, as its source has it.

@@ -1,11 +1,15 @@
 """The page of a trace at a glance."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ssdlab import text
 from ssdlab.model.source import ingest_remarks, source_text
 from ssdlab.view.page import Facts, Page, Section, Table
+
+
+def _known(written: Callable[[float], str], figure: float | None) -> str:
+    return text.MISSING if figure is None else written(figure)
 
 
 def page(source: Mapping[str, Any], profile: Mapping[str, Any], report: Mapping[str, Any], partial: bool) -> Page:
@@ -17,14 +21,14 @@ def page(source: Mapping[str, Any], profile: Mapping[str, Any], report: Mapping[
         ("device", report["device"] or text.MISSING),
         ("duration", text.duration(profile["duration_ns"])),
         ("requests", text.count(sum(requests.values()))),
-        ("requests per second", text.short_count(profile["requests_per_s"])),
+        ("requests per second", _known(text.short_count, profile["requests_per_s"])),
         ("lowest address", text.size(profile["min_offset"])),
         ("end of the highest request", text.size(profile["extent_bytes"])),
-        ("footprint", at_least + text.size(profile["footprint_bytes"])),
+        ("footprint of reads or writes", at_least + text.size(profile["footprint_bytes"])),
         ("footprint of reads", at_least + text.size(profile["read_footprint_bytes"])),
         ("footprint of writes", at_least + text.size(profile["write_footprint_bytes"])),
-        ("sequential", text.percent(profile["sequential_share"])),
-        ("aligned to 4 KiB", text.percent(profile["aligned_4k_share"])),
+        ("sequential, of reads and writes", _known(text.percent, profile["sequential_share"])),
+        ("aligned to 4 KiB", _known(text.percent, profile["aligned_4k_share"])),
         ("streams", text.count(profile["streams"])),
     ]
     operations = [
