@@ -258,11 +258,11 @@ impl ParallelFlash {
         self.waits = Some(Box::new(Waits::new(self.dies.len(), self.now_ns)));
     }
 
-    /// What the time of the next request that is done went to, from its submission on, in the order of
-    /// [`Self::take_done`]; none unless waits are watched.
+    /// What the time of the last request of `owner` that is done went to, from its submission on; none unless waits are
+    /// watched.
     #[inline]
-    pub fn take_waits(&mut self) -> Option<[u64; WAITS]> {
-        self.waits.as_mut()?.take_done()
+    pub fn waits_of(&self, owner: u32) -> Option<&[u64; WAITS]> {
+        self.waits.as_ref().map(|waits| waits.of(owner))
     }
 
     /// What the dies did so far, summed over them; none unless waits are watched.

@@ -8,9 +8,9 @@
 //! cells rest, and data waits for the bus or is on it      bus
 //! the die holds nothing: an operation elsewhere is first  order
 //! ```
-//! While its own data waits for the bus or is on it, it is charged to the bus, whatever the cells do meanwhile. One that
-//! waited for another of the same request (an entry of the map, the rest of a page) takes over what that was charged
-//! for. A request is charged what its last operation was.
+//! While its own data waits for the bus or is on it, it is charged to the bus, whatever the cells do meanwhile: they do
+//! something in cache reads and cache programs alone. One that waited for another of the same request (an entry of the
+//! map, the rest of a page) takes over what that was charged for. A request is charged what its last operation was.
 //!
 //! Nothing is walked: each die has running sums of what it did. They are taken off what an operation is charged when it
 //! begins to wait for the die, and added when it has waited. A die is told when its cells begin and end, and when it
@@ -20,8 +20,6 @@
 //! bus = held - cells at work      order = cells at rest - bus
 //! ```
 //! So in running sums [`Wait::Bus`] stands for the time that a command is held, and [`Wait::Order`] for that of rest.
-
-use std::collections::VecDeque;
 
 use ssdlab_core::Slab;
 
@@ -109,11 +107,11 @@ impl Sums {
     }
 }
 
-/// What a die does. Its sums are as many as those of an operation, to be added at once; that of [`Wait::Own`] stays 0.
+/// What a die does.
 #[derive(Clone, Copy, Debug)]
 struct Running {
     /// Of what it is at, less when that began.
-    sums: Sums,
+    sums: DieTime,
     /// What the cells work on, also while they interrupt it; else [`Wait::Order`].
     cells: Wait,
     is_held: bool,
@@ -124,16 +122,18 @@ struct Running {
 }
 
 impl Running {
-    /// What its sum of the time that it is held lacks.
-    #[inline]
-    fn held(&self, now_ns: u64) -> u64 {
-        if self.is_held { now_ns } else { 0 }
+    /// A die that rests from time 0 on.
+    const REST: Self = Self { sums: [0; STATES], cells: Wait::Order, is_held: false, host: NONE, since_ns: 0 };
+
+    #[inline(always)]
+    fn add(&mut self, wait: Wait, ns: u64) {
+        self.sums[wait as usize] = self.sums[wait as usize].wrapping_add(ns);
     }
 
     #[inline]
     fn turn_to(&mut self, cells: Wait, now_ns: u64) {
-        self.sums.add(self.cells, now_ns);
-        self.sums.sub(cells, now_ns);
+        self.add(self.cells, now_ns);
+        self.add(cells, now_ns.wrapping_neg());
         self.cells = cells;
     }
 }
@@ -152,9 +152,11 @@ struct Own {
 #[derive(Clone, Copy, Debug)]
 struct Path {
     die: u32,
+    /// Whether it waits for the bus instead.
+    on_bus: bool,
     /// What its die does for its request; none while it is the only operation of that on the die.
     own: u32,
-    /// While it waits for its die, less where the sums of that stood when it began to.
+    /// While it waits, less where the sums of its die stood when it began to.
     charged: Sums,
 }
 
@@ -177,22 +179,21 @@ pub(super) struct Waits {
     /// Submissions of requests so far; the latest that each die is used by, with its last operation there.
     submissions: u64,
     latest: Vec<(u64, u32)>,
-    /// Requests that are done, in order.
-    done: VecDeque<[u64; WAITS]>,
+    /// What the last request of each owner that is done was charged for.
+    done: Vec<[u64; WAITS]>,
 }
 
 impl Waits {
     pub fn new(dies: usize, now_ns: u64) -> Self {
-        let mut sums = Sums([0; WAITS]);
-        sums.sub(Wait::Order, now_ns);
-        let idle = Running { sums, cells: Wait::Order, is_held: false, host: NONE, since_ns: now_ns };
+        let mut rest = Running::REST;
+        rest.add(Wait::Order, now_ns.wrapping_neg());
         Self {
-            dies: vec![idle; dies],
+            dies: vec![rest; dies],
             owns: Slab::default(),
             paths: Vec::new(),
             submissions: 0,
             latest: vec![(0, NONE); dies],
-            done: VecDeque::new(),
+            done: Vec::new(),
         }
     }
 
@@ -204,16 +205,11 @@ impl Waits {
 
     /// An operation that is watched enters the queue of its die.
     pub fn emitted(&mut self, index: u32, die: u32, now_ns: u64) {
-        if self.paths.len() <= index as usize {
-            self.paths.resize(index as usize + 1, Path { die, own: NONE, charged: Sums([0; WAITS]) });
-        }
         let own = self.own_of(die, index);
-        let running = &self.dies[die as usize];
-        let path = &mut self.paths[index as usize];
-        (path.die, path.own) = (die, own);
-        path.charged.0.iter_mut().zip(&running.sums.0).for_each(|(charged, sum)| *charged = sum.wrapping_neg());
-        path.charged.sub(running.cells, now_ns);
-        path.charged.sub(Wait::Bus, running.held(now_ns));
+        let path = Path { die, on_bus: false, own, charged: Sums([0; WAITS]) };
+        let entry = entry(&mut self.paths, index, path);
+        *entry = path;
+        count(entry, &self.dies[die as usize], now_ns, u64::wrapping_sub);
     }
 
     /// The operations of a request on a die share what that does for the request, from the second on. They are emitted
@@ -236,7 +232,7 @@ impl Waits {
     #[inline]
     pub fn holds(&mut self, number: u32, now_ns: u64) {
         let die = &mut self.dies[number as usize];
-        die.sums.sub(Wait::Bus, now_ns);
+        die.add(Wait::Bus, now_ns.wrapping_neg());
         die.is_held = true;
     }
 
@@ -244,7 +240,7 @@ impl Waits {
     #[inline]
     pub fn is_free(&mut self, number: u32, now_ns: u64) {
         let die = &mut self.dies[number as usize];
-        die.sums.add(Wait::Bus, now_ns);
+        die.add(Wait::Bus, now_ns);
         die.is_held = false;
     }
 
@@ -263,11 +259,16 @@ impl Waits {
     #[inline]
     pub fn cells_interrupt(&mut self, number: u32, ops: &Ops, now_ns: u64) {
         let die = &mut self.dies[number as usize];
-        if die.host == NONE {
-            return;
+        if die.host != NONE {
+            let first = std::mem::replace(&mut die.host, NONE);
+            let (state, worked_ns) = (die.cells, now_ns - die.since_ns);
+            self.worked(first, ops, state, worked_ns, now_ns);
         }
-        let mut index = std::mem::replace(&mut die.host, NONE);
-        let (state, worked_ns) = (die.cells, now_ns - die.since_ns);
+    }
+
+    /// Cells have worked on pages of the host, from that of the operation `first` on.
+    fn worked(&mut self, first: u32, ops: &Ops, state: Wait, worked_ns: u64, now_ns: u64) {
+        let mut index = first;
         while index != NONE {
             let op = &ops[index];
             if op.watched && op.cause == Cause::Host {
@@ -307,68 +308,67 @@ impl Waits {
         sums
     }
 
-    /// Adds what a die did so far to what an operation is charged, or takes it off.
+    /// From now on an operation waits for its die, or its data for the bus.
+    #[inline]
+    fn enter(&mut self, index: u32, ops: &Ops, now_ns: u64) {
+        self.count_here(index, ops, now_ns, u64::wrapping_sub);
+    }
+
+    /// It has waited there.
+    #[inline]
+    pub fn leave(&mut self, index: u32, ops: &Ops, now_ns: u64) {
+        self.count_here(index, ops, now_ns, u64::wrapping_add);
+    }
+
     #[inline(always)]
-    fn count_die(&mut self, index: u32, ops: &Ops, now_ns: u64, count: impl Fn(u64, u64) -> u64) {
-        let Path { die, own, .. } = self.paths[index as usize];
-        let die = &self.dies[die as usize];
-        let worked = (own != NONE).then(|| self.own(die, own, ops, now_ns));
-        let charged = &mut self.paths[index as usize].charged.0;
-        charged.iter_mut().zip(die.sums.0).for_each(|(charged, sum)| *charged = count(*charged, sum));
-        let mut count_at = |wait: Wait, ns| charged[wait as usize] = count(charged[wait as usize], ns);
-        count_at(die.cells, now_ns);
-        count_at(Wait::Bus, die.held(now_ns));
-        for (state, worked_ns) in [Wait::HostReads, Wait::HostWrites].into_iter().zip(worked.into_iter().flatten()) {
-            count_at(state, worked_ns.wrapping_neg());
-            count_at(Wait::Own, worked_ns);
+    fn count_here(&mut self, index: u32, ops: &Ops, now_ns: u64, counted: impl Fn(u64, u64) -> u64) {
+        let path = &mut self.paths[index as usize];
+        if path.on_bus {
+            for wait in [Wait::Bus, Wait::Order] {
+                path.charged.0[wait as usize] = counted(path.charged.0[wait as usize], now_ns);
+            }
+            return;
+        }
+        count(path, &self.dies[path.die as usize], now_ns, &counted);
+        if path.own != NONE {
+            self.count_own(index, ops, now_ns, counted);
         }
     }
 
-    /// Charges an operation that ends for what its die did.
-    #[inline]
-    pub fn charge_die(&mut self, index: u32, ops: &Ops, now_ns: u64) {
-        self.count_die(index, ops, now_ns, u64::wrapping_add);
-    }
-
-    /// From now on the operation waits for its die.
-    #[inline]
-    fn wait_for_die(&mut self, index: u32, ops: &Ops, now_ns: u64) {
-        self.count_die(index, ops, now_ns, u64::wrapping_sub);
+    /// Tells apart what its die did for its request.
+    fn count_own(&mut self, index: u32, ops: &Ops, now_ns: u64, count: impl Fn(u64, u64) -> u64) {
+        let Path { die, own, .. } = self.paths[index as usize];
+        let worked = self.own(&self.dies[die as usize], own, ops, now_ns);
+        let charged = &mut self.paths[index as usize].charged.0;
+        for (state, worked_ns) in [Wait::HostReads, Wait::HostWrites].into_iter().zip(worked) {
+            charged[state as usize] = count(charged[state as usize], worked_ns.wrapping_neg());
+            charged[Wait::Own as usize] = count(charged[Wait::Own as usize], worked_ns);
+        }
     }
 
     /// From now on its data waits for the bus or is on it.
-    #[inline]
     pub fn wait_for_bus(&mut self, index: u32, ops: &Ops, now_ns: u64) {
-        self.charge_die(index, ops, now_ns);
-        let charged = &mut self.paths[index as usize].charged;
-        charged.sub(Wait::Bus, now_ns);
-        charged.sub(Wait::Order, now_ns);
+        self.leave(index, ops, now_ns);
+        self.paths[index as usize].on_bus = true;
+        self.enter(index, ops, now_ns);
     }
 
-    /// Charges one whose data was on the bus, and ends.
-    #[inline]
-    pub fn charge_bus(&mut self, index: u32, now_ns: u64) {
-        let charged = &mut self.paths[index as usize].charged;
-        charged.add(Wait::Bus, now_ns);
-        charged.add(Wait::Order, now_ns);
-    }
-
-    /// Charges one whose data is in the registers and waits for the cells now.
-    #[inline]
-    pub fn loaded(&mut self, index: u32, ops: &Ops, now_ns: u64) {
-        self.charge_bus(index, now_ns);
-        self.wait_for_die(index, ops, now_ns);
+    /// Its data is in the registers and waits for the cells.
+    pub fn wait_for_die(&mut self, index: u32, ops: &Ops, now_ns: u64) {
+        self.leave(index, ops, now_ns);
+        self.paths[index as usize].on_bus = false;
+        self.enter(index, ops, now_ns);
     }
 
     /// An operation takes over what one of the same request, which has just ended, was charged for.
     pub fn inherit(&mut self, from: u32, to: u32, ops: &Ops, now_ns: u64) {
         self.paths[to as usize].charged = self.paths[from as usize].charged;
-        self.wait_for_die(to, ops, now_ns);
+        self.enter(to, ops, now_ns);
     }
 
-    /// An operation has ended, and with it its job or not.
+    /// An operation has ended, and with it the request of an owner or none.
     #[inline]
-    pub fn ended(&mut self, index: u32, job_done: bool) {
+    pub fn ended(&mut self, index: u32, done: Option<u32>) {
         let path = &self.paths[index as usize];
         if path.own != NONE {
             let own = &mut self.owns[path.own];
@@ -377,28 +377,50 @@ impl Waits {
                 self.owns.remove(path.own);
             }
         }
-        if job_done {
-            self.done.push_back(path.charged.parts());
+        if let Some(owner) = done {
+            *entry(&mut self.done, owner, [0; WAITS]) = path.charged.parts();
         }
     }
 
-    /// What the next of the requests that are done was charged for.
+    /// What the last request of an owner that is done was charged for.
     #[inline]
-    pub fn take_done(&mut self) -> Option<[u64; WAITS]> {
-        self.done.pop_front()
+    pub fn of(&self, owner: u32) -> &[u64; WAITS] {
+        &self.done[owner as usize]
     }
 
     /// What the dies did so far, summed.
     pub fn dies(&self, now_ns: u64) -> DieTime {
-        let mut sums = [0; STATES];
-        for die in &self.dies {
-            let mut so_far = die.sums;
-            so_far.add(die.cells, now_ns);
-            so_far.add(Wait::Bus, die.held(now_ns));
-            sums.iter_mut().zip(so_far.parts()).for_each(|(sum, more)| *sum += more);
-        }
-        sums
+        let mut path = Path { die: NONE, on_bus: false, own: NONE, charged: Sums([0; WAITS]) };
+        self.dies.iter().for_each(|die| count(&mut path, die, now_ns, u64::wrapping_add));
+        let [time @ .., _own] = path.charged.parts();
+        time
     }
+}
+
+/// Adds what a die did so far to what an operation is charged, or takes it off.
+#[inline(always)]
+fn count(path: &mut Path, die: &Running, now_ns: u64, count: impl Fn(u64, u64) -> u64) {
+    let charged = &mut path.charged.0;
+    charged.iter_mut().zip(die.sums).for_each(|(charged, sum)| *charged = count(*charged, sum));
+    charged[die.cells as usize] = count(charged[die.cells as usize], now_ns);
+    if die.is_held {
+        charged[Wait::Bus as usize] = count(charged[Wait::Bus as usize], now_ns);
+    }
+}
+
+/// The item with a number, after filling up to there.
+#[inline(always)]
+fn entry<T: Copy>(items: &mut Vec<T>, number: u32, item: T) -> &mut T {
+    if items.len() <= number as usize {
+        fill(items, number, item);
+    }
+    &mut items[number as usize]
+}
+
+#[cold]
+#[inline(never)]
+fn fill<T: Copy>(items: &mut Vec<T>, number: u32, item: T) {
+    items.resize(number as usize + 1, item);
 }
 
 #[cfg(test)]

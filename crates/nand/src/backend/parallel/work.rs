@@ -4,7 +4,7 @@ use super::agenda::NEVER;
 use super::die::{Cells, Command, Registers, Work};
 use super::ops::{Kind, NONE, Op};
 use super::scheduler::Class;
-use super::{Done, ParallelFlash};
+use super::{Done, Job, ParallelFlash};
 use crate::{Interruption, Suspend};
 
 impl ParallelFlash {
@@ -217,16 +217,13 @@ impl ParallelFlash {
     #[inline]
     fn take(&mut self, number: u32, index: u32) {
         self.dies[number as usize].begin(index, &mut self.ops);
-        let Op { job, kind, watched, .. } = self.ops[index];
+        let Op { job, kind, .. } = self.ops[index];
         if job != NONE {
             let job = &mut self.jobs[job];
             job.began_ns = job.began_ns.min(self.now_ns);
         }
-        if let Some(waits) = &mut self.waits
-            && watched
-            && kind == Kind::Program
-        {
-            waits.wait_for_bus(index, &self.ops, self.now_ns);
+        if self.commands.cache_program && kind == Kind::Program {
+            self.watch_bus(index);
         }
     }
 
@@ -304,7 +301,7 @@ impl ParallelFlash {
             self.end(index);
         }
         command.transfer = next;
-        if next == NONE && !command.reads {
+        if self.commands.cache_program && next == NONE && !command.reads {
             self.watch_loaded(&command);
         }
         let die = &mut self.dies[number as usize];
@@ -318,17 +315,26 @@ impl ParallelFlash {
         self.begin_transfer(channel);
     }
 
+    /// The data of an operation waits for the bus, while the cells may work on others.
+    #[inline]
+    fn watch_bus(&mut self, index: u32) {
+        if let Some(waits) = &mut self.waits
+            && self.ops[index].watched
+        {
+            waits.wait_for_bus(index, &self.ops, self.now_ns);
+        }
+    }
+
     /// The data of all programs of a command is in the registers.
     #[inline]
     fn watch_loaded(&mut self, command: &Command) {
-        if let Some(waits) = &mut self.waits {
-            let mut index = command.first;
-            while index != NONE {
-                if self.ops[index].watched {
-                    waits.loaded(index, &self.ops, self.now_ns);
-                }
-                index = self.ops[index].next;
+        let Some(waits) = &mut self.waits else { return };
+        let mut index = command.first;
+        while index != NONE {
+            if self.ops[index].watched {
+                waits.wait_for_die(index, &self.ops, self.now_ns);
             }
+            index = self.ops[index].next;
         }
     }
 
@@ -378,10 +384,8 @@ impl ParallelFlash {
             if let Some(witness) = &mut self.witness {
                 witness.ended(self.ops[index].seen());
             }
-            if let Some(waits) = &mut self.waits
-                && self.ops[index].watched
-            {
-                waits.wait_for_bus(index, &self.ops, self.now_ns);
+            if self.commands.cache_read {
+                self.watch_bus(index);
             }
             self.ops[index].passed = true;
             let behind = std::mem::replace(&mut self.ops[index].behind, NONE);
@@ -451,14 +455,11 @@ impl ParallelFlash {
     /// An operation is over.
     #[inline]
     fn end(&mut self, index: u32) {
-        let Op { kind, block, from_block, gate, job, behind, behind_from, watched, .. } = self.ops[index];
+        let Op { block, from_block, gate, job, behind, behind_from, watched, .. } = self.ops[index];
         if let Some(waits) = &mut self.waits
             && watched
         {
-            match kind {
-                Kind::Read => waits.charge_bus(index, self.now_ns),
-                Kind::Program | Kind::Erase | Kind::Copyback => waits.charge_die(index, &self.ops, self.now_ns),
-            }
+            waits.leave(index, &self.ops, self.now_ns);
         }
         for block in [block, from_block] {
             if block != NONE && self.blocks[block as usize].last == index {
@@ -482,20 +483,19 @@ impl ParallelFlash {
                 self.release(erase);
             }
         }
-        let mut job_done = false;
         if job != NONE {
             let state = &mut self.jobs[job];
             state.left -= 1;
-            job_done = state.left == 0;
-            if job_done {
-                self.done.push_back(Done { owner: state.owner, began_ns: state.began_ns });
+            let Job { left, owner, began_ns, .. } = *state;
+            if left == 0 {
+                self.done.push_back(Done { owner, began_ns });
                 self.jobs.remove(job);
             }
-        }
-        if let Some(waits) = &mut self.waits
-            && watched
-        {
-            waits.ended(index, job_done);
+            if let Some(waits) = &mut self.waits
+                && watched
+            {
+                waits.ended(index, (left == 0).then_some(owner));
+            }
         }
         self.ops.remove(index);
     }
