@@ -190,13 +190,13 @@ impl<P: TimedParts> TimedDrive<P> {
         let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
         let absorbed = buffer.map_or(0, |counters| counters.pages_overwritten + counters.pages_trimmed) as i64;
         let dies = self.stack.sinks.flash.die_time();
-        let response = self.waits.zip(dies).map(|(waits, dies)| waits.finish(dies));
+        let dies = self.waits.zip(dies).map(|(waits, dies)| waits.since_start(dies));
         let (summary, activity) = self.meters.finish(
             &self.stack.setup.geometry,
             self.stack.sinks.flash.recorded(),
             buffer,
             self.block,
-            response,
+            dies,
             now_ns,
         );
         let buffered_pages = i64::from(held) - i64::from(self.held_at_start);

@@ -208,7 +208,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let now_ns = self.now_ns();
         self.meters.outstanding(now_ns, self.outstanding());
         let latency_ns = now_ns - issued_ns;
-        let parts = self.waits.as_mut().map(|waits| waits.request_done(request.op, latency_ns));
+        let parts = self.waits.as_ref().map(|waits| waits.made_of(latency_ns));
         self.meters.request_done(request, now_ns, latency_ns, waited_ns, parts);
         self.measurement.request_done(&self.stack, request.op, latency_ns);
         match &mut self.cache {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::Geometry;
-use ssdlab_nand::backend::parallel::{Bins, Kind, Record};
+use ssdlab_nand::backend::parallel::{Bins, DieTime, Kind, Record};
 use ssdlab_trace::{Op, Request};
 
 use crate::drive::buffer::BufferCounters;
@@ -294,10 +294,12 @@ impl Meters {
         record: &Record,
         buffer: Option<BufferCounters>,
         block: Option<BlockStage>,
-        response: Option<ResponseSummary>,
+        dies: Option<DieTime>,
         now_ns: u64,
     ) -> (DriveSummary, Activity) {
         let (block, dispatched) = block.map(BlockStage::finish).unzip();
+        let (course, requests) = self.intervals.take().map(|intervals| intervals.finish()).unzip();
+        let response = requests.zip(dies).map(|(requests, dies)| ResponseSummary::of(&requests, dies));
         self.outstanding(now_ns, 0);
         let elapsed_ns = (now_ns - self.start_ns).max(1) as f64;
         let utilisations = |bins: &Bins| {
@@ -360,7 +362,7 @@ impl Meters {
             gantt: gantt.collect(),
             gantt_truncated: record.truncated,
             waiting: self.waiting,
-            course: self.intervals.take().map(|mut intervals| intervals.finish()),
+            course,
             dispatched: dispatched.flatten(),
         };
         (summary, activity)

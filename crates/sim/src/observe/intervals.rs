@@ -1,14 +1,15 @@
-//! Response times, waiting times and what they are made of by intervals of simulated time, so that a stretch of the run
-//! can be looked at by itself. A request counts to the interval in which it is complete.
+//! Response times, waiting times and what they are made of: by intervals of simulated time, so that a stretch of the run
+//! can be looked at by itself, and of the whole run. A request counts to the interval in which it is complete.
 //!
 //! How long a run takes is not known at its start, so intervals begin short and double (pairs merge) whenever time goes
 //! beyond the last of them. The histograms are those of [`LatencyHistogram`]: all intervals add up to that of the run.
-//! All this costs some percent of a run, so it is kept where response times are taken apart anyway.
+//! All this costs some percent of a run, so it is kept where response times are taken apart anyway. A request is added
+//! up once, with those of its bucket; at the end of the interval these are added to all that wants them.
 
 use ssdlab_core::LatencyHistogram;
 use ssdlab_trace::{Op, Request};
 
-use crate::observe::waits::{MadeOf, PART_NAMES, PARTS};
+use crate::observe::waits::{ByBucket, MadeOf, PART_NAMES, PARTS};
 
 /// So many that an interval is a hundredth of the run, and that a page has room for them.
 const MOST: usize = 128;
@@ -27,8 +28,6 @@ struct Interval {
     requests: Vec<(u16, u32)>,
     /// Sums of the parts of response times, by operation.
     parts_ns: [[u64; PARTS]; OPS],
-    /// Sums of the response times, by operation.
-    sum_ns: [u64; OPS],
     /// The first of the slowest requests, by operation.
     slowest: [Option<Slow>; OPS],
 }
@@ -36,11 +35,8 @@ struct Interval {
 impl Interval {
     /// All but the requests.
     fn merge(&mut self, later: &Self) {
-        for (sums, more) in self.parts_ns.iter_mut().flatten().zip(later.parts_ns.iter().flatten()) {
-            *sums = sums.saturating_add(*more);
-        }
-        for (sum, more) in self.sum_ns.iter_mut().zip(later.sum_ns) {
-            *sum = sum.saturating_add(more);
+        for (sums, more) in self.parts_ns.iter_mut().zip(&later.parts_ns) {
+            add(sums, more);
         }
         for (slowest, other) in self.slowest.iter_mut().zip(later.slowest) {
             if other.is_some_and(|other| slowest.is_none_or(|slowest| other.latency_ns > slowest.latency_ns)) {
@@ -50,10 +46,23 @@ impl Interval {
     }
 }
 
+/// Adds what 64 bits hold for half a thousand years of waiting.
+fn add(sums: &mut [u64; PARTS], more: &[u64; PARTS]) {
+    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
+}
+
 /// The number of a bucket among those of all histograms of an interval.
 #[inline]
 fn column(op: usize, kind: usize, bucket: usize) -> usize {
     (op * KINDS + kind) * LatencyHistogram::BUCKETS + bucket
+}
+
+/// Requests of one operation and bucket, in two lines of the processor's cache.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(128))]
+struct Row {
+    requests: u32,
+    parts_ns: [u64; PARTS],
 }
 
 /// Counts requests as they are complete, one interval after the other.
@@ -63,9 +72,16 @@ pub(crate) struct Intervals {
     shift: u32,
     /// The last is under way.
     intervals: Vec<Interval>,
+    /// Requests of the interval under way with what they are made of, by operation and bucket; those that there are, and
+    /// the sum of their response times.
+    rows: [Vec<Row>; Op::ALL.len()],
+    used_rows: Vec<(Op, usize)>,
+    sum_ns: u64,
     /// Requests of the interval under way by column, and the columns that are not 0.
     requests: Vec<u32>,
     used: Vec<u16>,
+    /// Requests of the intervals before, by operation.
+    before: [ByBucket; Op::ALL.len()],
 }
 
 impl Intervals {
@@ -75,30 +91,40 @@ impl Intervals {
             origin_ns,
             shift: FIRST_SHIFT,
             intervals: vec![Interval::default()],
+            rows: Default::default(),
+            used_rows: Vec::new(),
+            sum_ns: 0,
             requests: vec![0; columns],
             used: Vec::new(),
+            before: Default::default(),
         }
     }
 
     /// A request is complete, with what its response time is made of.
     #[inline]
     pub fn request_done(&mut self, request: &Request, now_ns: u64, latency_ns: u64, waited_ns: u64, parts: MadeOf<'_>) {
-        let op = request.op as usize;
-        if op >= OPS {
-            return;
+        if (request.op as usize) < OPS {
+            self.count_in_interval(request, now_ns, latency_ns, waited_ns, parts);
         }
+        self.add(request.op, latency_ns, parts);
+    }
+
+    #[inline]
+    fn count_in_interval(
+        &mut self,
+        request: &Request,
+        now_ns: u64,
+        latency_ns: u64,
+        waited_ns: u64,
+        parts: MadeOf<'_>,
+    ) {
         let at = (now_ns - self.origin_ns) >> self.shift;
         if at as usize + 1 != self.intervals.len() {
             self.begin(now_ns - self.origin_ns);
         }
-        self.count(column(op, 0, parts.bucket), 1);
+        let op = request.op as usize;
         self.count(column(op, 1, LatencyHistogram::bucket(waited_ns)), 1);
         let Some(interval) = self.intervals.last_mut() else { return };
-        if let Some(sum_ns) = interval.sum_ns[op].checked_add(latency_ns) {
-            // The parts are no larger than the whole, which 64 bits hold for half a thousand years of waiting.
-            interval.sum_ns[op] = sum_ns;
-            parts.add_to(&mut interval.parts_ns[op]);
-        }
         if interval.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
             let parts = parts.parts();
             let largest = (0..PARTS).fold(0, |most, part| if parts[part] > parts[most] { part } else { most });
@@ -113,6 +139,47 @@ impl Intervals {
                 part_ns: parts[largest],
             });
         }
+    }
+
+    /// Adds a request up with those of its bucket.
+    #[inline]
+    fn add(&mut self, op: Op, latency_ns: u64, parts: MadeOf<'_>) {
+        // No part is larger than the whole.
+        if self.sum_ns.checked_add(latency_ns).is_none() {
+            self.take_rows();
+        }
+        self.sum_ns += latency_ns;
+        if self.rows[op as usize].len() <= parts.bucket {
+            self.make_room(op, parts.bucket);
+        }
+        let row = &mut self.rows[op as usize][parts.bucket];
+        if row.requests == 0 {
+            self.used_rows.push((op, parts.bucket));
+        }
+        row.requests += 1;
+        parts.add_to(&mut row.parts_ns);
+    }
+
+    #[cold]
+    fn make_room(&mut self, op: Op, bucket: usize) {
+        self.rows[op as usize].resize(bucket + 1, Row::default());
+    }
+
+    /// Adds the requests of the interval under way to it, and to those of the whole run.
+    #[cold]
+    fn take_rows(&mut self) {
+        self.sum_ns = 0;
+        let mut used = std::mem::take(&mut self.used_rows);
+        for (op, bucket) in used.drain(..) {
+            let op = op as usize;
+            let Row { requests, parts_ns } = std::mem::take(&mut self.rows[op][bucket]);
+            self.before[op].add(bucket, requests, &parts_ns);
+            if op < OPS {
+                add(&mut self.intervals.last_mut().expect("one is under way").parts_ns[op], &parts_ns);
+                self.count(column(op, 0, bucket), requests);
+            }
+        }
+        self.used_rows = used;
     }
 
     #[inline]
@@ -151,12 +218,13 @@ impl Intervals {
     }
 
     fn end(&mut self) {
+        self.take_rows();
         let counted = self.take_counted();
         self.intervals.last_mut().expect("one is under way").requests = counted;
     }
 
-    /// What was counted.
-    pub fn finish(&mut self) -> Course {
+    /// What was counted, and the requests of the run by operation.
+    pub fn finish(mut self) -> (Course, [ByBucket; Op::ALL.len()]) {
         self.end();
         self.intervals.iter_mut().for_each(|interval| interval.requests.sort_unstable());
         let times = |op: usize, kind: usize| {
@@ -174,13 +242,14 @@ impl Intervals {
                 .collect()
         };
         let parts = |op: usize| self.intervals.iter().map(|interval| interval.parts_ns[op]).collect();
-        Course {
+        let course = Course {
             interval_ns: 1 << self.shift,
             response: [times(0, 0), times(1, 0)],
             waiting: [times(0, 1), times(1, 1)],
             slowest: self.intervals.iter().flat_map(|interval| interval.slowest).flatten().collect(),
             parts_ns: [parts(0), parts(1)],
-        }
+        };
+        (course, self.before)
     }
 }
 
@@ -255,7 +324,7 @@ mod tests {
                 intervals.request_done(&request, now_ns, latency_ns, latency_ns / 3, MadeOf::of(&parts));
                 all.push((op, now_ns - 77, latency_ns, part));
             }
-            let course = intervals.finish();
+            let (course, _) = intervals.finish();
             let parts_ns = &course.parts_ns;
             assert!(parts_ns[0].len() <= MOST && (now_ns - 77) / course.interval_ns < MOST as u64, "seed {seed}");
             for op in [Op::Read, Op::Write] {

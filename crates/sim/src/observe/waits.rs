@@ -4,8 +4,8 @@
 //! issued -> queue -> controller -> link -> flash, by what the request waits for there -> link -> complete
 //!                                       \> buffer: until there is room, until all is safe /
 //! ```
-//! Below the FTL the flash says where the time went ([`Wait`]). Requests are kept by bucket of the histogram of response
-//! times, as sums.
+//! Below the FTL the flash says where the time went ([`Wait`]). Sums are kept by bucket of the histogram of response
+//! times.
 
 use std::collections::BTreeMap;
 
@@ -170,68 +170,53 @@ impl Way {
     const ABOVE: Self = Self { parts: [0; PARTS], issued_ns: 0, until_ns: 0 };
 }
 
-/// Sums over the requests of one bucket that 64 bits hold, as in [`Parts`].
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    requests: u64,
-    sum_ns: u64,
-    parts_ns: [u64; PARTS],
-}
-
-impl From<Sums> for Parts {
-    fn from(sums: Sums) -> Self {
-        Self { requests: sums.requests, sum_ns: sums.sum_ns.into(), parts_ns: sums.parts_ns.map(u128::from) }
-    }
-}
-
 /// Requests by bucket of the histogram of response times.
-#[derive(Debug, Default)]
-struct Kept {
-    buckets: Vec<Sums>,
-    /// Of the buckets whose sums 64 bits did not hold, what they held before.
-    spilled: Vec<(usize, Parts)>,
-}
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ByBucket(Vec<Parts>);
 
-impl Kept {
-    #[inline]
-    fn add(&mut self, latency_ns: u64, made_of: MadeOf<'_>) {
-        let bucket = made_of.bucket;
-        if self.buckets.len() <= bucket {
-            self.buckets.resize(bucket + 1, Sums::default());
+impl ByBucket {
+    fn bucket(&mut self, bucket: usize) -> &mut Parts {
+        if self.0.len() <= bucket {
+            self.0.resize(bucket + 1, Parts::default());
         }
-        let sums = &mut self.buckets[bucket];
-        // The parts are no larger than the whole.
-        if sums.sum_ns.checked_add(latency_ns).is_none() {
-            self.spilled.push((bucket, std::mem::take(sums).into()));
-        }
-        sums.requests += 1;
-        sums.sum_ns += latency_ns;
-        made_of.add_to(&mut sums.parts_ns);
+        &mut self.0[bucket]
     }
 
-    fn all(&self) -> impl Iterator<Item = (usize, Parts)> {
-        let held = self.buckets.iter().enumerate().filter(|(_, sums)| sums.requests > 0);
-        held.map(|(bucket, &sums)| (bucket, sums.into())).chain(self.spilled.iter().copied())
+    /// Adds requests of one bucket, of which these are sums.
+    pub fn add(&mut self, bucket: usize, requests: u32, parts_ns: &[u64; PARTS]) {
+        let sums = self.bucket(bucket);
+        sums.requests += u64::from(requests);
+        for (sum, &more) in sums.parts_ns.iter_mut().zip(parts_ns) {
+            *sum += u128::from(more);
+            sums.sum_ns += u128::from(more);
+        }
+    }
+
+    fn merge(mut self, other: &Self) -> Self {
+        other.0.iter().enumerate().for_each(|(bucket, parts)| self.bucket(bucket).add(parts));
+        self
     }
 }
 
-/// Charges requests, and keeps what they were charged for.
+/// Charges requests.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     /// By the number of the flight.
     ways: Vec<Way>,
     /// The flight that left the drive last; none of requests that were never in it.
     left: Option<u32>,
-    /// By operation.
-    kept: [Kept; 4],
     dies_at_start: DieTime,
 }
 
 impl Waits {
-    /// Forgets everything so far.
+    /// Forgets what the dies did so far.
     pub fn start_measuring(&mut self, dies: DieTime) {
-        self.kept = Default::default();
         self.dies_at_start = dies;
+    }
+
+    /// What the dies did since measuring began.
+    pub fn since_start(&self, dies: DieTime) -> DieTime {
+        std::array::from_fn(|state| dies[state] - self.dies_at_start[state])
     }
 
     /// A request enters the drive's queues.
@@ -274,43 +259,37 @@ impl Waits {
     /// A request of the host is complete with the one that left the drive last. Before that entered the drive, it was in
     /// the block layer. Returns what its response time is made of.
     #[inline]
-    pub fn request_done(&mut self, op: Op, latency_ns: u64) -> MadeOf<'_> {
+    pub fn made_of(&self, latency_ns: u64) -> MadeOf<'_> {
         let way = self.left.map_or(&Way::ABOVE, |flight| &self.ways[flight as usize]);
         let bucket = LatencyHistogram::bucket(latency_ns);
         let made_of = MadeOf { bucket, in_drive: &way.parts, above_ns: latency_ns - (way.until_ns - way.issued_ns) };
-        self.kept[op as usize].add(latency_ns, made_of);
+        debug_assert_eq!(made_of.parts().iter().sum::<u64>(), latency_ns, "the parts are the whole");
         made_of
     }
+}
 
-    pub fn finish(self, dies: DieTime) -> ResponseSummary {
-        let of_some = |ops: &[Kept]| {
-            let mut sums = BTreeMap::<usize, Parts>::new();
-            for (bucket, parts) in ops.iter().flat_map(Kept::all) {
-                sums.entry(bucket).or_default().add(&parts);
-            }
-            by_percentile(&sums)
-        };
-        let of = |op: Op| {
-            Some(of_some(std::slice::from_ref(&self.kept[op as usize]))).filter(|found| found.all.requests > 0)
-        };
-        ResponseSummary {
-            all: of_some(&self.kept),
+impl ResponseSummary {
+    /// Of all requests by operation, and of what the dies did meanwhile.
+    pub(crate) fn of(requests: &[ByBucket; Op::ALL.len()], dies_ns: DieTime) -> Self {
+        let of = |op: Op| Some(by_percentile(&requests[op as usize])).filter(|found| found.all.requests > 0);
+        Self {
+            all: by_percentile(&requests.iter().fold(ByBucket::default(), ByBucket::merge)),
             read: of(Op::Read),
             write: of(Op::Write),
-            dies_ns: std::array::from_fn(|state| dies[state] - self.dies_at_start[state]),
+            dies_ns,
         }
     }
 }
 
-fn by_percentile(buckets: &BTreeMap<usize, Parts>) -> PartsByPercentile {
+fn by_percentile(buckets: &ByBucket) -> PartsByPercentile {
     let mut all = Parts::default();
-    buckets.values().for_each(|parts| all.add(parts));
+    buckets.0.iter().for_each(|parts| all.add(parts));
     let between = |quantile: f64| {
         let rank = |quantile: f64| ((quantile * all.requests as f64).ceil() as u64).max(1);
         let reach = BAND * (1.0 - quantile);
         let (from, to) = (rank(quantile - reach), rank(quantile + reach));
         let (mut sum, mut seen) = (Parts::default(), 0);
-        for parts in buckets.values() {
+        for parts in &buckets.0 {
             let first = seen + 1;
             seen += parts.requests;
             if first <= to && seen >= from {
@@ -326,18 +305,33 @@ fn by_percentile(buckets: &BTreeMap<usize, Parts>) -> PartsByPercentile {
 mod tests {
     use super::*;
 
+    use ssdlab_trace::Request;
+
+    use crate::observe::intervals::Intervals;
+
+    /// What requests are made of that are complete one after the other, with those of `charge`.
+    fn summary(op: Op, latencies_ns: impl Iterator<Item = u64>, charge: impl Fn(&mut Waits, u64)) -> PartsByPercentile {
+        let (mut waits, mut intervals, mut now_ns) = (Waits::default(), Intervals::new(0), 0_u64);
+        let request = Request { time_ns: 0, offset: 0, bytes: 1, op, flags: 0, stream: 0 };
+        for latency_ns in latencies_ns {
+            charge(&mut waits, latency_ns);
+            waits.leave(0);
+            now_ns = now_ns.max(latency_ns);
+            intervals.request_done(&request, now_ns, latency_ns, 0, waits.made_of(latency_ns));
+        }
+        let found = ResponseSummary::of(&intervals.finish().1, [0; 7]);
+        let of_op = if op == Op::Read { found.read } else { found.write };
+        of_op.filter(|of_op| *of_op == found.all).expect("nothing else")
+    }
+
     /// 1,000 requests of 1, 2, 3 ... microseconds: half of each in the queue, the rest on the link.
     #[test]
     fn percentiles_are_means_of_the_requests_around_them() {
-        let mut waits = Waits::default();
-        for number in 1..=1_000 {
+        let read = summary(Op::Read, (1..=1_000).map(|number| number * 1_000), |waits, latency_ns| {
             waits.enter(0, 0);
-            waits.charge(0, Part::HostQueue, number * 500);
-            waits.charge(0, Part::Link, number * 1_000);
-            waits.leave(0);
-            waits.request_done(Op::Read, number * 1_000);
-        }
-        let read = waits.finish([0; 7]).read.expect("reads");
+            waits.charge(0, Part::HostQueue, latency_ns / 2);
+            waits.charge(0, Part::Link, latency_ns);
+        });
         assert_eq!((read.all.requests, read.all.sum_ns), (1_000, 500_500_000));
         for (parts, quantile) in [(read.p50, 0.5), (read.p99, 0.99), (read.p99_9, 0.999)] {
             assert_eq!(parts.parts_ns.iter().sum::<u128>(), parts.sum_ns);
@@ -353,28 +347,24 @@ mod tests {
     /// Sums that 64 bits do not hold are not lost.
     #[test]
     fn sums_go_on_beyond_64_bits() {
-        let mut waits = Waits::default();
         let long_ns = u64::MAX / 3;
-        for _ in 0..10 {
+        let read = summary(Op::Read, [long_ns; 10].into_iter(), |waits, latency_ns| {
             waits.enter(0, 0);
-            waits.charge(0, Part::Link, long_ns);
-            waits.leave(0);
-            waits.request_done(Op::Read, long_ns);
-        }
-        let all = waits.finish([0; 7]).read.expect("reads").all;
+            waits.charge(0, Part::Link, latency_ns);
+        });
         let expected = 10 * u128::from(long_ns);
-        assert_eq!((all.requests, all.sum_ns, all.parts_ns[Part::Link as usize]), (10, expected, expected));
+        assert_eq!((read.all.requests, read.all.sum_ns), (10, expected));
+        assert_eq!(read.all.parts_ns[Part::Link as usize], expected);
     }
 
     /// A request that was in the block layer before the drive saw it waited there.
     #[test]
     fn what_the_drive_did_not_see_is_the_queue() {
-        let mut waits = Waits::default();
-        waits.enter(3, 700);
-        waits.charge(3, Part::Link, 1_000);
-        waits.leave(3);
-        waits.request_done(Op::Write, 1_000);
-        let write = waits.finish([0; 7]).write.expect("a write").all;
-        assert_eq!((write.parts_ns[Part::HostQueue as usize], write.parts_ns[Part::Link as usize]), (700, 300));
+        let write = summary(Op::Write, [1_000].into_iter(), |waits, latency_ns| {
+            waits.enter(0, 700);
+            waits.charge(0, Part::Link, latency_ns);
+        });
+        let [queue, link] = [Part::HostQueue, Part::Link].map(|part| write.all.parts_ns[part as usize]);
+        assert_eq!((queue, link), (700, 300));
     }
 }
