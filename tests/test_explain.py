@@ -164,13 +164,22 @@ def test_requests_of_a_trace_are_numbered_anew(tmp_path: Path, cli: Cli) -> None
     trace = ssdlab.Trace.from_columns(
         op=["write", "read", "flush", "write"], offset=[1 << 30, 4096, 0, (1 << 30) + 8192], bytes=[8192, 4096, 0, 100]
     )
-    assert steps.excerpt(trace, 4096) == "1-2 r0-0 3-3"
-    assert steps.excerpt(trace, 4096, skip=1, count=2) == "r0-0"
+    assert steps.excerpt(trace, 4096) == ("1-2 r0-0 3-3", 4)
+    assert steps.excerpt(trace, 4096, skip=1, count=2) == ("r0-0", 1)
     with pytest.raises(ConfigError, match="the trace has no requests with pages behind the first 9; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
     trace.save(tmp_path / "trace.csv")
     cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--out", "own.html")
     assert (tmp_path / "own.html").exists()
+
+
+def test_a_trace_sizes_the_drive_that_it_is_explained_on(tmp_path: Path, cli: Cli) -> None:
+    far = ssdlab.Trace.from_columns(op=["W"] * 50, offset=[n << 20 for n in range(50)], bytes=[4096] * 50)
+    far.save(tmp_path / "far.csv")
+    told = json.loads(cli("explain", "--trace", "far.csv", "--json").stdout)["result"]
+    assert told["recordings"][0]["drive"]["logical_pages"] >= 50
+    small = refused(cli, "--set", "device.capacity=128KiB", "--trace", "far.csv")
+    assert "but the drive has pages 0 to 31; raise device.capacity" in small
 
 
 HEAD = 'title = "a"\nrequests = "0"\n'

@@ -232,7 +232,7 @@ impl Drive {
         if pages > MOST_PAGES {
             return Err(format!(
                 "{blocks} blocks of {pages_per_block} pages are {pages}, too many to draw: the limit is {MOST_PAGES}; \
-                 lower the capacity or the pages of a block"
+                 lower the capacity or the pages of a block, or take fewer requests of a trace"
             ));
         }
         if !(2..=1024).contains(&pages_per_block) || logical_pages == 0 || self.filled > logical_pages {

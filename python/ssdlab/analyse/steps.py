@@ -22,9 +22,10 @@ from ssdlab.model.result import Result
 from ssdlab.model.source import Source
 
 SCENES = Path(__file__).parent / "scenes"
+SMALL_PAGES = 32
 SMALL = (
-    "time=serial", "device.capacity=128KiB", "device.op=100%", "nand.page_size=4KiB", "nand.pages_per_block=4",
-    "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
+    "time=serial", f"device.capacity={SMALL_PAGES * 4}KiB", "device.op=100%", "nand.page_size=4KiB",
+    "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
 )  # fmt: skip
 """A drive that is small enough to draw: 32 pages and as much beyond, in one plane."""
 _KEYS = {"title", "text", "before", "requests", "drive", "ftl"}
@@ -165,8 +166,8 @@ def _written(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> str:
-    """Requests of a trace in pages numbered anew: those touched, from 0 in the order of their addresses.
+def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> tuple[str, int]:
+    """Requests of a trace in pages numbered anew: those touched, from 0 in the order of their addresses; and how many.
 
     Raises:
         ConfigError: If none is left.
@@ -187,7 +188,7 @@ def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> 
         raise ConfigError(f"the trace has no requests with pages behind the first {skip}; lower --skip")
     touched = sorted({page for _, first, last in spans for page in range(first, last + 1)})
     number = {page: at for at, page in enumerate(touched)}
-    return " ".join(f"{letter}{number[first]}-{number[last]}" for letter, first, last in spans)
+    return " ".join(f"{letter}{number[first]}-{number[last]}" for letter, first, last in spans), len(touched)
 
 
 def explain(what: "str | os.PathLike[str] | Config | Overrides | Iterable[Config]", requests: str = "") -> Explanation:

@@ -1,5 +1,6 @@
 """`ssdlab explain`."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -29,21 +30,22 @@ def _complete_scene(incomplete: str) -> list[str]:
     return [name for name in steps.scenes() if name.startswith(incomplete)]
 
 
-def _configs(preset: str | None, files: list[Path], sets: list[str], beside: list[str]) -> list[Config]:
-    small = [] if preset or files else [*steps.SMALL]
-    cases = [sets, [*sets, *beside]] if beside else [sets]
-    return [options.configuration(preset, files, [*small, *case], []) for case in cases]
-
-
 def _scene(
-    configs: list[Config], requests: str | None, trace: list[Path], format: str | None, skip: int, most: int
+    configs: Callable[[list[str]], list[Config]],
+    requests: str | None,
+    trace: list[Path],
+    format: str | None,
+    skip: int,
+    most: int,
 ) -> steps.Scene:
+    """The scene of the drives that `configs` makes with settings below those that were typed."""
     if bool(requests) == bool(trace):
         raise ConfigError("an own scene takes its requests from --requests or from --trace; give one of them")
-    if trace:
-        page_bytes = size(configs[0]["nand.page_size"])
-        requests = steps.excerpt(TraceFile(*trace, format=format), page_bytes, skip, most)
-    return steps.of_configs(configs, requests or "")
+    if not trace:
+        return steps.of_configs(configs([]), requests or "")
+    page_bytes = size(configs([])[0]["nand.page_size"])
+    requests, pages = steps.excerpt(TraceFile(*trace, format=format), page_bytes, skip, most)
+    return steps.of_configs(configs([f"device.capacity={max(pages, steps.SMALL_PAGES) * page_bytes}B"]), requests)
 
 
 @app.command(examples=EXAMPLES)
@@ -75,8 +77,9 @@ def explain(
     """Writes one page that needs no network: blocks and their pages, the map beside them, and each decision in a
     sentence. It plays, steps forward and back, and jumps to the next merge, collection or miss.
 
-    The drive of an own scene is small: 32 pages in blocks of 4, unless a preset or a file says otherwise. Pages of a
-    trace are numbered anew, those touched from 0. A drive of more than 4096 pages is not drawn.
+    The drive of an own scene is small: 32 pages in blocks of 4, or as many as a trace needs, unless a preset or a file
+    says otherwise. Pages of a trace are numbered anew, those touched from 0. A drive of more than 4096 pages is not
+    drawn.
     """
     own = bool(requests or trace or set or config or preset or beside)
     if scene is None and not own:
@@ -84,9 +87,13 @@ def explain(
         return 0
     if scene is not None and own:
         raise ConfigError("a scene has its own drive and requests; leave out the other options, or the scene")
-    chosen = steps.scene(scene) if scene else _scene(
-        _configs(preset, config, set, beside), requests, trace, format, skip, most
-    )  # fmt: skip
+
+    def configs(below: list[str]) -> list[Config]:
+        small = [] if preset or config else [*steps.SMALL, *below]
+        cases = [set, [*set, *beside]] if beside else [set]
+        return [options.configuration(preset, config, [*small, *case], []) for case in cases]
+
+    chosen = steps.scene(scene) if scene else _scene(configs, requests, trace, format, skip, most)
     found = steps.Explanation(chosen)
     if json:
         print_json("steps", found.to_dict())

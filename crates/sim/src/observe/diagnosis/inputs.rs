@@ -30,9 +30,11 @@ pub(super) fn findings(setup: &Setup, summary: &Summary, series: &Series, trace_
     let mut found = Vec::new();
     let new = |name, share| Finding::new(Subject::Input, name, share);
     let (host, device) = (&summary.host, &summary.device);
+    // Of a run that was stopped, nothing says how long the trace is.
+    let whole = !summary.partial;
 
     // What a warm-up wrote and erased is not counted.
-    if host.pages_written > 0 && summary.flash.0.erased() == 0 && setup.warmup_requests == 0 {
+    if whole && host.pages_written > 0 && summary.flash.0.erased() == 0 && setup.warmup_requests == 0 {
         let before = summary.precondition.host_pages_written;
         let written = before + host.pages_written;
         found.push(
@@ -44,7 +46,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary, series: &Series, trace_
     let written = summary.repeat.as_ref().map_or(summary.capacities_written, |repeat| repeat.capacities_written);
     let judged = summary.repeat.as_ref().and_then(|repeat| repeat.steady);
     let by_trace = summary.precondition.replays.is_some();
-    if written > 0.0 && judged != Some(true) && !by_trace {
+    if whole && written > 0.0 && judged != Some(true) && !by_trace {
         let needed = SETTLES_AFTER * device.physical_pages as f64 / device.logical_pages as f64;
         if written < needed {
             found.push(
@@ -56,7 +58,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary, series: &Series, trace_
             found.extend(unsettled(summary, series));
         }
     }
-    if trace_ns > 0 && !matches!(setup.replay, Replay::Open { .. }) {
+    if whole && trace_ns > 0 && !matches!(setup.replay, Replay::Open { .. }) {
         // Nothing says how wrong that is.
         let elapsed_ns = summary.time.as_ref().map(|time| time.elapsed_ns as f64);
         found.push(new("times_ignored", 0.0).with("trace_ns", trace_ns as f64).with_any("elapsed_ns", elapsed_ns));
