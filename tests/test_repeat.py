@@ -136,6 +136,15 @@ def test_only_what_is_not_in_force_is_proposed(cli: Cli, tmp_path: Path, options
     assert told.endswith(f"too{proposed}")
 
 
+def test_a_trace_that_is_too_small_for_its_drive_is_not_said_to_settle(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("time_ns,op,sector,bytes\n0,W,0,4096\n")
+    out = cli("run", "one.csv", "--set", "device.capacity=4MiB", "--set", "nand.pages_per_block=64").stdout
+    [told] = [line for line in out.splitlines() if "still tells of the preconditioning" in line]
+    written, needed = (float(told.split(before)[1].split()[0]) for before in ("wrote ", "up to "))
+    replays = int(told.removesuffix(" replays").rpartition(" ")[2].replace(",", ""))
+    assert replays == pytest.approx(needed / written, rel=0.01) and "until-steady" not in told
+
+
 @pytest.mark.parametrize(("space", "op"), [("op=7%", 12.5), ("op=50%", None), ("spare=2%", 11.11)])
 def test_space_that_was_rounded_up_is_said(cli: Cli, space: str, op: float | None) -> None:
     out = cli(

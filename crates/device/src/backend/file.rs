@@ -69,7 +69,7 @@ pub enum FileError {
     },
     /// It holds another drive.
     #[error(
-        "{path}: it was created with {}, and {} is asked for; {}, or create another",
+        "{path}: it was created with {}, and the configuration says {}; {}, or create another",
         difference.then, difference.now, difference.remedy
     )]
     Differs {

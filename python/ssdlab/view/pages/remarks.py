@@ -1,5 +1,6 @@
 """What a person should know before reading the figures of a run."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,9 @@ from ssdlab.model.source import ingest_remarks
 from ssdlab.view.pages import diagnosis
 from ssdlab.view.pages.quantities import Summary
 from ssdlab.view.times import served_alone
+
+MOST_REPLAYS = 100
+"""Replays after which the default of host.repeat.until-steady.most gives up."""
 
 NOTICEABLE = 0.1
 """Share of what was asked for by which a drive may have more space beyond its capacity without a remark."""
@@ -70,11 +74,13 @@ def _state(config: Config, summary: Summary, replayed: bool) -> list[str]:
         found.append(_unsteady(repeat["replays"], "and the last was measured", "host.repeat"))
     at_random = before["write_amplification"] is not None and before["replays"] is None
     if "too_short" in suspicious and at_random:
-        evidence = suspicious["too_short"]
-        written, needed = (text.significant(evidence[f"capacities_{which}"]) for which in ("written", "needed"))
+        written, needed = (suspicious["too_short"][f"capacities_{which}"] for which in ("written", "needed"))
+        replays = math.ceil(needed / written * (repeat["replays"] if repeat else 1))
+        remedy = _truer(config, replayed) if replays <= MOST_REPLAYS else f", for {text.count(replays)} replays"
+        times, enough = text.significant(written), text.significant(needed)
         found.append(
-            f"the host wrote {written} times the capacity, and up to {needed} write amplification still tells of the "
-            f"preconditioning too{_truer(config, replayed)}"
+            f"the host wrote {times} times the capacity, and up to {enough} write amplification still tells of the "
+            f"preconditioning too{remedy}"
         )
     for name in diagnosis.UNSETTLED.keys() & suspicious:
         changed = diagnosis.changed(name, suspicious[name])
