@@ -135,7 +135,9 @@ fn what_is_no_such_drive_is_refused_with_the_remedy() {
     drop(create(&other, &kind));
     let differs = FileBackend::open(other.path(), kind.geometry, &lines("fast")).expect_err("another FTL").to_string();
     assert!(
-        differs.ends_with("it was created with ftl = page, and the configuration says fast; set ftl=page, or create another"),
+        differs.ends_with(
+            "it was created with ftl = page, and the configuration says fast; set ftl=page, or create another"
+        ),
         "{differs}"
     );
     let exists = FileBackend::create(other.path(), kind.geometry, &lines("page")).expect_err("it exists").to_string();

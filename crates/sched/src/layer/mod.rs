@@ -4,16 +4,14 @@ mod flush;
 mod hardware;
 mod limits;
 mod merge;
+mod options;
 mod plugs;
 mod queue;
+mod told;
 mod wbt;
 
 use std::collections::VecDeque;
-use std::fmt;
 
-use ssdlab_core::counters;
-
-use crate::MS;
 use crate::bio::{Bio, Direction, Flags};
 use crate::elevator::{Device, Elevator, SchedulerInfo, scheduler};
 use crate::request::{Request, RequestId, Requests};
@@ -25,215 +23,9 @@ use merge::Ends;
 use plugs::{Plug, Plugs};
 use wbt::Throttle;
 
+pub use options::{Frame, NoMerges, Options};
+pub use told::{BlockCounters, Dispatched, Left, Operation, Submitted};
 pub use wbt::ThrottleCounters;
-
-/// Which block layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frame {
-    /// The single queue of Linux 2.6.32: the queue is plugged, requests are limited by kind (synchronous or not), one
-    /// request is chosen ahead while the device is full, ordering is by barriers.
-    Legacy,
-    /// blk-mq of Linux 5 and 6: tasks plug, each hardware queue has one pool of requests, flush and FUA without ordering.
-    Modern,
-}
-
-/// Which merges are looked for (`nomerges` in sysfs).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoMerges {
-    /// All.
-    All,
-    /// Only with the request that was merged last.
-    LastOnly,
-    /// None.
-    None,
-}
-
-/// What a block layer is built from.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Which one.
-    pub frame: Frame,
-    /// Name of the scheduler.
-    pub scheduler: String,
-    /// Tunables of the scheduler that differ from their defaults.
-    pub tunables: Vec<(String, u64)>,
-    /// Sectors of the device.
-    pub device_sectors: u64,
-    /// Whether the device has moving parts.
-    pub rotational: bool,
-    /// Hardware queues (modern frame; the legacy one has a single queue).
-    pub queues: u16,
-    /// Requests the device takes at a time from each of them.
-    pub slots: u32,
-    /// Requests there may be in each of them; in the legacy frame, of each kind.
-    pub nr_requests: u32,
-    /// Largest request that merging makes, in sectors.
-    pub max_sectors: u32,
-    /// Most memory segments of a request that merging makes.
-    pub max_segments: u32,
-    /// Sectors of a memory segment: 8 if the pages of a bio lie scattered in memory.
-    pub segment_sectors: u32,
-    /// Which merges are looked for.
-    pub no_merges: NoMerges,
-    /// Whether an idle queue is plugged (legacy frame). Linux plugs all but SSDs that the block layer itself gives
-    /// tags to, which those behind libata are not.
-    pub plug: bool,
-    /// Waiting requests that unplug the queue (legacy frame).
-    pub unplug_threshold: u32,
-    /// How long the queue stays plugged, in nanoseconds (legacy frame).
-    pub unplug_delay: u64,
-    /// Requests of a task's plug (modern frame).
-    pub plug_requests: usize,
-    /// A plug whose last request has so many sectors takes no further one (modern frame).
-    pub plug_sectors: u32,
-    /// Whether the device has a cache that loses data with power: otherwise flush and FUA mean nothing.
-    pub volatile_cache: bool,
-    /// Whether the device knows FUA; otherwise a flush follows (modern frame).
-    pub fua: bool,
-    /// How long reads may be at the device before write-back is throttled, in nanoseconds; 0 never throttles (modern
-    /// frame). Linux has 2 ms for SSDs and 75 ms for disks, and none under bfq.
-    pub wbt_lat_ns: u64,
-}
-
-impl Options {
-    /// Linux 2.6.32 with a SATA drive. 31 slots: libata keeps the last of its 32 tags to itself.
-    pub fn legacy(scheduler: &str, device_sectors: u64) -> Self {
-        Self {
-            frame: Frame::Legacy,
-            scheduler: scheduler.to_owned(),
-            tunables: Vec::new(),
-            device_sectors,
-            rotational: false,
-            queues: 1,
-            slots: 31,
-            nr_requests: 128,
-            max_sectors: 1024,
-            max_segments: 128,
-            segment_sectors: 8,
-            no_merges: NoMerges::All,
-            plug: true,
-            unplug_threshold: 4,
-            unplug_delay: 3 * MS,
-            plug_requests: 32,
-            plug_sectors: 256,
-            volatile_cache: true,
-            fua: false,
-            wbt_lat_ns: 0,
-        }
-    }
-
-    /// Linux 6 with one hardware queue of 32. With a scheduler, twice the slots of the device are requests;
-    /// memory comes in segments of up to 64 KiB.
-    pub fn modern(scheduler: &str, device_sectors: u64) -> Self {
-        let slots = 32;
-        Self {
-            frame: Frame::Modern,
-            slots,
-            nr_requests: if scheduler == "none" { slots } else { 2 * slots },
-            max_sectors: 2560,
-            segment_sectors: 128,
-            ..Self::legacy(scheduler, device_sectors)
-        }
-    }
-
-    #[inline]
-    fn segments(&self, sectors: u32) -> u32 {
-        // As a rule one, and a division takes its time.
-        if sectors <= self.segment_sectors { u32::from(sectors > 0) } else { sectors.div_ceil(self.segment_sectors) }
-    }
-}
-
-/// What became of a submitted bio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Submitted {
-    /// It has been taken; its submitter continues.
-    Accepted,
-    /// There is no request for it, or writeback throttling holds it back. The bio keeps its place in the queue; its
-    /// submitter sleeps until [`BlockLayer::woken`] hands it out.
-    MustWait,
-    /// There was nothing to do: a flush of a device without volatile cache.
-    Ended,
-}
-
-/// What the device is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// Read sectors.
-    Read,
-    /// Write sectors.
-    Write,
-    /// Write sectors through to stable media.
-    WriteThrough,
-    /// Forget sectors.
-    Discard,
-    /// Write the volatile cache to stable media.
-    Flush,
-}
-
-/// A request that goes to the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dispatched {
-    /// Number to call [`BlockLayer::completed`] with.
-    pub id: RequestId,
-    /// What is to be done.
-    pub operation: Operation,
-    /// First sector, of 512 bytes.
-    pub start: u64,
-    /// Sectors; zero for a flush.
-    pub sectors: u32,
-    /// When its earliest bio was submitted, in nanoseconds; for a flush, when it was issued.
-    pub arrived: u64,
-    /// Process of its first bio; of a flush, one whose hardware queue it takes.
-    pub pid: u32,
-}
-
-counters! {
-    /// What the block layer has done.
-    pub struct BlockCounters {
-        bios: "bios", "Bios submitted: requests of the trace, cut where they are longer than `block.max_request`.";
-        bios_waited: "bios", "Bios that found no request and waited for one.";
-        requests: "requests", "Requests made for bios.";
-        back_merges: "bios", "Bios put behind a waiting request.";
-        front_merges: "bios", "Bios put in front of a waiting request.";
-        request_merges: "requests", "Requests that became part of a neighbour.";
-        dispatched_reads: "requests", "Reads given to the device.";
-        dispatched_writes: "requests", "Writes and discards given to the device.";
-        dispatched_flushes: "requests", "Flushes given to the device.";
-        dispatched_read_sectors: "sectors", "Sectors, of 512 bytes, of the reads given to the device.";
-        dispatched_write_sectors: "sectors", "Sectors, of 512 bytes, of the writes and discards given to the device.";
-        direction_changes: "events", "Reads given to the device after writes, and the other way round.";
-        plugs: "events", "Times the queue, or a task, was plugged.";
-        unplugs_timer: "events", "Unplugged because the delay was over.";
-        unplugs_threshold: "events", "Unplugged because enough requests waited, or the plug of a task was full.";
-        unplugs_bio: "events", "Unplugged by a bio that said so.";
-        unplugs_task: "events", "Unplugged because a task finished its plug or went to sleep.";
-        unplugs_completion: "events", "Unplugged by the completion of a request.";
-        unplugs_scheduler: "events", "Unplugged because the scheduler wanted to go on at once.";
-    }
-}
-
-/// What has not ended, for messages about a run that stopped short.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Left {
-    /// Bios that wait for a request, or are throttled.
-    pub waiting_bios: usize,
-    /// Requests in plugs of tasks.
-    pub plugged: usize,
-    /// Requests in the scheduler.
-    pub queued: usize,
-    /// Requests past the scheduler, or around it, that are not at the device.
-    pub ahead: usize,
-    /// Requests at the device.
-    pub in_flight: usize,
-}
-
-impl fmt::Display for Left {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { waiting_bios, plugged, queued, ahead, in_flight } = self;
-        write!(f, "{waiting_bios} bios wait for a request; requests: {plugged} plugged, {queued} in the scheduler, ")?;
-        write!(f, "{ahead} ahead of the device, {in_flight} at it")
-    }
-}
 
 /// What is to be known of a request that has been freed.
 #[derive(Clone, Copy)]
