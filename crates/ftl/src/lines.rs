@@ -85,21 +85,27 @@ pub struct Difference {
 /// The first setting in which two drives differ.
 pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     let value = |lines: &[Line], key: &str| lines.iter().find(|line| line.0 == key).map(|line| line.1.clone());
-    let (key, then, now) = then.iter().chain(now).find_map(|(key, _)| {
-        let (then, now) = (value(then, key), value(now, key));
-        (then != now).then_some((key, then, now))
+    let (key, was, is) = then.iter().chain(now).find_map(|(key, _)| {
+        let (was, is) = (value(then, key), value(now, key));
+        (was != is).then_some((key, was, is))
     })?;
-    let now = now.unwrap_or_else(|| "none".into());
     // What is counted stands in brackets behind the settings that it follows from.
     let counted = key.strip_suffix(')').and_then(|key| key.split_once(" ("));
-    let (then, remedy) = match (then, counted) {
+    let (was, remedy) = match (was, counted) {
         (None, _) => (format!("no {key}"), format!("leave {key} out")),
-        (Some(then), Some((keys, what))) => (format!("{then} {what} ({keys})"), format!("set {keys} as it was then")),
+        (Some(was), Some((keys, what))) => (format!("{was} {what} ({keys})"), format!("set {keys} as it was then")),
         // Several values in one line are not written like that.
-        (Some(then), None) if then.contains(", ") => (format!("{key} = {then}"), format!("set {key} as it was then")),
-        (Some(then), None) => (format!("{key} = {then}"), format!("set {key}={then}")),
+        (Some(was), None) if was.contains(", ") => (format!("{key} = {was}"), format!("set {key} as it was then")),
+        (Some(was), None) => (format!("{key} = {was}"), format!("set {key}={was}{}", others(then, now, key))),
     };
-    Some(Difference { then, now, remedy })
+    Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
+}
+
+/// What else both drives have, with other values, as settings behind that of `first`; what is counted follows from these.
+fn others(then: &[Line], now: &[Line], first: &str) -> String {
+    let differs = |(key, was): &&Line| now.iter().any(|(other, is)| other == key && is != was);
+    let plain = |(key, was): &&Line| key != first && !key.ends_with(')') && !was.contains(", ");
+    then.iter().filter(differs).filter(plain).map(|(key, was)| format!(" and {key}={was}")).collect()
 }
 
 #[cfg(test)]
@@ -114,7 +120,7 @@ mod tests {
             let Difference { then, now, remedy } = difference(then, now).expect("they differ");
             format!("{then}; {now}; {remedy}")
         };
-        assert_eq!(told(&then, &[line("a", 1), line("b", "y"), line("c", 4)]), "b = x; y; set b=x");
+        assert_eq!(told(&then, &[line("a", 1), line("b", "y"), line("c", 4)]), "b = x; y; set b=x and c=3");
         assert_eq!(told(&then[..2], &then), "no c; 3; leave c out");
         assert_eq!(told(&then, &then[..2]), "c = 3; none; set c=3");
         let blocks = |count: u32| [line("device.op (erase blocks)", count)];
