@@ -25,7 +25,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + C
             short(&name, &candidate) || short(&candidate, &name)
         };
         let distance = |candidate: &&str| candidate.len().abs_diff(name.len());
-        let has_it = |candidate: &&str| candidate.to_lowercase().split(['-', '_']).any(|word| word == name);
+        let is_word = |candidate: &str| candidate.to_lowercase().split(['-', '_']).any(|word| word == name);
+        let has_it = |candidate: &&str| name.len() >= 3 && is_word(candidate);
         let nearest = candidates.clone().into_iter().filter(abbreviated).min_by_key(distance);
         nearest.or_else(|| candidates.into_iter().find(has_it))
     })
@@ -93,6 +94,7 @@ mod tests {
             ("elapsed", Some("elapsed_ns")),
             ("lower", Some("low")),
             ("csv", Some("my-csv")),
+            ("my", None),
             ("el", None),
             ("parquetry", None),
             ("", None),
