@@ -16,7 +16,7 @@ from conftest import SMALL, Cli
 from ssdlab.model.config import recorded
 
 FEW = {**SMALL, "workload.requests": 2_000}
-BAD = "time_ns,op,offset,bytes\n0,W,0,4096\n5,W,oops,4096\n9,R,0,0\n4,W,8192,4096\n20,R,4096,4096\n"
+BAD = "time_ns,op,sector,bytes\n0,W,0,4096\n5,W,oops,4096\n9,R,0,0\n4,W,8192,4096\n20,R,4096,4096\n"
 
 Run = Callable[[Path], ssdlab.Result]
 

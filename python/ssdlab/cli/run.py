@@ -29,7 +29,7 @@ ssdlab run oltp.csv --live
 ssdlab run trace.csv.gz --preset tlc-nvme --set device.op=12.5%
 ssdlab run aging.csv --save-state aged.drive
 ssdlab run trace.csv --state aged.drive
-ssdlab run --workload zipf --set seed=2 --json | jq .result.write_amplification
+ssdlab run --workload zipf --json | jq .result.write_amplification
 """
 
 BEFORE_MEASURING = {
