@@ -9,7 +9,7 @@ import pytest
 
 import ssdlab
 from conftest import ROOT, Cli
-from ssdlab.view.pages import remarks
+from ssdlab.model.remarks import remarks
 
 PAGE = 4096
 PACKED = ssdlab.Config(
@@ -101,20 +101,18 @@ def test_what_is_steady_is_said(sparse: ssdlab.Trace) -> None:
     repeat = steady.summary["repeat"]
     assert repeat["steady"] and repeat["replays"] == len(repeat["write_amplification"]) > 1
     assert steady.write_amplification == repeat["write_amplification"][-1]
-    said = remarks.remarks(steady.config, steady.summary, None)
+    said = [one.text for one in remarks(steady.config, steady.summary, None)]
     assert f"write amplification was steady after {repeat['replays']} replays; the last is measured" in said
     cut = ssdlab.simulate(
         PACKED.with_overrides({"host.repeat": "until-steady", "host.repeat.until-steady.most": 2}), sparse
     )
-    assert [
-        remark for remark in remarks.remarks(cut.config, cut.summary, None) if "not steady after 2 replays" in remark
-    ]
+    assert [one for one in remarks(cut.config, cut.summary, None) if "not steady after 2 replays" in one.text]
     by_trace = ssdlab.simulate(PACKED.with_overrides({"precondition.overwrite": "trace"}), sparse)
     assert by_trace.summary["precondition"]["stable"] and by_trace.summary["precondition"]["replays"] > 1
     assert by_trace.write_amplification == pytest.approx(steady.write_amplification, rel=0.02)
     roomy = PACKED.with_overrides({"precondition.overwrite": "steady", "device.fill": "20%"})
     once = ssdlab.simulate(roomy, sparse)
-    assert [remark for remark in remarks.remarks(once.config, once.summary, None) if "--repeat until-steady" in remark]
+    assert [one for one in remarks(once.config, once.summary, None) if "--repeat until-steady" in one.text]
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,9 @@ import pytest
 import ssdlab
 from conftest import ROOT, SMALL
 from ssdlab import _ssdlab
+from ssdlab.model.remarks import remarks
 from ssdlab.view import explore
-from ssdlab.view.pages import quantities, remarks
+from ssdlab.view.pages import quantities
 
 
 def test_the_columns_add_up_to_the_figures(small: ssdlab.Config) -> None:
@@ -255,9 +256,7 @@ def test_configurations_traces_and_results_survive_pickling(small: ssdlab.Config
 def test_results_say_when_something_else_than_the_requests_speaks(small: ssdlab.Config) -> None:
     brief = ssdlab.simulate(small.with_overrides({"workload.requests": 100, "workload.reads": "0%"}))
     assert brief.summary["capacities_written"] < 1
-    assert any(
-        "still tells of the preconditioning" in remark for remark in remarks.remarks(brief.config, brief.summary, None)
-    )
+    assert any("still tells of the preconditioning" in one.text for one in remarks(brief.config, brief.summary, None))
     flooded = {
         "time": "serial",
         "host.replay": "open",
@@ -265,7 +264,7 @@ def test_results_say_when_something_else_than_the_requests_speaks(small: ssdlab.
         "workload.requests": 5_000,
     }
     late = ssdlab.simulate(small.with_overrides(flooded))
-    assert any("arrived faster" in remark for remark in remarks.remarks(late.config, late.summary, None))
+    assert any("arrived faster" in one.text for one in remarks(late.config, late.summary, None))
     with pytest.raises(ssdlab.ConfigError, match="open replay needs arrival times"):
         ssdlab.simulate(small.with_overrides({"host.replay": "open"}))
 

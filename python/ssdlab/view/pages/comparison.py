@@ -5,12 +5,13 @@ from functools import partial
 from typing import NamedTuple
 
 from ssdlab import text
+from ssdlab.model.remarks import remarks
 from ssdlab.model.source import source_text
 from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.charts.latency import took_time
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.quantities import QUANTITIES, Quantity
-from ssdlab.view.pages.remarks import clock_remark, remarks, sized_by_trace
+from ssdlab.view.pages.remarks import clock_remark, sized_by_trace
 from ssdlab.view.times import served_alone, title_of_times
 
 ALIKE = "all seeds of a case gave the same figures: nothing random decides them here"
@@ -42,7 +43,12 @@ def page(found: Comparison, *, all: bool = False) -> Page:
     alone = len(results) == 1
     differing = [line for line in lines if all or alone or line.differs]
     equal = [line for line in lines if line not in differing]
-    notes = _by_case({label: remarks(one.config, one.summary, one.ingest) for label, one in found.results.items()})
+    notes = _by_case(
+        {
+            label: [its.text for its in remarks(one.config, one.summary, one.ingest)]
+            for label, one in found.results.items()
+        }
+    )
     if found.seeds > 1 and not any(one and one.standard_deviation for line in lines for one in line.spreads):
         notes.append(ALIKE)
     unqueued = {served_alone(result.config) for result in results} == {True}

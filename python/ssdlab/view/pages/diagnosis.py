@@ -6,6 +6,7 @@ from typing import Any
 
 from ssdlab import text
 from ssdlab.model.diagnosis import Diagnosis
+from ssdlab.model.remarks import UNSETTLED, changed
 from ssdlab.model.source import chosen, source_text
 from ssdlab.view.page import Page, Paragraph, Section, Table
 
@@ -48,12 +49,6 @@ WHAT_IFS = {
     "cache": "cache twice as large",
 }
 """Changes in words."""
-
-UNSETTLED = {
-    "unsettled": ("over the whole run", "when the flash was written for the last time"),
-    "unsettled_replays": ("in the last replay but one", "in the last"),
-}
-"""Where write amplification was compared."""
 
 WORK = {
     "host_reads": "reads of the host",
@@ -223,13 +218,6 @@ def _short(evidence: Evidence, _share: float) -> _Words:
         f"the host wrote {text.significant(evidence['capacities_written'])} times the capacity, and it takes "
         f"{text.significant(evidence['capacities_needed'])}; --repeat until-steady replays it until it is steady",
     )
-
-
-def changed(name: str, evidence: Evidence) -> str:
-    """How write amplification changed from one part of what was written to the next."""
-    before, then = (text.ratio(evidence[f"write_amplification_{when}"]) for when in ("before", "then"))
-    earlier, later = UNSETTLED[name]
-    return f"was {before} {earlier} and {then} {later}"
 
 
 def _unsettled(name: str, evidence: Evidence, _share: float) -> _Words:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from ssdlab import text
+from ssdlab.model.remarks import remarks
 from ssdlab.model.result import Result
 from ssdlab.model.source import chosen, source_text
 from ssdlab.view.page import Beside, Facts, Figure, Page, Paragraph, Section, Table
@@ -23,7 +24,7 @@ from ssdlab.view.pages.quantities import (
     stream_times,
     waiting_times,
 )
-from ssdlab.view.pages.remarks import clock_remark, remarks, sized_by_trace
+from ssdlab.view.pages.remarks import clock_remark, sized_by_trace
 from ssdlab.view.times import name_of_times, served_alone, title_of_times
 
 HEADLINES = (
@@ -49,7 +50,7 @@ def page(result: Result) -> Page:
         chosen=chosen(result.source),
         lead=[Paragraph(line, "soft") for line in lead if line],
         partial=stopped(result),
-        remarks=remarks(result.config, result.summary, result.ingest),
+        remarks=[one.text for one in remarks(result.config, result.summary, result.ingest)],
         sections=[
             _headlines(result),
             *_waits(result),
