@@ -2,20 +2,27 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import duckdb, pa, pd, pl
+from ssdlab.model.config import Config, recorded
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.study.store.folder import points_of, read_plan, records_of
 from ssdlab.study.store.shared import reading
 from ssdlab.study.store.table import KEY, SEED, Point, Record, dataset
-from ssdlab.study.survey import curves, effects, front, indices
+from ssdlab.study.survey import caveats, curves, effects, front, indices
 from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, estimate
 from ssdlab.study.sweep import factorial
+from ssdlab.study.sweep.axes import PRESET
 from ssdlab.study.sweep.design import MEANINGS
+from ssdlab.study.sweep.plan import Builder
+
+OF_REMARKS = ("device.", "host.")
+"""What settings begin with that decide which remarks a run has."""
 
 
 class Study(Finding):
@@ -77,6 +84,29 @@ class Study(Finding):
             if error is not None:
                 found[error] = found.get(error, 0) + 1
         return found
+
+    @cached_property
+    def caveats(self) -> tuple[str, ...]:
+        """What a person should know of its runs, summed up: which points are the same drive, how many runs have another
+        spare space than was asked for, or have not settled. Empty of a study of a version with other defaults.
+        """
+        base = recorded(self.plan["configuration"])
+        if base is None:
+            return ()
+        builder, configs, found = Builder(base), dict[tuple[object, ...], Config](), []
+        for point in self.points:
+            record = self._records.get(point.key)
+            if record is None or record.result is None:
+                continue
+            summary = json.loads(record.result)
+            replays = summary["ingest"] is not None
+            # Remarks ask for no other settings, and large studies have few of these.
+            asked = {key: its for key, its in point.values.items() if key == PRESET or key.startswith(OF_REMARKS)}
+            named = (replays, *asked.items())
+            if named not in configs:
+                configs[named] = builder.laid(asked, replays=replays)
+            found.append(caveats.Ran(point.values, configs[named], summary))
+        return tuple(caveats.caveats(found))
 
     @property
     def figures(self) -> list[str]:
@@ -220,7 +250,7 @@ class Study(Finding):
             effects=found,
             shares=shares,
             losses=effects.losses(axes, points, its),
-            notes=notes,
+            notes=[*self.caveats, *notes],
         )
 
     def _gaps(self) -> bool:
@@ -263,6 +293,7 @@ class Study(Finding):
             by=by,
             cells=curves.cells(points, x, by, self.axes),
             others=[axis for axis in self.axes if axis not in (x, by)],
+            notes=self.caveats,
         )
 
     def pareto(self, outcomes: Sequence[str] = ()) -> front.Front:
@@ -296,6 +327,7 @@ class Study(Finding):
                 front.Candidate(levels, row, its_best)
                 for (levels, _), row, its_best in zip(kept, estimates, best, strict=True)
             ],
+            notes=self.caveats,
         )
 
     def to_dict(self) -> dict[str, Any]:

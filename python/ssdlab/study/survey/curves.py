@@ -36,6 +36,7 @@ class Curves(Finding):
         by: str | None,
         cells: Sequence[Cell],
         others: Sequence[str],
+        notes: Sequence[str] = (),
     ) -> None:
         self.about = about
         self.source = source
@@ -47,6 +48,8 @@ class Curves(Finding):
         self.cells = tuple(cells)
         self.others = tuple(others)
         """Axes over which is averaged."""
+        self.notes = tuple(notes)
+        """What should be known of the runs of the study."""
 
     @property
     def values(self) -> tuple[list[str], list[str]]:

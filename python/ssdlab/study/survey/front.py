@@ -35,6 +35,7 @@ class Front(Finding):
         axes: Sequence[str],
         outcomes: Sequence[Outcome],
         candidates: Sequence[Candidate],
+        notes: Sequence[str] = (),
     ) -> None:
         self.about = about
         self.source = source
@@ -42,6 +43,8 @@ class Front(Finding):
         self.outcomes = tuple(outcomes)
         self.candidates = tuple(candidates)
         """Every point."""
+        self.notes = tuple(notes)
+        """What should be known of the runs of the study."""
 
     @property
     def front(self) -> tuple[Candidate, ...]:

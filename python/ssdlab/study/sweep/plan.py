@@ -170,18 +170,18 @@ class Builder:
         Raises:
             ConfigError: If its settings are wrong, or do not fit each other.
         """
-        preset = point.get(PRESET, self._base._preset)
+        config = self.laid(point, replays=replays)
+        seed = int(config["seed"]) + number
+        if number:
+            config = self.laid({**point, "seed": str(seed)}, replays=replays)
+        config.check()
+        return config, seed
+
+    def laid(self, point: Point, *, replays: bool) -> Config:
+        """As `of`, with its own seed and unchecked."""
         chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
         # What a point sets stands above the base, so that it may choose other variants than that does.
         sets = [(origin, one) for origin, one in self._base._sets if one.partition("=")[0] not in chosen]
         sets += [("--set", f"{key}={value}") for key, value in chosen.items()]
-        config = _rebuilt(preset, self._base._files, sets)
-        seed = int(config["seed"])
-        if number:
-            seed += number
-            others = [(origin, one) for origin, one in sets if not one.startswith("seed=")]
-            config = _rebuilt(preset, self._base._files, [*others, ("--set", f"seed={seed}")])
-        if replays:
-            config = config.for_trace()
-        config.check()
-        return config, seed
+        config = _rebuilt(point.get(PRESET, self._base._preset), self._base._files, sets)
+        return config.for_trace() if replays else config

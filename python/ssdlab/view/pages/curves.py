@@ -17,6 +17,7 @@ def page(found: Curves) -> Page:
     return Page(
         title=f"{found.outcome.figure} over {found.x}" + (f", by {found.by}" if found.by else ""),
         lead=[Paragraph(found.about, "soft"), *averaged],
+        remarks=found.notes,
         sections=[Section("", figures, terminal=False), Section("", [Table(headers, rows)])],
         legend="mean ± half the width of its 95 % confidence interval over seeds" if seeds else "",
     )

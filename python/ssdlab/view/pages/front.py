@@ -18,6 +18,7 @@ def page(found: Front) -> Page:
     return Page(
         title=f"{len(found.front)} of {len(found.candidates)} points are on the front",
         lead=[Paragraph(found.about, "soft")],
+        remarks=found.notes,
         sections=[
             Section("The front among all points", [Figure(found.plot.chart)], terminal=False),
             Section("", [Table(headers, rows, left=len(found.axes))]),

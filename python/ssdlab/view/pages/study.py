@@ -39,6 +39,7 @@ def page(found: Study) -> Page:
                 if found.earlier
                 else []
             ),
+            *found.caveats,
         ],
         sections=[
             *([Section("All axes at once", [Figure(found.plot.chart)], terminal=False)] if outcomes else []),

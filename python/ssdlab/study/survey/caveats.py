@@ -1,0 +1,44 @@
+"""What a person should know before reading the figures of a study, summed up over its runs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ssdlab import text
+from ssdlab.model.config import Config
+from ssdlab.model.remarks import over_runs, remarks
+from ssdlab.model.source import ingest_of
+
+SPACE = {"device.op", "device.spare"}
+"""Settings that ask for space beyond the capacity, of which a drive gets whole blocks."""
+
+DRIVES = 3
+"""Drives that several values give and that are listed."""
+
+
+class Ran(NamedTuple):
+    """A run that came to its end."""
+
+    levels: Mapping[str, str]
+    """Of each axis, as settings take them."""
+    config: Config
+    summary: Mapping[str, Any]
+
+
+def caveats(runs: Sequence[Ran]) -> list[str]:
+    """Which values give the same drive, and how many runs have each remark that a page of one run would have."""
+    found = [remarks(one.config, one.summary, ingest_of(one.summary["ingest"])) for one in runs]
+    return [*_same_drives(runs), *over_runs(found)]
+
+
+def _same_drives(runs: Sequence[Ran]) -> list[str]:
+    """Values of the space that was asked for which make no difference, as nothing else is varied between them."""
+    drives: dict[tuple[Any, ...], dict[str, None]] = {}
+    for one in runs:
+        for key in SPACE & one.levels.keys():
+            others = tuple(level for level in one.levels.items() if level[0] != key)
+            drives.setdefault((key, others, json.dumps(one.summary["device"])), {})[one.levels[key]] = None
+    same = [*{(drive[0], *values): None for drive, values in drives.items() if len(values) > 1}]
+    told = [f"{key}={', '.join(values)} give the same drive, as blocks are whole" for key, *values in same[:DRIVES]]
+    left = len(same) - DRIVES
+    return [*told, f"{text.count(left)} more drives are given by several values too"] if left > 0 else told

@@ -1,0 +1,68 @@
+"""What studies say of their runs: what the page of each run would, summed up."""
+
+from pathlib import Path
+from typing import Any
+
+import ssdlab
+from conftest import ROOT
+from ssdlab.model.remarks import Remark, over_runs, remarks
+
+ROUNDED = {"device.capacity": "256MiB", "workload.requests": 10_000, "time": "count"}
+PGBENCH = ROOT / "traces" / "pgbench.csv.zst"
+
+
+def test_studies_say_what_their_runs_would(tmp_path: Path) -> None:
+    """Which points are the same drive, and how many runs have another space than asked for, or have not settled."""
+    axes = {"device.op": ["7%", "14%", "21%", "60%"], "ftl.page.gc": ["greedy", "fifo"]}
+    found = ssdlab.sweep(axes, ROUNDED, out=tmp_path)
+    assert found.table["device.effective_op_over_logical"].to_pylist() == [0.125] * 2 + [0.25] * 4 + [0.625] * 2
+    same, spare, unsettled = found.caveats
+    assert same == "device.op=14%, 21% give the same drive, as blocks are whole"
+    assert spare.startswith("6 of 8 runs: the drive has more than the device.op that was asked for")
+    assert spare.endswith("(7%: 12.50 %, 14%: 25.00 %, 21%: 25.00 %)")
+    assert unsettled.startswith("8 of 8 runs: the drive has not settled") and unsettled.endswith(
+        "--repeat until-steady"
+    )
+    again = ssdlab.open_study(tmp_path)
+    outcomes = ["write_amplification", "device.physical_bytes"]
+    for shown in (again, again.effects(outcomes[0]), again.curves(outcomes[0]), again.pareto(outcomes)):
+        assert {same, spare, unsettled} <= {*shown.envelope()["notes"]}
+        assert same in shown.report_html()
+
+
+def alone(values: dict[str, Any], base: dict[str, Any], trace: Path) -> list[Remark]:
+    """Remarks on a run by itself."""
+    preset = values.pop("preset", None)
+    result = ssdlab.simulate(ssdlab.Config(preset, overrides={**base, **values}), trace)
+    assert [one.text for one in remarks(result.config, result.summary, result.ingest)] == result.page().remarks
+    return remarks(result.config, result.summary, result.ingest)
+
+
+def test_remarks_are_those_of_the_runs_where_traces_and_presets_decide() -> None:
+    """The trace sizes a drive whose capacity nobody has said, and the preset may say another spare space."""
+    questions: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
+        ({"time": "count", "host.fit": "compact"}, {"preset": ["tlc-chip", "sata-mlc"]}),
+        ({"time": "count"}, {"device.op": ["7%", "20%"], "seed": ["1", "2"]}),
+        ({"time": "count", "host.fit": "wrap"}, {"device.capacity": ["256MiB", "2GiB"]}),
+    ]
+    for base, axes in questions:
+        found = ssdlab.sweep(axes, base, PGBENCH)
+        assert found.finished == len(found.points) and not found.failures
+        told = over_runs([alone(dict(point.values), base, PGBENCH) for point in found.points])
+        assert told and list(found.caveats) == told
+
+
+def test_a_settled_study_of_drives_that_were_asked_for_has_nothing_to_say() -> None:
+    settled = {"device.op": "60%", "device.capacity": "64MiB", "time": "count", "workload.requests": 200_000}
+    found = ssdlab.sweep({"ftl.page.gc": ["greedy", "fifo"]}, {**settled, "nand.pages_per_block": 32})
+    assert found.caveats == () and found.page().remarks == []
+
+
+def test_of_many_cases_and_drives_a_few_are_listed() -> None:
+    found = [[Remark(f"told of {one}", "told", f"case {one}")] for one in range(6)]
+    assert over_runs([*found, [], [Remark("good", None)]]) == [
+        "6 of 8 runs: told (case 0, case 1, case 2, case 3, 2 more)"
+    ]
+    study = ssdlab.sweep({"device.op": "1%..60%:40"}, ROUNDED)
+    same = [told for told in study.caveats if "give" in told]
+    assert len(same) == 4 and same[3].endswith("more drives are given by several values too")
