@@ -16,6 +16,7 @@ import ssdlab
 import tuning
 from conftest import Cli
 from ssdlab.cli import app
+from ssdlab.model.remarks import Spare
 from ssdlab.study.survey.outcome import estimate
 from ssdlab.study.sweep.axes import Point, axis
 from ssdlab.study.sweep.quantity import quantity
@@ -27,6 +28,7 @@ from ssdlab.study.tuning.search import Search
 from ssdlab.study.tuning.space import Space
 from ssdlab.study.work import local
 from ssdlab.study.work.run import Run
+from ssdlab.view.page import Table
 from sweeps import BASE, TINY_SETS
 from tiers import TIER, examples
 
@@ -257,6 +259,40 @@ def test_finalists_are_judged_by_fresh_seeds() -> None:
     # Where nothing meets it, what misses it least.
     none = finalists([one for one in seen if one.point["a"] == "0"], [GOAL], [BOUND])
     assert [[one.point["a"] for one in its] for its in none] == [["0"]]
+
+
+def test_a_finalist_that_breaks_the_constraint_with_a_seed_is_not_as_good() -> None:
+    """Two cost the same, and one keeps the constraint by its mean alone."""
+    fresh = {"a": (0.5, 1.4), "b": (0.9, 0.95)}
+    spare = Spare("device.op", "26%", 0.375)
+    found = [
+        Finalist(
+            BASE, {"device.op": name}, Measured(((1.0,),), ((0.9,),)), Measured(((1.0, 1.0),), (its,)), False, spare
+        )
+        for name, its in fresh.items()
+    ]
+    order = judged(found, [GOAL], [BOUND])
+    assert [(one.point["device.op"], one.fresh.kept([BOUND])) for one in order] == [("b", 2), ("a", 1)]
+    tuned = Tuned(
+        base=BASE, source=None, axes=["device.op"], goals=[GOAL], constraints=[BOUND], seeds=1, repeats=2, asked=0,
+        trials=[], finalists=order, unchanged=Measured(((1.0, 1.0),), ((1.2, 1.3),)), importance={},
+    )  # fmt: skip
+    assert [one.text for one in tuned.page().conclusion] == [
+        "Take --set device.op=b: its drive has 37.50 % to spare, as blocks are whole.",
+        "It meets the constraints with 2 of 2 fresh seeds.",
+        "The next best is as good, but meets the constraints with only 1 of 2 fresh seeds.",
+    ]
+    table = next(item for section in tuned.page().sections for item in section.items if isinstance(item, Table))
+    assert [row[0] for row in table.rows][-1] == "as given" and table.rows[-1][-1] == "0 of 2"
+
+
+def test_a_search_says_what_drives_have() -> None:
+    drive = {"device.capacity": "256MiB", "workload.requests": 500, "time": "count"}
+    found = ssdlab.tune(["device.op=14%,21%"], drive, outcomes=["write_amplification"], trials=4, repeats=1)
+    assert found.best is not None and found.best.spare is not None and found.best.spare.has == 0.25
+    assert "its drive has 25.00 % to spare" in found.page().conclusion[0].text
+    assert {"14%, 21%", "21%, 14%"} & {told.split("=")[1].split(" give")[0] for told in found.envelope()["notes"][:1]}
+    assert any("the drive has not settled" in told for told in found.envelope()["notes"])
 
 
 def test_what_decides_is_important() -> None:

@@ -49,8 +49,10 @@ def rank(measured: Measured, goal: Goal, constraints: Sequence[Constraint]) -> t
 
 
 def judged(found: Sequence[Finalist], goals: Sequence[Goal], constraints: Sequence[Constraint]) -> list[Finalist]:
-    """The finalists by their fresh seeds: best first, and which of them are the best."""
-    ordered = sorted(found, key=lambda one: rank(one.fresh, goals[0], constraints))
+    """The finalists by their fresh seeds: best first, and which of them are the best. Of equal ones it is the one that
+    meets the constraints with more seeds.
+    """
+    ordered = sorted(found, key=lambda one: (rank(one.fresh, goals[0], constraints), -one.fresh.kept(constraints)))
     if len(goals) == 1:
         return [one._replace(best=at == 0) for at, one in enumerate(ordered)]
     feasible = [at for at, one in enumerate(ordered) if one.fresh.feasible(constraints)]

@@ -145,6 +145,15 @@ class Measured(NamedTuple):
         """Whether it meets all constraints."""
         return self.error is None and all(missed <= 0 for missed in self.violations(constraints))
 
+    def kept(self, constraints: Sequence[Constraint]) -> int:
+        """Seeds with which it meets all constraints."""
+        if self.error is not None:
+            return 0
+        by_seed = zip(*self.constraints, strict=True) if constraints else [()] * len(self.goals[0])
+        return sum(
+            all(one.violation(value) <= 0 for one, value in zip(constraints, values, strict=True)) for values in by_seed
+        )
+
 
 def mean(values: Sequence[float]) -> float:
     """Over seeds."""

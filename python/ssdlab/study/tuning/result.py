@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from ssdlab.model.config import Config
 from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.remarks import Spare
 from ssdlab.study.survey.outcome import CONFIDENCE, Estimate, estimate
 from ssdlab.study.sweep.axes import Point
 from ssdlab.study.tuning.goal import Constraint, Goal, Measured, mean
@@ -31,6 +32,8 @@ class Finalist(NamedTuple):
     """With the new seeds."""
     best: bool
     """Whether it is the best; of several outcomes, on the front."""
+    spare: Spare | None = None
+    """The space that its drive has beyond the capacity, if that is not what its settings ask for."""
 
 
 class Tuned(Finding):
@@ -60,6 +63,7 @@ class Tuned(Finding):
         finalists: Sequence[Finalist],
         unchanged: Measured | None,
         importance: Mapping[str, Mapping[str, float]],
+        notes: Sequence[str] = (),
     ) -> None:
         self._base = base
         self._from = source
@@ -80,6 +84,8 @@ class Tuned(Finding):
         """What the configuration came to as it was given, with the fresh seeds; None if these are still to be run."""
         self.importance = {name: dict(shares) for name, shares in importance.items()}
         """By outcome and constraint: how much each axis decides whether a point is among the best tenth."""
+        self.notes = tuple(notes)
+        """What should be known of its runs, summed up."""
 
     @property
     def partial(self) -> bool:
@@ -113,16 +119,6 @@ class Tuned(Finding):
         sign = 1.0 if self.goals[0].large else -1.0
         return estimate([sign * (a - b) for a, b in zip(first.goals[0], second.goals[0], strict=True)])
 
-    def kept(self, finalist: Finalist) -> int:
-        """Fresh seeds with which a finalist meets all constraints."""
-        if finalist.fresh.error is not None:
-            return 0
-        by_seed = zip(*finalist.fresh.constraints, strict=True) if self.constraints else [()] * self.repeats
-        return sum(
-            all(one.violation(value) <= 0 for one, value in zip(self.constraints, values, strict=True))
-            for values in by_seed
-        )
-
     def _named(self, measured: Measured) -> dict[str, Any]:
         """Means of all goals and constrained figures, by name."""
         names = [*(goal.name for goal in self.goals), *(one.value.text for one in self.constraints)]
@@ -155,7 +151,7 @@ class Tuned(Finding):
                                 self._named(one.fresh), (*one.fresh.goals, *one.fresh.constraints), strict=False
                             )
                         },
-                        "constraints_kept": self.kept(one),
+                        "constraints_kept": one.fresh.kept(self.constraints),
                         "error": one.fresh.error,
                     },
                 }

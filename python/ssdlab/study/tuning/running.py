@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides
+from ssdlab.model.remarks import other_spare
 from ssdlab.model.requests import Monitor
 from ssdlab.model.trace_file import Given
 from ssdlab.study.store.folder import TUNING, Store, points_of, read_plan, records_of
 from ssdlab.study.store.study import Study
+from ssdlab.study.survey.caveats import caveats
 from ssdlab.study.sweep.axes import TRACE
 from ssdlab.study.sweep.design import SEARCH, Design
 from ssdlab.study.sweep.plan import Plan, Question, listed
@@ -186,6 +188,7 @@ def _search(
             Trial(one.point, one.warm, runs.measured(one.point, seen)) for one in search.proposals() if one.finished
         ]
         final, unchanged = _repeat(tried, runs, goals, constraints, fresh)
+        ran = runs.ran([one.point for one in tried], seen) + runs.ran([one.point for one in final], fresh)
         importance = search.importance()
     finally:
         # Whatever ends it, the dataset is of what is finished.
@@ -206,6 +209,7 @@ def _search(
         finalists=final,
         unchanged=unchanged,
         importance=importance,
+        notes=caveats(ran),
     )
 
 
@@ -322,10 +326,10 @@ def _repeat(
         runs.begin("repeats", (len(some) + 1) * len(fresh))
         if runs.stopped or not runs.do([*(one.point for one in some), {}], fresh):
             return [], None
-        found += [
-            Finalist(runs.config(one.point), one.point, one.measured, runs.measured(one.point, fresh), False)
-            for one in some
-        ]
+        for one in some:
+            spare = next((other_spare(its.config, its.summary) for its in runs.ran([one.point], fresh)), None)
+            measured = runs.measured(one.point, fresh)
+            found.append(Finalist(runs.config(one.point), one.point, one.measured, measured, False, spare))
         if any(one.fresh.feasible(constraints) for one in found):
             break
     return judged(found, goals, constraints), runs.measured({}, fresh)

@@ -13,6 +13,7 @@ from ssdlab.study.experiments.expression import figure_paths
 from ssdlab.study.store.folder import Store
 from ssdlab.study.store.table import Point as Row
 from ssdlab.study.store.table import Record
+from ssdlab.study.survey.caveats import Ran
 from ssdlab.study.sweep.axes import Point
 from ssdlab.study.sweep.plan import Builder
 from ssdlab.study.tuning.goal import Constraint, Goal, Measured, everything
@@ -148,6 +149,16 @@ class Runs:
                 return record.error or ""
             found.append(json.loads(record.result))
         return found
+
+    def ran(self, points: Sequence[Point], seeds: range) -> list[Ran]:
+        """The runs of points that have a result."""
+        found: dict[str, Ran] = {}
+        for point in points:
+            for run in self._runs(point, seeds):
+                record = self._store.records.get(run.key)
+                if record is not None and record.result is not None:
+                    found[run.key] = Ran(point, run.config, json.loads(record.result))
+        return [*found.values()]
 
     def measured(self, point: Point, seeds: range) -> Measured:
         """What a point came to whose runs were done."""

@@ -49,7 +49,7 @@ def _left(found: Tuned) -> str:
 
 def _remarks(found: Tuned) -> list[str]:
     errors = Counter(one.measured.error for one in found.trials if one.measured.error is not None)
-    told = []
+    told = [*found.notes]
     if errors:
         failed = text.counted(errors.total(), "trials")
         told.append(f"{failed} failed, most often: {errors.most_common(1)[0][0]}")
@@ -79,11 +79,13 @@ def _finalists(found: Tuned) -> Table:
             "best" if one.best and len(found.goals) == 1 else "front" if one.best else str(at),
             *(one.point.get(key, text.MISSING) for key in found.axes),
             *_values(found, one.fresh),
-            *([f"{found.kept(one)} of {found.repeats}"] if found.constraints else []),
+            *([f"{one.fresh.kept(found.constraints)} of {found.repeats}"] if found.constraints else []),
         ]
         rows.append([Cell(cell, "best" if one.best else "") for cell in its])
     given = [str(found._configuration().get(key, {}).get("value", text.MISSING)) for key in found.axes]
-    rows.append(["as given", *given, *_values(found, found.unchanged), *([""] if found.constraints else [])])
+    kept = 0 if found.unchanged is None else found.unchanged.kept(found.constraints)
+    its_kept = [f"{kept} of {found.repeats}"] if found.constraints else []
+    rows.append(["as given", *given, *_values(found, found.unchanged), *its_kept])
     return Table(headers, rows, left=1 + len(found.axes))
 
 
@@ -119,9 +121,13 @@ def _concluded(found: Tuned) -> list[str]:
         count = sum(one.best for one in found.finalists)
         return [f"{count} configurations are on the front: no other is as good in every outcome and better in one."]
     lines = [f"Take {_sets(best)}."]
+    if best.spare is not None and best.spare.key in best.point:
+        has = text.percent(best.spare.has)
+        lines = [f"Take {_sets(best)}: its drive has {has} to spare, as blocks are whole."]
+    kept = best.fresh.kept(found.constraints)
     if found.constraints:
-        lines.append(f"It meets the constraints with {found.kept(best)} of {_seeds(found.repeats)}.")
-        always = next((one for one in found.finalists if found.kept(one) == found.repeats), None)
+        lines.append(f"It meets the constraints with {kept} of {_seeds(found.repeats)}.")
+        always = next((one for one in found.finalists if one.fresh.kept(found.constraints) == found.repeats), None)
         if always is not None and always is not best:
             lines.append(f"To meet them with each of these seeds, take {_sets(always)}.")
     lead = found.lead()
@@ -129,11 +135,14 @@ def _concluded(found: Tuned) -> list[str]:
         write = form(found.goals[0].name)
         sure = lead.half_width is not None and lead.mean > lead.half_width
         half = f" ± {write(lead.half_width)}" if lead.half_width else ""
+        following = found.finalists[1].fresh.kept(found.constraints)
+        fewer = f" meets the constraints with only {following} of {_seeds(found.repeats)}." if following < kept else ""
         if lead.mean == 0 and not lead.half_width:
-            lines.append("The next best is as good.")
+            lines.append(f"The next best is as good{f', but{fewer}' if fewer else '.'}")
         else:
             lines.append(
                 f"It is better than the next best by {write(lead.mean)}{half}"
                 + ("." if sure else ", which is not sure: either may be the best.")
+                + (f" The next best{fewer}" if fewer else "")
             )
     return lines
