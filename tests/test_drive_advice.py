@@ -79,14 +79,36 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
 def test_over_provisioning_that_gives_the_same_drive_is_listed_once() -> None:
     drive = {"device.capacity": "256MiB", "workload.requests": 100, "time": "count"}
     found = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
-    assert [(one.levels["device.op"], one.also) for one in found.choices] == [("7%", ("10%", "12%")), ("40%", ())]
-    assert found.page().remarks == ["device.op=7%: device.op=10%, 12% gives the same drive, as blocks are whole"]
+    assert [one.levels["device.op"] for one in found.choices] == ["7%", "40%"]
+    assert found.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, as blocks are whole"
+
+
+def test_of_drives_whose_life_is_not_known_none_is_taken_without_a_condition() -> None:
+    found = ssdlab.advise_drive(PGBENCH, {"time": "count"}, op=["20%", "40%"])
+    assert [found.lasts(one) for one in found.choices] == [None, None]
+    assert [one["lasts"] for one in found.to_dict()["drives"]] == [None, None]
+    said = [one.text for one in found.page().conclusion]
+    assert said[:2] == [
+        "How long drives last is not known here; say how much is written with --dwpd.",
+        "If it lasts long enough, take device.op=20%: the least flash.",
+    ]
+    assert not any(line.startswith("Take") for line in said)
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
-    [({"dwpd": 0}, "above 0"), ({"op": ["x"]}, "x"), ({"axes": ["device.op=7%,8%"]}, "two axes vary")],
+    [
+        ({"dwpd": 0}, "^dwpd: 0 is not above 0; give a number that is$"),
+        ({"op": ["x"]}, "x"),
+        ({"axes": ["device.op=7%,8%"]}, "two axes vary"),
+    ],
 )
 def test_bad_input_is_one_clear_error(more: dict[str, object], message: str) -> None:
     with pytest.raises(ssdlab.ConfigError, match=message):
         ssdlab.advise_drive(PGBENCH, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("option", "shown"), [("--dwpd", "0"), ("--years", "-1"), ("--p99", "0")])
+def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown: str) -> None:
+    done = cli("advise", "drive", PGBENCH, option, shown, check=False)
+    assert (done.returncode, done.stderr) == (2, f"ssdlab: {option}: {shown} is not above 0; give a number that is\n")

@@ -15,7 +15,7 @@ from ssdlab.cli.output import deliver, show
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
 from ssdlab.model.trace_file import TraceFile
-from ssdlab.study.drive_advice import SPARE, YEARS, DriveAdvice, advise_drive
+from ssdlab.study.drive_advice import SPARE, YEARS, DriveAdvice, above_zero, advise_drive
 
 app = App()
 
@@ -102,7 +102,7 @@ def drive(
         float | None,
         option("--dwpd NUMBER", "Capacities that the host writes each day; the rate of the trace if left out.", DRIVES),
     ] = None,
-    years: Annotated[float, option("--years NUMBER", "How long the drive is to last.", DRIVES, min=0.0)] = YEARS,
+    years: Annotated[float, option("--years NUMBER", "How long the drive is to last.", DRIVES)] = YEARS,
     p99: Annotated[
         str | None,
         option("--p99 TIME", "Response time that 99 % of the requests are to keep.", DRIVES),
@@ -125,7 +125,10 @@ def drive(
     as measured.
     """
     settings = options.configuration(preset, config, set, options.shortcuts(fit=fit, repeat=repeat))
-    bound = None if p99 is None else 1000 * options.microseconds("--p99", p99)
+    bound_us = None if p99 is None else options.microseconds("--p99", p99)
+    for name, value in (("--dwpd", dwpd), ("--years", years), ("--p99", bound_us)):
+        above_zero(name, value)
+    bound = None if bound_us is None else 1000 * bound_us
     with watching("advise") as watch:
         advice = advise_drive(
             trace, settings, op=op.split(","), axes=axes, dwpd=dwpd, years=years, p99_ns=bound, seeds=seeds, jobs=jobs,

@@ -40,8 +40,6 @@ class DriveChoice(NamedTuple):
     """What the host can write until it is worn out; None where it is never worn."""
     years: Estimate | None
     """Of life; None where nobody knows how much is written in a day."""
-    also: tuple[str, ...] = ()
-    """Over-provisioning that gives the same drive, because blocks are whole."""
 
 
 class DriveAdvice(Finding):
@@ -73,9 +71,9 @@ class DriveAdvice(Finding):
         """Whether drives are still to be tried."""
         return self.study.partial
 
-    def lasts(self, one: DriveChoice) -> bool:
-        """Whether a drive lives as long as it is to; where that is known."""
-        return one.years is None or one.years.mean >= self.years
+    def lasts(self, one: DriveChoice) -> bool | None:
+        """Whether a drive lives as long as it is to; None where that is not known."""
+        return None if one.years is None else one.years.mean >= self.years
 
     def in_time(self, one: DriveChoice) -> bool:
         """Whether a drive answers in time, if that is asked for."""
@@ -83,8 +81,8 @@ class DriveAdvice(Finding):
 
     @property
     def best(self) -> DriveChoice | None:
-        """The least flash that lasts and answers in time; of equal ones the faster."""
-        fit = [one for one in self.choices if self.lasts(one) and self.in_time(one)]
+        """The least flash that answers in time, and lasts or may last; of equal ones the faster."""
+        fit = [one for one in self.choices if self.lasts(one) is not False and self.in_time(one)]
         return min(fit, key=lambda one: (one.flash_bytes, one.p99_ns.mean if one.p99_ns else 0.0), default=None)
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -163,8 +161,8 @@ def advise_drive(
         ConfigError: If settings are wrong, or no drive can be run.
         TraceError: If the trace is no file that can be read.
     """
-    if not years > 0 or (dwpd is not None and not dwpd > 0) or (p99_ns is not None and not p99_ns > 0):
-        raise ConfigError(f"years {years:g}, dwpd {dwpd}, p99 {p99_ns}: is not above 0; give a number that is")
+    for name, value in (("years", years), ("dwpd", dwpd), ("p99_ns", p99_ns)):
+        above_zero(name, value)
     asked = question(
         [f"{OP}={','.join(op)}", *axes], config, trace, design=Design(), without=(), seeds=seeds, outcomes=(),
         reading=reading,
@@ -174,6 +172,16 @@ def advise_drive(
     if not choices and not study.partial:
         raise ConfigError(f"no drive can be run: {next(iter(study.failures))}")
     return DriveAdvice(study=study, choices=choices, dwpd=dwpd, years=years, p99_ns=p99_ns)
+
+
+def above_zero(name: str, value: float | None) -> None:
+    """That a number, if it is given, is above 0.
+
+    Raises:
+        ConfigError: If it is not, with its name.
+    """
+    if value is not None and not value > 0:
+        raise ConfigError(f"{name}: {value:g} is not above 0; give a number that is")
 
 
 def _choices(study: Study, dwpd: float | None) -> list[DriveChoice]:
@@ -191,9 +199,6 @@ def _choices(study: Study, dwpd: float | None) -> list[DriveChoice]:
         tbw = its[TBW].mean if TBW in its else None
         levels, flash_bytes = dict(key), its[FLASH].mean
         others = tuple(level for level in key if level[0] != OP)
-        same = choices.get((flash_bytes, others))
-        if same is not None:
-            choices[flash_bytes, others] = same._replace(also=(*same.also, levels[OP]))
-        else:
-            choices[flash_bytes, others] = DriveChoice(levels, flash_bytes, its[WAF], its.get(P99), tbw, years)
+        # Blocks are whole, so that more over-provisioning may be the same drive.
+        choices.setdefault((flash_bytes, others), DriveChoice(levels, flash_bytes, its[WAF], its.get(P99), tbw, years))
     return sorted(choices.values(), key=lambda one: one.flash_bytes)

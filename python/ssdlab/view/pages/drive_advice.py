@@ -23,11 +23,7 @@ def page(found: DriveAdvice) -> Page:
         partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
         remarks=[
             *(f"{text.counted(times, 'runs')} failed: {error}" for error, times in found.study.failures.items()),
-            *(
-                f"{_named(found, one)}: device.op={', '.join(one.also)} gives the same drive, as blocks are whole"
-                for one in found.choices
-                if one.also
-            ),
+            *found.study.caveats,
         ],
         sections=[
             Section("What spare space buys", [Figure(found.plot.chart)], terminal=False),
@@ -74,11 +70,15 @@ def _named(found: DriveAdvice, one: DriveChoice) -> str:
 def _misses(found: DriveAdvice, one: DriveChoice) -> str:
     """What a drive lacks."""
     said = []
-    if not found.lasts(one) and one.years is not None:
+    if one.years is not None and not found.lasts(one):
         said.append(f"lives {text.years(one.years.mean)}")
     if not found.in_time(one):
         said.append("has no p99" if one.p99_ns is None else f"has a p99 of {text.duration(one.p99_ns.mean)}")
     return " and ".join(said)
+
+
+def _in_time(found: DriveAdvice) -> str:
+    return "" if found.p99_ns is None else " that answers in time"
 
 
 def _advised(found: DriveAdvice) -> list[str]:
@@ -86,23 +86,23 @@ def _advised(found: DriveAdvice) -> list[str]:
     if found.partial:
         return []
     best = found.best
-    unknown = [one for one in found.choices if one.years is None]
-    lines = []
-    if unknown:
-        lines.append("How long drives last is not known here; say how much is written with --dwpd.")
     if best is None:
-        if not any(map(found.lasts, found.choices)):
+        if all(found.lasts(one) is False for one in found.choices):
             nearest = max(found.choices, key=lambda one: one.years.mean if one.years else 0.0)
             remedy = "take more capacity for the same writes, or flash that endures more"
         else:
-            lasting = filter(found.lasts, found.choices)
+            lasting = [one for one in found.choices if found.lasts(one) is not False]
             nearest = min(lasting, key=lambda one: one.p99_ns.mean if one.p99_ns else float("inf"))
             remedy = "take a faster drive, or a later bound"
-        return [
-            *lines,
-            f"None of them will do: the nearest, {_named(found, nearest)}, {_misses(found, nearest)}; {remedy}.",
+        return [f"None of them will do: the nearest, {_named(found, nearest)}, {_misses(found, nearest)}; {remedy}."]
+    if found.lasts(best) is None:
+        why = "say how much is written with --dwpd" if found.dwpd is None else "too little was written to tell"
+        lines = [
+            f"How long drives last is not known here; {why}.",
+            f"If it lasts long enough, take {_named(found, best)}: the least flash{_in_time(found)}.",
         ]
-    lines.append(f"Take {_named(found, best)}: the least flash that does what is wanted.")
+    else:
+        lines = [f"Take {_named(found, best)}: the least flash that does what is wanted."]
     at = found.choices.index(best)
     smaller = [one for one in found.choices[:at] if one.flash_bytes < best.flash_bytes]
     if smaller:
