@@ -1,8 +1,9 @@
 """What was saved loads as it was: every property, and equal bytes when it is saved again."""
 
 import json
+import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ import pytest
 import ssdlab
 from conftest import SMALL, Cli
 from ssdlab.model.config import recorded
+from ssdlab.model.diagnosis import FINDINGS, WHAT_IFS
+from ssdlab.view.pages import diagnosis as words
+from tiers import examples
 
 FEW = {**SMALL, "workload.requests": 2_000}
 BAD = "time_ns,op,sector,bytes\n0,W,0,4096\n5,W,oops,4096\n9,R,0,0\n4,W,8192,4096\n20,R,4096,4096\n"
@@ -65,6 +69,8 @@ KINDS: dict[str, Run] = {
     "in time": simulated({"time": "event", "device.capacity": "32MiB", "nand.dies": 2, "gantt.window.length": "2ms"}),
     "log blocks": simulated({"ftl": "fast"}),
     "cache": simulated({"time": "event", "cache.policy": "lru", "cache.size": "256KiB"}, diagnose=False),
+    "repeated": simulated({"time": "event", "host.repeat": "until-steady", "check": True}),
+    "two pools": simulated({"time": "event", "cache.policy": "lru", "cache.size": "256KiB", "cache.compressed": "50%"}),
     "trace file": of_a_file,
     "in memory": in_memory,
     "stopped": stopped,
@@ -256,7 +262,7 @@ def test_damaged_columns_are_an_error_before_they_are_used(
         (lambda found: found["configuration"].update({"no.such": {"value": 1, "origin": "--set"}}), "was saved by"),
         (lambda found: found.pop("result"), "is no result of ssdlab; give what --out named"),
         (lambda found: found.update(version=5), "is no result of ssdlab; give what --out named"),
-        (lambda found: found.update(result={}), r"result\.partial: is not there; copy the file again"),
+        (lambda found: found.update(result={}), r"result\.ingest: is not there; copy the file again"),
         (lambda found: found.update(source=None), "source: is null, which 'ssdlab run' never saves; copy the file"),
         (lambda found: found.pop("configuration"), "configuration: is not there"),
         (lambda found: found["configuration"].update({"seed": 5}), r"configuration\.seed: is 5, which"),
@@ -296,3 +302,95 @@ def test_where_nothing_was_saved_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text("{")
     with pytest.raises(ssdlab.ConfigError, match=r"result\.json: is no result of ssdlab"):
         ssdlab.Result.load(tmp_path)
+
+
+def leaves(node: Any, where: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where each value stands that holds no others, or nothing."""
+    if isinstance(node, dict | list) and node:
+        for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+            yield from leaves(value, (*where, key))
+    else:
+        yield where
+
+
+WRONG: tuple[Any, ...] = (None, "x", True, [], {}, 7, [None], [[]], {"x": "x"}, [1, 2])
+
+
+def used(path: Path) -> None:
+    """What is shown of a result in whatever way."""
+    result = ssdlab.Result.load(path)
+    str(result)
+    result.to_json()
+    result._repr_html_()
+    result.report_html()
+    result.diagnose().report_html()
+
+
+@pytest.mark.parametrize("seed", range(examples(8)))
+def test_any_damage_is_an_error_or_harmless(pair: tuple[ssdlab.Result, Path], tmp_path: Path, seed: int) -> None:
+    """No leaf of a result, whatever stands there, is met by the pages as something that they do not expect."""
+    draw = random.Random(seed)
+    folder = tmp_path / "copy"
+    shutil.copytree(pair[1], folder)
+    text = (folder / "result.json").read_text()
+    whole = [*leaves(json.loads(text))]
+    for where in draw.sample(whole, min(len(whole), 20)):
+        found = json.loads(text)
+        node = found
+        for key in where[:-1]:
+            node = node[key]
+        # Another number is no damage that anybody can see.
+        its = WRONG if not isinstance(node[where[-1]], int | float) else [one for one in WRONG if one != 7]
+        node[where[-1]] = wrong = draw.choice(its)
+        (folder / "result.json").write_text(json.dumps(found))
+        try:
+            used(folder)
+        except ssdlab.ConfigError as error:
+            assert str(error).startswith(str(folder)) and "\n" not in str(error), (where, wrong)
+        except Exception as error:
+            pytest.fail(f"{where} is {wrong!r}: {type(error).__name__}: {error}")
+
+
+@pytest.mark.parametrize(
+    ("where", "wrong"),
+    [
+        ("result.diagnosis[0].about", "x"),
+        ("result.diagnosis[0].name", "x"),
+        ("result.diagnosis[0].what_ifs[0]", "x"),
+        ("result.diagnosis[0]", None),
+        ("result.drive.response", "x"),
+        ("result.drive.response", []),
+        ("result.latency.all.p95_ns", None),
+        ("result.host.bytes_read", "x"),
+        ("result.host.bytes_read", True),
+        ("result.drive.streams", {}),
+        ("result.log.merges.full.count", None),
+        ("result.lifetime.rate", "x"),
+        ("source.kind", "x"),
+    ],
+)
+def test_what_no_run_saves_is_named_when_it_is_loaded(where: str, wrong: object, timed: Path, tmp_path: Path) -> None:
+    found = json.loads((timed / "result.json").read_text())
+    *above, last = where.replace("[", ".").replace("]", "").split(".")
+    node = found
+    for key in above:
+        node = node[int(key) if isinstance(node, list) else key]
+    node[int(last) if isinstance(node, list) else last] = wrong
+    (tmp_path / "result.json").write_text(json.dumps(found))
+    with pytest.raises(ssdlab.ConfigError) as error:
+        ssdlab.Result.load(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path}/result.json: {where}: is {json.dumps(wrong)}, which 'ssdlab run' never saves; copy the file "
+        "again, or run it again with --out"
+    )
+
+
+def test_all_findings_that_are_named_have_words() -> None:
+    about = {name for kind in ("slow_reads", "slow_writes") for name in FINDINGS[kind]}
+    others = {
+        (kind, name) for kind, names in FINDINGS.items() for name in names if not kind.startswith(("slow", "thr"))
+    }
+    assert ({*FINDINGS["throughput"]}, about, others) == (
+        {*words.THROUGHPUT}, {*words.PARTS}, {*words.OTHERS}
+    )  # fmt: skip
+    assert {*WHAT_IFS} == {*words.WHAT_IFS}

@@ -7,6 +7,34 @@ from ssdlab.model.finding import Finding
 
 Summary = Mapping[str, Any]
 
+PARTS = (
+    *("own_work", "host_reads", "host_writes", "partial_pages", "collection", "map", "bus", "order", "controller"),
+    *("link", "full_buffer", "flush", "host_queue"),
+)
+"""Parts of a response time."""
+
+FINDINGS: Mapping[str, tuple[str, ...]] = {
+    "throughput": (
+        *("controller", "link", "channels", "dies", "host_reads", "host_writes", "partial_pages", "collection"),
+        *("merges", "map", "uneven_dies", "uneven_channels", "full_buffer", "flush", "block_layer", "queue_slots"),
+        *("host_depth", "arrivals"),
+    ),
+    **dict.fromkeys(("slow_reads", "slow_writes"), PARTS),
+    "write_amplification": ("collection", "merges", "map", "partial_pages", "spare_held_back", "hot_with_cold"),
+    "wear": ("uneven_wear",),
+    "input": (
+        *("never_full", "too_short", "unsettled", "unsettled_replays", "times_ignored", "queue_grows"),
+        *("map_cache_too_small", "cache_too_small"),
+    ),
+}
+"""What findings are about, and their names."""
+
+WHAT_IFS = (
+    *("dies", "channels", "link", "controller", "buffer", "protected", "slots", "depth", "no_block_layer", "spare"),
+    *("placement", "map", "cache"),
+)
+"""Names of changes."""
+
 
 class WhatIf(NamedTuple):
     """One thing changed, and what came of it."""

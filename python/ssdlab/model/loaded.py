@@ -26,25 +26,12 @@ from ssdlab.model.config import Config, recorded
 from ssdlab.model.envelope import check_version, of_another_version, read
 from ssdlab.model.parts import Part
 from ssdlab.model.result import Result
+from ssdlab.model.shape import SAVED, SOURCES, check
 from ssdlab.model.source import ingest_of
 from ssdlab.model.trace import Trace
 
 Column = TypeVar("Column")
 _Bins: TypeAlias = "tuple[int, npt.NDArray[np.uint64]]"
-
-OBJECT, OPTIONAL, NUMBER = (dict,), (dict, type(None)), (int, float)
-ENVELOPE: dict[str, tuple[type, ...]] = {"source": OBJECT, "configuration": OBJECT, "result": OBJECT}
-FIGURES: dict[str, tuple[type, ...]] = {
-    "partial": (bool,),
-    **dict.fromkeys(("device", "precondition", "host", "flash", "wear", "lifetime"), OBJECT),
-    **dict.fromkeys(("ingest", "repeat", "cache", "time", "latency", "drive", "log", "map", "check"), OPTIONAL),
-    "write_amplification": (*NUMBER, type(None)),
-    "capacities_written": NUMBER,
-    "diagnosis": (list,),
-}
-"""What a summary holds, and of which kinds; what may be None not every run has."""
-SOURCES: dict[str, dict[str, tuple[type, ...]]] = {"trace": {"paths": (list,)}, "memory": {"requests": (int,)}}
-"""What is said of sources that are no workload."""
 
 BEGIN_END = ("begin_ns", "end_ns")
 TABLES: Mapping[str, Sequence[str]] = {
@@ -92,13 +79,10 @@ class LoadedResult(Result):
                 "named"
             )
         check_version(file, found)
-        found.check(ENVELOPE)
-        found["source"].check({"kind": (str,)})
-        found["source"].check(SOURCES.get(found["source"]["kind"], {"pattern": (str,), "requests": (int,)}))
-        found["result"].check(FIGURES)
-        found["configuration"].check(dict.fromkeys(found["configuration"], OBJECT))
-        for setting in found["configuration"].values():
-            setting.check({"value": (object,), "origin": (str,)})
+        for key, kind in SAVED.items():
+            check(f"{text.path(file)}: {key}", found[key], kind)
+        kind = found["source"]["kind"]
+        check(f"{text.path(file)}: source", found["source"], SOURCES[kind])
         config = recorded(found["configuration"])
         if config is None:
             raise of_another_version(file, found["version"])

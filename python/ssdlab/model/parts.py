@@ -23,16 +23,11 @@ class Part(dict[str, Any]):
     def __reduce__(self) -> Any:
         return dict, (dict(self),)
 
-    def check(self, kinds: dict[str, tuple[type, ...]]) -> None:
-        """That values are of these kinds.
 
-        Raises:
-            ConfigError: Naming the first that is not, or is not there.
-        """
-        for key, kind in kinds.items():
-            if not isinstance(self[key], kind):
-                shown = json.dumps(self[key])[:SHOWN]
-                raise ConfigError(f"{self._place}{key}: is {shown}, which 'ssdlab run' never saves; {REMEDY}")
+def never_saved(place: str, value: Any) -> ConfigError:
+    """What is said of a value that no run has there."""
+    shown = json.dumps(value)[:SHOWN]
+    return ConfigError(f"{place}: is {shown}, which 'ssdlab run' never saves; {REMEDY}")
 
 
 def _placed(place: str, value: Any) -> Any:

@@ -1,0 +1,148 @@
+"""What a result that is saved holds: which keys, and of which kind the value of each is.
+
+A kind is a tuple of types, a set of names, an object by key, a list of a kind, or `Maybe` one of these. In an object
+`...` stands for all other keys, and a key with `?` may be left out. Figures are numbers; what else there is has a name.
+"""
+
+from typing import Any, NamedTuple
+
+from ssdlab.model.diagnosis import FINDINGS, WHAT_IFS
+from ssdlab.model.parts import Part, never_saved
+
+
+class Maybe(NamedTuple):
+    """A value that not every run has."""
+
+    kind: Any
+
+
+_Object = dict[Any, Any]
+
+ANYTHING, FLAG, NAME, NUMBER = (object, bool), (bool,), (str,), (int, float)
+FIGURE = Maybe(NUMBER)
+NUMBERS: _Object = {...: NUMBER}
+QUANTILES = ("p50", "p90", "p95", "p99", "p99_9", "p99_99")
+TIMES = Maybe(dict.fromkeys(("count", *(f"{one}_ns" for one in ("mean", "std_dev", "min", *QUANTILES, "max"))), NUMBER))
+BY_OPERATION = dict.fromkeys(("all", "read", "write", "trim", "flush"), TIMES)
+SUMS = {"requests": NUMBER, "sum_ns": NUMBER, "parts_ns": NUMBERS}
+PARTS = {"all": SUMS, "p50": SUMS, "p99": SUMS, "p99_9": SUMS}
+LOOKUPS = {"hit_ratio": FIGURE, "count": NUMBER, "hits": NUMBER}
+CAPTURE = {
+    "stream": Maybe(NAME),
+    **dict.fromkeys(("hit_ratio", "hit_quality", "error_capture", "pseudo_benefit"), FIGURE),
+    **dict.fromkeys(("sub_streams", "random_pages"), NUMBER),
+}
+BLOCK = {
+    "scheduler": NAME,
+    "counters": NUMBERS,
+    "throttling?": NUMBERS,
+    "merged_share": NUMBER,
+    **dict.fromkeys(("read_bytes_mean", "write_bytes_mean"), FIGURE),
+    "idle_rules": [NAME],
+}
+DRIVE: _Object = {
+    **dict.fromkeys(("die_utilisation", "channel_utilisation"), NUMBERS),
+    **dict.fromkeys(("waiting", "service"), BY_OPERATION),
+    "interference": {f"{one}_{how}": TIMES for one, other in (("reads", "writes"), ("writes", "reads"))
+                     for how in ("alone", f"beside_{other}")},
+    "streams": [{"stream": Maybe(NAME), "read": TIMES, "write": TIMES, ...: NUMBER}],
+    "fairness": FIGURE,
+    "block": Maybe(BLOCK),
+    "buffer": Maybe(NUMBERS),
+    "response": Maybe({"all": PARTS, "read": Maybe(PARTS), "write": Maybe(PARTS), "dies_ns": NUMBERS}),
+    ...: NUMBER,
+}  # fmt: skip
+INGEST: _Object = {
+    "counts": NUMBERS,
+    "notes": [NAME],
+    "other_devices": [[NAME, NUMBER]],
+    **dict.fromkeys(("first_bad", "device", "format"), Maybe(NAME)),
+}
+FINDING = {
+    "about": FINDINGS.keys(),
+    "name": {name for names in FINDINGS.values() for name in names},
+    "share": NUMBER,
+    "evidence": NUMBERS,
+    "what_ifs": [{*WHAT_IFS}],
+}
+RESULT: _Object = {
+    "ingest": Maybe(INGEST),
+    "partial": FLAG,
+    "device": NUMBERS,
+    "precondition": {
+        "stable": Maybe(FLAG), **dict.fromkeys(("write_amplification", "replays", "sampled_planes"), FIGURE),
+        ...: NUMBER,
+    },
+    "repeat": Maybe({"steady": Maybe(FLAG), "write_amplification": [FIGURE], "replays": NUMBER, ...: NUMBER}),
+    "cache": Maybe({
+        "policy": NAME, "miss_ratio": FIGURE, "mean_ns": FIGURE, "counters": NUMBERS,
+        "pools": {"ratio": FIGURE, "transitions": NUMBERS, ...: NUMBER}, ...: NUMBER,
+    }),
+    "host": NUMBERS,
+    "flash": dict.fromkeys(("reads", "programs", "erases"), NUMBERS),
+    "write_amplification": FIGURE,
+    "capacities_written": NUMBER,
+    "time": Maybe({
+        **dict.fromkeys(("iops", "bytes_read_per_s", "bytes_written_per_s", "behind_ns"), FIGURE), ...: NUMBER,
+    }),
+    "latency": Maybe(BY_OPERATION),
+    "drive": Maybe(DRIVE),
+    "log": Maybe({
+        "merges": dict.fromkeys(("switch", "partial", "full"), NUMBERS),
+        **dict.fromkeys(
+            ("full_merges_per_page", "associativity_mean", "reclaim_mean_ns", "utilisation_mean"), FIGURE
+        ),
+        "capture": Maybe(CAPTURE), "capture_by_stream": [CAPTURE], ...: NUMBER,
+    }),
+    "map": Maybe({
+        **dict.fromkeys(("reads", "changes", "all"), LOOKUPS),
+        **dict.fromkeys(("translation_write_amplification", "double_read_share"), FIGURE), ...: NUMBER,
+    }),
+    "wear": NUMBERS,
+    "lifetime": {"rate": Maybe({"trace", "drive"}), ...: FIGURE},
+    "check": Maybe(dict.fromkeys(("flash_operations_checked", "page_reads_checked"), NUMBER)),
+    "diagnosis": [FINDING],
+}  # fmt: skip
+SOURCES = {
+    "trace": {"kind": NAME, "paths": [NAME], "sha256?": [Maybe(NAME)]},
+    "memory": {"kind": NAME, "requests": NUMBER},
+    "workload": {"kind": NAME, "pattern": NAME, "requests": NUMBER},
+}
+SAVED: _Object = {
+    "source": {"kind": SOURCES.keys()},
+    "configuration": {...: {"value": ANYTHING, "origin": NAME}},
+    "result": RESULT,
+}
+
+
+def check(place: str, value: Any, kind: Any) -> None:
+    """That a value, and all in it, is of a kind.
+
+    Raises:
+        ConfigError: Naming the first that is not, or is not there.
+    """
+    if isinstance(kind, Maybe):
+        if value is None:
+            return
+        kind = kind.kind
+    if isinstance(kind, dict) and isinstance(value, Part):
+        named = {str(key).removesuffix("?"): key for key in kind if key is not ...}
+        for name, key in named.items():
+            if name == key or name in value:
+                check(f"{place}.{name}", value[name], kind[key])
+        for name in [name for name in value if ... in kind and name not in named]:
+            check(f"{place}.{name}", value[name], kind[...])
+    elif isinstance(kind, list) and isinstance(value, list) and len(kind) in (1, len(value)):
+        for at, one in enumerate(value):
+            check(f"{place}[{at}]", one, kind[at % len(kind)])
+    elif not _is(value, kind):
+        raise never_saved(place, value)
+
+
+def _is(value: Any, kind: Any) -> bool:
+    """Whether a value that holds no others is of a kind; true and false are no numbers."""
+    if isinstance(kind, dict | list):
+        return False
+    if isinstance(kind, tuple):
+        return isinstance(value, kind) and (bool in kind or not isinstance(value, bool))
+    return isinstance(value, str) and value in kind
