@@ -316,3 +316,16 @@ def test_an_option_with_nothing_in_it_is_named(option: str, cli: Cli) -> None:
 def test_traces_are_written_to_files(command: tuple[str, ...], cli: Cli) -> None:
     refused = cli("trace", *command, check=False)
     assert refused.returncode == 2 and "OUT '-': a trace is written to a file" in refused.stderr
+
+
+def test_a_configuration_without_its_option_is_told_which(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("seed = 2\n")
+    for command in (["config", "check"], ["run", "trace.csv"], ["compare", "trace.csv"]):
+        done = cli(*command, "mine.toml", check=False)
+        assert done.returncode == 2
+        assert done.stderr == "ssdlab: mine.toml: a configuration is given by an option: --config mine.toml\n"
+
+
+def test_more_seeds_than_anybody_needs_are_refused(cli: Cli) -> None:
+    done = cli("compare", "--case", "a=1", "--case", "a=2", "--seeds", "1001", check=False)
+    assert done.returncode == 2 and "--seeds" in done.stderr and "1<=x<=1000" in done.stderr

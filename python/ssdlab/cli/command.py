@@ -4,7 +4,7 @@ Help is plain text of at most 80 columns: rich takes longer to load than the hel
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from inspect import cleandoc
 from typing import Any, TypeVar
 
@@ -70,8 +70,7 @@ class Command(click.Command):
             return super().parse_args(ctx, args)
         with augment_usage_errors(ctx):
             _, extra, given = self.make_parser(ctx).parse_args(args=[*args])
-        if extra and extra[0].endswith(".toml") and any(one.name == "config" for one in self.params):
-            raise ConfigError(f"{extra[0]}: a configuration is given by an option: --config {extra[0]}")
+        self._refuse_configurations(extra)
         times = Counter(id(one) for one in given)
         for one in given:
             if isinstance(one, Option) and times[id(one)] > 1 and not one.multiple and not one.is_flag:
@@ -80,7 +79,16 @@ class Command(click.Command):
         names = {one.name for one in given}
         if "figures" in names and "out" not in names:
             raise ConfigError("--figures: figures are written to a directory; name one with --out DIR")
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        traces = ctx.params.get("trace") or ()
+        self._refuse_configurations(traces if isinstance(traces, tuple) else (traces,))
+        return rest
+
+    def _refuse_configurations(self, paths: Iterable[object]) -> None:
+        """Refuses configurations among files that are no options."""
+        for path in map(str, paths):
+            if path.endswith(".toml") and any(one.name == "config" for one in self.params):
+                raise ConfigError(f"{path}: a configuration is given by an option: --config {path}")
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """What follows the name in the line of usage."""
