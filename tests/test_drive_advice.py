@@ -20,7 +20,8 @@ def test_drives_are_those_of_single_runs_and_life_is_endurance_over_writes() -> 
     found = ssdlab.advise_drive(PGBENCH, {"time": "serial"}, op=["10%", "40%"], dwpd=0.5, p99_ns=1e9)
     assert [one.levels["device.op"] for one in found.choices] == ["10%", "40%"]
     for one in found.choices:
-        single = ssdlab.simulate(ssdlab.Config(overrides={"time": "serial", **one.levels}), PGBENCH).summary
+        steady = {"time": "serial", "host.repeat": "until-steady", **one.levels}
+        single = ssdlab.simulate(ssdlab.Config(overrides=steady), PGBENCH).summary
         device = single["device"]
         assert one.flash_bytes == device["physical_bytes"]
         assert one.write_amplification.mean == single["write_amplification"]
@@ -112,3 +113,10 @@ def test_bad_input_is_one_clear_error(more: dict[str, object], message: str) -> 
 def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown: str) -> None:
     done = cli("advise", "drive", PGBENCH, option, shown, check=False)
     assert (done.returncode, done.stderr) == (2, f"ssdlab: {option}: {shown} is not above 0; give a number that is\n")
+
+
+def test_replays_are_as_many_as_are_asked_for() -> None:
+    once = {"time": "count", "host.repeat.times.count": 1}
+    found = ssdlab.advise_drive(PGBENCH, once, op=["20%"])
+    single = ssdlab.simulate({**once, "device.op": "20%"}, PGBENCH)
+    assert found.choices[0].write_amplification.mean == single.write_amplification

@@ -121,8 +121,8 @@ def drive(
 ) -> int:
     """Try drives with more and less spare space, and tell which has the least flash that lasts and answers in time.
 
-    Each drive replays the trace in full. Life is what the flash endures over what the host writes in a day, amplified
-    as measured.
+    Each drive replays the trace until write amplification is steady, unless --repeat says how often. Life is what the
+    flash endures over what the host writes in a day, amplified as measured.
     """
     settings = options.configuration(preset, config, set, options.shortcuts(fit=fit, repeat=repeat))
     bound_us = None if p99 is None else options.microseconds("--p99", p99)

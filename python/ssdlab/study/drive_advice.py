@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab._ssdlab import ConfigError
-from ssdlab.model.config import Config, Overrides
+from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.requests import Monitor
 from ssdlab.model.trace_file import Given
@@ -144,9 +144,12 @@ def advise_drive(
 ) -> DriveAdvice:
     """Tries drives with more and less spare space on a trace.
 
+    A trace is replayed until write amplification is steady, unless the configuration says how often: its first replay
+    tells of the state before it.
+
     Args:
         trace: What they replay; the workload of the configuration if None.
-        config: The drive; the default one if left out.
+        config: The drive, and `host.repeat`; the default drive if left out.
         op: Over-provisioning to try.
         axes: What else to vary, as for `sweep`: `["ftl.page.gc=greedy,cost_benefit", "preset=tlc-nvme,sata-mlc"]`.
         dwpd: Capacities that the host writes each day; if left out, what it writes at the rate of the requests.
@@ -163,8 +166,11 @@ def advise_drive(
     """
     for name, value in (("years", years), ("dwpd", dwpd), ("p99_ns", p99_ns)):
         above_zero(name, value)
+    drive = config_of(config)
+    if trace is not None and next(one.origin for one in drive.settings if one.key == "host.repeat") == "default":
+        drive = drive.with_overrides({"host.repeat": "until-steady"})
     asked = question(
-        [f"{OP}={','.join(op)}", *axes], config, trace, design=Design(), without=(), seeds=seeds, outcomes=(),
+        [f"{OP}={','.join(op)}", *axes], drive, trace, design=Design(), without=(), seeds=seeds, outcomes=(),
         reading=reading,
     )  # fmt: skip
     study = run(plan(asked), None, jobs=jobs, cluster=None, monitor=monitor)
