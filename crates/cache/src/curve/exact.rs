@@ -68,7 +68,7 @@ fn sizes(trace: &AccessTrace, most: u32) -> usize {
 pub(crate) fn lru(trace: &AccessTrace, most: u32) -> Result<ExactCurve, CacheError> {
     let accesses = followed(trace)?;
     let mut distances = StackDistances::new(trace.items(), most);
-    accesses.iter().for_each(|access| distances.add(access.item, 1, false));
+    distances.read_all(accesses.iter().map(|access| access.item));
     let all = accesses.len() as u64;
     let misses = distances.curves().read_hits.iter().map(|hits| all - hits).collect();
     Ok(ExactCurve { accesses: all, misses })

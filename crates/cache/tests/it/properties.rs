@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use ssdlab_cache::{Access, AccessTrace, CacheError, Counts, POLICIES, PolicyInfo, policy};
+use ssdlab_core::Rng;
 
 use crate::twin::{changes, in_units, traces};
 
@@ -59,6 +60,21 @@ proptest! {
                     prop_assert!(held || info.needs_future, "{}", info.name);
                 }
             }
+        }
+    }
+}
+
+/// Goal: the one pass of LRU counts right where items fill several of each of its levels, and where it forgets.
+#[test]
+fn one_pass_of_lru_is_exact_for_many_items() {
+    let mut rng = Rng::named(1, "many items");
+    let items = (0..600_000).map(|_| if rng.below(3) == 0 { rng.below(100_000) } else { rng.below(9_000) } as u32);
+    let trace = trace(items);
+    let lru = policy("lru").unwrap();
+    for most in [trace.items(), 30_000] {
+        let curve = lru.one_pass.unwrap()(&trace, most).unwrap();
+        for capacity in [1, 4096, 29_999, 30_000, 70_001, 99_999].into_iter().filter(|&size| size <= u64::from(most)) {
+            assert_eq!(curve.misses()[capacity as usize - 1], misses(&trace, lru, capacity), "{capacity} of {most}");
         }
     }
 }
@@ -192,7 +208,7 @@ fn every_policy_keeps_one_item_and_misses_what_is_new() {
 /// libCacheSim's W-TinyLFU misses everything in caches below 100 items, whose window it rounds to nothing.
 #[test]
 fn small_w_tinylfu_caches_work() {
-    let mut rng = ssdlab_core::Rng::named(1, "skewed");
+    let mut rng = Rng::named(1, "skewed");
     let skewed = trace((0..20_000).map(|_| rng.below(1 + rng.clone().below(500)) as u32));
     for capacity in [1, 2, 3, 10, 49, 99] {
         let [lru, tiny] = ["lru", "w-tinylfu"].map(|name| misses(&skewed, policy(name).unwrap(), capacity));
@@ -202,7 +218,7 @@ fn small_w_tinylfu_caches_work() {
 
 #[test]
 fn policies_that_coincide() {
-    let mut rng = ssdlab_core::Rng::named(1, "any");
+    let mut rng = Rng::named(1, "any");
     let any = trace((0..5000).map(|_| rng.below(60) as u32));
     let with = |name: &str, changes: &[(&str, u64)], capacity: u64| -> Counts {
         let changes: Vec<(String, u64)> = changes.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
@@ -227,7 +243,7 @@ fn policies_that_coincide() {
 #[test]
 fn protected_items_give_way_in_logarithmic_time() {
     let (items, capacity) = (50_000, 20_000);
-    let mut rng = ssdlab_core::Rng::named(7, "protected");
+    let mut rng = Rng::named(7, "protected");
     let trace = trace((0..400_000).map(|_| rng.below(items) as u32));
     let lru = trace.simulate(policy("lru").unwrap(), &[], capacity).unwrap();
     let changes = [("correlated".to_owned(), u64::MAX), ("retained".to_owned(), 0)];

@@ -21,17 +21,37 @@
 
 mod recency;
 
+use ssdlab_core::HugeVec;
+use ssdlab_core::mem::prefetch;
+
 use recency::{LastUse, Recency};
 
+/// So many uses ahead, what a use needs is loaded.
+const AHEAD: usize = 16;
+
+/// Reads among the kinds of uses.
+const READS: usize = 0;
+
 /// Uses of one kind by their stack distance.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 struct Uses {
     /// By distance, below the largest cache.
-    near: Vec<u64>,
+    near: HugeVec<u64>,
     /// At larger distances.
     far: u64,
     /// First uses, which no cache has.
     first: u64,
+}
+
+impl Uses {
+    #[inline]
+    fn count(&mut self, last: LastUse) {
+        match last {
+            LastUse::Never => self.first += 1,
+            LastUse::Forgotten => self.far += 1,
+            LastUse::Distance(distance) => self.near[distance as usize] += 1,
+        }
+    }
 }
 
 /// Stack distances of uses of numbered items, reads and changes apart.
@@ -46,6 +66,8 @@ pub struct StackDistances {
     uses: [Uses; 2],
     /// Differences: write-backs of a cache of C items are the sum up to index C.
     write_backs: Vec<i64>,
+    /// Whether anything was changed: what is only read need not be looked up among what is dirty.
+    changed: bool,
 }
 
 /// What caches of 1, 2, 3 ... items see: one entry for each size.
@@ -73,7 +95,7 @@ impl StackDistances {
     /// items is one of all items.
     pub fn new(items: u32, most: u32) -> Self {
         let most = most.min(items).max(1);
-        let uses = Uses { near: vec![0; most as usize], far: 0, first: 0 };
+        let uses = Uses { near: HugeVec::zeros(most as usize), far: 0, first: 0 };
         Self {
             recency: Recency::new(items, most),
             since_change: vec![most; items as usize],
@@ -81,40 +103,65 @@ impl StackDistances {
             newest: u32::MAX,
             uses: [uses.clone(), uses],
             write_backs: vec![0; most as usize + 2],
+            changed: false,
         }
+    }
+
+    /// Reads all `items` in their order: the same as [`Self::add`] for each, with what they need loaded ahead.
+    pub fn read_all(&mut self, items: impl Iterator<Item = u32> + Clone) {
+        let mut lying = items.clone().skip(2 * AHEAD);
+        let mut counted = items.clone().skip(AHEAD);
+        let mut found = Vec::with_capacity(AHEAD);
+        for item in items {
+            lying.next().inspect(|&item| self.recency.prefetch_item(item));
+            counted.next().inspect(|&item| self.recency.prefetch_slot(item));
+            let last = if item == self.newest { LastUse::Distance(0) } else { self.renew(item) };
+            let uses = &mut self.uses[READS];
+            if let LastUse::Distance(distance) = last {
+                // What counts this distance is loaded while others are found.
+                prefetch(&uses.near, distance as usize);
+                found.push(distance);
+                if found.len() == AHEAD {
+                    found.drain(..).for_each(|distance| uses.near[distance as usize] += 1);
+                }
+            } else {
+                uses.count(last);
+            }
+        }
+        found.into_iter().for_each(|distance| self.uses[READS].near[distance as usize] += 1);
     }
 
     /// Uses `item` so many times in a row, at least once; `changes` makes it dirty.
     #[inline]
     pub fn add(&mut self, item: u32, times: u64, changes: bool) {
-        let uses = &mut self.uses[usize::from(changes)];
         if item == self.newest {
-            uses.near[0] += times;
+            self.uses[usize::from(changes)].near[0] += times;
         } else {
+            let last = self.renew(item);
+            let uses = &mut self.uses[usize::from(changes)];
             uses.near[0] += times - 1;
-            self.renew(item, changes);
+            uses.count(last);
         }
         if changes {
+            self.changed = true;
             self.since_change[item as usize] = 0;
         }
     }
 
+    /// When an item other than the newest was used before; it is the newest now.
     #[inline]
-    fn renew(&mut self, item: u32, changes: bool) {
+    fn renew(&mut self, item: u32) -> LastUse {
         self.newest = item;
         let (last, forgotten) = self.recency.renew(item);
-        let uses = &mut self.uses[usize::from(changes)];
-        match last {
-            LastUse::Never => uses.first += 1,
-            LastUse::Forgotten => uses.far += 1,
-            LastUse::Distance(distance) => {
-                uses.near[distance as usize] += 1;
+        if self.changed {
+            if let LastUse::Distance(distance) = last {
                 self.given_up(item, distance);
             }
+            if let Some(item) = forgotten {
+                self.given_up(item, self.most);
+            }
         }
-        if let Some(item) = forgotten {
-            self.given_up(item, self.most);
-        }
+        last
     }
 
     /// Caches of at most `distance` items have given up `item`: those which held it dirty have written it back.
@@ -247,6 +294,22 @@ mod tests {
         ) {
             let uses: Vec<(u32, bool)> = uses.into_iter().map(|(page, changes)| (page >> page_shift, changes)).collect();
             compare(200 >> page_shift, most, 1..=most, &uses);
+        }
+
+        /// Goal: reading many at once is reading one after another, also of what was changed before.
+        #[test]
+        fn reads_at_once_are_reads_in_turn(
+            changed in prop::collection::vec(0_u32..60, 0..20),
+            read in prop::collection::vec(prop_oneof![0_u32..4, 0_u32..60], 0..200),
+            most in 1_u32..70,
+        ) {
+            let mut at_once = StackDistances::new(60, most);
+            changed.iter().for_each(|&item| at_once.add(item, 1, true));
+            let mut in_turn = at_once.clone();
+            at_once.read_all(read.iter().copied());
+            read.iter().for_each(|&item| in_turn.add(item, 1, false));
+            prop_assert_eq!(at_once.curves(), in_turn.curves());
+            prop_assert_eq!([at_once.uses(), at_once.first_uses()], [in_turn.uses(), in_turn.first_uses()]);
         }
     }
 

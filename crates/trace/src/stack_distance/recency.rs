@@ -1,20 +1,26 @@
 //! Numbered items in the order of their latest use, which tells how many were used since.
 //!
 //! ```text
-//! slots   one for each use, in the order of uses: bit 1 where an item lies that has not been used since
-//! words   set bits of each 64 slots
-//! groups  set bits of each 64 words
+//! slots    one for each use, in the order of uses: bit 1 where an item lies that has not been used since
+//! words    set bits of each 64 slots
+//! groups   set bits of each 64 words
+//! regions  set bits of each 16 groups
 //! renew(item):  distance = set bits behind its slot;  clear that bit, set the next free one
 //! no free slot: the items move together to the first slots, in their order
 //! ```
 //! Only the `most` items used last are kept; an older one is forgotten. There are four slots for each, so that every
-//! use pays for a third of a move at most, and a distance is a count in one word, a sum of at most 63 words and one
-//! of `most` / 1,024 groups: a few vector instructions for the sizes of map caches.
+//! use pays for a third of a move at most, and a distance is a count in one word, sums over the words of its group and
+//! the groups of its region, and one of at most `most` / 16,384 regions: a few dozen vector instructions for a million
+//! items.
+
+use ssdlab_core::HugeVec;
+use ssdlab_core::mem::prefetch;
 
 /// Slots of a word.
 const WORD: usize = 64;
-/// Words of a group.
+/// Words of a group, and groups of a region: what lies behind one of them in its region fits sixteen bits.
 const GROUP: usize = 64;
+const REGION: usize = 16;
 /// Slots for each item, and slots at least.
 const SLOTS_PER_ITEM: usize = 4;
 const LEAST_SLOTS: usize = 512;
@@ -41,11 +47,12 @@ pub(super) struct Recency {
     most: usize,
     kept: usize,
     /// Where each item lies, or [`NEVER`] or [`FORGOTTEN`].
-    slot_of: Vec<u32>,
+    slot_of: HugeVec<u32>,
     item_at: Vec<u32>,
-    bits: Vec<u64>,
+    bits: HugeVec<u64>,
     words: Vec<u16>,
-    groups: Vec<u32>,
+    groups: Vec<u16>,
+    regions: Vec<u32>,
     /// The slot of the next use.
     next: usize,
     /// Words before this one hold no item.
@@ -57,14 +64,17 @@ impl Recency {
     pub(super) fn new(items: u32, most: u32) -> Self {
         let most = most.max(1) as usize;
         let words = (most * SLOTS_PER_ITEM).max(LEAST_SLOTS).div_ceil(WORD);
+        let groups = words.div_ceil(GROUP);
+        let regions = groups.div_ceil(REGION);
         Self {
             most,
             kept: 0,
-            slot_of: vec![NEVER; items as usize],
+            slot_of: HugeVec::filled(NEVER, items as usize),
             item_at: vec![0; words * WORD],
-            bits: vec![0; words],
-            words: vec![0; words],
-            groups: vec![0; words.div_ceil(GROUP)],
+            bits: HugeVec::zeros(words),
+            words: vec![0; groups * GROUP],
+            groups: vec![0; regions * REGION],
+            regions: vec![0; regions],
             next: 0,
             oldest_word: 0,
         }
@@ -93,17 +103,31 @@ impl Recency {
         slots.enumerate().map(|(older, slot)| (self.item_at[slot], (self.kept - 1 - older) as u32))
     }
 
+    /// Loads where `item` lies, which [`Self::prefetch_slot`] needs.
+    #[inline]
+    pub(super) fn prefetch_item(&self, item: u32) {
+        prefetch(&self.slot_of, item as usize);
+    }
+
+    /// Loads what [`Self::renew`] will count at the slot of `item`.
+    #[inline]
+    pub(super) fn prefetch_slot(&self, item: u32) {
+        let word = self.slot_of[item as usize] as usize / WORD;
+        if word < self.bits.len() {
+            prefetch(&self.bits, word);
+            prefetch(&self.words, word);
+        }
+    }
+
     /// Items in slots behind this one.
     #[inline]
     fn behind(&self, slot: usize) -> u32 {
-        let (word, last) = (slot / WORD, (self.next - 1) / WORD);
-        let (group, last_group) = (word / GROUP, last / GROUP);
+        let word = slot / WORD;
+        let (group, region) = (word / GROUP, word / (GROUP * REGION));
         let in_word = (self.bits[word] >> (slot % WORD) >> 1).count_ones();
-        let words = &self.words[word + 1..(last + 1).min((group + 1) * GROUP).max(word + 1)];
-        // At most 63 words of 64: the sum fits.
-        let in_group = words.iter().sum::<u16>();
-        let beyond = &self.groups[group + 1..(last_group + 1).max(group + 1)];
-        in_word + u32::from(in_group) + beyond.iter().sum::<u32>()
+        let in_group = behind_in(&self.words.as_chunks::<GROUP>().0[group], word % GROUP);
+        let in_region = behind_in(&self.groups.as_chunks::<REGION>().0[region], group % REGION);
+        in_word + in_group + in_region + self.regions[region + 1..].iter().sum::<u32>()
     }
 
     #[inline]
@@ -112,6 +136,7 @@ impl Recency {
         self.bits[word] &= !(1 << (slot % WORD));
         self.words[word] -= 1;
         self.groups[word / GROUP] -= 1;
+        self.regions[word / (GROUP * REGION)] -= 1;
         self.kept -= 1;
     }
 
@@ -124,6 +149,7 @@ impl Recency {
         self.bits[word] |= 1 << (slot % WORD);
         self.words[word] += 1;
         self.groups[word / GROUP] += 1;
+        self.regions[word / (GROUP * REGION)] += 1;
         self.item_at[slot] = item;
         self.slot_of[item as usize] = slot as u32;
         self.next += 1;
@@ -165,9 +191,29 @@ impl Recency {
             *count = filled as u16;
         }
         for (group, words) in self.groups.iter_mut().zip(self.words.chunks(GROUP)) {
-            *group = words.iter().map(|&count| u32::from(count)).sum();
+            *group = words.iter().sum();
+        }
+        for (region, groups) in self.regions.iter_mut().zip(self.groups.chunks(REGION)) {
+            *region = groups.iter().map(|&count| u32::from(count)).sum();
         }
         self.next = to;
         self.oldest_word = 0;
     }
+}
+
+/// The sum of the counts behind `at`: of all of them, each masked or not, as a loop that ends at `at` is foreseen by no
+/// processor.
+#[inline]
+fn behind_in<const N: usize>(counts: &[u16; N], at: usize) -> u32 {
+    const BEHIND: [u16; 2 * GROUP] = {
+        let mut behind = [0; 2 * GROUP];
+        let mut at = GROUP;
+        while at < behind.len() {
+            behind[at] = u16::MAX;
+            at += 1;
+        }
+        behind
+    };
+    let behind = &BEHIND[GROUP - 1 - at..][..N];
+    u32::from(counts.iter().zip(behind).map(|(count, behind)| count & behind).sum::<u16>())
 }
