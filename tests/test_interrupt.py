@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from conftest import ROOT, SMALL_SETS
 from forked import PATIENCE_SECONDS
+from ssdlab import interrupt
 from ssdlab.interrupt import asked_for
 
 OLTP = str(ROOT / "traces" / "oltp.csv.zst")
@@ -128,10 +130,31 @@ def test_while_warming_up(tmp_path: Path) -> None:
     assert out == "" and "warming up" in said
 
 
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="nothing tells who waits for a processor")
+def test_waiting_for_a_processor_is_no_silence() -> None:
+    """Goal: work on a busy machine is not taken for work that does not ask, and ended without its result. Method: two
+    busy processes on one processor, of which this waits for the other about half of the time.
+    """
+    allowed, busy = os.sched_getaffinity(0), "print(flush=True)\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", busy], stdout=subprocess.PIPE) as other:
+        try:
+            for process in (other.pid, 0):
+                os.sched_setaffinity(process, {min(allowed)})
+            assert other.stdout is not None and other.stdout.readline()
+            began, own_began = time.monotonic(), interrupt._own_seconds()
+            while time.monotonic() - began < 0.5:
+                pass
+            own, elapsed = interrupt._own_seconds() - own_began, time.monotonic() - began
+            assert own < 0.9 * elapsed
+        finally:
+            os.sched_setaffinity(0, allowed)
+            other.kill()
+
+
 @pytest.mark.parametrize("command", [["run"], ["compare", "--case", "seed=1", "--case", "seed=2"]])
 def test_while_running(command: list[str], tmp_path: Path) -> None:
-    out, _ = interrupted([*command, *LONG], r"measure.*requests/s", tmp_path)
-    assert "partial result" in out and "write amplification" in out
+    out, said = interrupted([*command, *LONG], r"measure.*requests/s", tmp_path)
+    assert "partial result" in out and "write amplification" in out, said
 
 
 def test_a_sweep_keeps_what_is_finished_and_goes_on(tmp_path: Path) -> None:

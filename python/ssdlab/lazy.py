@@ -6,14 +6,15 @@
 from importlib import import_module
 
 __all__ = [
-    "Counts", "Numbers", "distributed", "duckdb", "fsspec", "np", "npt", "optuna", "pa", "pd", "pl", "pq", "qmc",
-    "room", "saltelli", "sobol_analysis", "special", "sqlalchemy_pool",
+    "Counts", "Numbers", "distributed", "duckdb", "fsspec", "futures", "np", "npt", "optuna", "pa",
+    "pd", "pl", "pq", "qmc", "room", "saltelli", "sobol_analysis", "special", "sqlalchemy_pool",
 ]  # fmt: skip
 
 TYPE_CHECKING = False
 """As `typing` has it, which takes a while to load: this module comes first, before Ctrl-C is the command line's."""
 
 if TYPE_CHECKING:
+    from concurrent import futures
     from typing import Any
 
     import numpy as np
@@ -54,6 +55,7 @@ else:
             return getattr(module, attribute)
 
     np, npt, pa, pq = map(_Module, ("numpy", "numpy.typing", "pyarrow", "pyarrow.parquet"))
+    futures = _Module("concurrent.futures")
     pd, pl, duckdb = _Module("pandas", "pandas"), _Module("polars", "polars"), _Module("duckdb", "duckdb")
     special, qmc = _Module("scipy.special", "study"), _Module("scipy.stats.qmc", "study")
     saltelli, sobol_analysis = _Module("SALib.sample.sobol", "study"), _Module("SALib.analyze.sobol", "study")

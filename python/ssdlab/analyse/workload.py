@@ -244,7 +244,7 @@ def measure(source: Source, range: str, monitor: Monitor | None) -> TraceAnalysi
     counted = _ssdlab.Analysis(range)
     reader, ending = source.open(), Ending(monitor)
     try:
-        for batch in batches(reader, ending):
+        for batch in batches(reader, ending, ahead=True):
             counted.add(batch)
     except KeyboardInterrupt:
         if not ending.stopped or counted.figures()["extent"] is None:

@@ -116,7 +116,7 @@ def info(
     partial = False
     with watching("trace") as watch:
         try:
-            for batch in batches(reader, watch):
+            for batch in batches(reader, watch, ahead=True):
                 profile.add(batch)
         except KeyboardInterrupt:
             partial = True

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
-from ssdlab.lazy import np, npt
+from ssdlab.lazy import futures, np, npt
 from ssdlab.model.frame import Words
 
 BATCH = 65_536
@@ -59,20 +59,48 @@ class TraceSource(RequestSource, Protocol):
         """What was met on the way; complete at the end."""
 
 
-def batches(source: RequestSource, monitor: Monitor | None = None, phase: str = "scan") -> Iterator[_ssdlab.Requests]:
+def batches(
+    source: RequestSource, monitor: Monitor | None = None, phase: str = "scan", *, ahead: bool = False
+) -> Iterator[_ssdlab.Requests]:
     """The rest of `source` in batches.
 
     Args:
         source: The requests.
         monitor: Told after each batch how far the pass is. If it returns something true, KeyboardInterrupt is raised.
         phase: What the monitor is told that the pass does.
+        ahead: Whether a thread reads the next batch while one is used. Nobody else may ask the source until the end.
     """
     requests = 0
-    while len(batch := source.read(BATCH)):
+    for batch, progress in (_read_ahead if ahead else _read)(source):
         requests += len(batch)
-        if monitor is not None and monitor(phase, *source.progress(), requests):
+        if monitor is not None and monitor(phase, *progress, requests):
             raise KeyboardInterrupt(f"stopped while reading requests ({phase})")
         yield batch
+
+
+Part = tuple[_ssdlab.Requests, tuple[int, int | None]]
+"""A batch, and the progress of its source with it."""
+
+
+def _read(source: RequestSource) -> Iterator[Part]:
+    while len(batch := source.read(BATCH)):
+        yield batch, source.progress()
+
+
+def _read_ahead(source: RequestSource) -> Iterator[Part]:
+    parts = _read(source)
+    for part in parts:
+        yield part
+        if len(part[0]) == BATCH:
+            break
+    else:
+        # What one batch holds needs no thread.
+        return
+    with futures.ThreadPoolExecutor(1, "reader") as reader:
+        coming = reader.submit(next, parts, None)
+        while (following := coming.result()) is not None:
+            coming = reader.submit(next, parts, None)
+            yield following
 
 
 WORDS = "read, write, trim, flush, their initials or 0 to 3"

@@ -56,7 +56,7 @@ class Source(ABC):
     def read(self, into: Counter, monitor: Monitor | None = None, phase: str = "scan") -> dict[str, Any] | None:
         """One pass whose batches `into` counts; returns what was met on the way."""
         reader = self.open()
-        for batch in batches(reader, monitor, phase):
+        for batch in batches(reader, monitor, phase, ahead=True):
             into.add(batch)
         return self.report_of(reader)
 

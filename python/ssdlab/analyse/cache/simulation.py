@@ -60,7 +60,7 @@ def _gather(
     if isinstance(source, TraceFile) and items.granularity == "pages":
         source.open_addresses("add --objects, or --sized-objects for their sizes")
     reader = source.open()
-    for batch in batches(reader, monitor):
+    for batch in batches(reader, monitor, ahead=True):
         gathered.add(batch)
     ingest = source.report_of(reader)
     gathered.finish(_told(reader.streams(), ingest) if ttl_s == "stream" else [ttl_s or 0])
