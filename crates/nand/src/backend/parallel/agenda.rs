@@ -1,7 +1,8 @@
 //! When each resource has its next event: a tournament tree with one leaf for each.
 //!
-//! A die or channel is busy with one thing at a time, so it has at most one event ahead. Setting it costs one comparison
-//! for each level of the tree; the earliest is the root. At equal times the lower number goes first.
+//! A die or channel is busy with one thing at a time, so it has at most one event ahead. Setting it costs three
+//! comparisons without branches for each level of the tree, of which there are half as many as with pairs; the earliest is
+//! the root. At equal times the lower number goes first.
 
 /// No event ahead.
 pub const NEVER: u64 = u64::MAX;
@@ -16,12 +17,21 @@ const NONE: Event = Event::MAX;
 /// How far from the base times may be: almost five hours, where operations of flash take seconds at most.
 const REACH_NS: u64 = 1 << (Event::BITS - RESOURCE_BITS);
 
+const ARITY: usize = 4;
+
+#[inline(always)]
+fn least(&[a, b, c, d]: &[Event; ARITY]) -> Event {
+    a.min(b).min(c.min(d))
+}
+
 /// The next event of every resource.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// The earliest event below each node. Node 1 is the root, the children of `n` are `2n` and `2n + 1`; the second half
-    /// are the leaves. Any number of leaves will do, as the leaves below a node need not be neighbours.
-    nodes: Vec<Event>,
+    /// The earliest event below each node but the root, by fours with one parent: the children of node `n` are group `n`,
+    /// node 0 is the root and node `n` is at place `n - 1` of all groups. The last nodes are the leaves.
+    groups: Vec<[Event; ARITY]>,
+    /// The earliest of all.
+    first: Event,
     /// Time that events are counted from.
     base_ns: u64,
 }
@@ -30,13 +40,14 @@ impl Agenda {
     /// No events for so many resources, fewer than a million.
     pub fn new(resources: usize) -> Self {
         assert!(resources < 1 << RESOURCE_BITS, "{resources} resources have no numbers");
-        Self { nodes: vec![NONE; 2 * resources.max(2)], base_ns: 0 }
+        let groups = (resources.max(2) - 1).div_ceil(ARITY - 1);
+        Self { groups: vec![[NONE; ARITY]; groups], first: NONE, base_ns: 0 }
     }
 
     /// The earliest event and its resource; [`NEVER`] if there is none.
     #[inline(always)]
     pub fn earliest(&self) -> (u64, usize) {
-        let event = self.nodes[1];
+        let event = self.first;
         let time = if event == NONE { NEVER } else { self.base_ns + (event >> RESOURCE_BITS) };
         (time, event as usize & ((1 << RESOURCE_BITS) - 1))
     }
@@ -45,15 +56,14 @@ impl Agenda {
     /// asked; others may be set.
     #[inline(always)]
     pub fn take(&mut self, resource: usize) {
-        let leaf = self.nodes.len() / 2 + resource;
-        self.nodes[leaf] = NONE;
+        *self.leaf(resource) = NONE;
     }
 
     /// Completes [`Self::take`]. Most resources have their next event by then, which saves an update of the tree.
     #[inline(always)]
     pub fn settle(&mut self, resource: usize) {
-        if self.nodes[self.nodes.len() / 2 + resource] == NONE {
-            self.put(resource, NONE);
+        if *self.leaf(resource) == NONE {
+            self.update(self.place(resource) / ARITY);
         }
     }
 
@@ -63,40 +73,55 @@ impl Agenda {
         if time - self.base_ns >= REACH_NS {
             self.rebase(time);
         }
-        self.put(resource, (time - self.base_ns) << RESOURCE_BITS | resource as Event);
+        *self.leaf(resource) = (time - self.base_ns) << RESOURCE_BITS | resource as Event;
+        self.update(self.place(resource) / ARITY);
     }
 
     #[inline(always)]
-    fn put(&mut self, resource: usize, event: Event) {
-        let mut node = self.nodes.len() / 2 + resource;
-        let mut earliest = event;
-        self.nodes[node] = earliest;
-        while node > 1 {
-            earliest = earliest.min(self.nodes[node ^ 1]);
-            node /= 2;
+    fn place(&self, resource: usize) -> usize {
+        self.groups.len() - 1 + resource
+    }
+
+    #[inline(always)]
+    fn leaf(&mut self, resource: usize) -> &mut Event {
+        let place = self.place(resource);
+        &mut self.groups[place / ARITY][place % ARITY]
+    }
+
+    /// An event of a group has changed.
+    #[inline(always)]
+    fn update(&mut self, mut group: usize) {
+        let mut earliest = least(&self.groups[group]);
+        while group > 0 {
+            let place = group - 1;
+            group = place / ARITY;
+            let siblings = &mut self.groups[group];
             // The earliest of this node stays, so nothing changes above it.
-            if self.nodes[node] == earliest {
-                break;
+            if siblings[place % ARITY] == earliest {
+                return;
             }
-            self.nodes[node] = earliest;
+            siblings[place % ARITY] = earliest;
+            earliest = least(siblings);
         }
+        self.first = earliest;
     }
 
     /// Moves the base forward, so that `time` is within reach. Events still to be set precede it by at most one operation.
     #[cold]
     fn rebase(&mut self, time: u64) {
-        let leaves = self.nodes.len() / 2;
-        let pending = self.nodes[leaves..].iter().filter(|event| **event != NONE);
+        let leaves = self.place(0);
+        let pending = self.groups.as_flattened()[leaves..].iter().filter(|event| **event != NONE);
         let earliest = pending.map(|event| event >> RESOURCE_BITS).min().unwrap_or(u64::MAX);
         let forward_ns = (time - REACH_NS / 2 - self.base_ns).min(earliest);
         self.base_ns += forward_ns;
         assert!(time - self.base_ns < REACH_NS, "an event hours after another");
-        for event in self.nodes[leaves..].iter_mut().filter(|event| **event != NONE) {
+        for event in self.groups.as_flattened_mut()[leaves..].iter_mut().filter(|event| **event != NONE) {
             *event -= forward_ns << RESOURCE_BITS;
         }
-        for node in (1..leaves).rev() {
-            self.nodes[node] = self.nodes[2 * node].min(self.nodes[2 * node + 1]);
+        for place in (0..leaves).rev() {
+            self.groups[place / ARITY][place % ARITY] = least(&self.groups[place + 1]);
         }
+        self.first = least(&self.groups[0]);
     }
 }
 
