@@ -15,6 +15,13 @@ pub struct Commands {
     pub suspend: Suspend,
 }
 
+impl Commands {
+    /// Whether a die may begin an operation while it is at work on another.
+    pub fn overlap(&self) -> bool {
+        self.cache_read || self.cache_program || self.suspend != Suspend::Never
+    }
+}
+
 /// Which operations a host read may interrupt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Suspend {

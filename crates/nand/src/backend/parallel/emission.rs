@@ -12,7 +12,7 @@ impl ParallelFlash {
     #[inline]
     fn emit(&mut self, kind: Kind, ppn: Ppn, bytes: u32, from: Option<Ppn>, cause: Cause) -> u32 {
         let block = self.block_of.divide(ppn.0);
-        let Place { die, plane, .. } = self.places[(block / self.blocks_per_plane) as usize];
+        let Place { die, plane, .. } = self.places[self.plane_of.divide(ppn.0) as usize];
         let class = match (cause, kind) {
             (Cause::Host | Cause::ReadModifyWrite | Cause::MapLoad, Kind::Read) => Class::HostRead,
             (Cause::Host, _) => Class::HostProgram,
@@ -205,8 +205,7 @@ impl FlashSink for ParallelFlash {
     fn barrier(&mut self) {}
 
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
-        let plane = |ppn: Ppn| self.block_of.divide(ppn.0) / self.blocks_per_plane;
-        if self.timing.copyback && plane(from) == plane(to) {
+        if self.timing.copyback && self.plane_of.divide(from.0) == self.plane_of.divide(to.0) {
             self.counts.copy(from, to, oob, cause);
             let index = self.emit(Kind::Copyback, to, 0, Some(from), cause);
             self.enqueue(index);

@@ -12,9 +12,10 @@
 //! something in cache reads and cache programs alone. One that waited for another of the same request (an entry of the
 //! map, the rest of a page) takes over what that was charged for. A request is charged what its last operation was.
 //!
-//! Nothing is walked: each die has running sums of what it did. They are taken off what an operation is charged when it
-//! begins to wait for the die, and added when it has waited. A die is told when its cells begin and end, and when it
-//! holds the first command and none; the rest follows at the end, because sums are linear:
+//! Nothing is walked: each die has running sums of what it did. While an operation waits for the die, it keeps where
+//! these stood when it began to, less what it was charged before; so it goes both from charges to that and back by being
+//! taken off the sums. A die is told when its cells begin and end, and when it holds the first command and none; the rest
+//! follows at the end, because sums are linear:
 //!
 //! ```text
 //! bus = held - cells at work      order = cells at rest - bus
@@ -95,6 +96,12 @@ impl Sums {
         self.0[wait as usize] = self.0[wait as usize].wrapping_sub(ns);
     }
 
+    /// The other way round: the difference from these to `sums`.
+    #[inline(always)]
+    fn take_off(&mut self, sums: &Self) {
+        self.0.iter_mut().zip(sums.0).for_each(|(own, sum)| *own = sum.wrapping_sub(*own));
+    }
+
     /// What the time went to.
     #[inline]
     fn parts(mut self) -> [u64; WAITS] {
@@ -111,7 +118,7 @@ impl Sums {
 #[derive(Clone, Copy, Debug)]
 struct Running {
     /// Of what it is at, less when that began.
-    sums: DieTime,
+    sums: Sums,
     /// What the cells work on, also while they interrupt it; else [`Wait::Order`].
     cells: Wait,
     is_held: bool,
@@ -123,17 +130,21 @@ struct Running {
 
 impl Running {
     /// A die that rests from time 0 on.
-    const REST: Self = Self { sums: [0; STATES], cells: Wait::Order, is_held: false, host: NONE, since_ns: 0 };
+    const REST: Self = Self { sums: Sums([0; WAITS]), cells: Wait::Order, is_held: false, host: NONE, since_ns: 0 };
 
+    /// Adds what it is at, which its sums lack.
     #[inline(always)]
-    fn add(&mut self, wait: Wait, ns: u64) {
-        self.sums[wait as usize] = self.sums[wait as usize].wrapping_add(ns);
+    fn add_current(&self, sums: &mut Sums, now_ns: u64) {
+        sums.add(self.cells, now_ns);
+        if self.is_held {
+            sums.add(Wait::Bus, now_ns);
+        }
     }
 
     #[inline]
     fn turn_to(&mut self, cells: Wait, now_ns: u64) {
-        self.add(self.cells, now_ns);
-        self.add(cells, now_ns.wrapping_neg());
+        self.sums.add(self.cells, now_ns);
+        self.sums.sub(cells, now_ns);
         self.cells = cells;
     }
 }
@@ -156,17 +167,8 @@ struct Path {
     on_bus: bool,
     /// What its die does for its request; none while it is the only operation of that on the die.
     own: u32,
-    /// While it waits, less where the sums of its die stood when it began to.
-    charged: Sums,
-}
-
-impl Path {
-    /// The die worked for the request so long.
-    #[inline]
-    fn worked(&mut self, state: Wait, ns: u64) {
-        self.charged.sub(state, ns);
-        self.charged.add(Wait::Own, ns);
-    }
+    /// What it was charged for; while it waits, where the sums of its die stood when it began to, less that.
+    sums: Sums,
 }
 
 /// Charges operations of requests.
@@ -186,7 +188,7 @@ pub(super) struct Waits {
 impl Waits {
     pub fn new(dies: usize, now_ns: u64) -> Self {
         let mut rest = Running::REST;
-        rest.add(Wait::Order, now_ns.wrapping_neg());
+        rest.sums.sub(Wait::Order, now_ns);
         Self {
             dies: vec![rest; dies],
             owns: Slab::default(),
@@ -203,13 +205,15 @@ impl Waits {
         self.submissions += 1;
     }
 
-    /// An operation that is watched enters the queue of its die.
+    /// An operation that is watched enters the queue of its die. That has not worked for its request yet.
+    #[inline(always)]
     pub fn emitted(&mut self, index: u32, die: u32, now_ns: u64) {
         let own = self.own_of(die, index);
-        let path = Path { die, on_bus: false, own, charged: Sums([0; WAITS]) };
+        let running = &self.dies[die as usize];
+        let path = Path { die, on_bus: false, own, sums: running.sums };
         let entry = entry(&mut self.paths, index, path);
         *entry = path;
-        count(entry, &self.dies[die as usize], now_ns, u64::wrapping_sub);
+        running.add_current(&mut entry.sums, now_ns);
     }
 
     /// The operations of a request on a die share what that does for the request, from the second on. They are emitted
@@ -217,9 +221,11 @@ impl Waits {
     #[inline]
     fn own_of(&mut self, die: u32, index: u32) -> u32 {
         let (submission, before) = std::mem::replace(&mut self.latest[die as usize], (self.submissions, index));
-        if submission != self.submissions {
-            return NONE;
-        }
+        if submission != self.submissions { NONE } else { self.shared_own(before) }
+    }
+
+    #[cold]
+    fn shared_own(&mut self, before: u32) -> u32 {
         let own = &mut self.paths[before as usize].own;
         if *own == NONE {
             *own = self.owns.insert(Own { ops: 1, sums: [0; 2], until_ns: 0 });
@@ -232,7 +238,7 @@ impl Waits {
     #[inline]
     pub fn holds(&mut self, number: u32, now_ns: u64) {
         let die = &mut self.dies[number as usize];
-        die.add(Wait::Bus, now_ns.wrapping_neg());
+        die.sums.sub(Wait::Bus, now_ns);
         die.is_held = true;
     }
 
@@ -240,7 +246,7 @@ impl Waits {
     #[inline]
     pub fn is_free(&mut self, number: u32, now_ns: u64) {
         let die = &mut self.dies[number as usize];
-        die.add(Wait::Bus, now_ns);
+        die.sums.add(Wait::Bus, now_ns);
         die.is_held = false;
     }
 
@@ -250,13 +256,11 @@ impl Waits {
         let die = &mut self.dies[number as usize];
         let op = &ops[first];
         die.turn_to(Wait::of(op), now_ns);
-        if op.cause == Cause::Host {
-            (die.host, die.since_ns) = (first, now_ns);
-        }
+        (die.host, die.since_ns) = (if op.cause == Cause::Host { first } else { NONE }, now_ns);
     }
 
     /// They interrupt it.
-    #[inline]
+    #[inline(always)]
     pub fn cells_interrupt(&mut self, number: u32, ops: &Ops, now_ns: u64) {
         let die = &mut self.dies[number as usize];
         if die.host != NONE {
@@ -267,6 +271,7 @@ impl Waits {
     }
 
     /// Cells have worked on pages of the host, from that of the operation `first` on.
+    #[inline(always)]
     fn worked(&mut self, first: u32, ops: &Ops, state: Wait, worked_ns: u64, now_ns: u64) {
         let mut index = first;
         while index != NONE {
@@ -274,7 +279,8 @@ impl Waits {
             if op.watched && op.cause == Cause::Host {
                 let path = &mut self.paths[index as usize];
                 if path.own == NONE {
-                    path.worked(state, worked_ns);
+                    path.sums.add(state, worked_ns);
+                    path.sums.sub(Wait::Own, worked_ns);
                 } else if let own = &mut self.owns[path.own]
                     && own.until_ns != now_ns
                 {
@@ -308,62 +314,54 @@ impl Waits {
         sums
     }
 
-    /// From now on an operation waits for its die, or its data for the bus.
+    /// From now on an operation waits for its die, or its data for the bus; or it has waited there.
     #[inline]
-    fn enter(&mut self, index: u32, ops: &Ops, now_ns: u64) {
-        self.count_here(index, ops, now_ns, u64::wrapping_sub);
-    }
-
-    /// It has waited there.
-    #[inline]
-    pub fn leave(&mut self, index: u32, ops: &Ops, now_ns: u64) {
-        self.count_here(index, ops, now_ns, u64::wrapping_add);
-    }
-
-    #[inline(always)]
-    fn count_here(&mut self, index: u32, ops: &Ops, now_ns: u64, counted: impl Fn(u64, u64) -> u64) {
+    pub fn turn(&mut self, index: u32, ops: &Ops, now_ns: u64) {
         let path = &mut self.paths[index as usize];
         if path.on_bus {
-            for wait in [Wait::Bus, Wait::Order] {
-                path.charged.0[wait as usize] = counted(path.charged.0[wait as usize], now_ns);
-            }
+            let mut bus = Sums([0; WAITS]);
+            bus.add(Wait::Bus, now_ns);
+            bus.add(Wait::Order, now_ns);
+            path.sums.take_off(&bus);
             return;
         }
-        count(path, &self.dies[path.die as usize], now_ns, &counted);
+        let die = &self.dies[path.die as usize];
+        path.sums.take_off(&die.sums);
+        die.add_current(&mut path.sums, now_ns);
         if path.own != NONE {
-            self.count_own(index, ops, now_ns, counted);
+            self.turn_own(index, ops, now_ns);
         }
     }
 
     /// Tells apart what its die did for its request.
-    fn count_own(&mut self, index: u32, ops: &Ops, now_ns: u64, count: impl Fn(u64, u64) -> u64) {
+    fn turn_own(&mut self, index: u32, ops: &Ops, now_ns: u64) {
         let Path { die, own, .. } = self.paths[index as usize];
         let worked = self.own(&self.dies[die as usize], own, ops, now_ns);
-        let charged = &mut self.paths[index as usize].charged.0;
+        let sums = &mut self.paths[index as usize].sums;
         for (state, worked_ns) in [Wait::HostReads, Wait::HostWrites].into_iter().zip(worked) {
-            charged[state as usize] = count(charged[state as usize], worked_ns.wrapping_neg());
-            charged[Wait::Own as usize] = count(charged[Wait::Own as usize], worked_ns);
+            sums.sub(state, worked_ns);
+            sums.add(Wait::Own, worked_ns);
         }
     }
 
     /// From now on its data waits for the bus or is on it.
     pub fn wait_for_bus(&mut self, index: u32, ops: &Ops, now_ns: u64) {
-        self.leave(index, ops, now_ns);
+        self.turn(index, ops, now_ns);
         self.paths[index as usize].on_bus = true;
-        self.enter(index, ops, now_ns);
+        self.turn(index, ops, now_ns);
     }
 
     /// Its data is in the registers and waits for the cells.
     pub fn wait_for_die(&mut self, index: u32, ops: &Ops, now_ns: u64) {
-        self.leave(index, ops, now_ns);
+        self.turn(index, ops, now_ns);
         self.paths[index as usize].on_bus = false;
-        self.enter(index, ops, now_ns);
+        self.turn(index, ops, now_ns);
     }
 
     /// An operation takes over what one of the same request, which has just ended, was charged for.
     pub fn inherit(&mut self, from: u32, to: u32, ops: &Ops, now_ns: u64) {
-        self.paths[to as usize].charged = self.paths[from as usize].charged;
-        self.enter(to, ops, now_ns);
+        self.paths[to as usize].sums = self.paths[from as usize].sums;
+        self.turn(to, ops, now_ns);
     }
 
     /// An operation has ended, and with it the request of an owner or none.
@@ -378,7 +376,7 @@ impl Waits {
             }
         }
         if let Some(owner) = done {
-            *entry(&mut self.done, owner, [0; WAITS]) = path.charged.parts();
+            *entry(&mut self.done, owner, [0; WAITS]) = path.sums.parts();
         }
     }
 
@@ -390,21 +388,13 @@ impl Waits {
 
     /// What the dies did so far, summed.
     pub fn dies(&self, now_ns: u64) -> DieTime {
-        let mut path = Path { die: NONE, on_bus: false, own: NONE, charged: Sums([0; WAITS]) };
-        self.dies.iter().for_each(|die| count(&mut path, die, now_ns, u64::wrapping_add));
-        let [time @ .., _own] = path.charged.parts();
+        let mut sums = Sums([0; WAITS]);
+        for die in &self.dies {
+            sums.0.iter_mut().zip(die.sums.0).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
+            die.add_current(&mut sums, now_ns);
+        }
+        let [time @ .., _own] = sums.parts();
         time
-    }
-}
-
-/// Adds what a die did so far to what an operation is charged, or takes it off.
-#[inline(always)]
-fn count(path: &mut Path, die: &Running, now_ns: u64, count: impl Fn(u64, u64) -> u64) {
-    let charged = &mut path.charged.0;
-    charged.iter_mut().zip(die.sums).for_each(|(charged, sum)| *charged = count(*charged, sum));
-    charged[die.cells as usize] = count(charged[die.cells as usize], now_ns);
-    if die.is_held {
-        charged[Wait::Bus as usize] = count(charged[Wait::Bus as usize], now_ns);
     }
 }
 

@@ -58,6 +58,9 @@ impl ParallelFlash {
                 }
                 _ => break,
             }
+            if !self.overlaps {
+                break;
+            }
         }
         let die = &mut self.dies[number as usize];
         if die.held_since_ns != NEVER && die.is_empty() {
@@ -109,9 +112,14 @@ impl ParallelFlash {
     }
 
     /// While a page read before is transferred out.
+    #[inline(always)]
     fn begin_cached_read(&mut self, number: u32, moving: Command) -> bool {
+        self.commands.cache_read && moving.reads && self.begin_next_read(number)
+    }
+
+    fn begin_next_read(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
-        if !self.commands.cache_read || !moving.reads || die.suspended.is_some() {
+        if die.suspended.is_some() {
             return false;
         }
         let Some(class) = self.picked(number) else { return false };
@@ -123,11 +131,15 @@ impl ParallelFlash {
     }
 
     /// While the page before it in the same block is programmed.
+    #[inline(always)]
     fn begin_cached_program(&mut self, number: u32, programmed: u32) -> bool {
+        self.commands.cache_program
+            && self.ops[programmed].kind == Kind::Program
+            && self.begin_next_program(number, programmed)
+    }
+
+    fn begin_next_program(&mut self, number: u32, programmed: u32) -> bool {
         let die = &self.dies[number as usize];
-        if !self.commands.cache_program || self.ops[programmed].kind != Kind::Program {
-            return false;
-        }
         let Some(class) = self.picked(number) else { return false };
         let (next, before) = (&self.ops[die.first_ready(class as usize)], &self.ops[programmed]);
         if next.kind != Kind::Program || next.block != before.block {
@@ -214,7 +226,7 @@ impl ParallelFlash {
     }
 
     /// Takes an operation out of the queue.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, number: u32, index: u32) {
         self.dies[number as usize].begin(index, &mut self.ops);
         let Op { job, kind, .. } = self.ops[index];
@@ -272,16 +284,13 @@ impl ParallelFlash {
         let channel = die.channel as usize;
         self.channels[channel].dies.push_back(number);
         if self.channels[channel].dies.len() == 1 {
-            self.begin_transfer(channel);
+            self.begin_transfer(channel, command);
         }
     }
 
+    /// For the die that is first on the channel.
     #[inline]
-    fn begin_transfer(&mut self, channel: usize) {
-        let Some(&number) = self.channels[channel].dies.front() else { return };
-        let Registers::Moving(command) = self.dies[number as usize].registers else {
-            unreachable!("a die that waits for the bus has data to move")
-        };
+    fn begin_transfer(&mut self, channel: usize, command: Command) {
         let bytes = self.ops[command.transfer].bytes;
         let duration_ns = if bytes == self.page_bytes { self.page_transfer_ns } else { self.timing.transfer(bytes).0 };
         self.channels[channel].began_ns = self.now_ns;
@@ -312,7 +321,12 @@ impl ParallelFlash {
             die.registers = if command.reads { Registers::Free } else { Registers::Loaded(command) };
             self.wake(number);
         }
-        self.begin_transfer(channel);
+        if let Some(&number) = self.channels[channel].dies.front() {
+            let Registers::Moving(command) = self.dies[number as usize].registers else {
+                unreachable!("a die that waits for the bus has data to move")
+            };
+            self.begin_transfer(channel, command);
+        }
     }
 
     /// The data of an operation waits for the bus, while the cells may work on others.
@@ -378,6 +392,7 @@ impl ParallelFlash {
     }
 
     /// The cells have read these pages: the next operation on their blocks may come.
+    #[inline]
     fn pass(&mut self, command: Command) {
         let mut index = command.first;
         while index != NONE {
@@ -459,7 +474,7 @@ impl ParallelFlash {
         if let Some(waits) = &mut self.waits
             && watched
         {
-            waits.leave(index, &self.ops, self.now_ns);
+            waits.turn(index, &self.ops, self.now_ns);
         }
         for block in [block, from_block] {
             if block != NONE && self.blocks[block as usize].last == index {
