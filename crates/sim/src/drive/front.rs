@@ -57,7 +57,8 @@ impl Queues {
 
     /// The queue that a stream uses.
     pub fn queue_of(&self, stream: u16) -> u16 {
-        (usize::from(stream) % self.queues.len()) as u16
+        let queues = self.queues.len();
+        if usize::from(stream) < queues { stream } else { (usize::from(stream) % queues) as u16 }
     }
 
     /// Requests in the drive.
@@ -90,18 +91,21 @@ impl Queues {
         }
         for _ in 0..=self.queues.len() {
             let (at, left) = self.turn;
+            // If no other queue has any, the turn comes round to this one again.
+            let is_alone = self.queues[at].waiting.len() == self.waiting as usize;
+            let left = if left == 0 && is_alone { self.quantum(at) } else { left };
             let queue = &mut self.queues[at];
             if left > 0
                 && queue.inside < self.depth
                 && let Some(request) = queue.waiting.pop_front()
             {
                 queue.inside += 1;
-                self.turn.1 -= 1;
+                self.turn.1 = left - 1;
                 self.inside += 1;
                 self.waiting -= 1;
                 return Some(request);
             }
-            let next = (at + 1) % self.queues.len();
+            let next = if at + 1 == self.queues.len() { 0 } else { at + 1 };
             self.turn = (next, self.quantum(next));
         }
         None

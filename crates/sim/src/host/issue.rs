@@ -77,6 +77,8 @@ pub(crate) struct Issuer<'s> {
     pub arrivals_ns: Option<(u64, u64)>,
     pub control: Control,
     issued: u64,
+    /// Closed loop without streams: requests that may be issued now.
+    tokens: u32,
     /// Open loop: what is added to times of the trace.
     shift_ns: Option<u64>,
     streams: Vec<Stream>,
@@ -141,6 +143,7 @@ impl<'s> Issuer<'s> {
             arrivals_ns: None,
             control: Control::Continue,
             issued,
+            tokens: if let Replay::Closed { depth, .. } = replay { depth } else { 0 },
             shift_ns: None,
             streams: Vec::new(),
             held_back: 0,
@@ -172,11 +175,18 @@ impl<'s> Issuer<'s> {
     }
 
     /// Fetches the next batch if there is none; false at the end.
+    #[inline(always)]
     fn fetch(&mut self) -> Result<bool, SimError> {
         let left = self.next < self.batch.len();
         if left && self.bytes_since_look <= LOOK_BYTES && self.control == Control::Continue {
-            return Ok(true);
+            Ok(true)
+        } else {
+            self.look_and_fetch(left)
         }
+    }
+
+    #[cold]
+    fn look_and_fetch(&mut self, left: bool) -> Result<bool, SimError> {
         if self.control == Control::Continue && !self.batch.is_empty() {
             let status = Status::replaying(self.phase, self.source.progress(), self.issued);
             self.control = self.monitor.report(&status);
@@ -202,6 +212,7 @@ impl<'s> Issuer<'s> {
     }
 
     /// The next request of the batch, which has one.
+    #[inline]
     fn take(&mut self) -> Request {
         let request = self.batch[self.next];
         self.next += 1;
@@ -210,12 +221,13 @@ impl<'s> Issuer<'s> {
     }
 
     /// What the host does at `now_ns`.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self, now_ns: u64) -> Result<Next, SimError> {
         match self.replay {
             Replay::Open { time_scale } => self.next_open(now_ns, time_scale),
-            Replay::Closed { depth, per_stream, .. } => self.next_closed(now_ns, depth, per_stream),
-            Replay::Processes { .. } => self.next_closed(now_ns, 1, true),
+            Replay::Closed { per_stream: false, .. } => self.next_in_order(now_ns),
+            Replay::Closed { depth, .. } => self.next_of_streams(now_ns, depth),
+            Replay::Processes { .. } => self.next_of_streams(now_ns, 1),
         }
     }
 
@@ -239,7 +251,9 @@ impl<'s> Issuer<'s> {
         Ok(Next::Issue(Issued { request, time_ns }))
     }
 
-    fn next_closed(&mut self, now_ns: u64, depth: u32, per_stream: bool) -> Result<Next, SimError> {
+    /// Gives the tokens whose time has come.
+    #[inline]
+    fn end_thinking(&mut self, now_ns: u64) {
         while let Some(&Reverse((time_ns, stream))) = self.thinking.peek() {
             if time_ns > now_ns {
                 break;
@@ -247,6 +261,31 @@ impl<'s> Issuer<'s> {
             self.thinking.pop();
             self.give_token(stream);
         }
+    }
+
+    /// When the next token comes that has a time; [`NEVER`] if none has.
+    #[inline]
+    fn next_token_ns(&self) -> u64 {
+        self.thinking.peek().map_or(NEVER, |&Reverse((time_ns, _))| time_ns)
+    }
+
+    /// Whoever issues it, the next request is that of the trace.
+    #[inline]
+    fn next_in_order(&mut self, now_ns: u64) -> Result<Next, SimError> {
+        self.end_thinking(now_ns);
+        if !self.fetch()? {
+            return Ok(Next::End);
+        }
+        if self.tokens == 0 {
+            return Ok(Next::Wait(self.next_token_ns()));
+        }
+        self.tokens -= 1;
+        self.issued += 1;
+        Ok(Next::Issue(Issued { request: self.take(), time_ns: now_ns }))
+    }
+
+    fn next_of_streams(&mut self, now_ns: u64, depth: u32) -> Result<Next, SimError> {
+        self.end_thinking(now_ns);
         loop {
             if let Some((number, request)) = self.take_unawaited().or_else(|| self.take_awaited()) {
                 if matches!(self.replay, Replay::Processes { .. }) {
@@ -256,13 +295,13 @@ impl<'s> Issuer<'s> {
                 self.issued += 1;
                 return Ok(Next::Issue(Issued { request, time_ns: now_ns }));
             }
-            let may_look = self.held_back < if per_stream { LOOK_AHEAD } else { 1 };
+            let may_look = self.held_back < LOOK_AHEAD;
             if !may_look || !self.fetch()? {
-                let later = self.thinking.peek().map_or(NEVER, |&Reverse((time_ns, _))| time_ns);
-                return Ok(if may_look && self.held_back == 0 { Next::End } else { Next::Wait(later) });
+                let is_end = may_look && self.held_back == 0;
+                return Ok(if is_end { Next::End } else { Next::Wait(self.next_token_ns()) });
             }
             let request = self.take();
-            self.hold(request, if per_stream { request.stream } else { 0 }, depth);
+            self.hold(request, depth);
         }
     }
 
@@ -284,7 +323,8 @@ impl<'s> Issuer<'s> {
         Some(request)
     }
 
-    fn hold(&mut self, request: Request, stream: u16, depth: u32) {
+    fn hold(&mut self, request: Request, depth: u32) {
+        let stream = request.stream;
         self.held_back += 1;
         let mut number = 0;
         if matches!(self.replay, Replay::Processes { .. }) {
@@ -306,9 +346,14 @@ impl<'s> Issuer<'s> {
         self.list(stream);
     }
 
+    #[inline]
     fn give_token(&mut self, number: u16) {
-        self.streams[usize::from(number)].tokens += 1;
-        self.list(number);
+        if let Replay::Closed { per_stream: false, .. } = self.replay {
+            self.tokens += 1;
+        } else {
+            self.streams[usize::from(number)].tokens += 1;
+            self.list(number);
+        }
     }
 
     fn list(&mut self, number: u16) {
@@ -320,14 +365,14 @@ impl<'s> Issuer<'s> {
     }
 
     /// A request of the host is complete.
-    #[inline]
+    #[inline(always)]
     pub fn completed(&mut self, request: &Request, now_ns: u64) {
         if let Some(done) = &mut self.done {
             done.push((*request, now_ns));
         }
         let (stream, think) = match self.replay {
             Replay::Open { .. } => return,
-            Replay::Closed { per_stream, think, .. } => (if per_stream { request.stream } else { 0 }, think),
+            Replay::Closed { think, .. } => (request.stream, think),
             Replay::Processes { .. } if !is_awaited(request) => return,
             Replay::Processes { think } => (request.stream, think),
         };
