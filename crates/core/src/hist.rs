@@ -61,7 +61,14 @@ impl LatencyHistogram {
     /// Adds one duration.
     #[inline]
     pub fn record(&mut self, nanos: u64) {
-        self.counts[bucket_of(nanos)] += 1;
+        self.record_in(bucket_of(nanos), nanos);
+    }
+
+    /// Adds one duration, of which the bucket is known.
+    #[inline]
+    pub fn record_in(&mut self, bucket: usize, nanos: u64) {
+        debug_assert_eq!(bucket, bucket_of(nanos));
+        self.counts[bucket] += 1;
         self.count += 1;
         self.sum += u128::from(nanos);
         // Saturates only beyond 10^14 records of a quarter of an hour each.

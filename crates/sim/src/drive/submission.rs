@@ -209,7 +209,8 @@ impl<P: TimedParts> TimedDrive<P> {
         self.meters.outstanding(now_ns, self.outstanding());
         let latency_ns = now_ns - issued_ns;
         let parts = self.waits.as_ref().map(|waits| waits.made_of(latency_ns));
-        self.meters.request_done(request, now_ns, latency_ns, waited_ns, parts);
+        let so_far = self.measurement.latency();
+        self.meters.request_done(request, now_ns, latency_ns, waited_ns, parts, so_far);
         self.measurement.request_done(&self.stack, request.op, latency_ns);
         match &mut self.cache {
             None => issuer.completed(request, now_ns),

@@ -173,7 +173,7 @@ pub struct Activity {
 /// What one stream does.
 #[derive(Default)]
 struct OfStream {
-    /// Response times of reads and writes.
+    /// Response times of reads and writes, but not while there is no other stream: then they are those of all requests.
     times: [LatencyHistogram; 2],
     bytes: u64,
     first_ns: u64,
@@ -187,7 +187,6 @@ impl OfStream {
         let issued_ns = now_ns - latency_ns;
         self.first_ns = if self.bytes == 0 { issued_ns } else { self.first_ns.min(issued_ns) };
         self.last_ns = now_ns;
-        self.times[request.op as usize].record(latency_ns);
         self.bytes += u64::from(request.bytes);
     }
 
@@ -246,7 +245,7 @@ impl Meters {
         self.most_outstanding = self.most_outstanding.max(outstanding);
     }
 
-    #[inline]
+    /// A request is complete; `so_far` are the response times of those before.
     pub fn request_done(
         &mut self,
         request: &Request,
@@ -254,14 +253,25 @@ impl Meters {
         latency_ns: u64,
         waited_ns: u64,
         parts: Option<MadeOf<'_>>,
+        so_far: &[LatencyHistogram; Op::ALL.len()],
     ) {
+        let waited = LatencyHistogram::bucket(waited_ns);
         if let (Some(intervals), Some(parts)) = (&mut self.intervals, parts) {
-            intervals.request_done(request, now_ns, latency_ns, waited_ns, parts);
+            intervals.request_done(request, now_ns, latency_ns, (waited_ns, waited), parts);
         }
-        self.waiting[request.op as usize].record(waited_ns);
+        self.waiting[request.op as usize].record_in(waited, waited_ns);
         self.service[request.op as usize].record(latency_ns - waited_ns);
         if matches!(request.op, Op::Read | Op::Write) {
-            self.of_stream(request.stream).request_done(request, now_ns, latency_ns);
+            let stream = usize::from(request.stream);
+            if !matches!(self.streams.get(stream), Some(Some(_))) {
+                self.meet(stream, so_far);
+            }
+            let is_alone = self.known_streams == 1;
+            let of_stream = self.streams[stream].as_deref_mut().unwrap_or(&mut self.other_streams);
+            of_stream.request_done(request, now_ns, latency_ns);
+            if !is_alone {
+                of_stream.times[request.op as usize].record(latency_ns);
+            }
         }
     }
 
@@ -273,19 +283,22 @@ impl Meters {
         }
     }
 
-    #[inline]
-    fn of_stream(&mut self, stream: u16) -> &mut OfStream {
-        let stream = usize::from(stream);
+    /// A stream that is not known, or one of too many.
+    #[cold]
+    fn meet(&mut self, stream: usize, so_far: &[LatencyHistogram; Op::ALL.len()]) {
         if self.streams.len() <= stream {
             self.streams.resize_with(stream + 1, || None);
         }
-        if self.streams[stream].is_none() {
-            if self.known_streams == MOST_STREAMS {
-                return &mut self.other_streams;
-            }
-            self.known_streams += 1;
+        if self.known_streams == MOST_STREAMS {
+            return;
         }
-        self.streams[stream].get_or_insert_default()
+        if self.known_streams == 1 {
+            for first in self.streams.iter_mut().flatten() {
+                first.times = [Op::Read, Op::Write].map(|op| so_far[op as usize].clone());
+            }
+        }
+        self.known_streams += 1;
+        self.streams[stream] = Some(Box::default());
     }
 
     pub fn finish(

@@ -24,7 +24,7 @@ const KINDS: usize = 2;
 /// What is counted in one interval.
 #[derive(Clone, Debug, Default)]
 struct Interval {
-    /// Requests by column; see [`column`].
+    /// Requests by column, in the order of these; see [`column`].
     requests: Vec<(u16, u32)>,
     /// Sums of the parts of response times, by operation.
     parts_ns: [[u64; PARTS]; OPS],
@@ -77,9 +77,9 @@ pub(crate) struct Intervals {
     rows: [Vec<Row>; Op::ALL.len()],
     used_rows: Vec<(Op, usize)>,
     sum_ns: u64,
-    /// Requests of the interval under way by column, and the columns that are not 0.
+    /// Requests of the interval under way by column, and which columns are not 0, a bit for each.
     requests: Vec<u32>,
-    used: Vec<u16>,
+    used: Vec<u64>,
     /// Requests of the intervals before, by operation.
     before: [ByBucket; Op::ALL.len()],
 }
@@ -95,16 +95,23 @@ impl Intervals {
             used_rows: Vec::new(),
             sum_ns: 0,
             requests: vec![0; columns],
-            used: Vec::new(),
+            used: vec![0; columns.div_ceil(64)],
             before: Default::default(),
         }
     }
 
-    /// A request is complete, with what its response time is made of.
+    /// A request is complete, with what its response time is made of; how long it waited is given with its bucket.
     #[inline]
-    pub fn request_done(&mut self, request: &Request, now_ns: u64, latency_ns: u64, waited_ns: u64, parts: MadeOf<'_>) {
+    pub fn request_done(
+        &mut self,
+        request: &Request,
+        now_ns: u64,
+        latency_ns: u64,
+        waited: (u64, usize),
+        parts: MadeOf<'_>,
+    ) {
         if (request.op as usize) < OPS {
-            self.count_in_interval(request, now_ns, latency_ns, waited_ns, parts);
+            self.count_in_interval(request, now_ns, latency_ns, waited, parts);
         }
         self.add(request.op, latency_ns, parts);
     }
@@ -115,7 +122,7 @@ impl Intervals {
         request: &Request,
         now_ns: u64,
         latency_ns: u64,
-        waited_ns: u64,
+        (waited_ns, bucket): (u64, usize),
         parts: MadeOf<'_>,
     ) {
         let at = (now_ns - self.origin_ns) >> self.shift;
@@ -123,7 +130,7 @@ impl Intervals {
             self.begin(now_ns - self.origin_ns);
         }
         let op = request.op as usize;
-        self.count(column(op, 1, LatencyHistogram::bucket(waited_ns)), 1);
+        self.count(column(op, 1, bucket), 1);
         let Some(interval) = self.intervals.last_mut() else { return };
         if interval.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
             let parts = parts.parts();
@@ -170,30 +177,39 @@ impl Intervals {
     fn take_rows(&mut self) {
         self.sum_ns = 0;
         let mut used = std::mem::take(&mut self.used_rows);
+        let mut sums = [[0; PARTS]; OPS];
         for (op, bucket) in used.drain(..) {
             let op = op as usize;
             let Row { requests, parts_ns } = std::mem::take(&mut self.rows[op][bucket]);
             self.before[op].add(bucket, requests, &parts_ns);
             if op < OPS {
-                add(&mut self.intervals.last_mut().expect("one is under way").parts_ns[op], &parts_ns);
+                sums[op].iter_mut().zip(parts_ns).for_each(|(sum, more)| *sum += more);
                 self.count(column(op, 0, bucket), requests);
             }
         }
         self.used_rows = used;
+        let interval = self.intervals.last_mut().expect("one is under way");
+        interval.parts_ns.iter_mut().zip(&sums).for_each(|(parts_ns, more)| add(parts_ns, more));
     }
 
     #[inline]
     fn count(&mut self, column: usize, requests: u32) {
-        if self.requests[column] == 0 {
-            self.used.push(column as u16);
-        }
+        self.used[column / 64] |= 1 << (column % 64);
         self.requests[column] += requests;
     }
 
     /// What was counted since the last time.
     fn take_counted(&mut self) -> Vec<(u16, u32)> {
-        let requests = &mut self.requests;
-        self.used.drain(..).map(|column| (column, std::mem::take(&mut requests[usize::from(column)]))).collect()
+        let columns = self.used.iter().map(|bits| bits.count_ones() as usize).sum();
+        let mut counted = Vec::with_capacity(columns);
+        for (bits, first) in self.used.iter_mut().zip((0_u16..).step_by(64)) {
+            while *bits != 0 {
+                let column = first + bits.trailing_zeros() as u16;
+                *bits &= *bits - 1;
+                counted.push((column, std::mem::take(&mut self.requests[usize::from(column)])));
+            }
+        }
+        counted
     }
 
     /// Ends the interval under way and begins that of `time_ns`, a time since the origin.
@@ -226,7 +242,6 @@ impl Intervals {
     /// What was counted, and the requests of the run by operation.
     pub fn finish(mut self) -> (Course, [ByBucket; Op::ALL.len()]) {
         self.end();
-        self.intervals.iter_mut().for_each(|interval| interval.requests.sort_unstable());
         let times = |op: usize, kind: usize| {
             let first = column(op, kind, 0);
             let columns = first..column(op, kind + 1, 0);
@@ -308,6 +323,10 @@ mod tests {
 
     use ssdlab_core::Rng;
 
+    fn with_bucket(ns: u64) -> (u64, usize) {
+        (ns, LatencyHistogram::bucket(ns))
+    }
+
     /// Against a list of all requests.
     #[test]
     fn each_interval_holds_the_requests_that_end_in_it() {
@@ -321,7 +340,7 @@ mod tests {
                 let mut parts = [0; PARTS];
                 parts[part] = latency_ns;
                 let request = Request { time_ns: 0, offset: all.len() as u64, bytes: 1, op, flags: 0, stream: 0 };
-                intervals.request_done(&request, now_ns, latency_ns, latency_ns / 3, MadeOf::of(&parts));
+                intervals.request_done(&request, now_ns, latency_ns, with_bucket(latency_ns / 3), MadeOf::of(&parts));
                 all.push((op, now_ns - 77, latency_ns, part));
             }
             let (course, _) = intervals.finish();

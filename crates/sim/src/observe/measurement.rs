@@ -109,6 +109,11 @@ impl Measurement {
         self.start.at.now_ns
     }
 
+    /// Response times so far.
+    pub fn latency(&self) -> &[LatencyHistogram; Op::ALL.len()] {
+        &self.latency
+    }
+
     /// Requests of the trace arrived between these times.
     pub fn arrived(&mut self, first_ns: u64, latest_ns: u64) {
         self.arrivals_ns = Some((self.arrivals_ns.map_or(first_ns, |(first, _)| first), latest_ns));

@@ -182,14 +182,12 @@ impl ByBucket {
         &mut self.0[bucket]
     }
 
-    /// Adds requests of one bucket, of which these are sums.
+    /// Adds requests of one bucket, of which these are sums; together they fit 64 bits.
     pub fn add(&mut self, bucket: usize, requests: u32, parts_ns: &[u64; PARTS]) {
         let sums = self.bucket(bucket);
         sums.requests += u64::from(requests);
-        for (sum, &more) in sums.parts_ns.iter_mut().zip(parts_ns) {
-            *sum += u128::from(more);
-            sums.sum_ns += u128::from(more);
-        }
+        sums.sum_ns += u128::from(parts_ns.iter().sum::<u64>());
+        sums.parts_ns.iter_mut().zip(parts_ns).for_each(|(sum, &more)| *sum += u128::from(more));
     }
 
     fn merge(mut self, other: &Self) -> Self {
@@ -317,7 +315,7 @@ mod tests {
             charge(&mut waits, latency_ns);
             waits.leave(0);
             now_ns = now_ns.max(latency_ns);
-            intervals.request_done(&request, now_ns, latency_ns, 0, waits.made_of(latency_ns));
+            intervals.request_done(&request, now_ns, latency_ns, (0, 0), waits.made_of(latency_ns));
         }
         let found = ResponseSummary::of(&intervals.finish().1, [0; 7]);
         let of_op = if op == Op::Read { found.read } else { found.write };
