@@ -424,3 +424,33 @@ impl Meters {
         (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use ssdlab_core::Rng;
+
+    /// Also those from before there was another stream.
+    #[test]
+    fn each_stream_has_its_response_times() {
+        let mut rng = Rng::named(1, "streams");
+        let mut meters = Meters::new(0, false);
+        let (mut so_far, mut expected): ([LatencyHistogram; 4], [[LatencyHistogram; 2]; 3]) = Default::default();
+        for number in 1..=3_000 {
+            let stream = 2 - rng.below(1 + number / 1_000) as u16;
+            let (op, latency_ns) = (Op::ALL[rng.below(4) as usize], 1 + rng.below(1_000));
+            let request = Request { time_ns: 0, offset: 0, bytes: 512, op, flags: 0, stream };
+            meters.request_done(&request, 1_000 * number, latency_ns, 0, None, &so_far);
+            so_far[op as usize].record(latency_ns);
+            if let Some(expected) = expected[usize::from(stream)].get_mut(op as usize) {
+                expected.record(latency_ns);
+            }
+        }
+        let found = meters.by_stream();
+        assert_eq!(found.len(), 3);
+        for (found, [read, write]) in found.iter().zip(&expected) {
+            assert_eq!((&found.read, &found.write), (&LatencySummary::of(read), &LatencySummary::of(write)));
+        }
+    }
+}
