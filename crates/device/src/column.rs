@@ -41,6 +41,15 @@ impl Line {
         }
     }
 
+    /// Fills in numbers from the one at `first` on, from their distances.
+    fn from(self, first: usize, into: &mut [u64], distances: impl Iterator<Item = u64>) {
+        let mut on_line = self.at(first);
+        for (number, distance) in into.iter_mut().zip(distances) {
+            *number = on_line.wrapping_add(distance);
+            on_line = on_line.wrapping_add(self.slope);
+        }
+    }
+
     const fn at(self, at: usize) -> u64 {
         self.base.wrapping_add(self.slope.wrapping_mul(at as u64))
     }
@@ -83,7 +92,7 @@ impl<'a> Column<'a> {
     /// Numbers from the one at `first` on.
     pub fn numbers(&self, first: usize, into: &mut [u64]) {
         match self.line.width {
-            0 => into.iter_mut().zip(first..).for_each(|(number, at)| *number = self.line.at(at)),
+            0 => self.line.from(first, into, std::iter::repeat(0)),
             1 => self.fill(first, into, |[byte]| byte.into()),
             2 => self.fill(first, into, |bytes| u16::from_le_bytes(bytes).into()),
             4 => self.fill(first, into, |bytes| u32::from_le_bytes(bytes).into()),
@@ -93,9 +102,7 @@ impl<'a> Column<'a> {
 
     fn fill<const WIDTH: usize>(&self, first: usize, into: &mut [u64], distance: impl Fn([u8; WIDTH]) -> u64) {
         let (distances, _) = self.distances.as_chunks();
-        for ((number, bytes), at) in into.iter_mut().zip(&distances[first..]).zip(first..) {
-            *number = self.line.at(at).wrapping_add(distance(*bytes));
-        }
+        self.line.from(first, into, distances[first..].iter().map(|bytes| distance(*bytes)));
     }
 }
 

@@ -87,7 +87,7 @@ impl<B: Backend> Medium<B> {
     pub fn checkpoint(
         &mut self,
         logical_pages: u32,
-        is_written: &dyn Fn(Lpn) -> bool,
+        newest: &dyn Fn(Lpn) -> Option<Ppn>,
         surveyed: Option<&PageTable>,
     ) -> Result<(), Fault> {
         let Self { backend, log, unlogged, erases, closed, damaged, sequence, .. } = self;
@@ -96,7 +96,7 @@ impl<B: Backend> Medium<B> {
             erases,
             closed,
             is_damaged: &|ppn| damaged.contains(&ppn),
-            is_written,
+            newest,
             logical_pages,
             surveyed: &|block| surveyed.filter(|_| !unlogged.contains(&block))?.encoded(block),
         };
@@ -353,7 +353,7 @@ impl<B: Backend> Move for Flash<'_, B> {
         let medium = &mut *self.medium;
         match &mut medium.log {
             Some(log) => {
-                let named = log.erase(&mut medium.backend, block);
+                let named = log.erase(&mut medium.backend, block, cause);
                 if named.is_err() {
                     return medium.note_fault(named);
                 }

@@ -5,6 +5,9 @@
 //! + the blocks that its journal names       read again
 //! = what the spare areas say now            -> Ftl::recover -> the map
 //! ```
+//! Copies that the checkpoint marks as outdated are compared with no other. A recovery may give up copies that were newer,
+//! so the marks count no more once one has erased a block.
+//!
 //! Without a log that is whole every spare area is read. Then nobody knows which pages were trimmed: older copies of them
 //! come back; nor how often blocks were erased.
 //!
@@ -185,8 +188,8 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Compares what the log says with what the flash says: what differs.
-    pub fn check_log(&self) -> Result<(), String> {
+    /// Compares what the log says with what the flash says, and with the map: what differs.
+    pub fn check_log(&self, newest: &dyn Fn(Lpn) -> Option<Ppn>) -> Result<(), String> {
         let text = |fault: Fault| fault.to_string();
         let Some((log, known)) = Log::load(&self.backend).map_err(text)? else { return Err("there is no log".into()) };
         let geometry = self.backend.geometry();
@@ -198,7 +201,15 @@ impl<B: Backend> Medium<B> {
             decode_block(block, &spares, &mut contents);
             now.set(block, &contents, false);
             for ppn in (block.0 * pages..).take(pages as usize).map(Ppn) {
-                let (then, now) = (known.table.page(ppn), now.page(ppn));
+                let (mut then, now) = (known.table.page(ppn), now.page(ppn));
+                if let Found::Programmed { oob, outdated: outdated @ true, .. } = &mut then {
+                    if newest(oob.lpn) == Some(ppn) {
+                        return Err(format!(
+                            "page {ppn} of block {block}: the log says that a newer copy is elsewhere"
+                        ));
+                    }
+                    *outdated = false;
+                }
                 let closed = then == Found::Unreadable && (self.closed[block.index()] || self.damaged.contains(&ppn));
                 if then != now && !closed {
                     return Err(format!("page {ppn} of block {block}: the log says {then:?}, the flash {now:?}"));

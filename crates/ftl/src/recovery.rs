@@ -54,7 +54,7 @@ impl Block {
     fn of(block: BlockId, pages: &[Found]) -> Self {
         let programmed = || {
             pages.iter().filter_map(|page| match page {
-                Found::Programmed { oob, version } => Some((oob, *version)),
+                Found::Programmed { oob, version, .. } => Some((oob, *version)),
                 Found::Erased | Found::Unreadable => None,
             })
         };
@@ -124,7 +124,8 @@ impl Survey {
             if pages.iter().any(|page| matches!(page, Found::Programmed { .. })) {
                 survey.sequence = survey.sequence.max(found.written + 1);
             }
-            survey.look_at(&pages, &mut found, maps, scan, without.contains(&block))?;
+            let ignored = |outdated: bool| outdated && without.is_empty() || without.contains(&block);
+            survey.look_at(&pages, &mut found, maps, scan, ignored)?;
             survey.blocks.push(found);
         }
         for &Trimmed { lpn, count, sequence } in trims {
@@ -147,7 +148,7 @@ impl Survey {
         found: &mut Block,
         maps: &mut Maps<'_>,
         scan: &impl Scan,
-        ignored: bool,
+        ignored: impl Fn(bool) -> bool,
     ) -> Result<(), String> {
         let first = found.block.0 * maps.pages_per_block;
         // Copies of pages of which there is another, and where that is.
@@ -159,14 +160,14 @@ impl Survey {
             let held = match page {
                 Found::Erased => NONE,
                 Found::Unreadable => SPOILED,
-                Found::Programmed { oob: Oob { lpn, .. }, .. } => {
+                Found::Programmed { oob: Oob { lpn, .. }, outdated, .. } => {
                     if lpn.index() >= maps.l2p.len() {
                         return Err(format!(
                             "page {at} of block {} holds page {lpn}, which this drive lacks",
                             found.block
                         ));
                     }
-                    if !ignored && lpn.0 < maps.logical_pages {
+                    if !ignored(*outdated) && lpn.0 < maps.logical_pages {
                         match &mut maps.l2p[lpn.index()] {
                             known if *known == Entry::NONE => {
                                 *known = Entry::of(ppn);
@@ -245,7 +246,7 @@ impl Survey {
 /// What tells the newer of two copies; less than all where there is none.
 fn recency(page: &Found) -> Option<(u64, u64)> {
     match page {
-        Found::Programmed { oob, version } => Some((*version, oob.sequence)),
+        Found::Programmed { oob, version, .. } => Some((*version, oob.sequence)),
         Found::Erased | Found::Unreadable => None,
     }
 }

@@ -17,6 +17,9 @@ pub enum Found {
         oob: Oob,
         /// Which copy it is; see [`Oob`].
         version: u64,
+        /// Whether it is known that there is a newer copy or a trim, or one that is as good: unless that is given up, this
+        /// one need not be compared with it.
+        outdated: bool,
     },
     /// The spare area cannot be trusted: the program or the erase was interrupted, or too many bits have flipped.
     ///

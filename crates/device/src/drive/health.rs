@@ -122,6 +122,6 @@ impl<B: Backend> Drive<B> {
     /// If one is.
     pub fn check(&self) -> Result<(), String> {
         self.ftl.as_ref().map_or(Ok(()), |ftl| ftl.check())?;
-        self.medium.check_log()
+        self.medium.check_log(&|lpn| self.ftl.as_ref()?.lookup(lpn))
     }
 }

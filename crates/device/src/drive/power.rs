@@ -20,7 +20,7 @@ impl<B: Backend> Drive<B> {
     /// If the options do not fit the flash, or that cannot be written.
     pub fn create(backend: B, options: Options) -> Result<Self, DriveError> {
         let mut drive = Self::off(backend, options)?;
-        drive.medium.checkpoint(options.logical_pages, &|_| false, None)?;
+        drive.medium.checkpoint(options.logical_pages, &|_| None, None)?;
         if drive.bad_blocks() > 0 {
             // The FTL must hear of them.
             drive.mount()?;
@@ -93,8 +93,7 @@ impl<B: Backend> Drive<B> {
         }
         recovered.map_err(DriveError::Unmountable)?;
         if self.medium.log.is_none() {
-            let is_written = |lpn| ftl.lookup(lpn).is_some();
-            self.medium.checkpoint(self.options.logical_pages, &is_written, Some(&table))?;
+            self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn), Some(&table))?;
         }
         self.ftl = Some(ftl);
         if let Err(error) = self.power_buffer() {
@@ -194,7 +193,7 @@ impl<B: Backend> Drive<B> {
 
     pub(super) fn checkpoint(&mut self) -> Result<(), DriveError> {
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
-        let written = self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn).is_some(), None);
+        let written = self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn), None);
         self.medium.note_fault(written);
         self.stop_at_fault()
     }

@@ -7,14 +7,15 @@
 //!          a block each:  state (1: 0 erased, 1 written, 2 closed), and if it is not erased its pages as in `table.rs`
 //!          trimmed pages: how many runs (4), and of each its first page (4) and its length (4)
 //! ```
-//! Numbers are little-endian. Blocks written in one go take a few bytes, others six to ten for a page.
+//! Numbers are little-endian. Blocks written in one go take a few bytes, others six to ten for a page. Copies that are not
+//! the newest are marked, so that a mount compares none of them with another.
 //!
 //! The body is written first and the header when the body is safe, to the slot that is not in use: until then the log in
 //! the other slot is complete.
 
 use std::collections::BTreeSet;
 
-use ssdlab_core::{BlockId, Lpn, Ppn};
+use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn};
 use ssdlab_nand::{Geometry, Trimmed};
 use twox_hash::XxHash3_64;
 
@@ -42,8 +43,8 @@ pub(crate) struct Facts<'a> {
     pub closed: &'a [bool],
     /// Whether the data of a page was found damaged.
     pub is_damaged: &'a dyn Fn(Ppn) -> bool,
-    /// Whether a logical page is written.
-    pub is_written: &'a dyn Fn(Lpn) -> bool,
+    /// Where the newest copy of a logical page is.
+    pub newest: &'a dyn Fn(Lpn) -> Option<Ppn>,
     /// Logical pages.
     pub logical_pages: u32,
     /// A block as it was surveyed, of which no copy is trimmed, if it has not changed since.
@@ -97,8 +98,8 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &Facts<'_>) -> Re
     let Geometry { pages_per_block, blocks, .. } = *writer.backend().geometry();
     let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
     let (mut contents, mut bytes) = (Vec::with_capacity(pages_per_block as usize), Vec::new());
-    let unwritten: Vec<bool> = (0..facts.logical_pages).map(|lpn| !(facts.is_written)(Lpn(lpn))).collect();
-    let mut trimmed = vec![false; unwritten.len()];
+    let mut trimmed = vec![false; facts.logical_pages as usize];
+    let mut outdated = vec![false; pages_per_block as usize];
     for block in (0..blocks).map(BlockId) {
         let closed = facts.closed[block.index()];
         if let Some(pages) = (facts.surveyed)(block) {
@@ -113,17 +114,22 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &Facts<'_>) -> Re
         }
         writer.bytes(&[if closed { CLOSED } else { WRITTEN }])?;
         decode_block(block, &spares, &mut contents);
-        for (ppn, content) in (block.0 * pages_per_block..).map(Ppn).zip(&mut contents) {
-            match *content {
-                Content::Programmed(_) if (facts.is_damaged)(ppn) => *content = Content::Damaged,
-                Content::Programmed(Spare { oob, .. }) if unwritten.get(oob.lpn.index()) == Some(&true) => {
-                    trimmed[oob.lpn.index()] = true;
+        outdated.fill(false);
+        for ((ppn, content), outdated) in (block.0 * pages_per_block..).map(Ppn).zip(&mut contents).zip(&mut outdated) {
+            if let Content::Programmed(Spare { oob, .. }) = *content {
+                if (facts.is_damaged)(ppn) {
+                    *content = Content::Damaged;
+                } else if oob.lpn.0 < facts.logical_pages {
+                    let newest = (facts.newest)(oob.lpn);
+                    *outdated = newest != Some(ppn);
+                    if newest.is_none() {
+                        trimmed[oob.lpn.index()] = true;
+                    }
                 }
-                Content::Programmed(_) | Content::Erased | Content::Damaged => {}
             }
         }
         bytes.clear();
-        BlockPages::encode(&contents, &mut bytes);
+        BlockPages::encode(&contents, &outdated, &mut bytes);
         writer.bytes(&bytes)?;
     }
     Ok((0..facts.logical_pages).filter(|&lpn| trimmed[lpn as usize]).collect())
@@ -142,7 +148,7 @@ fn write_trims<B: Backend>(writer: &mut Writer<'_, B>, trimmed: &[u32]) -> Resul
 /// Reads the checkpoint in a slot; none if it is not whole.
 pub(super) fn read<B: Backend>(backend: &B, slot: Slot) -> Result<Option<Checkpoint>, Fault> {
     let Some((generation, length, checksum)) = header(backend, slot)? else { return Ok(None) };
-    let mut bytes = vec![0; length as usize];
+    let mut bytes = HugeVec::zeros(length as usize);
     backend.read_log(slot, HEADER_BYTES, &mut bytes)?;
     if XxHash3_64::oneshot_with_seed(generation, &bytes) != checksum {
         return Ok(None);
@@ -152,7 +158,7 @@ pub(super) fn read<B: Backend>(backend: &B, slot: Slot) -> Result<Option<Checkpo
 }
 
 /// What a body says, whose checksum was right; none if it is not one.
-fn parse(bytes: Vec<u8>, geometry: &Geometry) -> Option<Checkpoint> {
+fn parse(bytes: HugeVec<u8>, geometry: &Geometry) -> Option<Checkpoint> {
     let Geometry { pages_per_block, blocks, .. } = *geometry;
     let mut rest = &bytes[..];
     let sequence = u64::from_le_bytes(*take(&mut rest)?);

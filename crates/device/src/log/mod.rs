@@ -17,7 +17,7 @@ pub(crate) use checkpoint::Facts;
 use std::collections::BTreeSet;
 
 use ssdlab_core::{BlockId, Ppn};
-use ssdlab_nand::Trimmed;
+use ssdlab_nand::{Cause, Trimmed};
 
 use crate::backend::{Backend, Fault, Slot};
 use crate::table::PageTable;
@@ -108,7 +108,8 @@ impl Log {
             }
             match record {
                 Record::Opened(block) | Record::Interrupted(block) => log.touched[block.index()] = Touch::Opened,
-                Record::Erased(block) => {
+                Record::Erased(block) | Record::GivenUp(block) => {
+                    known.table.trusts_marks &= record == Record::Erased(block);
                     log.touched[block.index()] = Touch::Erased;
                     known.table.erases[block.index()] += 1;
                     known.erasing = Some(block);
@@ -160,9 +161,10 @@ impl Log {
         if before == Touch::None { backend.sync() } else { Ok(()) }
     }
 
-    /// The block is about to be erased. Everything programmed before is safe when this returns.
-    pub fn erase<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
-        self.append(backend, Record::Erased(block))?;
+    /// The block is about to be erased, for this cause. Everything programmed before is safe when this returns.
+    pub fn erase<B: Backend>(&mut self, backend: &mut B, block: BlockId, cause: Cause) -> Result<(), Fault> {
+        let record = if cause == Cause::Recovery { Record::GivenUp(block) } else { Record::Erased(block) };
+        self.append(backend, record)?;
         self.touched[block.index()] = Touch::Erased;
         backend.sync()
     }

@@ -20,6 +20,8 @@ pub(super) enum Record {
     Opened(BlockId),
     /// The block is about to be erased.
     Erased(BlockId),
+    /// The same by a recovery, which may give up copies in it: what they were made from, though marked as outdated, counts.
+    GivenUp(BlockId),
     /// The erase that the record before tells of may not have been completed, or not begun.
     Interrupted(BlockId),
     /// The host forgot pages.
@@ -40,6 +42,7 @@ impl Record {
             Self::Synced(sequence) => (4, 0, 0, sequence),
             Self::Damaged(ppn) => (5, ppn.0, 0, 0),
             Self::Interrupted(block) => (6, block.0, 0, 0),
+            Self::GivenUp(block) => (7, block.0, 0, 0),
         };
         let mut bytes = [0; RECORD_BYTES];
         bytes[0..4].copy_from_slice(&kind.to_le_bytes());
@@ -67,6 +70,7 @@ impl Record {
             4 => Some(Self::Synced(sequence)),
             5 => Some(Self::Damaged(Ppn(half(4)))),
             6 => Some(Self::Interrupted(BlockId(half(4)))),
+            7 => Some(Self::GivenUp(BlockId(half(4)))),
             _ => None,
         }
     }
@@ -91,6 +95,7 @@ mod tests {
             Record::Synced(1 << 50),
             Record::Damaged(Ppn(6)),
             Record::Interrupted(BlockId(7)),
+            Record::GivenUp(BlockId(9)),
         ];
         for record in all {
             let bytes = record.encode(2, 5);

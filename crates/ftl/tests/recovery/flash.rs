@@ -254,7 +254,7 @@ impl Scan for Flash {
     fn page(&self, ppn: Ppn) -> Found {
         match self.cells[ppn.index()] {
             Cell::Erased => Found::Erased,
-            Cell::Programmed { oob, version, .. } => Found::Programmed { oob, version },
+            Cell::Programmed { oob, version, .. } => Found::Programmed { oob, version, outdated: false },
             Cell::Unreadable => Found::Unreadable,
         }
     }

@@ -69,7 +69,7 @@ const ALL: [&str; 7] = ["ram", "segments", "dftl", "bast", "fast", "faster", "sb
 #[test]
 fn ignoring_versions_is_found_out() {
     let by_sequence: fn(&Flash, Ppn) -> Found = |flash, ppn| match flash.page(ppn) {
-        Found::Programmed { oob, .. } => Found::Programmed { oob, version: oob.sequence },
+        Found::Programmed { oob, .. } => Found::Programmed { oob, version: oob.sequence, outdated: false },
         other => other,
     };
     assert!(found_out(Look { page: by_sequence, ..Look::RIGHT }).contains(&"sbfast"));
@@ -78,7 +78,7 @@ fn ignoring_versions_is_found_out() {
 #[test]
 fn ignoring_sequences_is_found_out() {
     let by_chance: fn(&Flash, Ppn) -> Found = |flash, ppn| match flash.page(ppn) {
-        Found::Programmed { oob, .. } => Found::Programmed { oob, version: 1 },
+        Found::Programmed { oob, .. } => Found::Programmed { oob, version: 1, outdated: false },
         other => other,
     };
     assert_eq!(found_out(Look { page: by_chance, ..Look::RIGHT }), ALL);
