@@ -192,3 +192,36 @@ impl Log {
         self.append(backend, Record::Synced(sequence))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+
+    use crate::MemoryBackend;
+
+    /// Goal: what a checkpoint marked as outdated counts again once a recovery gave up what was newer, and only then.
+    #[test]
+    fn marks_count_until_a_recovery_gives_up_copies() {
+        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
+        let geometry = Geometry { page_bytes: 512, pages_per_block: 2, blocks: 3, order, parallelism };
+        let mut backend = MemoryBackend::new(geometry);
+        let facts = Facts {
+            sequence: 1,
+            erases: &[0; 3],
+            closed: &[false; 3],
+            is_damaged: &|_| false,
+            newest: &|_| None,
+            logical_pages: 2,
+            surveyed: &|_| None,
+        };
+        let mut log = Log::begin(None, &mut backend, &facts).unwrap();
+        for (cause, trusted) in [(Cause::Gc, true), (Cause::Recovery, false), (Cause::Gc, false)] {
+            log.erase(&mut backend, BlockId(1), cause).unwrap();
+            let (_, known) = Log::load(&backend).unwrap().unwrap();
+            assert_eq!((known.table.trusts_marks, known.erasing), (trusted, Some(BlockId(1))));
+        }
+        Log::begin(Some(&log), &mut backend, &facts).unwrap();
+        assert!(Log::load(&backend).unwrap().unwrap().1.table.trusts_marks, "a new checkpoint has marks of its own");
+    }
+}
