@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 import ssdlab
+from ssdlab.model.parquet import ParquetReader
 
 EXPECTED = {
     "time_ns": [0, 1_500_000, 2_000_000],
@@ -138,6 +139,11 @@ def test_parquet_of_others_is_read_in_parts_as_a_whole(tmp_path: Path) -> None:
         ({"size": [512, -1, 512]}, "row 1: size -1.* is not between 0 and"),
         ({"lba": [8, 1 << 60, 0]}, "row 1: lba 1152921504606846976 is beyond any device"),
         ({"time_us": [5, 4, 6]}, "row 1: time_ns 4000 is before the 5000 of the row before"),
+        (
+            {"time_us": None, "timestamp": [TIMES[1], TIMES[0], TIMES[2]]},
+            r"row 1: timestamp 2026-.*:05\.0+ is before the 2026-.*:05\.0015.* of the row before; sort the rows",
+        ),
+        ({"lba": ["8", "16", "0"]}, "lba holds .*string.*; give numbers"),
         ({"time_us": None, "time": ["a", "b", "c"]}, "time holds .*string.*; give a number, a date"),
         ({"size": None}, "no column 'bytes'"),
     ],
@@ -152,3 +158,27 @@ def test_an_empty_time_names_its_row() -> None:
     times = np.array(["2026-01-02", "NaT", "2026-01-03"], dtype="datetime64[ns]")
     with pytest.raises(ssdlab.TraceError, match="row 1: time_ns is empty"):
         ssdlab.Trace.from_columns(**meant(time_ns=times))
+
+
+@pytest.mark.parametrize("epoch", [np.int64(1_700_000_000_000_000_000), np.datetime64("1960-01-01", "ns")])
+def test_times_of_any_epoch_count_from_the_first_request(tmp_path: Path, epoch: Any) -> None:
+    rows = 100_000
+    past = np.arange(rows) * 1000
+    times = epoch + (past.astype("timedelta64[ns]") if isinstance(epoch, np.datetime64) else past)
+    held: dict[str, Any] = {
+        "op": np.ones(rows, np.uint8),
+        "offset": np.zeros(rows, np.uint64),
+        "bytes": np.full(rows, 512),
+    }
+    table = pyarrow.table({"timestamp_ns": times, **held})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    streamed = ssdlab.TraceFile(tmp_path / "t.parquet").open()
+    assert isinstance(streamed, ParquetReader)
+    for read in range(2):
+        found = [streamed.read(rows).column("time_ns") for _ in range(2)]
+        assert (np.concatenate(found) == past).all(), read
+        streamed.rewind()
+    for trace in (ssdlab.Trace.from_columns(time_ns=times, **held), ssdlab.Trace.from_frame(table)):
+        assert (trace.time_ns == past).all()
+    twice = ssdlab.read_trace(tmp_path / "t.parquet", tmp_path / "t.parquet", concat=True)
+    assert (twice.time_ns == [*past, *past + past[-1]]).all()

@@ -124,3 +124,19 @@ def test_a_fleet_that_cannot_be_made_leaves_nothing(
 ) -> None:
     done = cli("fleet", "generate", *arguments, check=False)
     assert done.returncode == 2 and message in done.stderr and not [*tmp_path.iterdir()]
+
+
+def test_volumes_in_files_of_their_own_share_the_clock_of_the_trace(tmp_path: Path) -> None:
+    for name, times in (("a", [100, 400]), ("b", [200, 300])):
+        held = {"op": ["W", "W"], "offset": [0, 0], "bytes": [512, 512]}
+        pq.write_table(pa.table({"time_s": times, **held}), tmp_path / f"{name}.parquet")
+        dates = pa.array([time * 10**9 for time in times], pa.timestamp("ns"))
+        pq.write_table(pa.table({"timestamp": dates, **held}), tmp_path / f"{name}-dates.parquet")
+    for suffix in ("", "-dates"):
+        files = [tmp_path / f"{name}{suffix}.parquet" for name in "ab"]
+        found = parted.part(ssdlab.TraceFile(*files), tmp_path / f"volumes{suffix}")
+        assert [(one.first_ns, one.last_ns) for one in found.volumes] == [
+            (100 * 10**9, 400 * 10**9),
+            (200 * 10**9, 300 * 10**9),
+        ]
+        assert ssdlab.read_trace(found.path(found.volumes[1])).time_ns.tolist() == [0, 100 * 10**9]

@@ -92,7 +92,6 @@ class Frame:
         self.held: dict[str, tuple[str, int | None]] = {}
         """Name and unit of each column of the trace that there is."""
         self.streams = Streams()
-        self._first_ns: int | None = None
         names = [str(name) for name in schema.names]
         for column, spellings in SPELLINGS.items():
             meant = {name: _ssdlab.named(name.strip().replace(" ", "_"), list(spellings)) for name in names}
@@ -140,10 +139,11 @@ class Frame:
                              "fill or drop them")  # fmt: skip
         if column == "time_ns":
             return self._times(name, unit, values, where)
-        if is_text or (column == "stream" and name in ("pid", "process")):
-            words = _words(values)
-            return self.streams.numbers(name, words) if column == "stream" else words
-        if pa.types.is_nested(values.type) or pa.types.is_temporal(values.type):
+        if column == "stream" and (is_text or name in ("pid", "process")):
+            return self.streams.numbers(name, _words(values))
+        if column == "op" and is_text:
+            return _words(values)
+        if is_text or pa.types.is_nested(values.type) or pa.types.is_temporal(values.type):
             raise TraceError(
                 f"{where}: {name} holds {values.type}; give numbers" + (" or words" if column == "op" else "")
             )
@@ -154,14 +154,11 @@ class Frame:
         if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
             to = pa.timestamp("ns", kind.tz) if pa.types.is_timestamp(kind) else pa.duration("ns")
             try:
-                found: npt.NDArray[Any] = values.cast(to).cast(pa.int64()).to_numpy(zero_copy_only=False)
+                found: npt.NDArray[Any] = values.cast(to).to_numpy(zero_copy_only=False)
             except pa.ArrowException:
                 raise TraceError(
                     f"{where}: column {name!r} has times beyond what nanoseconds can count; shift them"
                 ) from None
-            if pa.types.is_timestamp(kind) and len(found):
-                self._first_ns = int(found[0]) if self._first_ns is None else self._first_ns
-                found = found - self._first_ns
             return found
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise TraceError(f"{where}: {name} holds {kind}; give a number, a date with time or a duration")

@@ -24,6 +24,7 @@ from ssdlab.model.columns import (
 )
 from ssdlab.model.config import Config, recorded
 from ssdlab.model.envelope import check_version, of_another_version, read
+from ssdlab.model.parquet import requests_of, stream_names
 from ssdlab.model.parts import Part
 from ssdlab.model.result import Result
 from ssdlab.model.shape import SAVED, SOURCES, check
@@ -255,4 +256,5 @@ class _Saved:
         block = self._summary["drive"] and self._summary["drive"]["block"]
         if not block or not self._config["block.record"]:
             return None
-        return Trace.from_arrow(self._table("dispatched"))
+        table = self._table("dispatched")
+        return Trace(requests_of(table), stream_names(table.schema))

@@ -12,9 +12,9 @@ from typing import Any, Self
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
-from ssdlab.lazy import pa, pq
+from ssdlab.lazy import np, pa, pq
 from ssdlab.model.frame import Frame
-from ssdlab.model.requests import BATCH, OPS, from_columns, unsigned
+from ssdlab.model.requests import BATCH, OPS, from_columns, since, times_in_order
 
 STREAMS_KEY = b"ssdlab.streams"
 ROW_GROUP = 1 << 20
@@ -69,16 +69,26 @@ def table_of(requests: _ssdlab.Requests, streams: Sequence[str] = ()) -> "pa.Tab
     return pa.table(columns, schema=schema)
 
 
+def requests_of(table: "pa.Table") -> _ssdlab.Requests:
+    """What `table_of` made a table of."""
+    return from_columns(**Frame(table.schema, "the table").columns(table, "the table"))
+
+
 class ParquetReader:
     """One pass over the Parquet files of a trace."""
 
-    def __init__(self, named: Sequence[tuple[Path, Path]], beside: str | None = None) -> None:
+    def __init__(
+        self, named: Sequence[tuple[Path, Path]], beside: str | None = None, *, from_first: bool = True
+    ) -> None:
         """Opens files, each with its name in messages; each begins when the one before it ends.
 
         Args:
             named: The files.
             beside: A further column to be read.
+            from_first: Whether times count from the first request, as in every trace; else they stay as they are, since
+                the files of others have the same clock.
         """
+        self._from_first = from_first
         self._names = [name for _, name in named]
         self._opened = [self._open(path, name) for path, name in named]
         self._frames = [
@@ -93,8 +103,9 @@ class ParquetReader:
         self._rows = self._iterate()
         self._total = sum(file.metadata.num_rows for file in self._opened)
         self._done = 0
-        self._last_ns = 0
-        self._shift_ns: int | None = 0
+        self._base_ns, self._last_ns = 0, 0
+        self._first: Any = None
+        self._last: Any = None
         self._pending: pa.RecordBatch | None = None
         self._name = self._names[0]
         self._more = [] if beside is None else [beside]
@@ -116,9 +127,9 @@ class ParquetReader:
 
     def _iterate(self) -> "Iterator[pa.RecordBatch]":
 
-        for number, (name, file, frame) in enumerate(zip(self._names, self._opened, self._frames, strict=True)):
+        for name, file, frame in zip(self._names, self._opened, self._frames, strict=True):
             self._name, self._frame = name, frame
-            self._shift_ns = None if number else 0
+            self._base_ns, self._first, self._last = self._last_ns, None, None
             try:
                 yield from file.iter_batches(BATCH, columns=[*frame.names, *self._more])
             except (OSError, pa.ArrowException) as error:
@@ -147,16 +158,17 @@ class ParquetReader:
         self.beside = batch.column(self._more[0]) if self._more else None
         return requests
 
-    def _in_order(self, times: Any) -> Any:
+    def _in_order(self, values: Any) -> Any:
         """Times of a batch; those of a further file begin where those of the one before it end."""
-        times = unsigned(self._frame.called["time_ns"], times, "uint64")
-        if self._shift_ns is None:
-            self._shift_ns = self._last_ns - int(times[0])
-        first_ns, last_ns = int(times[0]) + self._shift_ns, int(times[-1]) + self._shift_ns
-        if first_ns < self._last_ns:
+        times = times_in_order(self._frame.called["time_ns"], values)
+        if self._first is None:
+            self._first = self._last = times[0] if self._from_first else np.zeros(1, times.dtype)[0]
+        if times[0] < self._last:
             raise TraceError(f"time_ns goes back at row {self._done} of the trace; sort it by time")
-        self._last_ns = last_ns
-        return times.astype("int64") + self._shift_ns if self._shift_ns else times
+        self._last = times[-1]
+        found = since(times, self._first) + np.uint64(self._base_ns)
+        self._last_ns = int(found[-1])
+        return found
 
     def rewind(self) -> None:
         """Goes back to the first request."""

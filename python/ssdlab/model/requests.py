@@ -143,13 +143,42 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
     return column
 
 
-def _nanoseconds(name: str, times: "npt.NDArray[Any]") -> "npt.NDArray[np.int64]":
-    """Durations, or dates with time from the first on, in nanoseconds."""
-    empty = np.flatnonzero(np.isnat(times))
-    if empty.size:
-        raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop it")
-    since = times - times[0] if times.dtype.kind == "M" and len(times) else times
-    return since.astype("timedelta64[ns]").astype(np.int64)
+def times_in_order(name: str, values: object) -> "npt.NDArray[Any]":
+    """Times that do not decrease: nanoseconds, durations, or dates with time.
+
+    Raises:
+        TraceError: For the first row that has none, or whose time is before that of the row before.
+    """
+    times = array(name, values)
+    if times.dtype.kind in "mM":
+        empty = np.flatnonzero(np.isnat(times))
+        if empty.size:
+            raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop it")
+    else:
+        times, name = unsigned(name, times, "uint64"), "time_ns"
+    back = np.flatnonzero(times[1:] < times[:-1])
+    if back.size:
+        row = int(back[0]) + 1
+        raise TraceError(
+            f"row {row}: {name} {times[row]} is before the {times[row - 1]} of the row before; sort the rows by time"
+        )
+    return times
+
+
+def since(times: "npt.NDArray[Any]", first: Any) -> "npt.NDArray[np.uint64]":
+    """Nanoseconds from `first` to times that are not before it, of the same kind."""
+    passed: npt.NDArray[Any] = times - first
+    return passed.astype("timedelta64[ns]").astype(np.uint64) if passed.dtype.kind == "m" else passed
+
+
+def since_first(name: str, values: object) -> "npt.NDArray[np.uint64]":
+    """Times of a whole trace as a trace has them: in nanoseconds since its first request.
+
+    Raises:
+        TraceError: As `times_in_order`.
+    """
+    times = times_in_order(name, values)
+    return since(times, times[0]) if len(times) else np.zeros(0, np.uint64)
 
 
 def _op_numbers(name: str, op: object) -> "npt.NDArray[np.uint8]":
@@ -164,8 +193,6 @@ def _op_numbers(name: str, op: object) -> "npt.NDArray[np.uint8]":
 def unsigned(name: str, values: object, dtype: str) -> "npt.NDArray[Any]":
     """`values` as a contiguous column of an unsigned type; TraceError where a value does not fit."""
     column = array(name, values)
-    if dtype == "uint64" and column.dtype.kind in "mM":
-        column = _nanoseconds(name, column)
     if column.dtype == np.dtype(dtype):
         return np.require(column, requirements=["C", "A"])
     if column.dtype.kind not in "iub" and not (column.dtype.kind == "f" and bool((column == np.floor(column)).all())):

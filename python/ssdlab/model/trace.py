@@ -12,7 +12,7 @@ from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.conversion import write
 from ssdlab.model.frame import Frame, Streams, Words
 from ssdlab.model.parquet import stream_names, table_of
-from ssdlab.model.requests import RequestSource, array, batches, from_columns
+from ssdlab.model.requests import RequestSource, array, batches, from_columns, since_first
 from ssdlab.model.source import Source
 
 
@@ -60,7 +60,8 @@ class Trace(Source):
             op: Numbers 0 to 3, booleans (true writes), or words: `R`, `READ`, `write`, `D`, `trim`, `flush` ...
             offset: First bytes addressed.
             bytes: Lengths in bytes; 0 for a flush only.
-            time_ns: Arrivals in nanoseconds, durations, or dates with time, not decreasing; all 0 if left out.
+            time_ns: Arrivals in nanoseconds, durations, or dates with time, not decreasing. They count from the first,
+                whatever it is; all 0 if left out.
             flags: Flag bits; none set if left out.
             stream: Indices into `streams`, or the names themselves; all 0 if left out.
             streams: Names of the streams, for indices.
@@ -73,7 +74,8 @@ class Trace(Source):
             met = Streams()
             stream = met.numbers("stream", Words.of(named.tolist()))
             streams = met.listed
-        requests = from_columns(time_ns=time_ns, op=op, offset=offset, bytes=bytes, flags=flags, stream=stream)
+        times = None if time_ns is None else since_first("time_ns", time_ns)
+        requests = from_columns(time_ns=times, op=op, offset=offset, bytes=bytes, flags=flags, stream=stream)
         return cls(requests, streams)
 
     @classmethod
@@ -82,6 +84,7 @@ class Trace(Source):
 
         Columns go by the names of this class or the usual others (`timestamp`, `type`, `lba` in sectors, `size`,
         `process` ...); operations are numbers, booleans or words, times may be dates or durations, streams names.
+        Times of any epoch count from the first.
         What is asked, where and how large must be there, the rest may be left out, and further columns are ignored.
 
         Raises:
@@ -94,6 +97,8 @@ class Trace(Source):
             raise TraceError(f"{type(data).__name__} is not Arrow data: {reason}; give a table or a frame") from None
         frame = Frame(table.schema, "the table")
         columns = frame.columns(table, "the table")
+        if "time_ns" in columns:
+            columns["time_ns"] = since_first(frame.called["time_ns"], columns["time_ns"])
         streams = frame.streams.listed or stream_names(table.schema)
         return cls(from_columns(**columns, called=frame.called), streams)
 
@@ -175,9 +180,7 @@ class Trace(Source):
 
 def _rebuilt(columns: "dict[str, npt.NDArray[Any]]", streams: Sequence[str], ingest: dict[str, Any] | None) -> Trace:
     """A pickled or copied trace."""
-    trace = Trace.from_columns(**columns, streams=streams)
-    trace.ingest = ingest
-    return trace
+    return Trace(_ssdlab.Requests.from_columns(**columns), streams, ingest)
 
 
 class _InMemory:

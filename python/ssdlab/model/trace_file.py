@@ -100,7 +100,7 @@ class TraceFile(Source):
         if len(named) > 1 and self.files != "concat":
             raise TraceError(
                 f"{len(named)} Parquet files are given, which may be different traces; pass --concat to replay them "
-                "one after the other, or convert them to ssdlab-csv and pass --merge"
+                "one after the other, or sort their rows by time into one file"
             )
         return ParquetReader(named)
 

@@ -243,7 +243,7 @@ class _ParquetVolumes:
         while sum(map(len, requests)) < max and self._behind < len(self._paths):
             path, column = self._paths[self._behind], self._columns[self._behind]
             if self._reader is None:
-                self._reader = ParquetReader([(path, path)], column)
+                self._reader = ParquetReader([(path, path)], column, from_first=False)
             batch = self._reader.read(BATCH)
             if not len(batch):
                 self._reader, self._behind = None, self._behind + 1
