@@ -107,14 +107,18 @@ impl<'a> Checker<'a> {
         self.entries.contains_key(key)
     }
 
-    /// Whether nobody set it.
+    /// Whether it has the value that it has where nobody sets it, whoever wrote it: a written configuration holds every
+    /// setting, and does the same.
     pub fn is_default(&self, key: &str) -> bool {
-        self.entries.get(key).is_none_or(|entry| entry.origin.starts_with("default"))
+        let option = self.options.iter().find(|option| option.key == key);
+        let default = option.and_then(|option| option.default_entry(self.entries).ok().flatten());
+        default.is_some_and(|default| self.entries.get(key).is_some_and(|entry| entry.value == default.value))
     }
 
-    /// Whether a person set it, not a preset.
+    /// Whether a person set it, not a preset; for messages.
     pub fn is_chosen(&self, key: &str) -> bool {
-        !self.is_default(key) && !self.entries.get(key).is_some_and(|entry| entry.origin.starts_with("preset "))
+        let by_person = |origin: &str| !origin.starts_with("default") && !origin.starts_with("preset ");
+        self.entries.get(key).is_some_and(|entry| by_person(&entry.origin))
     }
 
     /// Type and range of an option.

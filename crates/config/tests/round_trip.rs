@@ -86,6 +86,18 @@ proptest! {
         }
     }
 
+    /// What is written means the same as what was set, however small the trace: settings, or why there are none.
+    #[test]
+    fn toml_does_the_same(picks in picks(), fit in prop::sample::select(vec!["error", "compact"]), extent in 1u64..1 << 32) {
+        let mut sets = sets(&picks);
+        sets.push(set(format!("host.fit={fit}")));
+        let config = Config::resolve(None, &[], &sets).unwrap();
+        let file = Layer { origin: "again.toml".into(), text: config.to_toml() };
+        let again = Config::resolve(None, &[file], &[]).unwrap();
+        let found = |config: &Config| config.settings(Some(extent)).map(|settings| format!("{settings:?}")).ok();
+        prop_assert_eq!(found(&again), found(&config));
+    }
+
     /// Whatever is written, there is an answer and no panic.
     #[test]
     fn any_text_is_answered(text in "[a-z\\[\\].=\"0-9%{},\n ]{0,60}", set in ".{0,30}".prop_map(set)) {
@@ -103,5 +115,27 @@ proptest! {
             prop_assert!(settings.device.effective_op_over_logical >= 0.0);
             prop_assert_eq!(settings.setup.capacity_bytes(), settings.device.capacity_bytes);
         }
+    }
+}
+
+/// A configuration that was fitted to a small trace, or to what is beside it, is written as what was asked for.
+#[test]
+fn what_was_fitted_is_fitted_again() {
+    for sets in [
+        &["host.fit=compact"][..],
+        &["host.fit=compact", "host.repeat=until-steady"],
+        &["preset=sata-mlc", "host.fit=compact"],
+        &["ftl=sbfast", "cache.policy=lru", "time=serial"],
+        &["host.fit=compact", "ftl=sbfast", "cache.policy=arc", "time=serial"],
+        &["host.fit=compact", "time=event", "block.scheduler=pardispatcher"],
+    ] {
+        let preset = sets.iter().find_map(|one| one.strip_prefix("preset="));
+        let layers: Vec<Layer> =
+            sets.iter().filter(|one| !one.starts_with("preset=")).map(|one| set((*one).to_owned())).collect();
+        let config = Config::resolve(preset, &[], &layers).unwrap();
+        let file = Layer { origin: "again.toml".into(), text: config.to_toml() };
+        let again = Config::resolve(None, &[file], &[]).unwrap();
+        let found = |config: &Config| config.settings(Some(16 << 20)).map(|settings| format!("{settings:?}")).unwrap();
+        assert_eq!(found(&again), found(&config), "{sets:?}");
     }
 }

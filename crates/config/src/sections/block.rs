@@ -215,7 +215,7 @@ impl Checker<'_> {
         for (tunable, slot) in info.tunables.iter().zip(&mut options.tunables) {
             let key = key_of(name, tunable.name);
             let value = self.parameter(&key, tunable)?;
-            // A scheduler may fit a default to the device, but not what it was asked for.
+            // A scheduler may fit a default to the device, but not another value.
             *slot = (!self.is_default(&key)).then_some(value);
         }
         self.refuse_beyond_device(info, &options, capacity_bytes);

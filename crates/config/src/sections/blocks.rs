@@ -133,7 +133,7 @@ impl Checker<'_> {
             false => provision,
         };
         let named = |other| if other == key { "it" } else { other };
-        let capacity = |bytes| match self.applies("device.fill") && !self.is_default("device.fill") {
+        let capacity = |bytes| match self.is_chosen("device.fill") {
             true => format!("set {CAPACITY} to {} instead of device.fill", write_bytes(bytes)),
             false => format!("raise {} to {}", named(CAPACITY), write_bytes(bytes)),
         };

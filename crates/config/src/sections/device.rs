@@ -33,8 +33,9 @@ const CAPACITY: &[OptionSpec] = &[
         key: "device.fill",
         kind: Kind::Percent { min: 1.0, max: 100.0 },
         fallback: Fallback::InsteadOf("device.capacity"),
-        help: "Share of the capacity that the trace covers, which sizes the drive; `100%` for host.fit \"compact\", less \
-               where so small a drive would have too few blocks. What lies beyond is written only by preconditioning.",
+        help: "Share of the capacity that the trace covers, which sizes the drive; `100%` for host.fit \"compact\", which \
+               is less where so small a drive would have too few blocks. What lies beyond is written only by \
+               preconditioning.",
         example: "80%",
     },
 ];
@@ -81,8 +82,8 @@ impl Checker<'_> {
         let planes = parallelism.planes();
         let shape = Shape { plan, provision, page_bytes, pages_per_block, planes, extra };
         let mut found = shape.blocks(logical_pages);
-        if !found.suffice() && self.applies("device.fill") && self.is_default("device.fill") {
-            // Nobody asked for so small a drive: a trace that sizes it gives it at least the blocks it needs.
+        if !found.suffice() && self.applies("device.fill") && self.share("device.fill")? == 1.0 {
+            // Nobody asked for a share of the drive: a trace that sizes it gives it at least the blocks it needs.
             if let Some(bytes) = shape.capacity_beyond(logical_pages) {
                 logical_pages = bytes / u64::from(page_bytes);
                 found = shape.blocks(logical_pages);
