@@ -57,11 +57,27 @@ fn section_of(option: &OptionSpec) -> &'static str {
     SECTIONS.iter().map(|section| section.name).find(|name| Some(*name) == table).unwrap_or_default()
 }
 
+/// What the examples of some options take beside them.
+const BESIDE: &[(&str, &str)] = &[
+    ("device.fill", "host.fit=compact"),
+    ("drive.protocol.ufs.depth", "host.replay.closed.queue_depth=16"),
+    ("cache.compressed", "cache.policy=lru"),
+    ("block.hardware_queues", "block.scheduler=none"),
+    ("block.wbt_lat", "block.scheduler=none"),
+];
+
+/// Settings that show an option, as `--set` takes them.
+fn example(option: &OptionSpec) -> Vec<String> {
+    let beside = BESIDE.iter().filter(|(key, _)| *key == option.key).map(|(_, set)| (*set).to_owned());
+    beside.chain([format!("{}={}", option.key, option.example)]).collect()
+}
+
 fn describe(page: &mut String, option: &OptionSpec) {
-    let OptionSpec { key, help, example, .. } = option;
+    let OptionSpec { key, help, .. } = option;
     let (kind, default) = (option.kind.describe(), option.describe_default());
-    *page +=
-        &format!("### `{key}`\n\n{help}\n\nType: {kind}. Default: {default}. Example: `--set {key}={example}`.\n\n");
+    let example: Vec<String> = example(option).iter().map(|set| format!("--set {set}")).collect();
+    let example = example.join(" ");
+    *page += &format!("### `{key}`\n\n{help}\n\nType: {kind}. Default: {default}. Example: `{example}`.\n\n");
     for variant in option.variants() {
         *page += &format!("- `{}`: {}\n", variant.name, variant.help);
     }
@@ -108,4 +124,21 @@ fn figures() -> String {
         table += &format!("| `{}` | {} |\n", preset.name, values.join(" | "));
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OPTIONS, example};
+    use crate::{Config, Layer};
+
+    /// Each line of the page is typed.
+    #[test]
+    fn every_example_is_sound() {
+        for option in OPTIONS.iter() {
+            let sets: Vec<Layer> =
+                example(option).into_iter().map(|text| Layer { origin: "--set".into(), text }).collect();
+            let told = Config::resolve(None, &[], &sets).and_then(|config| config.settings(Some(0)).map(drop));
+            assert_eq!(told.map_err(|error| error.to_string()), Ok(()), "{}", option.key);
+        }
+    }
 }

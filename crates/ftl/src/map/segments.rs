@@ -45,7 +45,7 @@ const SEGMENT: Parameter = Parameter {
     default: 2 << 10,
     min: 4,
     max: 1 << 20,
-    example: Some(8 << 10),
+    example: Some(1 << 10),
     help: "Segment: what is loaded at once; a power of two, at most a page.",
 };
 

@@ -29,7 +29,7 @@ const COLLECT_BLOCKS: OptionSpec = OptionSpec {
     // Our choice: a burst of a few blocks for each plane.
     fallback: Fallback::Value("4"),
     help: "Erased blocks to reach in each plane, beyond those that the FTL always keeps.",
-    example: "16",
+    example: "8",
 };
 
 /// `step` of every collection ahead of need; the key is a stand-in.

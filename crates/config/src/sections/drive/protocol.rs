@@ -47,7 +47,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         kind: Kind::Count { min: 1, max: 32 },
         fallback: Fallback::Value("31"),
         help: "Requests that the drive holds.",
-        example: "8",
+        example: "32",
     },
     OptionSpec {
         key: "drive.protocol.ufs.depth",

@@ -7,7 +7,7 @@ use crate::kind::{Choices, Kind};
 use crate::parameters::choice;
 use crate::table::{Fallback, OptionSpec};
 use ssdlab_ftl::choice::MAPS;
-use ssdlab_ftl::gc::{self, VICTIMS};
+use ssdlab_ftl::gc::VICTIMS;
 use ssdlab_ftl::page::{Allocation, PageOptions};
 use ssdlab_ftl::placement::{PLACEMENTS, placement};
 
@@ -18,7 +18,7 @@ const MAP: &str = "ftl.page.map";
 
 static ALLOCATIONS: Choices<Allocation, 2> = Choices::new([
     ("least_worn", "fewest erases first (dynamic wear levelling)", Allocation::LeastWorn),
-    ("fifo", gc::fifo::INFO.help, Allocation::Fifo),
+    ("fifo", "erased longest ago first", Allocation::Fifo),
 ]);
 
 pub(super) fn options() -> Vec<OptionSpec> {

@@ -81,7 +81,7 @@ pub(super) fn options() -> Vec<OptionSpec> {
             kind: Kind::Count { min: 1, max: U32 / 2 },
             fallback: by_personality(|one| one.files),
             help: "Files of the fileset; more than there are threads, but for oltp.",
-            example: "50000",
+            example: "20000",
         },
         OptionSpec {
             key: "workload.pattern.filebench.file_size",

@@ -43,7 +43,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         kind: Kind::Bytes { min: 512, max: TIB },
         fallback: Fallback::Value("100MiB"),
         help: "Length of each file.",
-        example: "1GiB",
+        example: "64MiB",
     },
     OptionSpec {
         key: "workload.pattern.oltp.block",
