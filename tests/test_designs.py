@@ -92,7 +92,7 @@ def test_conditions_meet_what_they_compare() -> None:
     ):  # fmt: skip
         assert Condition.of(written, axes).meets(point) == meets, written
     for wrong in ("seed=1", "ftl.page.gc>fifo", "device.op", ""):
-        with pytest.raises(ssdlab.ConfigError, match="--without"):
+        with pytest.raises(ssdlab.ConfigError, match="without"):
             Condition.of(wrong, axes)
 
 

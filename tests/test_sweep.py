@@ -329,3 +329,17 @@ def test_to_show_what_is_unfinished_is_no_interruption(tmp_path: Path, cli: Cli)
         done = cli("study", "show", "s", *form)
         assert left and done.stderr == ""
         assert f"{left} of {part.asked} runs are still to be done" in done.stdout or json.loads(done.stdout)["partial"]
+
+
+def test_a_single_text_is_one_item_of_a_list() -> None:
+    found = ssdlab.sweep("seed=1,2,3", BASE, without="seed=3", outcomes="write_amplification:min", jobs=1)
+    assert [one.values["seed"] for one in found.points] == ["1", "2"]
+    assert (
+        [one.figure for one in found.outcomes()]
+        == ["write_amplification"]
+        == [one.figure for one in found.outcomes("write_amplification")]
+    )
+    with pytest.raises(ssdlab.ConfigError, match="without 'seed=4 nonsense'"):
+        ssdlab.sweep("seed=1,2", BASE, without="seed=4 nonsense")
+    with pytest.raises(ssdlab.ConfigError, match="no table 'figure'"):
+        ssdlab.experiments.load("mapcache").select("figure")

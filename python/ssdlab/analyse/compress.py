@@ -20,6 +20,7 @@ from ssdlab.analyse.corpus import Corpus
 from ssdlab.analyse.finished import finished_part
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.requests import Ending, Monitor
+from ssdlab.model.several import several
 
 CODECS = ("lz4", "zstd:1", "zstd:3", "zlib:6")
 """Measured unless others are asked for: those of Harper 2018, and a faster level of zstd."""
@@ -250,8 +251,8 @@ def bench(
     Raises:
         ConfigError: If a codec or size is none, or no file has contents.
     """
-    labels = [codec.strip().lower() for codec in codecs]
-    sizes = [None if size == "file" else _page_bytes(size) for size in page_sizes]
+    labels = [codec.strip().lower() for codec in several(codecs)]
+    sizes = [None if size == "file" else _page_bytes(size) for size in several(page_sizes)]
     workers = list(threads) if threads is not None else sorted({1, _processors()})
     if not labels or not sizes or not workers:
         raise ConfigError("codecs, page sizes and threads need one entry each at least")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.several import several
 
 FILE_LIMIT_BYTES = 64 << 20
 """Of a larger file only the beginning is taken."""
@@ -78,7 +79,7 @@ def read(paths: Sequence[str | os.PathLike[str]]) -> Corpus:
     """
     members, skipped, shortened = [], {}, []
     room = LIMIT_BYTES
-    for path, why in _files(paths):
+    for path, why in _files(several(paths)):
         name = str(path)
         if why is None and room == 0:
             why = f"there are {text.size(LIMIT_BYTES)} already"

@@ -9,6 +9,7 @@ from ssdlab.lazy import np, npt
 from ssdlab.model.arrow import table
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.requests import Monitor
+from ssdlab.model.several import several
 from ssdlab.model.source import Source, source_text
 
 
@@ -189,6 +190,7 @@ def measure(source: Source, page: str, logs: Sequence[str], monitor: Monitor | N
     """See `Source.intervals`."""
     # Wrong sizes are told before a long pass; whether a share comes to a page is known only after it.
     written = _ssdlab.WrittenPages(page)
+    logs = several(logs)
     for log in logs:
         _ssdlab.check_log_size(log)
     source.read(written, monitor)

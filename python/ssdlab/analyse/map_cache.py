@@ -16,6 +16,7 @@ from ssdlab.model.config import Config
 from ssdlab.model.envelope import written
 from ssdlab.model.finding import Finding, Plot
 from ssdlab.model.requests import Monitor
+from ssdlab.model.several import several
 from ssdlab.model.source import source_text
 from ssdlab.model.trace_file import Given, source_of
 
@@ -345,7 +346,9 @@ def map_cache(
     config = config or Config(PRESET)
     source = source_of(trace, config)
     space = None if trace is None else source.address_space(config, monitor)
-    advisor = _ssdlab.MapAdvisor(config._inner, entry, caches, segments, space)
+    advisor = _ssdlab.MapAdvisor(
+        config._inner, entry, caches and several(caches), segments and several(segments), space
+    )
     ingest = source.read(advisor, monitor, "advise")
     found = advisor.advice()
     if found["host_ns"] == 0:

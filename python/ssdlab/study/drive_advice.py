@@ -7,6 +7,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.requests import Monitor
+from ssdlab.model.several import several
 from ssdlab.model.trace_file import Given
 from ssdlab.study.store.study import Study
 from ssdlab.study.survey.outcome import Estimate, Outcome, estimate
@@ -170,8 +171,8 @@ def advise_drive(
     if trace is not None and next(one.origin for one in drive.settings if one.key == "host.repeat") == "default":
         drive = drive.with_overrides({"host.repeat": "until-steady"})
     asked = question(
-        [f"{OP}={','.join(op)}", *axes], drive, trace, design=Design(), without=(), seeds=seeds, outcomes=(),
-        reading=reading,
+        [f"{OP}={','.join(several(op))}", *several(axes)], drive, trace, design=Design(), without=(), seeds=seeds,
+        outcomes=(), reading=reading,
     )  # fmt: skip
     study = run(plan(asked), None, jobs=jobs, cluster=None, monitor=monitor)
     choices = _choices(study, dwpd)

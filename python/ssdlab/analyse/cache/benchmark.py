@@ -22,6 +22,7 @@ from ssdlab.model.config import Config
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.pool import COMPRESSED_POLICY, POLICY, Settings, _bytes
 from ssdlab.model.requests import Ending, Monitor
+from ssdlab.model.several import several
 from ssdlab.model.trace import Trace
 
 SHARES = ("0", "25", "50", "adaptive")
@@ -224,6 +225,7 @@ def bench(
     if directory is not None and drive is not None:
         raise ConfigError("storage below is a file or a simulated drive; leave out one of --directory and --drive")
     page_bytes, threads = _page_bytes(page_size), threads or _processors()
+    shares, codecs = several(shares), several(codecs)
     if (
         not 1 <= threads <= 1024
         or not 1 <= runs <= 1000

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.several import several
 
 IN_FLIGHT = tuple(1 << power for power in range(9))
 """Requests in flight unless others are asked for: 1 to 256."""
@@ -36,7 +37,7 @@ def regions_of(asked: Sequence[str] | None, whole_bytes: int, request_bytes: int
             sizes.add(size)
             size *= 2
     else:
-        sizes = {_ssdlab.size(one) for one in asked}
+        sizes = {_ssdlab.size(one) for one in several(asked)}
     if not sizes:
         raise ConfigError("there is no region to measure; give one, such as 64MiB")
     if max(sizes) > whole_bytes:

@@ -11,6 +11,7 @@ from ssdlab.lazy import room
 from ssdlab.model.config import Config, Overrides, Sets, _rebuilt, set_by
 from ssdlab.model.notebook import following
 from ssdlab.model.requests import Monitor
+from ssdlab.model.several import several
 from ssdlab.model.trace import Trace
 from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.experiments.claim import Claim
@@ -232,7 +233,7 @@ class Experiment:
         Raises:
             ConfigError: If there is no table of a name.
         """
-        wanted = list(names)
+        wanted = several(names)
         known = [table.name for table in self.tables]
         for name in wanted:
             if name not in known:

@@ -11,6 +11,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.requests import Monitor
+from ssdlab.model.several import several
 from ssdlab.model.trace_file import TraceFile
 from ssdlab.model.volumes import INDEX, Volumes, part
 from ssdlab.study.fleet.packing import ALONE, Drive, packed
@@ -134,7 +135,7 @@ def fleet(
     base.check()
     _check(folder)
     volumes = part(_files(trace), folder / VOLUMES, monitor)
-    planned = plan(volumes, base, pack, drives, outcomes)
+    planned = plan(volumes, base, pack, drives, several(outcomes))
     study = running.run(planned, folder / STUDY, jobs=jobs, cluster=cluster, retry=retry, monitor=monitor)
     return Fleet(study, volumes)
 

@@ -11,6 +11,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import duckdb, pa, pd, pl
 from ssdlab.model.config import Config, recorded
 from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.several import several
 from ssdlab.study.store.folder import points_of, read_plan, records_of
 from ssdlab.study.store.shared import reading
 from ssdlab.study.store.table import KEY, SEED, Point, Record, dataset
@@ -125,7 +126,7 @@ class Study(Finding):
             ConfigError: If no run has a figure that is asked for.
         """
         known = self.figures
-        named = asked or self.plan["outcomes"]
+        named = several(asked) or self.plan["outcomes"]
         if named:
             return [Outcome.of(one, known) for one in named]
         return [Outcome.of(one, known) for one in USUAL if one.partition(":")[0] in known]
@@ -137,7 +138,7 @@ class Study(Finding):
             ConfigError: If no run has one.
         """
         self.outcomes(outcomes)
-        return Study({**self.plan, "outcomes": [*outcomes]}, self._all)
+        return Study({**self.plan, "outcomes": several(outcomes)}, self._all)
 
     def to_arrow(self) -> "pa.Table":
         """`table`."""

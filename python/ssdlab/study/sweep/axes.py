@@ -214,17 +214,15 @@ class Condition:
             key, _, value = word.partition(operator) if operator else (word, "", "")
             if not (key and value):
                 raise ConfigError(
-                    f"--without {text.path(written)!r}: {text.path(word)!r} compares nothing; write KEY=VALUE"
+                    f"without {text.path(written)!r}: {text.path(word)!r} compares nothing; write KEY=VALUE"
                 )
             if key not in keys:
-                raise ConfigError(f"--without {text.path(written)!r}: no axis varies {key}{text.suggestion(key, keys)}")
+                raise ConfigError(f"without {text.path(written)!r}: no axis varies {key}{text.suggestion(key, keys)}")
             if operator not in ("=", "!=") and quantity(value) is None:
-                raise ConfigError(
-                    f"--without {text.path(written)!r}: {value} is no number, so nothing is {operator} it"
-                )
+                raise ConfigError(f"without {text.path(written)!r}: {value} is no number, so nothing is {operator} it")
             found.append((key, operator, value))
         if not found:
-            raise ConfigError("--without is empty; write KEY=VALUE, such as ftl.page.gc=fifo")
+            raise ConfigError("without: a condition is empty; write KEY=VALUE, such as ftl.page.gc=fifo")
         return cls(tuple(found))
 
     def meets(self, point: Point) -> bool:

@@ -18,13 +18,14 @@
 Keys of one table of `axes` are linked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.several import several
 from ssdlab.model.toml_file import read_toml
 
 KINDS: dict[str, tuple[type, ...]] = {
@@ -88,7 +89,7 @@ def read(path: Path) -> Written:
             if not isinstance(value, str | list) or (isinstance(value, list) and not all(map(_scalar, value))):
                 raise ConfigError(f"{name}: axes: {key} is to be a list of values, or text such as '3%..30%:10'")
     settings = found.pop("set", {})
-    paths = {key: tuple(map(Path, _several(found.pop(key, [])))) for key in ("config", "trace")}
+    paths = {key: tuple(map(Path, several(found.pop(key, [])))) for key in ("config", "trace")}
     lists = {key: tuple(map(str, found.pop(key, []))) for key in ("without", "outcomes")}
     sets = [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in settings.items()]
     return Written(
@@ -96,10 +97,6 @@ def read(path: Path) -> Written:
         axes=tuple(tables), config=paths["config"], trace=paths["trace"], without=lists["without"],
         outcomes=lists["outcomes"], **found,
     )  # fmt: skip
-
-
-def _several(value: str | Sequence[str]) -> Sequence[str]:
-    return [value] if isinstance(value, str) else value
 
 
 def _scalar(value: object) -> bool:

@@ -13,6 +13,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.notebook import following
 from ssdlab.model.requests import Monitor
+from ssdlab.model.several import several
 from ssdlab.model.trace_file import Given, TraceFile, source_of
 from ssdlab.study.executor import Executor
 from ssdlab.study.store.folder import Store
@@ -31,7 +32,7 @@ PILOTS = 3
 """Runs that are tried for an estimate: the first, the last and one between."""
 
 Axes = Mapping[str, Values] | Sequence[str | Mapping[str, Values]]
-"""Axes as a user gives them: values by key, or a list of texts such as `device.op=7%,28%` and of linked keys."""
+"""Axes as a user gives them: values by key, or texts such as `device.op=7%,28%` and linked keys, one or a list."""
 
 
 def sweep(
@@ -119,16 +120,16 @@ def question(
         trace=source,
         reading=reading or {},
         design=design,
-        conditions=tuple(Condition.of(one, found) for one in without),
+        conditions=tuple(Condition.of(one, found) for one in several(without)),
         seeds=seeds,
-        outcomes=tuple(outcomes),
+        outcomes=tuple(several(outcomes)),
     )
 
 
 def _axes(given: Axes) -> list[Axis]:
     if isinstance(given, Mapping):
         return [of({key: values}) for key, values in given.items()]
-    return [axis(one) if isinstance(one, str) else of(one) for one in given]
+    return [axis(one) if isinstance(one, str) else of(one) for one in several(given)]
 
 
 def workers(jobs: int | None, cluster: str | None) -> Workers:

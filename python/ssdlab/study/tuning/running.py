@@ -13,6 +13,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides
 from ssdlab.model.remarks import other_spare
 from ssdlab.model.requests import Monitor
+from ssdlab.model.several import several
 from ssdlab.model.trace_file import Given
 from ssdlab.study.store.folder import TUNING, Store, points_of, read_plan, records_of
 from ssdlab.study.store.study import Study
@@ -88,8 +89,8 @@ def tune(
     asked = question(axes, config, trace, design=Design(SEARCH), without=(), seeds=seeds, outcomes=())
     return run(
         asked,
-        [Goal.of(one) for one in outcomes],
-        [Constraint.of(one) for one in constraints],
+        [Goal.of(one) for one in several(outcomes)],
+        [Constraint.of(one) for one in several(constraints)],
         Budget(trials, repeats, batch, seed),
         None if out is None else Path(out),
         warm_start=None if warm_start is None else Path(warm_start),

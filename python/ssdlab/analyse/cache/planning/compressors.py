@@ -8,6 +8,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse import compress
 from ssdlab.analyse.corpus import Corpus
 from ssdlab.model.requests import Monitor
+from ssdlab.model.several import several
 
 PAPER_DEVICE_US = 110.0
 """Time to read a page of 8 KiB: table 4 of Harper 2018."""
@@ -75,7 +76,7 @@ def measure(
     Raises:
         ConfigError: If there is no such compressor, or no whole page.
     """
-    modelled = {name: _ssdlab.modelled_codec(name) for name in names}
+    modelled = {name: _ssdlab.modelled_codec(name) for name in several(names)}
     if all(len(member.data) < page_bytes for member in contents.members):
         size = text.exact_size(page_bytes)
         raise ConfigError(f"{contents.title}: no file holds a page of {size}; name larger files")
