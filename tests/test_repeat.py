@@ -223,3 +223,15 @@ def test_advice_is_on_the_packed_trace(sparse: ssdlab.Trace) -> None:
         for trace, of in ((sparse, config), (packed_by_hand(sparse, 8192), by_hand))
     )
     assert found == expected
+
+
+def test_the_saved_configuration_of_a_small_trace_repeats_the_run(cli: Cli, tmp_path: Path) -> None:
+    columns: dict[str, Any] = {"op": ["W"] * 64, "offset": [at << 18 for at in range(64)], "bytes": [1 << 18] * 64}
+    ssdlab.Trace.from_columns(**columns).save(tmp_path / "w.csv")
+    for number, more in enumerate((
+        [], ["--repeat", "until-steady"], ["--preset", "sata-mlc", "--fit", "compact"],
+        ["--set", "ftl=sbfast", "--set", "cache.policy=lru", "--set", "time=serial"],
+    )):  # fmt: skip
+        first = json.loads(cli("run", "w.csv", *more, "--json", "--out", f"out{number}").stdout)
+        again = json.loads(cli("run", "w.csv", "--config", f"out{number}/config.toml", "--json").stdout)
+        assert {**first, "configuration": None} == {**again, "configuration": None}, more
