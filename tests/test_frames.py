@@ -105,6 +105,11 @@ def test_streams_are_numbered_and_their_names_kept() -> None:
     assert numbered.columns()["stream"].tolist() == [1, 2, 1] and numbered.streams == ("", "70000", "5")
     named = ssdlab.Trace.from_columns(**meant(stream=["a", "", "b"]))
     assert named.columns()["stream"].tolist() == [1, 0, 2] and named.streams == ("", "a", "b")
+    for none in (None, float("nan")):
+        some = ssdlab.Trace.from_columns(**meant(stream=np.array(["a", none, "b"], object)))
+        assert some.columns()["stream"].tolist() == [1, 0, 2] and some.streams == ("", "a", "b")
+    with pytest.raises(ssdlab.TraceError, match="row 1: op is empty"):
+        ssdlab.Trace.from_columns(**meant(op=["R", None, "W"]))
 
 
 def test_parquet_of_others_is_read_in_parts_as_a_whole(tmp_path: Path) -> None:

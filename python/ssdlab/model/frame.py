@@ -41,12 +41,22 @@ class Words(NamedTuple):
     def of(cls, values: Iterable[object]) -> "Words":
         """The words in an array."""
         numbers: dict[str, int] = {}
-        texts = (one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in values)
-        rows = np.array([numbers.setdefault(text, len(numbers)) for text in texts], dtype=np.int64)
+
+        def number(one: object) -> int:
+            # A frame of pandas has NaN for none.
+            if one is None or (isinstance(one, float) and one != one):
+                return -1
+            text = one.decode(errors="replace") if isinstance(one, bytes) else str(one)
+            return numbers.setdefault(text, len(numbers))
+
+        rows = np.array([number(one) for one in values], dtype=np.int64)
         return cls(rows, list(numbers))
 
     def mapped(self, name: str, values: Sequence[int | None], meant: str) -> "npt.NDArray[Any]":
         """A value for each row; TraceError for the first row whose word has none."""
+        empty = np.flatnonzero(self.numbers < 0)
+        if empty.size:
+            raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop it")
         wrong = [number for number, value in enumerate(values) if value is None]
         rows = np.flatnonzero(np.isin(self.numbers, wrong))
         if rows.size:
