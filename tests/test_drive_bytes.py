@@ -86,7 +86,11 @@ def test_a_drive_in_a_file(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="in use by another process") as error:
             Drive(SMALL, path)
         assert error.value.errno == errno.EBUSY
-    del drive
+    for use in (lambda: drive.read(0, 1), drive.flush, drive.mount, lambda: drive.capacity_bytes):
+        with pytest.raises(OSError, match="the drive is closed; open it anew") as error:
+            use()
+        assert error.value.errno == errno.EBADF
+    drive.close()
     with pytest.raises(ssdlab.ConfigError, match="it was created with"):
         Drive({**SMALL, "ftl": "fast"}, path)
     drive = Drive(SMALL, path)
@@ -172,3 +176,14 @@ def test_threads_take_turns() -> None:
     for thread in threads:
         thread.join()
     assert drive.read(0, 256 * 4096) == b"".join(bytes([page % 4]) * 4096 for page in range(256))
+
+
+def test_a_drive_whose_block_fails_is_closed_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), Drive(SMALL, tmp_path / "d.drive") as drive:
+        drive.write(0, b"kept")
+        drive.flush()
+        raise ZeroDivisionError
+    again = Drive(SMALL, tmp_path / "d.drive")
+    assert again.read(0, 4) == b"kept" and again.health["unsafe_shutdowns"] == 1
+    again.close()
+    Drive(SMALL, tmp_path / "d.drive").close()

@@ -78,7 +78,7 @@ class Drive:
     What was written before a `flush`, or with `fua`, is there after any `cut_power`; of what came later each page is
     there or not, whole. Without a write buffer (`drive.buffer`) every write is safe. See `docs/device.md`.
 
-    As a context manager it is shut down at the end in good order, unless an exception passes.
+    As a context manager it is closed at the end: shut down in good order, unless an exception passes.
 
     >>> with Drive({"device.capacity": "64MiB"}) as drive:
     ...     drive.write(4096, b"hello")
@@ -90,7 +90,8 @@ class Drive:
     Raises:
         ConfigError: If the configuration is wrong, or the file holds a drive of another.
         OSError: If the file cannot be opened or is in use, and from every method: `errno` is EINVAL beyond the drive,
-            EIO for data that is lost, EROFS for a drive that is worn out, ENODEV without power.
+            EIO for data that is lost, EROFS for a drive that is worn out, ENODEV without power, EBADF for one that is
+            closed.
     """
 
     def __init__(
@@ -101,14 +102,32 @@ class Drive:
     ) -> None:
         plan = list(asdict(faults or Faults()).items())
         where = None if path is None else Path(path)
-        self._drive = _ssdlab.FlashDrive(config_of(config)._inner, where, plan)
+        self._opened: _ssdlab.FlashDrive | None = _ssdlab.FlashDrive(config_of(config)._inner, where, plan)
+
+    @property
+    def _drive(self) -> _ssdlab.FlashDrive:
+        if self._opened is None:
+            raise OSError(errno.EBADF, "the drive is closed; open it anew")
+        return self._opened
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if kind is None and self._drive.is_on:
-            self.shut_down()
+        if kind is None:
+            self.close()
+        self._opened = None
+
+    def close(self) -> None:
+        """Shuts it down, unless it is off, and lets go of its file, which another may open then.
+
+        A drive in memory is gone. Whatever a closed one is asked for fails, but to be closed again.
+        """
+        try:
+            if self._opened is not None and self._opened.is_on:
+                self._opened.shut_down()
+        finally:
+            self._opened = None
 
     @property
     def capacity_bytes(self) -> int:
