@@ -1,6 +1,7 @@
 """Configurations from Python."""
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,15 @@ def test_every_preset_is_sound_and_the_schema_is_json() -> None:
     for preset in ssdlab.presets():
         ssdlab.Config(preset=preset.name).check()
     assert json.loads(ssdlab.config_schema())["properties"]["device"]
+
+
+def test_a_configuration_is_a_mapping_that_compares_by_its_values(tmp_path: Path) -> None:
+    config = ssdlab.Config(overrides={"device.op": "9%"})
+    assert "device.op" in config and "device.oq" not in config and config.get("device.oq", 5) == 5
+    assert [*config] == [one.key for one in config.settings] and len(config) == len(config.settings)
+    assert dict(config)["device.op"] == "9%" and config == dict(config)
+    (tmp_path / "same.toml").write_text(config.to_toml())
+    for same in (ssdlab.Config(overrides=["device.op=9%"]), pickle.loads(pickle.dumps(config)),
+                 ssdlab.Config(file=tmp_path / "same.toml")):  # fmt: skip
+        assert same == config and hash(same) == hash(config)
+    assert config != config.with_overrides({"device.op": "7%"}) and len({config, ssdlab.Config()}) == 2

@@ -210,7 +210,7 @@ def explain(what: "str | os.PathLike[str] | Config | Overrides | Iterable[Config
             raise ConfigError("a scene has its own requests; leave them out, or give a configuration")
         return Explanation(scene(what))
     several = not isinstance(what, Config | Mapping) and not isinstance(next(iter(what), None), str)
-    configs = [config_of(one) for one in what] if several else [config_of(what)]  # type: ignore[union-attr,arg-type]
+    configs = [config_of(one) for one in what] if several else [config_of(what)]  # type: ignore[arg-type]
     return Explanation(of_configs(configs, requests))
 
 

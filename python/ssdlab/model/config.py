@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,8 +112,9 @@ def config_of(given: "Config | Overrides | None") -> "Config":
     )
 
 
-class Config:
-    """A complete, resolved configuration.
+class Config(Mapping[str, Any]):
+    """A complete, resolved configuration: a mapping of dotted keys to values, each a str with its unit, int, float or bool.
+    Those with equal values are equal, wherever these were set.
 
     Later layers win: defaults, then the preset, then files in order, then overrides. Every setting remembers
     where it came from; misspelt keys, missing units and values out of range raise `ConfigError`, all at once.
@@ -149,17 +151,27 @@ class Config:
         """Every setting, sorted by key."""
         return [Setting(*leaf) for leaf in self._inner.leaves()]
 
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        # A TOML scalar is a JSON scalar.
+        return {setting.key: json.loads(setting.value) for setting in self.settings}
+
     def __getitem__(self, key: str) -> Any:
-        """The value of one setting: a str with its unit, int, float or bool.
+        """The value of one setting.
 
         Raises:
             KeyError: If the key does not apply to this configuration.
         """
-        for setting in self.settings:
-            if setting.key == key:
-                # A TOML scalar is a JSON scalar.
-                return json.loads(setting.value)
-        raise KeyError(key)
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
 
     def with_overrides(self, overrides: Overrides) -> "Config":
         """The same configuration with `overrides` on top.
