@@ -160,3 +160,16 @@ def test_what_cannot_be_compared_is_an_error(cases: dict[str, object]) -> None:
         ssdlab.compare(cases)  # type: ignore[arg-type]
     with pytest.raises(ssdlab.ConfigError, match="at least one case and one seed"):
         ssdlab.compare(CASES, seeds=0)
+    for nameless in ([CASES["greedy"]], ssdlab.Config(), 5):
+        with pytest.raises(ssdlab.ConfigError, match="has no cases by name; give such as"):
+            ssdlab.compare(nameless)  # type: ignore[arg-type]
+    for jobs in (0, -1):
+        with pytest.raises(ssdlab.ConfigError, match=f"{jobs} jobs: give at least one"):
+            ssdlab.compare(CASES, jobs=jobs)
+
+
+def test_names_of_cases_are_text() -> None:
+    found = ssdlab.compare({1: SMALL, 2: SMALL})  # type: ignore[dict-item]
+    assert [*found.runs] == ["1", "2"] and "1, 2" in repr(found)
+    with pytest.raises(ssdlab.ConfigError, match="two cases have the same name"):
+        ssdlab.compare({1: SMALL, "1": SMALL})  # type: ignore[dict-item]

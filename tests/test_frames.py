@@ -13,6 +13,8 @@ import pytest
 
 import ssdlab
 from ssdlab.model.parquet import ParquetReader
+from ssdlab.model.trace import Trace
+from ssdlab.model.trace_file import source_of
 
 EXPECTED = {
     "time_ns": [0, 1_500_000, 2_000_000],
@@ -187,3 +189,18 @@ def test_times_of_any_epoch_count_from_the_first_request(tmp_path: Path, epoch: 
         assert (trace.time_ns == past).all()
     twice = ssdlab.read_trace(tmp_path / "t.parquet", tmp_path / "t.parquet", concat=True)
     assert (twice.time_ns == [*past, *past + past[-1]]).all()
+
+
+def test_what_is_no_trace_is_told_what_is(tmp_path: Path) -> None:
+    for given in (columns(), 5, [5]):
+        with pytest.raises(ssdlab.TraceError, match=r"(dict|int|list) is no trace; .* Trace\.from_frame\(columns\)"):
+            ssdlab.simulate(None, given)  # type: ignore[arg-type]
+    with pytest.raises(ssdlab.TraceError, match="int is no trace"):
+        ssdlab.fleet(1, out=tmp_path)  # type: ignore[arg-type]
+    check(ssdlab.Trace.from_frame(columns()))
+
+
+def test_types_allow_what_simulations_take() -> None:
+    for frame in (polars.DataFrame(columns()), pandas.DataFrame(columns()), pyarrow.table(columns())):
+        found = source_of(frame)
+        assert isinstance(found, Trace) and len(found) == 3

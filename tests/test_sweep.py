@@ -339,6 +339,8 @@ def test_a_single_text_is_one_item_of_a_list() -> None:
         == ["write_amplification"]
         == [one.figure for one in found.outcomes("write_amplification")]
     )
+    with pytest.raises(ssdlab.ConfigError, match="-1 jobs: give at least one"):
+        ssdlab.sweep("seed=1", BASE, jobs=-1)
     with pytest.raises(ssdlab.ConfigError, match="without 'seed=4 nonsense'"):
         ssdlab.sweep("seed=1,2", BASE, without="seed=4 nonsense")
     with pytest.raises(ssdlab.ConfigError, match="no table 'figure'"):

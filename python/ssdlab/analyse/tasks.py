@@ -6,12 +6,24 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from ssdlab._ssdlab import ConfigError
 from ssdlab.model.requests import Monitor
 
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.1
 """Between two looks at whether tasks are to end."""
+
+
+def at_a_time(jobs: int | None) -> int:
+    """How many tasks go on at a time: as many as are asked for, or one per processor.
+
+    Raises:
+        ConfigError: If none would.
+    """
+    if jobs is not None and jobs < 1:
+        raise ConfigError(f"{jobs} jobs: give at least one, or leave them out for one per processor")
+    return jobs or os.cpu_count() or 1
 
 
 class Tasks:
@@ -31,7 +43,7 @@ class Tasks:
         self.finished = 0
         """What was counted."""
         self._phase, self._total, self._monitor = phase, total, monitor
-        self._threads = jobs or os.cpu_count() or 1
+        self._threads = at_a_time(jobs)
         self._lock, self._asking = threading.Lock(), threading.Lock()
 
     def count(self) -> None:

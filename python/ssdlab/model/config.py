@@ -113,7 +113,7 @@ def config_of(given: "Config | Overrides | None") -> "Config":
 
 
 class Config(Mapping[str, Any]):
-    """A complete, resolved configuration: a mapping of dotted keys to values, each a str with its unit, int, float or bool.
+    """A complete, resolved configuration: a mapping of dotted keys to values: str with their units, int, float or bool.
     Those with equal values are equal, wherever these were set.
 
     Later layers win: defaults, then the preset, then files in order, then overrides. Every setting remembers

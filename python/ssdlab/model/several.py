@@ -7,6 +7,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def several(given: Iterable[T]) -> list[T]:
-    """What a list holds; a single text or path is one item of it, and not its letters."""
-    return [given] if isinstance(given, str | os.PathLike) else [*given]  # type: ignore[list-item]
+def several(given: Iterable[T] | os.PathLike[str]) -> list[T]:
+    """What a list holds; a single text, or what is no list, is one item of it."""
+    if isinstance(given, str | os.PathLike) or not isinstance(given, Iterable):
+        return [given]  # type: ignore[list-item]
+    return [*given]

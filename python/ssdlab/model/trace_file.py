@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
@@ -54,6 +54,12 @@ class TraceFile(Source):
     ) -> None:
         if not paths:
             raise TraceError("no trace file given; name at least one")
+        for path in paths:
+            if not isinstance(path, str | os.PathLike):
+                raise TraceError(
+                    f"{type(path).__name__} is no trace; give the path of a file, a Trace, or a data frame; of a "
+                    "dictionary of columns Trace.from_frame(columns) makes one"
+                )
         if concat and merge:
             raise TraceError("files follow one another (concat) or are merged by their times (merge); choose one")
         self.paths = [Path(path) for path in paths]
@@ -170,8 +176,15 @@ def read_trace(
     ).load()
 
 
-Given = Trace | TraceFile | str | os.PathLike[str]
-"""A trace as functions take it: in memory, a file, which is streamed, or the path of one."""
+class Table(Protocol):
+    """A data frame or another table, of any library that shares tables by Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Its rows."""
+
+
+Given = Trace | TraceFile | Table | str | os.PathLike[str]
+"""A trace as functions take it: in memory, a file, which is streamed, the path of one, or a data frame."""
 
 
 def source_of(given: Given | None, config: Config | None = None) -> Trace | TraceFile | Workload:

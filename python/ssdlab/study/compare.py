@@ -199,9 +199,15 @@ def compare(
         SimulationError: As `simulate`.
         KeyboardInterrupt: If a monitor stops it before anything was measured.
     """
+    if isinstance(cases, Config) or not isinstance(cases, Mapping):
+        raise ConfigError(
+            f"{type(cases).__name__} has no cases by name; give such as {{'7%': {{'device.op': '7%'}}, '28%': ...}}"
+        )
     if not cases or seeds < 1:
         raise ConfigError("nothing to compare; give at least one case and one seed")
-    configs = {label: config_of(given) for label, given in cases.items()}
+    configs = {str(label): config_of(given) for label, given in cases.items()}
+    if len(configs) < len(cases):
+        raise ConfigError("two cases have the same name; give each its own")
     runs = [
         (label, config if number == 0 else config.with_overrides({"seed": config["seed"] + number}))
         for label, config in configs.items()

@@ -5,7 +5,6 @@
 >>> found.miss_ratio  # doctest: +SKIP
 """
 
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -16,7 +15,7 @@ from ssdlab.analyse.cache.policies import PAGE, Asked, Items, read_items, read_p
 from ssdlab.analyse.cache.result import CacheSimulation, MissRatioCurves
 from ssdlab.analyse.cache.sizes import read_sizes
 from ssdlab.analyse.finished import finished_part
-from ssdlab.analyse.tasks import Tasks
+from ssdlab.analyse.tasks import Tasks, at_a_time
 from ssdlab.lazy import np
 from ssdlab.model.requests import Monitor, batches
 from ssdlab.model.source import ingest_dict
@@ -73,9 +72,9 @@ def _gather(
 
 
 def _jobs(jobs: int | None) -> int:
-    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+    if jobs is not None and jobs > MOST_JOBS:
         raise ConfigError(f"{jobs} jobs: write 1 to {MOST_JOBS}")
-    return jobs or os.cpu_count() or 1
+    return at_a_time(jobs)
 
 
 def _side_by_side(works: Sequence[Callable[[Stopped], T | None]], jobs: int, monitor: Monitor | None) -> list[T | None]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.analyse.tasks import at_a_time
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
@@ -125,6 +126,7 @@ def fleet(
         TraceError: If a file cannot be read, or the trace names no volumes.
         OSError: If the folder cannot be written; what is finished is kept.
     """
+    at_a_time(jobs)
     if out is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-fleet-") as made:
             return fleet(
@@ -143,7 +145,7 @@ def fleet(
 def _files(trace: Traces) -> TraceFile:
     if isinstance(trace, TraceFile):
         return trace
-    return TraceFile(*([trace] if isinstance(trace, str | os.PathLike) else trace))
+    return TraceFile(*several(trace))
 
 
 def _check(folder: Path) -> None:

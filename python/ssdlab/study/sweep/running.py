@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ssdlab._ssdlab import ConfigError
+from ssdlab.analyse.tasks import at_a_time
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.notebook import following
 from ssdlab.model.requests import Monitor
@@ -138,7 +139,7 @@ def workers(jobs: int | None, cluster: str | None) -> Workers:
     Raises:
         ConfigError: If a cluster cannot be reached, or is of another program.
     """
-    return LocalWorkers(jobs or os.cpu_count() or 1) if cluster is None else DaskWorkers(cluster)
+    return LocalWorkers(at_a_time(jobs)) if cluster is None else DaskWorkers(cluster)
 
 
 class Planned(Protocol):
@@ -218,7 +219,6 @@ def preview(planned: Plan, where: Path | str | None, *, jobs: int | None) -> Pre
                 with Store(folder) as store:
                     done = {*store.records}
     left = [one for key, one in planned.runs.items() if key not in done]
-    at_a_time = jobs or os.cpu_count() or 1
     pilots = [*{one.key: one for one in (left[0], left[len(left) // 2], left[-1])}.values()] if left else []
     times: list[float] = []
     with LocalWorkers(1) as crew:
@@ -232,7 +232,7 @@ def preview(planned: Plan, where: Path | str | None, *, jobs: int | None) -> Pre
     return Preview(
         planned=planned,
         left=len(left),
-        jobs=at_a_time,
+        jobs=at_a_time(jobs),
         seconds=statistics.fmean(times) if times else 0.0,
         memory_bytes=max((one.memory_bytes for one in planned.runs.values()), default=0),
     )
