@@ -3,6 +3,7 @@
 import errno
 import json
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 
 import ssdlab
 from conftest import ROOT, Cli
+from ssdlab.model import shape
 from ssdlab.study.store import folder as store
 from ssdlab.study.store.folder import RUNS
+from ssdlab.study.survey.outcome import USUAL
 from ssdlab.study.sweep import file, running
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.sweep.plan import MANY, Plan, plan
@@ -345,3 +348,38 @@ def test_a_single_text_is_one_item_of_a_list() -> None:
         ssdlab.sweep("seed=1,2", BASE, without="seed=4 nonsense")
     with pytest.raises(ssdlab.ConfigError, match="no table 'figure'"):
         ssdlab.experiments.load("mapcache").select("figure")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        ("wa", "outcome wa: no run has a figure called wa; docs/results.md lists them, such as write_amplification"),
+        ("write_amplificaton:max", "did you mean write_amplification"),
+        ("latency.all.p99ns", "did you mean latency.all.p99_ns"),
+        ("lifetime.rate", "no run has a figure called lifetime.rate"),
+        ("time.iops.mean", "no run has a figure called time.iops.mean"),
+        ("time.iops:most", "most is neither min nor max"),
+    ],
+)
+def test_an_outcome_that_no_run_can_have_is_told_before_any(outcome: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ssdlab.ConfigError, match=re.escape(message)):
+        ssdlab.sweep("seed=1", BASE, outcomes=outcome, out=tmp_path / "s")
+    with pytest.raises(ssdlab.ConfigError, match=re.escape(message)):
+        ssdlab.tune("seed=1,2", BASE, outcomes=outcome, out=tmp_path / "s")
+    with pytest.raises(ssdlab.ConfigError, match=re.escape(message)):
+        ssdlab.fleet(tmp_path, outcomes=outcome, out=tmp_path / "s")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_an_outcome_that_no_run_has_does_not_hide_the_study(tmp_path: Path, cli: Cli) -> None:
+    ssdlab.sweep("seed=1,2", BASE, outcomes=["wear.erase", "write_amplification"], out=tmp_path / "s", jobs=1)
+    shown = cli("study", "show", tmp_path / "s").stdout
+    assert (
+        "write_amplification" in shown and "outcome wear.erase: no run has a figure of that name; did you mean" in shown
+    )
+
+
+def test_figures_of_runs_are_those_that_are_declared(study: Path) -> None:
+    found = ssdlab.open_study(study)
+    assert all(map(shape.has_figure, found.figures))
+    assert set(USUAL) <= {*shape.figures(), "time.iops:max"} and "latency.all.p99_ns" in shape.figures()

@@ -4,6 +4,7 @@ A kind is a tuple of types, a set of names, an object by key, a list of a kind, 
 `...` stands for all other keys, and a key with `?` may be left out. Figures are numbers; what else there is has a name.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab.model.diagnosis import FINDINGS, WHAT_IFS
@@ -146,3 +147,33 @@ def _is(value: Any, kind: Any) -> bool:
     if isinstance(kind, tuple):
         return isinstance(value, kind) and (bool in kind or not isinstance(value, bool))
     return isinstance(value, str) and value in kind
+
+
+def has_figure(path: str) -> bool:
+    """Whether a result may have a number at a dotted path. Of counters only their place is known, not their names."""
+    return any(_is_number(kind) for kind in _at(RESULT, path.split(".")))
+
+
+def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
+    """Dotted paths of the numbers that have names here."""
+    kind = kind.kind if isinstance(kind, Maybe) else kind
+    if isinstance(kind, dict):
+        for name in (key for key in kind if key is not ...):
+            yield from figures(kind[name], f"{above}.{name.removesuffix('?')}".removeprefix("."))
+    elif _is_number(kind):
+        yield above
+
+
+def _at(kind: Any, path: Sequence[str]) -> Iterator[Any]:
+    """The kind of what is at a path, if anything may be."""
+    kind = kind.kind if isinstance(kind, Maybe) else kind
+    if not path:
+        yield kind
+    elif isinstance(kind, dict):
+        found = next((key for key in (path[0], f"{path[0]}?", ...) if key in kind), None)
+        if found is not None:
+            yield from _at(kind[found], path[1:])
+
+
+def _is_number(kind: Any) -> bool:
+    return isinstance(kind, tuple) and int in kind

@@ -19,6 +19,7 @@ from ssdlab.study.fleet.packing import ALONE, Drive, packed
 from ssdlab.study.fleet.result import Fleet
 from ssdlab.study.store.folder import read_plan, records_of
 from ssdlab.study.store.study import Study
+from ssdlab.study.survey.outcome import check_outcomes
 from ssdlab.study.sweep import running
 from ssdlab.study.work.run import Run, TraceRef
 
@@ -127,6 +128,7 @@ def fleet(
         OSError: If the folder cannot be written; what is finished is kept.
     """
     at_a_time(jobs)
+    check_outcomes(several(outcomes))
     if out is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-fleet-") as made:
             return fleet(

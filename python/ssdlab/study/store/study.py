@@ -16,7 +16,7 @@ from ssdlab.study.store.folder import points_of, read_plan, records_of
 from ssdlab.study.store.shared import reading
 from ssdlab.study.store.table import KEY, SEED, Point, Record, dataset
 from ssdlab.study.survey import caveats, curves, effects, front, indices
-from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, estimate
+from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, estimate, unknown
 from ssdlab.study.sweep import factorial
 from ssdlab.study.sweep.axes import PRESET
 from ssdlab.study.sweep.design import MEANINGS
@@ -110,6 +110,13 @@ class Study(Finding):
         return tuple(caveats.caveats(found))
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """Which outcomes of the sweep none of its runs has."""
+        known = self.figures
+        asked = [Outcome.read(one).figure for one in self.plan["outcomes"]]
+        return tuple(unknown(one, known) for one in asked if known and one not in known)
+
+    @property
     def figures(self) -> list[str]:
         """Every figure that is a number, for outcomes."""
         beside = {"run", SEED, KEY, "error", *self.columns}
@@ -120,16 +127,16 @@ class Study(Finding):
         ]
 
     def outcomes(self, asked: Sequence[str] = ()) -> list[Outcome]:
-        """The outcomes that are asked for, or else those of the sweep, or else the usual ones.
+        """The outcomes that are asked for; else those of the sweep, or the usual ones, as far as runs have them.
 
         Raises:
             ConfigError: If no run has a figure that is asked for.
         """
-        known = self.figures
-        named = several(asked) or self.plan["outcomes"]
+        known, named = self.figures, several(asked)
         if named:
             return [Outcome.of(one, known) for one in named]
-        return [Outcome.of(one, known) for one in USUAL if one.partition(":")[0] in known]
+        found = map(Outcome.read, self.plan["outcomes"] or USUAL)
+        return [one for one in found if one.figure in known]
 
     def asked_for(self, outcomes: Sequence[str]) -> "Study":
         """The same study with other outcomes to show first.

@@ -1,12 +1,13 @@
 """Outcomes: figures that a study is asked about, and their means over seeds."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import special
+from ssdlab.model import shape
 
 CONFIDENCE = 0.95
 """How often an interval holds the true mean."""
@@ -24,21 +25,59 @@ class Outcome(NamedTuple):
     """Whether more is better."""
 
     @classmethod
-    def of(cls, written: str, known: Sequence[str]) -> "Outcome":
+    def read(cls, written: str) -> "Outcome":
         """The outcome of a text such as `write_amplification` or `time.iops:max`.
 
         Raises:
-            ConfigError: If no run has that figure as a number.
+            ConfigError: If it says neither min nor max.
         """
         figure, _, sense = written.partition(":")
         if sense not in ("", "min", "max"):
             raise ConfigError(f"outcome {text.path(written)}: {text.path(sense)} is neither min nor max")
-        if figure not in known:
-            raise ConfigError(
-                f"outcome {text.path(figure)}: no run has a figure of that name{text.suggestion(figure, known)}; "
-                "'ssdlab study show PATH --outcomes' lists them"
-            )
         return cls(figure, sense == "max")
+
+    @classmethod
+    def of(cls, written: str, known: Sequence[str]) -> "Outcome":
+        """As `read`, of runs.
+
+        Raises:
+            ConfigError: If no run has that figure as a number.
+        """
+        found = cls.read(written)
+        if found.figure not in known:
+            raise ConfigError(unknown(found.figure, known))
+        return found
+
+
+def unknown(figure: str, known: Sequence[str]) -> str:
+    """That no run has a figure."""
+    return (
+        f"outcome {text.path(figure)}: no run has a figure of that name{text.suggestion(figure, known)}; "
+        "'ssdlab study show PATH --outcomes' lists them"
+    )
+
+
+def check_figure(where: str, figure: str) -> None:
+    """Checks, before anything runs, that a result may have a figure.
+
+    Raises:
+        ConfigError: If none has.
+    """
+    if not shape.has_figure(figure):
+        raise ConfigError(
+            f"{where}: no run has a figure called {text.path(figure)}{text.suggestion(figure, shape.figures())}; "
+            "docs/results.md lists them, such as write_amplification"
+        )
+
+
+def check_outcomes(written: Iterable[str]) -> None:
+    """As `check_figure`, of outcomes.
+
+    Raises:
+        ConfigError: If one is none.
+    """
+    for one in written:
+        check_figure(f"outcome {text.path(one)}", Outcome.read(one).figure)
 
 
 class Estimate(NamedTuple):

@@ -20,6 +20,7 @@ from ssdlab.study.executor import Executor
 from ssdlab.study.store.folder import Store
 from ssdlab.study.store.shared import place, reading, writing
 from ssdlab.study.store.study import Study
+from ssdlab.study.survey.outcome import check_outcomes
 from ssdlab.study.sweep.axes import Axis, Condition, Values, axis, distinct, of
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.sweep.plan import Plan, Question, plan
@@ -109,7 +110,8 @@ def question(
     Raises:
         ConfigError: If they are wrong.
     """
-    found = distinct(_axes(axes))
+    found, shown = distinct(_axes(axes)), several(outcomes)
+    check_outcomes(shown)
     source = None if trace is None else source_of(trace)
     if source is not None and not isinstance(source, TraceFile):
         raise ConfigError(
@@ -123,7 +125,7 @@ def question(
         design=design,
         conditions=tuple(Condition.of(one, found) for one in several(without)),
         seeds=seeds,
-        outcomes=tuple(several(outcomes)),
+        outcomes=tuple(shown),
     )
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.study.experiments.expression import Value
+from ssdlab.study.survey.outcome import check_figure
 from ssdlab.study.sweep.quantity import quantity
 
 UNITS = {"_ns": ("ns", "a time such as 20ms"), "_bytes": ("bytes", "a size such as 64MiB")}
@@ -107,6 +108,21 @@ def everything(goals: Sequence[Goal], constraints: Sequence[Constraint]) -> list
     return [*goals, *constraints]
 
 
+def declared(asked: Sequence[Goal | Constraint]) -> None:
+    """Checks, before anything runs, that results may have the figures.
+
+    Raises:
+        ConfigError: If one is unknown.
+    """
+    for one in asked:
+        for path in one.value.paths:
+            check_figure(_where(one), path)
+
+
+def _where(one: Goal | Constraint) -> str:
+    return f"{'outcome' if isinstance(one, Goal) else 'constraint'} {text.path(one.name)}"
+
+
 def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
     """Checks that the first runs that came to an end have the figures; of none nothing is known.
 
@@ -119,8 +135,8 @@ def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
         for path in one.value.paths:
             if path not in known:
                 raise ConfigError(
-                    f"{'outcome' if isinstance(one, Goal) else 'constraint'} {text.path(one.name)}: no run has a "
-                    f"figure called {text.path(path)}{text.suggestion(path, known)}; docs/results.md lists them"
+                    f"{_where(one)}: no run has a figure called {text.path(path)}{text.suggestion(path, known)}; "
+                    "docs/results.md lists them"
                 )
 
 

@@ -23,7 +23,7 @@ from ssdlab.study.sweep.design import SEARCH, Design
 from ssdlab.study.sweep.plan import Plan, Question, listed
 from ssdlab.study.sweep.running import Axes, question, workers
 from ssdlab.study.tuning.finals import finalists, judged
-from ssdlab.study.tuning.goal import Constraint, Goal, Measured, checked, everything
+from ssdlab.study.tuning.goal import Constraint, Goal, Measured, checked, declared, everything
 from ssdlab.study.tuning.result import Finalist, Trial, Tuned
 from ssdlab.study.tuning.runs import Runs
 from ssdlab.study.tuning.search import Search
@@ -132,6 +132,7 @@ def run(
         OSError: As `tune`.
     """
     _check(asked, goals, constraints, budget)
+    declared(everything(goals, constraints))
     made = folder is None or not folder.exists()
     place = Path(tempfile.mkdtemp(prefix="ssdlab-tuning-")) if folder is None else folder
     try:

@@ -39,6 +39,7 @@ def page(found: Study) -> Page:
                 if found.earlier
                 else []
             ),
+            *found.missing,
             *found.caveats,
         ],
         sections=[
