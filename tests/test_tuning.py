@@ -343,7 +343,7 @@ def test_the_end_of_a_range_that_is_not_possible_is_named(axis: str, words: str)
         (["-A", "device.op=5%..9%"], "no outcome is named"),
         (["-A", "device.opp=5%..9%", "-O", "seed"], "did you mean device.op"),
         (["-A", "device.op", "-O", "seed"], "device.op: has no names to vary: it takes a share, 0% to 1000%"),
-        (["-A", "device.op=5%..9000%", "-O", "seed"], "--axis: device.op"),
+        (["-A", "device.op=5%..9000%", "-O", "wear.erases"], "--axis: device.op"),
         (["-A", "trace=a,b", "-O", "seed"], "a trace is no choice"),
         (["-A", "device.op=5%..9%", "-O", "write_amplificatoin"], "did you mean write_amplification?"),
         (["-A", "device.op=5%..9%", "-O", "a=2**3"], "is not arithmetic on figures"),
