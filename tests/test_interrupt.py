@@ -17,7 +17,7 @@ import pytest
 from conftest import ROOT, SMALL_SETS
 from forked import PATIENCE_SECONDS
 from ssdlab import interrupt
-from ssdlab.interrupt import asked_for
+from ssdlab.interrupt import asked_for, handled
 
 OLTP = str(ROOT / "traces" / "oltp.csv.zst")
 MANY = 10**12
@@ -26,8 +26,15 @@ LONG = [*SMALL_SETS, "--set", f"workload.requests={MANY}"]
 MANY_SIZES = ",".join(map(str, range(1, 15_000)))
 
 
-def interrupted(arguments: Sequence[str], at: str, folder: Path, *, interpreter: Sequence[str] = ()) -> tuple[str, str]:
-    """What a command prints that gets SIGINT once a line of its standard error matches `at`."""
+def interrupted(
+    arguments: Sequence[str],
+    at: str,
+    folder: Path,
+    *,
+    interpreter: Sequence[str] = (),
+    by: signal.Signals = signal.SIGINT,
+) -> tuple[str, str]:
+    """What a command prints that gets this signal once a line of its standard error matches `at`."""
     command = [sys.executable, *interpreter, "-m", "ssdlab", *arguments]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -39,7 +46,7 @@ def interrupted(arguments: Sequence[str], at: str, folder: Path, *, interpreter:
                     break
             else:
                 pytest.fail(f"it ended by itself and never said {at!r}: {seen}")
-            process.send_signal(signal.SIGINT)
+            process.send_signal(by)
             out, rest = process.communicate(timeout=PATIENCE_SECONDS)
         finally:
             process.kill()
@@ -111,8 +118,9 @@ def test_while_a_trace_is_read(before: list[str], after: list[str], long_trace: 
     assert out == "" and list(tmp_path.iterdir()) == []
 
 
-def test_while_a_trace_is_written(tmp_path: Path) -> None:
-    interrupted(["trace", "generate", "long.csv", *LONG], r"trace: generate", tmp_path)
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_while_a_trace_is_written(by: signal.Signals, tmp_path: Path) -> None:
+    interrupted(["trace", "generate", "long.csv", *LONG], r"trace: generate", tmp_path, by=by)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -157,10 +165,11 @@ def test_while_running(command: list[str], tmp_path: Path) -> None:
     assert "partial result" in out and "write amplification" in out, said
 
 
-def test_a_sweep_keeps_what_is_finished_and_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_a_sweep_keeps_what_is_finished_and_goes_on(by: signal.Signals, tmp_path: Path) -> None:
     few, more = ["-A", "workload.requests=1000,2000"], ["-A", f"workload.requests=1000,2000,{MANY}"]
     arguments = ["sweep", *LONG[:-2], "--jobs", "1", "--out", "s", "--json"]
-    out, _ = interrupted([*arguments, *more], r"sweep: runs .*2 of 3 runs", tmp_path)
+    out, _ = interrupted([*arguments, *more], r"sweep: runs .*2 of 3 runs", tmp_path, by=by)
     kept = json.loads(out)
     assert kept["partial"] and kept["result"]["finished"] == 2 and kept["result"]["asked"] == 3
     command = [sys.executable, "-m", "ssdlab", *arguments, *few]
@@ -223,6 +232,18 @@ def ctrl_c_interrupts() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+def test_sighup_that_nohup_has_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with handled(signal.default_int_handler):
+            assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    with handled(signal.default_int_handler):
+        assert signal.getsignal(signal.SIGHUP) is signal.default_int_handler
 
 
 @pytest.mark.usefixtures("ctrl_c_interrupts")

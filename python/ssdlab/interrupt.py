@@ -1,4 +1,4 @@
-"""Ctrl-C, for all commands.
+"""Ctrl-C, for all commands. SIGTERM, and the SIGHUP of a terminal that is closed, are the same to them.
 
 While modules load there is nothing to lose, and the program leaves at once. A command is interrupted as Python does it.
 Work that asks a monitor now and then is told through that to end, so that it can hand over what is finished; work that
@@ -10,10 +10,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 STATUS = 130
 """Exit status of a command that Ctrl-C ended."""
@@ -25,9 +25,31 @@ AGAIN_SECONDS = 0.2
 """Between two looks at whether work that was told to end has heard it."""
 
 
+Handler = Callable[[int, FrameType | None], object] | signal.Handlers
+
+
+def handle(handler: Handler) -> dict[int, Any]:
+    """From now on Ctrl-C, SIGTERM and SIGHUP call this; but `nohup` has SIGHUP ignored. What they called before."""
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    return {number: signal.signal(number, handler) for number in numbers}
+
+
+@contextmanager
+def handled(handler: Handler) -> Iterator[None]:
+    """Ctrl-C, SIGTERM and SIGHUP call this while it lasts."""
+    before = handle(handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def leave_at_once() -> None:
     """From now on Ctrl-C ends the program, without a word of Python's."""
-    signal.signal(signal.SIGINT, _leave)
+    handle(_leave)
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:
@@ -52,7 +74,7 @@ def end() -> NoReturn:
 @contextmanager
 def raised() -> Iterator[None]:
     """Ctrl-C raises KeyboardInterrupt while this lasts, and leaves at once after it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    handle(signal.default_int_handler)
     try:
         yield
     finally:
@@ -106,13 +128,12 @@ def asked_for() -> Iterator[Request]:
         KeyboardInterrupt: At the end, if work was over before it heard a request.
     """
     request = Request()
-    on_ctrl_c = signal.signal(signal.SIGINT, request._on_ctrl_c)
-    on_alarm = signal.signal(signal.SIGALRM, request._unless_heard)
-    try:
-        yield request
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, on_alarm)
-        signal.signal(signal.SIGINT, on_ctrl_c)
+    with handled(request._on_ctrl_c):
+        on_alarm = signal.signal(signal.SIGALRM, request._unless_heard)
+        try:
+            yield request
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, on_alarm)
     if request._made and not request._heard:
         raise KeyboardInterrupt
