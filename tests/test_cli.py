@@ -108,7 +108,11 @@ def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
         (["config", "explain", "nand.raed"], ["did you mean nand.read?"]),
         (["list", "vitcims"], ["did you mean victims?"]),
         (["trace", "convert", str(OLTP), "x.foo"], ["x.foo", "give the format"]),
-        (["trace", "convert", str(OLTP), "x.txt", "--to", "fiu"], ["fiu can be read but not written"]),
+        (
+            ["trace", "convert", str(OLTP), "x.txt", "--to", "fiu"],
+            ["fiu can be read but not written; write one of ", ", parquet"],
+        ),
+        (["trace", "convert", str(OLTP), "x.txt", "--to", "csv"], ["did you mean ssdlab-csv?"]),
         (["trace", "convert", str(OLTP), "no/such/dir.parquet"], ["no/such/dir.parquet", "cannot be written"]),
         (["presets", "show", "x"], ["ssdlab presets list"]),
         (["config", "check", "--preset", "sbfast", "--set", "device.op=0.01%"], ["raise device.op to"]),

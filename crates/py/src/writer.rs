@@ -27,7 +27,7 @@ impl Writer {
     /// Starts a trace at `path`; `.gz` and `.zst` at its end compress.
     #[new]
     fn new(path: PathBuf, format: &str) -> PyResult<Self> {
-        let format = Format::parse_writable(format).map_err(|error| trace_error(&error))?;
+        let format = Format::parse(format).map_err(|error| trace_error(&error))?;
         let writer = open_writer(&path, format).map_err(|error| trace_error(&error))?;
         Ok(Self { inner: Mutex::new(Some(writer)) })
     }

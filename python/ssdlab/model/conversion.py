@@ -34,6 +34,22 @@ Count = tuple[str, str, str, int]
 """Name, unit, help and value of a counter."""
 
 
+def _to_write(name: str) -> str:
+    """The format of this name, in any case.
+
+    Raises:
+        TraceError: If there is none, or it cannot be written.
+    """
+    formats = {one.name: one for one in FORMATS}
+    writable = [one.name for one in FORMATS if one.writable]
+    meant = _ssdlab.named(name, [*formats])
+    if meant is not None and formats[meant].writable:
+        return meant
+    why = f"{name!r} is not a trace format" if meant is None else f"{meant} can be read but not written"
+    near = text.suggestion(name, writable) if meant is None else ""
+    raise TraceError(why + (near or f"; write one of {', '.join(writable)}"))
+
+
 def format_of(path: str | os.PathLike[str]) -> str:
     """The format that the name of a file to be written asks for.
 
@@ -71,9 +87,10 @@ def write(
     Raises:
         TraceError: If the file cannot be written or the format not be written to.
     """
-    if (format or format_of(path)) == "parquet":
+    chosen = _to_write(format) if format else format_of(path)
+    if chosen == "parquet":
         return _write_parquet(batches, Path(path), streams)
-    writer = _ssdlab.Writer(Path(path), format or format_of(path))
+    writer = _ssdlab.Writer(Path(path), chosen)
     for batch in batches:
         writer.write(batch, streams())
     return writer.finish()

@@ -184,16 +184,7 @@ impl Format {
 
     /// Reads a name; an unknown one is an error that proposes the nearest.
     pub fn parse(name: &str) -> Result<Self, TraceError> {
-        Self::parse_of(FORMATS.iter().map(|known| known.name), name)
-    }
-
-    /// Reads the name of a format to write.
-    pub fn parse_writable(name: &str) -> Result<Self, TraceError> {
-        // What can only be read is known, and `encoder` says what it is.
-        Self::parse(name).or_else(|_| Self::parse_of(writable(), name))
-    }
-
-    fn parse_of(known: impl Iterator<Item = &'static str> + Clone, name: &str) -> Result<Self, TraceError> {
+        let known = FORMATS.iter().map(|known| known.name);
         let meant = named(name, known.clone());
         if let Some(known) = FORMATS.iter().find(|known| Some(known.name) == meant) {
             return Ok(known.format);
@@ -234,16 +225,12 @@ impl Format {
 
     pub(crate) fn encoder(self) -> Result<Box<dyn Encoder>, TraceError> {
         let encoder = self.registration().encoder.ok_or_else(|| {
-            let (name, others) = (self.name(), list(writable()));
+            let others = FORMATS.iter().filter(|known| known.encoder.is_some()).map(|known| known.name);
+            let (name, others) = (self.name(), list(others));
             TraceError::Format(format!("{name} can be read but not written; write one of {others}"))
         })?;
         Ok(encoder())
     }
-}
-
-/// Names of the formats that can be written.
-fn writable() -> impl Iterator<Item = &'static str> + Clone {
-    FORMATS.iter().filter(|known| known.encoder.is_some()).map(|known| known.name)
 }
 
 /// Whether a line names columns and holds no data: some words, and no digit.
@@ -277,15 +264,6 @@ mod tests {
         );
         assert_eq!(Format::parse("Oracle_General").unwrap(), Format::OracleGeneral);
         assert!(!Format::parse("parquetry").unwrap_err().to_string().contains("did you mean"));
-    }
-
-    #[test]
-    fn only_what_can_be_written_is_proposed_for_writing() {
-        let message = Format::parse_writable("csv").unwrap_err().to_string();
-        assert!(message.starts_with("\"csv\" is not a trace format; did you mean ssdlab-csv? known: ssdlab-csv, msr"));
-        assert!(!message.contains("fiu"), "{message}");
-        let fiu = Format::parse_writable("fiu").unwrap().encoder().err().unwrap();
-        assert!(fiu.to_string().starts_with("fiu can be read but not written"));
     }
 
     /// Goal: columns are not taken for others by their order. Method: headings that are no format's own above rows that are
