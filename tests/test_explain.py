@@ -148,6 +148,35 @@ def test_operations_are_those_that_the_simulation_counts(variant: str) -> None:
         assert counted == {cause: count for cause, count in flash[name].items() if count}, name
 
 
+@pytest.mark.parametrize(
+    ("settings", "filled", "blocks"),
+    [
+        (["--set", "ftl=page"], 32, 19),
+        (["--set", "ftl=bast"], 32, 17),
+        (["--set", "precondition.fill=0%"], 0, 19),
+        (
+            [
+                "--preset",
+                "tlc-chip",
+                "-s",
+                "device.capacity=4MiB",
+                "-s",
+                "device.op=100%",
+                "-s",
+                "precondition.fill=0%",
+            ],
+            0,
+            None,
+        ),
+    ],
+)
+def test_the_small_drive_is_as_documented(cli: Cli, settings: list[str], filled: int, blocks: int | None) -> None:
+    found = json.loads(cli("explain", *settings, "--requests", "0", "--json").stdout)
+    drive = found["result"]["recordings"][0]["drive"]
+    assert drive["filled"] == filled
+    assert blocks is None or (drive["logical_pages"], drive["blocks"]) == (32, blocks)
+
+
 def test_a_page_of_its_own(cli: Cli, tmp_path: Path) -> None:
     assert "fast-thrashing" in cli("explain").stdout
     assert cli("explain", "bast-thrashing").stdout == "written to explain-bast-thrashing.html: open it in a browser\n"
@@ -179,7 +208,7 @@ def test_a_trace_sizes_the_drive_that_it_is_explained_on(tmp_path: Path, cli: Cl
     told = json.loads(cli("explain", "--trace", "far.csv", "--json").stdout)["result"]
     assert told["recordings"][0]["drive"]["logical_pages"] >= 50
     small = refused(cli, "--set", "device.capacity=128KiB", "--trace", "far.csv")
-    assert "but the drive has pages 0 to 31; raise device.capacity" in small
+    assert "but the drive has pages 0 to 31; request those, or raise device.capacity" in small
 
 
 HEAD = 'title = "a"\nrequests = "0"\n'
@@ -205,14 +234,31 @@ def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> No
     for text, fault in {
         "": "title is missing",
         "titel = 1": "titel: no such key in a scene; did you mean title?",
+        "title = 1": "title in a scene: 1 is not what belongs there; write text",
+        HEAD.replace('"0"', '["0", "1"]'): "requests in a scene: ['0', '1'] is not what belongs there; write text",
+        f"{HEAD}drive = 3": "drive in a scene: 3 is not what belongs there; write one table, headed [drive]",
+        f"{HEAD}[[drive]]\nblocks = 8": "write one table, headed [drive]",
+        f"{HEAD}[[ftl]]": "drive is missing in a scene; give one table, headed [drive]",
+        f'{HEAD}{drive}[ftl]\nname = "bast"': "write one or two tables [[ftl]]",
+        f"{HEAD}{drive}seed = 1.5\n[[ftl]]\n": "seed in [drive]: 1.5 is not what belongs there; write a whole number",
+        f"{HEAD}{drive.replace('= 8', '= -1')}[[ftl]]\n": "logical_pages in [drive]: -1 is not what belongs there",
+        f"{HEAD}{drive}times = {{ read_us = 1 }}\n[[ftl]]\n": "program_us is missing in times; give microseconds",
+        f"{HEAD}{drive}[[ftl]]\nlog = 1": "there is no FTL None; known are page, bast",
+        f'{HEAD}{drive}[[ftl]]\nname = "nope"': "there is no FTL nope; known are page, bast, fast, faster, sbfast",
+        f'{HEAD}{drive}[[ftl]]\nname = "bast"\nfoo = 1': "foo: no such key in [[ftl]] bast; known are name, log, v",
+        f'{HEAD}{drive}[[ftl]]\nname = "page"': "gc is missing in [[ftl]] page; give a name",
+        f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = {{ d = 2 }}': "gc in [[ftl]] page: {'d': 2} is not what belongs",
+        f'{HEAD}{drive}[[ftl]]\nname = "page"\nlog = 2': "log: no such key in [[ftl]] page; known are name, gc, surv",
+        f'{HEAD.replace("0", "8")}{drive}[[ftl]]\nname = "bast"': "raise device.capacity, or logical_pages of a scene",
         "title = ": "a scene is a TOML file",
-        f'{HEAD}drive = {{blocks = 8}}\n[[ftl]]\nname = "bast"': "missing field `logical_pages`",
+        f'{HEAD}drive = {{blocks = 8}}\n[[ftl]]\nname = "bast"': "logical_pages is missing in [drive]",
         f'{HEAD}{drive}[[ftl]]\nname = "bats"': "there is no FTL bats; did you mean bast?",
         f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = "gredy"': "there is no victim policy gredy; did you mean greedy?",
-        f'{HEAD}{drive}[[ftl]]\nname = "fast"\nwidth = 1': "there is no parameter of fast width",
+        f'{HEAD}{drive}[[ftl]]\nname = "fast"\nwidth = 1': "width: no such key in [[ftl]] fast",
     }.items():
         (tmp_path / "own.toml").write_text(text, encoding="utf-8")
-        assert fault in refused(cli, "own.toml")
+        said = refused(cli, "own.toml")
+        assert said.startswith("ssdlab: own.toml: ") and fault in said
     assert not list(tmp_path.glob("*.html"))
 
 

@@ -94,7 +94,8 @@ pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result
         for (number, Request { page, count, .. }) in (1..).zip(list) {
             if *count == 0 || page.checked_add(*count).is_none_or(|end| end > drive.logical_pages) {
                 return Err(format!(
-                    "{name}: number {number} is {count} pages from {page}, but the drive has pages 0 to {}; raise device.capacity",
+                    "{name}: number {number} is {count} pages from {page}, but the drive has pages 0 to {}; \
+                     request those, or raise device.capacity, or logical_pages of a scene",
                     drive.logical_pages - 1
                 ));
             }

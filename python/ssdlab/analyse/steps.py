@@ -7,11 +7,11 @@ The simulation is Rust's; the page that plays it is `ssdlab.view.stepper`.
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
@@ -27,8 +27,7 @@ SMALL = (
     "time=serial", f"device.capacity={SMALL_PAGES * 4}KiB", "device.op=100%", "nand.page_size=4KiB",
     "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
 )  # fmt: skip
-"""A drive that is small enough to draw: 32 pages and as much beyond, in one plane."""
-_KEYS = {"title", "text", "before", "requests", "drive", "ftl"}
+"""A drive that is small enough to draw: 32 pages, as much beyond, and what the FTL keeps erased, in one plane."""
 _OPERATIONS = {0: "r", 1: "", 2: "t"}
 """How requests write the operations of a trace that are shown; a flush has no pages."""
 
@@ -46,6 +45,8 @@ class Scene:
     """Pages that are written, such as `5` or `4-7`; with `r` before them they are read, with `t` trimmed."""
     before: str = ""
     """Requests that come before the first step."""
+    file: str = ""
+    """Where it was read from, for messages."""
 
 
 class Explanation:
@@ -90,7 +91,7 @@ def _recorded(drive: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
     question = {"drive": drive, "before": scene.before, "requests": scene.requests}
     answer = json.loads(_ssdlab.record_steps(json.dumps(question)))
     if "error" in answer:
-        raise ConfigError(answer["error"])
+        raise ConfigError(f"{scene.file}: {answer['error']}" if scene.file else answer["error"])
     recording: dict[str, Any] = answer["recording"]
     return recording
 
@@ -110,8 +111,12 @@ def scene(name: str | os.PathLike[str]) -> Scene:
         return _read(SCENES / f"{name}.toml")
     if Path(name).suffix == ".toml":
         return _read(Path(name))
-    meant = text.suggestion(str(name), scenes()) or f"; known are {', '.join(scenes())}"
-    raise ConfigError(f"there is no scene {name}{meant}, or give the path of a TOML file")
+    raise ConfigError(f"there is no scene {name}{_meant(str(name), scenes())}, or give the path of a TOML file")
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    known = [*known]
+    return text.suggestion(word, known) or f"; known are {', '.join(known)}"
 
 
 def _read(path: Path) -> Scene:
@@ -123,32 +128,94 @@ def _read(path: Path) -> Scene:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{text.path(path)}: {error}; a scene is a TOML file") from None
     try:
-        return _of_document(found)
+        return replace(_of_document(found), file=text.path(path))
     except ConfigError as error:
         raise ConfigError(f"{text.path(path)}: {error}") from None
 
 
+class _Kind(NamedTuple):
+    """What may stand behind a key."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+def _is_whole(value: object) -> bool:
+    # True is a number to Python.
+    return type(value) is int and 0 <= value < 1 << 32
+
+
+_TEXT = _Kind('text in quotes, such as "0 4-7"', lambda value: isinstance(value, str))
+_WHOLE = _Kind("a whole number, 0 or more", _is_whole)
+_SWITCH = _Kind("true or false", lambda value: isinstance(value, bool))
+_MICROSECONDS = _Kind("microseconds", lambda value: type(value) in (int, float) and 0 <= value < float("inf"))
+_VALUE = _Kind("one value", lambda value: isinstance(value, str | int | float))
+_NAMED = _Kind(
+    'a name, or { name = "..." } with parameters',
+    lambda value: (
+        isinstance(value, str)
+        or (isinstance(value, dict) and "name" in value and all(map(_VALUE.fits, value.values())))
+    ),
+)
+_PAIR = _Kind(
+    "two whole numbers, such as [2, 4]",
+    lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_whole, value)),
+)
+_HEADED = _Kind("one table, headed [drive]", lambda value: isinstance(value, dict))
+_TAKEN = _Kind("{ read_us = 25, program_us = 200, erase_us = 2000 }", lambda value: isinstance(value, dict))
+_TABLES = _Kind(
+    "one or two tables [[ftl]]",
+    lambda value: isinstance(value, list) and 1 <= len(value) <= 2 and all(isinstance(one, dict) for one in value),
+)
+_SCENE = {"title": _TEXT, "requests": _TEXT, "drive": _HEADED, "ftl": _TABLES, "text": _TEXT, "before": _TEXT}
+_TIMES = dict.fromkeys(("read_us", "program_us", "erase_us"), _MICROSECONDS)
+_DRIVE = {
+    **dict.fromkeys(("logical_pages", "blocks", "pages_per_block", "page_bytes", "planes", "filled", "seed"), _WHOLE),
+    "ascending": _SWITCH,
+    "times": _TAKEN,
+}
+_PAGE = {
+    "name": _TEXT, "gc": _NAMED, "survivors": _TEXT, "batch": _PAIR, "partial": _PAIR, "least_worn": _SWITCH,
+    "map": _NAMED,
+}  # fmt: skip
+
+
+def _check(what: str, table: Mapping[str, Any], kinds: Mapping[str, _Kind], required: Iterable[str] = ()) -> None:
+    """Refuses a table that has other keys or values than these, or lacks one that is required."""
+    for key, value in table.items():
+        if key not in kinds:
+            raise ConfigError(f"{key}: no such key in {what}{_meant(key, kinds)}")
+        if not kinds[key].fits(value):
+            raise ConfigError(f"{key} in {what}: {value!r} is not what belongs there; write {kinds[key].words}")
+    for key in required:
+        if table.get(key) in (None, "", {}):
+            raise ConfigError(f"{key} is missing in {what}; give {kinds[key].words}")
+
+
 def _of_document(document: Mapping[str, Any]) -> Scene:
-    for key in document:
-        if key not in _KEYS:
-            raise ConfigError(f"{key}: no such key in a scene{text.suggestion(key, _KEYS)}")
-    for key in ("title", "requests", "drive", "ftl"):
-        if not document.get(key):
-            raise ConfigError(f"{key} is missing; a scene has title, requests, a table drive and one or two of [[ftl]]")
-    ftls = document["ftl"]
-    if not isinstance(ftls, list) or len(ftls) > 2 or not all("name" in ftl for ftl in ftls):
-        raise ConfigError("ftl: one or two tables [[ftl]] with a name each")
-    drives = tuple({**document["drive"], "ftl": _ftl(ftl)} for ftl in ftls)
-    words = (str(document.get(key, "")) for key in ("text", "requests", "before"))
-    return Scene(str(document["title"]), next(words), drives, next(words), next(words))
+    _check("a scene", document, _SCENE, ("title", "requests", "drive", "ftl"))
+    drive = document["drive"]
+    _check("[drive]", drive, _DRIVE, ("logical_pages", "blocks", "pages_per_block"))
+    if "times" in drive:
+        _check("times", drive["times"], _TIMES, _TIMES)
+    drives = tuple({**drive, "ftl": _ftl(ftl)} for ftl in document["ftl"])
+    words = (document.get(key, "") for key in ("text", "requests", "before"))
+    return Scene(document["title"], next(words), drives, next(words), next(words))
 
 
 def _ftl(ftl: Mapping[str, Any]) -> dict[str, Any]:
     """An FTL of a scene as the crate reads it."""
-    options = dict(ftl)
-    if options["name"] != "page":
+    options, ftls = dict(ftl), [name for name, _ in _ssdlab.variants("ftl")]
+    name = options.get("name")
+    if name not in ftls:
+        raise ConfigError(f"name in [[ftl]]: there is no FTL {name}{_meant(str(name), ftls)}")
+    if name != "page":
+        below = f"ftl.{name}."
+        own = (key.removeprefix(below) for key, *_ in _ssdlab.options() if key.startswith(below))
+        _check(f"[[ftl]] {name}", options, {"name": _TEXT, **dict.fromkeys(own, _VALUE), "log": _WHOLE})
         log = options.pop("log", 1)
         return {"log": {"scheme": _named(options), "log": log}}
+    _check("[[ftl]] page", options, _PAGE, ("gc",))
     del options["name"]
     for key in ("gc", "map"):
         if key in options:

@@ -90,6 +90,8 @@ def explain(
 
     def configs(below: list[str]) -> list[Config]:
         small = [] if preset or config else [*steps.SMALL, *below]
+        # No drive that is drawn is overwritten, and one that is to be may not be empty.
+        small.append("precondition.overwrite=none")
         cases = [set, [*set, *beside]] if beside else [set]
         return [options.configuration(preset, config, [*small, *case], []) for case in cases]
 
