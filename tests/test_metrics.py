@@ -60,9 +60,10 @@ def test_a_scrape_says_what_clients_did(tmp_path: Path) -> None:
     place = tmp_path / "m"
     with (
         ssdlab.DriveServer(small("fast"), socket=tmp_path / "s", scale=1e-3) as server,
-        Endpoint(str(place), Metrics(server)),
+        Endpoint(str(place)) as endpoint,
         connected(tmp_path / "s") as client,
     ):
+        endpoint.answer(Metrics(server))
         assert place.stat().st_mode & 0o777 == 0o600
         chance = random.Random(2)
         pages = client.size // PAGE
@@ -114,8 +115,9 @@ def test_a_scrape_says_what_clients_did(tmp_path: Path) -> None:
 def test_metrics_on_a_port_of_this_machine(tmp_path: Path) -> None:
     with (
         ssdlab.DriveServer(small(), socket=tmp_path / "s") as server,
-        Endpoint("127.0.0.1:0", Metrics(server)) as endpoint,
+        Endpoint("127.0.0.1:0") as endpoint,
     ):
+        endpoint.answer(Metrics(server))
         with urllib.request.urlopen(endpoint.address, timeout=10) as reply:
             samples = parsed(reply.read().decode())
         assert value(samples, "ssdlab_free_blocks") == value(samples, "ssdlab_blocks")
@@ -126,9 +128,10 @@ def test_a_scraper_that_stalls_holds_up_nobody(tmp_path: Path) -> None:
     place = tmp_path / "m"
     with (
         ssdlab.DriveServer(small(), socket=tmp_path / "s") as server,
-        Endpoint(str(place), Metrics(server)),
+        Endpoint(str(place)) as endpoint,
         socket.socket(socket.AF_UNIX) as stalled,
     ):
+        endpoint.answer(Metrics(server))
         stalled.connect(str(place))
         stalled.sendall(b"GET /metrics HTTP/1.1\r\n")
         assert scraped(place)
@@ -162,7 +165,7 @@ def test_serve_has_metrics(tmp_path: Path) -> None:
         ("somewhere:9090", "--metrics somewhere:9090: no port of this machine alone"),
         ("127.0.0.1:99999", "--metrics 127.0.0.1:99999: no port"),
         ("foreign", "foreign: exists and is no socket; remove it, or choose another path"),
-        ("s", "s: another server listens there; choose another path"),
+        ("s", "s: another server listens there"),
         ("nowhere/m", "nowhere/m: No such file or directory"),
         ("./" + "x" * 120, "AF_UNIX path too long"),
     ],

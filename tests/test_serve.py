@@ -219,6 +219,28 @@ def test_a_server_ends_whose_drive_a_full_disk_has_switched_off(tmp_path: Path) 
         server.close()
 
 
+def test_a_full_disk_loses_neither_record_nor_summary(tmp_path: Path) -> None:
+    volatile = {**PROTECTED, "drive.buffer.watermark.plp": "false"}
+    more = [word for key, value in volatile.items() for word in ("--set", f"{key}={value}")]
+    record, out = tmp_path / "r.parquet", tmp_path / "o"
+    with small_disk(tmp_path, "3m") as where:
+        place = ["--file", str(where / "disk.drive"), "--record", str(record), "--out", str(out)]
+        with served(tmp_path, *place, *sets(), *more) as (process, path):
+            with connected(path) as client, pytest.raises(NbdError):
+                for page in range(client.size // PAGE):
+                    client.write(page * PAGE, random.Random(page).randbytes(PAGE))
+            written = page
+            process.send_signal(signal.SIGTERM)
+            output, errors = process.communicate(timeout=60)
+    assert process.returncode == 2 and "could not be flushed at the end" in errors, errors
+    assert "the drive goes off and what was not flushed may be lost" in output
+    assert "A drive in use" in output
+    assert len(ssdlab.read_trace(record)) == written
+    report = json.loads((out / "service.json").read_text(encoding="utf-8"))
+    assert report["result"]["host"]["write_requests"] == written
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["disk", "o", "r.parquet"]
+
+
 @pytest.mark.parametrize("buffer", [{}, PROTECTED], ids=["no buffer", "protected buffer"])
 @pytest.mark.parametrize("ftl", ["page", "fast"])
 def test_a_full_disk_loses_nothing(tmp_path: Path, ftl: str, buffer: dict[str, object]) -> None:
@@ -268,6 +290,7 @@ def test_a_disk_smaller_than_the_drive_is_told_of(tmp_path: Path) -> None:
                 process.send_signal(signal.SIGTERM)
                 output, _ = process.communicate(timeout=60)
             assert (f"{file} may grow by " in output) == is_told, output
+            assert ("writes fail and nothing acknowledged is lost" in output) == is_told, output
 
 
 def test_a_file_larger_than_may_be_made_is_one_clear_error(tmp_path: Path) -> None:
@@ -287,18 +310,37 @@ def test_a_server_that_is_late_says_so(tmp_path: Path) -> None:
         assert any("this machine is too slow" in remark for remark in server.service().page().remarks)
 
 
-def test_the_record_is_a_trace(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGHUP])
+def test_the_record_is_a_trace(tmp_path: Path, end: signal.Signals) -> None:
     record = tmp_path / "record.parquet"
     with served(tmp_path, "--record", str(record), *sets()) as (process, path):
         with connected(path) as client:
             random_use(client, bytearray(client.size), seed=1, requests=200)
         assert not record.exists(), "half a record is no trace"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(end)
         output, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, "")
+    assert list(tmp_path.iterdir()) == [record]
     assert "connect, for example, by" in output
     assert "A drive in use" in output
     assert len(ssdlab.read_trace(record)) >= 200
+
+
+def test_json_is_all_that_standard_output_has(tmp_path: Path) -> None:
+    with served(tmp_path, "--json", *sets()) as (process, path):
+        with connected(path) as client:
+            client.write(0, b"here")
+        process.send_signal(signal.SIGUSR1)
+        process.send_signal(signal.SIGTERM)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0 and json.loads(output)["result"]["host"]["write_requests"] == 1
+    assert errors.startswith("A drive in use")
+
+
+def test_a_server_that_was_stopped_is_closed_in_good_order(tmp_path: Path) -> None:
+    with ssdlab.DriveServer(small(), socket=tmp_path / "s") as server:
+        server.stop()
+    assert server.ended == "graceful"
 
 
 @pytest.mark.parametrize(
@@ -317,6 +359,14 @@ def test_the_record_is_a_trace(tmp_path: Path) -> None:
         (["--socket", "x" * 120], "the path of a socket has at most 107 bytes"),
         (["--socket", "foreign"], "foreign: exists and is no socket; remove it, or choose another path"),
         (["--record", "nowhere/r.parquet"], "nowhere/r.parquet"),
+        (["--file", "new.drive", "--record", "nowhere/r.parquet"], "nowhere/r.parquet"),
+        (["--file", "new.drive", "--socket", "foreign"], "foreign: exists and is no socket"),
+        (["--file", "new.drive", "--metrics", "foreign"], "foreign: exists and is no socket"),
+        (
+            ["--file", "new.drive", "--metrics", "127.0.0.1:{taken}"],
+            "Address already in use; choose another address or",
+        ),
+        (["--file", "new.drive", "--listen", "127.0.0.1:{taken}"], "Address already in use"),
     ],
 )
 def test_what_cannot_be_served_is_one_clear_error(
@@ -327,8 +377,12 @@ def test_what_cannot_be_served_is_one_clear_error(
     ssdlab.DriveServer(small("fast"), socket="first", file="other.drive").close()
     before = sorted(Path().iterdir())
     place = [] if "--socket" in arguments else ["--socket", "s"]
-    command = [sys.executable, "-m", "ssdlab", "serve", *sets(), *place, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        arguments = [word.replace("{taken}", str(taken.getsockname()[1])) for word in arguments]
+        command = [sys.executable, "-m", "ssdlab", "serve", *sets(), *place, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     assert says in done.stderr
     assert all(line.startswith("ssdlab: ") for line in done.stderr.splitlines())

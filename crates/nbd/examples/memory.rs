@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use ssdlab_nbd::{Address, BlockSizes, Entry, Features, Memory, Options, Server, Tls};
+use ssdlab_nbd::{Address, BlockSizes, Entry, Features, Memory, Options, Server, Sockets, Tls};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut addresses = Vec::new();
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let export = Memory::new(size).with_block_sizes(sizes).with_features(features);
-    let server = Server::bind(&addresses, vec![Entry::new("memory", Arc::new(export))], options)?;
+    let server = Server::new(Sockets::bind(&addresses)?, vec![Entry::new("memory", Arc::new(export))], options);
     for address in server.addresses() {
         eprintln!("listening at {address:?}");
     }

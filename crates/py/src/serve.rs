@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssdlab_nbd::{Address, Ending, Entry, Options, Server, ServerError, Tls};
+use ssdlab_nbd::{Address, Ending, Entry, Options, Server, ServerError, Sockets, Tls};
 use ssdlab_serve::{OpenError, Served, Wishes, open};
 
 use crate::config::Config;
@@ -69,14 +69,15 @@ impl DriveServer {
         }
         let tls = tls.map(|folder| Tls::load(&folder, true, false)).transpose();
         let tls = tls.map_err(|error| PyOSError::new_err(error.to_string()))?;
+        let failed = |error: &dyn ToString| PyOSError::new_err(error.to_string());
+        // Before the drive, which may take long to make, and stays.
+        let sockets = Sockets::bind(&addresses).map_err(|error| failed(&error))?;
         let wishes = Wishes { file: file.as_deref(), scale, record };
         let toml = config.inner.to_toml();
         let drive = detached(py, Some(&toml), || open(&setup, wishes))?;
         let drive = drive.map_err(|error| open_error(error, file.as_deref()))?;
         let entry = Entry::new(name, Arc::clone(&drive) as _);
-        let failed = |error: &dyn ToString| PyOSError::new_err(error.to_string());
-        let server = Server::bind(&addresses, vec![entry], Options { tls, ..Options::default() })
-            .map_err(|error| failed(&error))?;
+        let server = Server::new(sockets, vec![entry], Options { tls, ..Options::default() });
         let (addresses, handle) = (server.addresses(), server.handle());
         let running = thread::Builder::new()
             .name("nbd server".into())
@@ -130,6 +131,11 @@ impl DriveServer {
     /// Connections that were cut off at the end, as their clients had not taken all replies in time.
     fn cut_off(&self) -> usize {
         self.server.cut_off()
+    }
+
+    /// Whether writes wait in RAM that forgets them without power.
+    fn is_volatile(&self) -> bool {
+        self.drive.is_volatile()
     }
 
     /// Connections that are open.

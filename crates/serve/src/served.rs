@@ -96,6 +96,11 @@ impl Served {
         }
     }
 
+    /// Whether writes wait in RAM that forgets them without power.
+    pub fn is_volatile(&self) -> bool {
+        self.lock().is_volatile()
+    }
+
     /// Response times by [`Op`], as simulated; none where replies leave at once.
     pub fn latency(&self) -> Option<[LatencyHistogram; 4]> {
         self.clock.as_ref().map(|clock| clock.measured().latency)
@@ -165,10 +170,14 @@ impl State {
     /// The drive, switched on again if a fault of what holds the bytes has switched it off: where nothing waited in
     /// volatile RAM, nothing was lost by that.
     fn powered(&mut self) -> Result<&mut Bytes, Errno> {
-        if !self.drive.is_on() && self.drive.options().buffer.is_none_or(|buffer| buffer.protected) {
+        if !self.drive.is_on() && !self.is_volatile() {
             self.drive.mount().map_err(|error| number(&error))?;
         }
         Ok(&mut self.drive)
+    }
+
+    fn is_volatile(&self) -> bool {
+        self.drive.options().buffer.is_some_and(|buffer| !buffer.protected)
     }
 
     fn count(&mut self, page: PageSize, asked: &Asked) {

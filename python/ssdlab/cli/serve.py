@@ -7,10 +7,10 @@ import tempfile
 import threading
 import time as clock
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
@@ -20,10 +20,13 @@ from ssdlab.cli.declare import option
 from ssdlab.cli.live import facts
 from ssdlab.cli.output import deliver, show
 from ssdlab.cli.progress import QUIET_SECONDS
-from ssdlab.interrupt import STATUS
+from ssdlab.interrupt import STATUS, handled
 from ssdlab.lazy import room
 from ssdlab.model.files import naming, replacing
 from ssdlab.model.service import NAME, DriveServer, Service
+
+if TYPE_CHECKING:
+    from ssdlab.view.scrape import Endpoint
 
 app = App()
 
@@ -80,31 +83,46 @@ def serve(
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Service)] = None,
 ) -> int:
-    """Ctrl-C or SIGTERM ends it in good order: requests are finished, everything is made safe, a summary is printed.
-    The second one ends it at once, as a loss of power would. SIGUSR1 prints the summary up to then.
+    """Ctrl-C, SIGTERM or SIGHUP ends it in good order: requests are finished, everything is made safe, a summary is
+    printed. The second one ends it at once, as a loss of power would. SIGUSR1 prints the summary up to then; with
+    --json it goes to standard error.
     """
     settings = options.configuration(preset, config, set, [])
     path = socket or Path(tempfile.gettempdir()) / f"ssdlab-{os.getuid()}.sock"
     scale = _scale(time)
-    with _opening(file):
-        server = DriveServer(
-            settings, file=file, socket=path, listen=listen, tls=tls, scale=scale, record=record is not None
-        )
-    with _signals(server):
-        try:
-            with _metrics(server, metrics) as scraped, _recording(server, record) as write:
+    # Whatever fails once the drive is served, the other steps are taken, so that nothing is lost that is known.
+    first = _FirstError()
+    with _signals(json) as asked:
+        with ExitStack() as opened:
+            # What may fail comes before the drive, which may take long to make, and stays.
+            write = opened.enter_context(_recording(record))
+            scraped = opened.enter_context(_listening(metrics))
+            with _opening(file):
+                server = opened.enter_context(
+                    DriveServer(
+                        settings, file=file, socket=path, listen=listen, tls=tls, scale=scale, record=record is not None
+                    )
+                )
+            if scraped is not None:
+                scraped.answer(room("view.metrics").Metrics(server))
+            started = opened.pop_all()
+        with first, started:
+            asked.of(server)
+            with first:
                 if not json:
-                    _introduce(server, path, listen, scraped, file)
+                    _introduce(server, listen, scraped, file)
                 with _Line(server) as line:
-                    while (ended := server.wait(TICK_SECONDS)) is None:
-                        write()
+                    while server.wait(TICK_SECONDS) is None:
+                        write(server)
                         line.tick()
-                write()
-        except BaseException:
-            server.close()
-            raise
-    deliver(server.service(), json=json, out=out)
-    if ended == "at once":
+            with first:
+                server.close()
+            write(server)
+    with first:
+        deliver(server.service(), json=json, out=out)
+    if first.error is not None:
+        raise first.error
+    if server.ended == "at once":
         print("ssdlab: ended at once: what clients had not flushed may be lost", file=sys.stderr)
         return STATUS
     return 0
@@ -148,38 +166,73 @@ def _opening(file: Path | None) -> Iterator[None]:
             line.stop()
 
 
+class _Asked:
+    """What signals ask of a server, which may not be there yet."""
+
+    def __init__(self, json: bool) -> None:
+        self._json = json
+        self._server: DriveServer | None = None
+        self._to_stop = False
+
+    def stop(self, _signal: int, _frame: FrameType | None) -> None:
+        """Stops it, as soon as it is there."""
+        if self._server is not None:
+            self._server.stop()
+        elif self._to_stop:
+            raise KeyboardInterrupt
+        else:
+            self._to_stop = True
+
+    def report(self, _signal: int, _frame: FrameType | None) -> None:
+        """Prints what it has done."""
+        if self._server is not None:
+            with redirect_stdout(sys.stderr) if self._json else nullcontext():
+                show(self._server.service().page())
+
+    def of(self, server: DriveServer) -> None:
+        """Asks it of this server."""
+        self._server = server
+        if self._to_stop:
+            server.stop()
+
+
 @contextmanager
-def _signals(server: DriveServer) -> Iterator[None]:
-    """Ctrl-C and SIGTERM stop the server while this lasts; SIGUSR1 prints what it has done."""
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        server.stop()
-
-    def report(_signal: int, _frame: FrameType | None) -> None:
-        show(server.service().page())
-
-    handlers: dict[int, Callable[[int, FrameType | None], None]] = {
-        signal.SIGINT: stop,
-        signal.SIGTERM: stop,
-        signal.SIGUSR1: report,
-    }
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+def _signals(json: bool) -> Iterator[_Asked]:
+    """What ends other commands stops a server while this lasts; SIGUSR1 prints what it has done."""
+    asked = _Asked(json)
+    before = signal.signal(signal.SIGUSR1, asked.report)
     try:
-        yield
+        with handled(asked.stop):
+            yield asked
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGUSR1, before)
+
+
+class _FirstError:
+    """Keeps the first error of several steps that are all to be taken."""
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self.error = self.error or error
+        return True
 
 
 @contextmanager
-def _recording(server: DriveServer, record: Path | None) -> Iterator[Callable[[], None]]:
-    """What writes the requests up to now to the trace; that appears whole, at the end."""
+def _recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
+    """What writes the requests of a server up to now to the trace; that appears whole, at the end."""
     if record is None:
-        yield lambda: None
+        yield lambda _server: None
         return
     with naming(record), replacing(record) as hidden, room("model.parquet").ParquetWriter(hidden) as writer:
 
-        def write() -> None:
+        def write(server: DriveServer) -> None:
             requests = server.take_record()
             if len(requests):
                 writer.write(requests)
@@ -187,28 +240,23 @@ def _recording(server: DriveServer, record: Path | None) -> Iterator[Callable[[]
         yield write
 
 
-@contextmanager
-def _metrics(server: DriveServer, place: str | None) -> Iterator[str | None]:
-    """Where Prometheus finds metrics while this lasts."""
-    if place is None:
-        yield None
-        return
-    with room("view.scrape").Endpoint(place, room("view.metrics").Metrics(server)) as endpoint:
-        yield endpoint.address
+def _listening(place: str | None) -> "AbstractContextManager[Endpoint | None]":
+    """Where Prometheus will find metrics."""
+    return nullcontext() if place is None else room("view.scrape").Endpoint(place)
 
 
-def _introduce(server: DriveServer, path: Path, listen: str | None, scraped: str | None, file: Path | None) -> None:
+def _introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | None", file: Path | None) -> None:
     uri = server.uris[0]
     report = server.service().report
     print(f"serving {text.size(report['capacity_bytes'])} at {uri}")
     if file is not None:
         mount = report["mount"]
         print(f"{text.path(file)}: {'made anew' if mount is None else room('view.pages.service').mounted(mount)}")
-        _compare_with_disk(file)
+        _compare_with_disk(file, server.is_volatile)
     if listen is not None:
         print(f"also at {server.uris[-1]}: whoever reaches it can read and write the drive")
     if scraped is not None:
-        print(f"metrics at {scraped}")
+        print(f"metrics at {scraped.address}")
     print(
         f"""
 connect, for example, by
@@ -223,14 +271,20 @@ Ctrl-C ends it in good order.
     sys.stdout.flush()
 
 
-def _compare_with_disk(file: Path) -> None:
+def _compare_with_disk(file: Path, is_volatile: bool) -> None:
     """Says so if the disk is too small for the file: it is sparse, and grows as the drive is written."""
     kept, disk = file.stat(), os.statvfs(file)
     growth, free = kept.st_size - kept.st_blocks * 512, disk.f_bavail * disk.f_frsize
     if growth > free:
+        lost = (
+            "the drive goes off and what was not flushed may be lost; make room, lower device.capacity, or set "
+            "drive.buffer=none"
+            if is_volatile
+            else "writes fail and nothing acknowledged is lost; make room, or lower device.capacity"
+        )
         print(
             f"{text.path(file)} may grow by {text.size(growth)}, and its disk has {text.size(free)} free: when that is "
-            "full, writes fail and nothing acknowledged is lost; make room, or lower device.capacity"
+            f"full, {lost}"
         )
 
 

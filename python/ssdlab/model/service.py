@@ -89,6 +89,7 @@ class DriveServer:
             scale=scale,
             record=record,
         )
+        self._is_stopping = False
         self.ended: Ending | None = None
         """How the server ended; None while it runs."""
 
@@ -96,6 +97,11 @@ class DriveServer:
     def uris(self) -> list[str]:
         """Where clients connect."""
         return self._rust.addresses()
+
+    @property
+    def is_volatile(self) -> bool:
+        """Whether writes wait in RAM that forgets them without power."""
+        return self._rust.is_volatile()
 
     @property
     def connections(self) -> int:
@@ -138,11 +144,12 @@ class DriveServer:
         """Asks the server to finish what clients have asked for, to make it safe and to end. Called again, it ends at
         once, as at a loss of power.
         """
+        self._is_stopping = True
         self._rust.stop()
 
     def close(self) -> None:
-        """Stops the server in good order and waits for its end."""
-        if self.ended is None:
+        """Stops the server in good order, if nobody has yet, and waits for its end."""
+        if not self._is_stopping:
             self.stop()
         while self.wait(0.1) is None:
             pass

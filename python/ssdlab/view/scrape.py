@@ -23,23 +23,19 @@ PATH = "/metrics"
 
 
 class Endpoint:
-    """Answers scrapes while it lasts.
+    """Answers scrapes while it lasts, from when it is told whom to ask.
 
     Args:
         place: An address with a port, such as `127.0.0.1:9090`, or the path of a unix socket.
-        collector: What is asked for metrics.
 
     Raises:
         ConfigError: If the address can be reached from other machines, or is none.
         OSError: If nobody can listen there.
     """
 
-    def __init__(self, place: str, collector: Collector) -> None:
+    def __init__(self, place: str) -> None:
         self._path = None if _is_address(place) else Path(place)
         self._server = _bound(place, self._path)
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(collector)
-        self._server.set_app(make_wsgi_app(registry))
         self._thread = Thread(target=self._server.serve_forever, name="metrics", daemon=True)
 
     @property
@@ -50,15 +46,22 @@ class Endpoint:
         host, port = self._server.socket.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
 
-    def __enter__(self) -> Self:
+    def answer(self, collector: Collector) -> None:
+        """Answers from now on with the metrics of this."""
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(collector)
+        self._server.set_app(make_wsgi_app(registry))
         self._thread.start()
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.shutdown()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
         self._server.server_close()
         if self._path is not None:
             self._path.unlink(missing_ok=True)
@@ -72,7 +75,10 @@ def _bound(place: str, path: Path | None) -> "_Server":
         return (_Server if path is None else _UnixServer)(address, _Handler)
     except OSError as error:
         # That a path is too long has no number.
-        raise OSError(error.errno or errno.ENAMETOOLONG, error.strerror or str(error), place) from None
+        words = error.strerror or str(error)
+        if path is None:
+            words += "; choose another address or port"
+        raise OSError(error.errno or errno.ENAMETOOLONG, words, place) from None
 
 
 def _is_address(place: str) -> bool:

@@ -137,7 +137,20 @@ struct Connections {
     next: u64,
 }
 
-/// A server whose sockets are bound; clients can connect, and are served by [`Server::run`].
+/// Sockets that clients can connect to; a [`Server`] is made of them once its exports are there.
+pub struct Sockets(Vec<Listener>);
+
+impl Sockets {
+    /// Binds them.
+    ///
+    /// # Errors
+    /// If an address cannot be used.
+    pub fn bind(addresses: &[Address]) -> Result<Self, ServerError> {
+        Ok(Self(addresses.iter().map(Listener::bind).collect::<Result<_, _>>()?))
+    }
+}
+
+/// A server; clients that have connected are served by [`Server::run`].
 pub struct Server {
     shared: Arc<Shared>,
 }
@@ -149,32 +162,28 @@ pub struct Handle {
 }
 
 impl Server {
-    /// Binds the sockets.
-    ///
-    /// # Errors
-    /// If an address cannot be used.
+    /// A server of these exports.
     ///
     /// # Panics
     /// As [`Host::new`].
-    pub fn bind(addresses: &[Address], entries: Vec<Entry>, options: Options) -> Result<Self, ServerError> {
+    pub fn new(sockets: Sockets, entries: Vec<Entry>, options: Options) -> Self {
         let security = match &options.tls {
             None => Security::Plain,
             Some(tls) if tls.required => Security::Forced,
             Some(_) => Security::Selective,
         };
         let host = Arc::new(Host::new(entries, security));
-        let listeners = addresses.iter().map(Listener::bind).collect::<Result<_, _>>()?;
         let shared = Shared {
             host,
             options,
-            listeners,
+            listeners: sockets.0,
             connections: Mutex::default(),
             ended: Condvar::new(),
             at_once: AtomicBool::new(false),
             cut_off: AtomicUsize::new(0),
             lag: Lag::default(),
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Self { shared: Arc::new(shared) }
     }
 
     /// A handle to stop it.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use ssdlab_nbd::{Address, Ending, Entry, Export, Handle, Memory, Options, Server, ServerError};
+use ssdlab_nbd::{Address, Ending, Entry, Export, Handle, Memory, Options, Server, ServerError, Sockets};
 
 use crate::peer::{choice, option, request};
 use crate::probe::Probe;
@@ -32,7 +32,8 @@ pub struct Running {
 impl Running {
     pub fn new(export: Arc<dyn Export>, options: Options) -> Self {
         let path = socket_path();
-        let server = Server::bind(&[Address::Unix(path.clone())], vec![Entry::new("disk", export)], options).unwrap();
+        let sockets = Sockets::bind(&[Address::Unix(path.clone())]).unwrap();
+        let server = Server::new(sockets, vec![Entry::new("disk", export)], options);
         Self { handle: server.handle(), path, thread: thread::spawn(|| server.run()) }
     }
 
@@ -85,7 +86,7 @@ fn both_families_serve_the_same_export() {
     let path = socket_path();
     let addresses = [Address::Unix(path.clone()), Address::Tcp("127.0.0.1:0".parse().unwrap())];
     let entries = vec![Entry::new("disk", Arc::new(Memory::new(1 << 20)))];
-    let server = Server::bind(&addresses, entries, Options::default()).unwrap();
+    let server = Server::new(Sockets::bind(&addresses).unwrap(), entries, Options::default());
     let Address::Tcp(address) = server.addresses()[1] else { panic!("the second is a port") };
     let handle = server.handle();
     let thread = thread::spawn(|| server.run());

@@ -5,26 +5,25 @@ use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::sync::Arc;
 
-use ssdlab_nbd::{Address, Entry, Memory, Options, Server, ServerError};
+use ssdlab_nbd::{Address, ServerError, Sockets};
 
 use crate::server::socket_path;
 
-fn bind(address: Address) -> Result<Server, ServerError> {
-    Server::bind(&[address], vec![Entry::new("", Arc::new(Memory::new(512)))], Options::default())
+fn bind(address: Address) -> Result<Sockets, ServerError> {
+    Sockets::bind(&[address])
 }
 
-fn bind_unix(path: &Path) -> Result<Server, ServerError> {
+fn bind_unix(path: &Path) -> Result<Sockets, ServerError> {
     bind(Address::Unix(path.to_owned()))
 }
 
 #[test]
-fn only_its_owner_can_connect_and_the_file_goes_with_the_server() {
+fn only_its_owner_can_connect_and_the_file_goes_with_it() {
     let path = socket_path();
-    let server = bind_unix(&path).unwrap();
+    let sockets = bind_unix(&path).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    drop(server);
+    drop(sockets);
     assert!(!path.exists());
 }
 
@@ -33,21 +32,21 @@ fn a_stale_socket_is_replaced_and_a_live_one_refused() {
     let path = socket_path();
     drop(UnixListener::bind(&path).unwrap());
     let stale = fs::metadata(&path).unwrap().ino();
-    let server = bind_unix(&path).unwrap();
+    let sockets = bind_unix(&path).unwrap();
     let error = bind_unix(&path).map(drop).unwrap_err();
     assert!(matches!(error, ServerError::Live(_)));
     assert!(error.to_string().ends_with("another server listens there; stop it, or choose another path"));
-    assert!(path.exists(), "the refused server removed nothing; the stale file was {stale}");
-    drop(server);
+    assert!(path.exists(), "the refused one removed nothing; the stale file was {stale}");
+    drop(sockets);
 }
 
 #[test]
 fn a_socket_that_replaced_ours_is_left_alone() {
     let path = socket_path();
-    let server = bind_unix(&path).unwrap();
+    let sockets = bind_unix(&path).unwrap();
     fs::remove_file(&path).unwrap();
     let other = UnixListener::bind(&path).unwrap();
-    drop(server);
+    drop(sockets);
     assert!(path.exists());
     drop(other);
     fs::remove_file(&path).unwrap();
