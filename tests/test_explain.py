@@ -243,7 +243,7 @@ def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> No
         f"{HEAD}{drive}seed = 1.5\n[[ftl]]\n": "seed in [drive]: 1.5 is not what belongs there; write a whole number",
         f"{HEAD}{drive.replace('= 8', '= -1')}[[ftl]]\n": "logical_pages in [drive]: -1 is not what belongs there",
         f"{HEAD}{drive}times = {{ read_us = 1 }}\n[[ftl]]\n": "program_us is missing in times; give microseconds",
-        f"{HEAD}{drive}[[ftl]]\nlog = 1": "there is no FTL None; known are page, bast",
+        f"{HEAD}{drive}[[ftl]]\nlog = 1": "name is missing in [[ftl]]; known are page, bast",
         f'{HEAD}{drive}[[ftl]]\nname = "nope"': "there is no FTL nope; known are page, bast, fast, faster, sbfast",
         f'{HEAD}{drive}[[ftl]]\nname = "bast"\nfoo = 1': "foo: no such key in [[ftl]] bast; known are name, log, v",
         f'{HEAD}{drive}[[ftl]]\nname = "page"': "gc is missing in [[ftl]] page; give a name",

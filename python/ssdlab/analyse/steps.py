@@ -207,6 +207,8 @@ def _ftl(ftl: Mapping[str, Any]) -> dict[str, Any]:
     """An FTL of a scene as the crate reads it."""
     options, ftls = dict(ftl), [name for name, _ in _ssdlab.variants("ftl")]
     name = options.get("name")
+    if name is None:
+        raise ConfigError(f"name is missing in [[ftl]]; known are {', '.join(ftls)}")
     if name not in ftls:
         raise ConfigError(f"name in [[ftl]]: there is no FTL {name}{_meant(str(name), ftls)}")
     if name != "page":
