@@ -82,10 +82,17 @@ def raised() -> Iterator[None]:
 
 
 def _own_seconds() -> float:
-    """A clock that stands while the main thread is ready and others have the processors, where the system tells."""
+    """A clock that stands while the main thread is ready and others have the processors, where the system tells.
+
+    A signal calls this wherever the main thread is, in the middle of an import too: it must load no module, which text
+    with an encoding does.
+    """
     try:
-        with open("/proc/self/schedstat", encoding="ascii") as told:  # noqa: PTH123  # nothing is loaded before this
-            waited_ns = int(told.read().split()[1])
+        file = os.open("/proc/self/schedstat", os.O_RDONLY)
+        try:
+            waited_ns = int(os.read(file, 256).split()[1])
+        finally:
+            os.close(file)
     except (OSError, ValueError, IndexError):
         waited_ns = 0
     return time.monotonic() - waited_ns / 1e9
