@@ -9,7 +9,7 @@
 use ssdlab_core::LatencyHistogram;
 use ssdlab_trace::{Op, Request};
 
-use crate::observe::waits::{ByBucket, MadeOf, PART_NAMES, PARTS};
+use crate::observe::waits::{ByBucket, Charged, MadeOf, PART_NAMES, PARTS};
 
 /// So many that an interval is a hundredth of the run, and that a page has room for them.
 const MOST: usize = 128;
@@ -62,7 +62,7 @@ fn column(op: usize, kind: usize, bucket: usize) -> usize {
 #[repr(align(128))]
 struct Row {
     requests: u32,
-    parts_ns: [u64; PARTS],
+    charged: Charged,
 }
 
 /// Counts requests as they are complete, one interval after the other.
@@ -164,7 +164,7 @@ impl Intervals {
             self.used_rows.push((op, parts.bucket));
         }
         row.requests += 1;
-        parts.add_to(&mut row.parts_ns);
+        parts.add_to(&mut row.charged);
     }
 
     #[cold]
@@ -180,7 +180,8 @@ impl Intervals {
         let mut sums = [[0; PARTS]; OPS];
         for (op, bucket) in used.drain(..) {
             let op = op as usize;
-            let Row { requests, parts_ns } = std::mem::take(&mut self.rows[op][bucket]);
+            let Row { requests, charged } = std::mem::take(&mut self.rows[op][bucket]);
+            let parts_ns = charged.parts();
             self.before[op].add(bucket, requests, &parts_ns);
             if op < OPS {
                 sums[op].iter_mut().zip(parts_ns).for_each(|(sum, more)| *sum += more);
@@ -337,10 +338,9 @@ mod tests {
                 now_ns += rng.below(longest_step_ns) * rng.below(2);
                 let op = Op::ALL[rng.below(4) as usize];
                 let (latency_ns, part) = (rng.below(50_000), rng.below(PARTS as u64) as usize);
-                let mut parts = [0; PARTS];
-                parts[part] = latency_ns;
+                let charged = Charged::of(part, latency_ns);
                 let request = Request { time_ns: 0, offset: all.len() as u64, bytes: 1, op, flags: 0, stream: 0 };
-                intervals.request_done(&request, now_ns, latency_ns, with_bucket(latency_ns / 3), MadeOf::of(&parts));
+                intervals.request_done(&request, now_ns, latency_ns, with_bucket(latency_ns / 3), MadeOf::of(&charged));
                 all.push((op, now_ns - 77, latency_ns, part));
             }
             let (course, _) = intervals.finish();

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 use ssdlab_core::LatencyHistogram;
-use ssdlab_nand::backend::parallel::{DieTime, WAITS, Wait};
+use ssdlab_nand::backend::parallel::{Charges, DieTime, WAITS, Wait};
 use ssdlab_trace::Op;
 
 /// What part of a response time went to; the first are those of [`Wait`].
@@ -124,13 +124,41 @@ fn by_state<S: Serializer>(dies: &DieTime, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_map(dies.iter().enumerate().map(|(state, ns)| (name(state), ns)))
 }
 
+/// Response times by part, where those of the flash are not told apart yet: requests are added up first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Charged([u64; PARTS]);
+
+impl Charged {
+    /// What all went to one part.
+    #[cfg(test)]
+    pub fn of(part: usize, ns: u64) -> Self {
+        let mut charged = Self::default();
+        charged.0[part] = ns;
+        if part < WAITS {
+            // A die holds a command but while it holds none, and its cells rest unless they are at work.
+            let (held, rests) = (part != Wait::Order as usize, [Wait::Bus, Wait::Order].map(|wait| wait as usize));
+            charged.0[Wait::Bus as usize] = if held { ns } else { 0 };
+            charged.0[Wait::Order as usize] = if rests.contains(&part) { ns } else { 0 };
+        }
+        charged
+    }
+
+    /// By part.
+    pub fn parts(self) -> [u64; PARTS] {
+        let mut parts = self.0;
+        let (flash, _) = parts.split_first_chunk_mut().expect("they come first");
+        *flash = Charges(*flash).parts();
+        parts
+    }
+}
+
 /// What the response time of a request is made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MadeOf<'a> {
     /// Of the histogram of response times.
     pub bucket: usize,
     /// Of it, what went by in the drive and its queues.
-    in_drive: &'a [u64; PARTS],
+    in_drive: &'a Charged,
     /// And what in the block layer.
     above_ns: u64,
 }
@@ -138,36 +166,36 @@ pub(crate) struct MadeOf<'a> {
 impl MadeOf<'_> {
     /// Adds it to sums by part.
     #[inline]
-    pub fn add_to(self, sums: &mut [u64; PARTS]) {
-        sums.iter_mut().zip(self.in_drive).for_each(|(sum, part)| *sum += part);
-        sums[Part::HostQueue as usize] += self.above_ns;
+    pub fn add_to(self, sums: &mut Charged) {
+        sums.0.iter_mut().zip(self.in_drive.0).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
+        sums.0[Part::HostQueue as usize] += self.above_ns;
     }
 
     /// That of a request without a block layer.
     #[cfg(test)]
-    pub fn of(in_drive: &[u64; PARTS]) -> MadeOf<'_> {
-        MadeOf { bucket: LatencyHistogram::bucket(in_drive.iter().sum()), in_drive, above_ns: 0 }
+    pub fn of(in_drive: &Charged) -> MadeOf<'_> {
+        MadeOf { bucket: LatencyHistogram::bucket(in_drive.parts().iter().sum()), in_drive, above_ns: 0 }
     }
 
     /// By part.
     pub fn parts(self) -> [u64; PARTS] {
-        let mut parts = [0; PARTS];
-        self.add_to(&mut parts);
-        parts
+        let mut sums = Charged::default();
+        self.add_to(&mut sums);
+        sums.parts()
     }
 }
 
 /// A request on its way through the drive.
 #[derive(Clone, Copy, Debug)]
 struct Way {
-    parts: [u64; PARTS],
+    charged: Charged,
     issued_ns: u64,
     until_ns: u64,
 }
 
 impl Way {
     /// One that never was in the drive.
-    const ABOVE: Self = Self { parts: [0; PARTS], issued_ns: 0, until_ns: 0 };
+    const ABOVE: Self = Self { charged: Charged([0; PARTS]), issued_ns: 0, until_ns: 0 };
 }
 
 /// Requests by bucket of the histogram of response times.
@@ -231,15 +259,15 @@ impl Waits {
     #[inline]
     pub fn charge(&mut self, flight: u32, part: Part, now_ns: u64) {
         let way = &mut self.ways[flight as usize];
-        way.parts[part as usize] += now_ns - way.until_ns;
+        way.charged.0[part as usize] += now_ns - way.until_ns;
         way.until_ns = now_ns;
     }
 
     /// The flash is done with a request.
     #[inline]
-    pub fn flash(&mut self, flight: u32, parts: &[u64; WAITS], now_ns: u64) {
+    pub fn flash(&mut self, flight: u32, charges: &Charges, now_ns: u64) {
         let way = &mut self.ways[flight as usize];
-        way.parts[..WAITS].copy_from_slice(parts);
+        way.charged.0[..WAITS].copy_from_slice(&charges.0);
         way.until_ns = now_ns;
     }
 
@@ -260,7 +288,7 @@ impl Waits {
     pub fn made_of(&self, latency_ns: u64) -> MadeOf<'_> {
         let way = self.left.map_or(&Way::ABOVE, |flight| &self.ways[flight as usize]);
         let bucket = LatencyHistogram::bucket(latency_ns);
-        let made_of = MadeOf { bucket, in_drive: &way.parts, above_ns: latency_ns - (way.until_ns - way.issued_ns) };
+        let made_of = MadeOf { bucket, in_drive: &way.charged, above_ns: latency_ns - (way.until_ns - way.issued_ns) };
         debug_assert_eq!(made_of.parts().iter().sum::<u64>(), latency_ns, "the parts are the whole");
         made_of
     }

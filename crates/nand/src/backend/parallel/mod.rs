@@ -57,7 +57,7 @@ pub use ops::Kind;
 pub use record::{Record, Requester, Segment};
 pub use timeline::Bins;
 pub use untimed::UntimedFlash;
-pub use waits::{DieTime, WAITS, Wait};
+pub use waits::{Charges, DieTime, WAITS, Wait};
 pub use witness::InTime;
 
 use crate::backend::{Flash, cost_ns};
@@ -264,7 +264,7 @@ impl ParallelFlash {
     /// What the time of the last request of `owner` that is done went to, from its submission on; none unless waits are
     /// watched.
     #[inline]
-    pub fn waits_of(&self, owner: u32) -> Option<&[u64; WAITS]> {
+    pub fn waits_of(&self, owner: u32) -> Option<&Charges> {
         self.waits.as_ref().map(|waits| waits.of(owner))
     }
 

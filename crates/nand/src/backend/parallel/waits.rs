@@ -20,7 +20,8 @@
 //! ```text
 //! bus = held - cells at work      order = cells at rest - bus
 //! ```
-//! So in running sums [`Wait::Bus`] stands for the time that a command is held, and [`Wait::Order`] for that of rest.
+//! So in running sums [`Wait::Bus`] stands for the time that a command is held, and [`Wait::Order`] for that of rest. For
+//! the same reason requests can be added up before their parts are told apart ([`Charges`]).
 
 use ssdlab_core::Slab;
 
@@ -81,11 +82,11 @@ impl Wait {
     }
 }
 
-/// Sums by [`Wait`], modulo 2^64, while they run; see above.
-#[derive(Clone, Copy, Debug)]
-struct Sums([u64; WAITS]);
+/// What time went to, before its parts are told apart; see above. Modulo 2^64, so that sums may run and be added up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Charges(pub [u64; WAITS]);
 
-impl Sums {
+impl Charges {
     #[inline(always)]
     fn add(&mut self, wait: Wait, ns: u64) {
         self.0[wait as usize] = self.0[wait as usize].wrapping_add(ns);
@@ -102,9 +103,8 @@ impl Sums {
         self.0.iter_mut().zip(sums.0).for_each(|(own, sum)| *own = sum.wrapping_sub(*own));
     }
 
-    /// What the time went to.
-    #[inline]
-    fn parts(mut self) -> [u64; WAITS] {
+    /// What the time went to, by [`Wait`].
+    pub fn parts(mut self) -> [u64; WAITS] {
         let [.., held, rest, own] = self.0;
         let others = self.0[..Wait::Bus as usize].iter().fold(own, |sum, &part| sum.wrapping_add(part));
         let bus = held.wrapping_sub(others);
@@ -118,7 +118,7 @@ impl Sums {
 #[derive(Clone, Copy, Debug)]
 struct Running {
     /// Of what it is at, less when that began.
-    sums: Sums,
+    sums: Charges,
     /// What the cells work on, also while they interrupt it; else [`Wait::Order`].
     cells: Wait,
     is_held: bool,
@@ -130,11 +130,11 @@ struct Running {
 
 impl Running {
     /// A die that rests from time 0 on.
-    const REST: Self = Self { sums: Sums([0; WAITS]), cells: Wait::Order, is_held: false, host: NONE, since_ns: 0 };
+    const REST: Self = Self { sums: Charges([0; WAITS]), cells: Wait::Order, is_held: false, host: NONE, since_ns: 0 };
 
     /// Adds what it is at, which its sums lack.
     #[inline(always)]
-    fn add_current(&self, sums: &mut Sums, now_ns: u64) {
+    fn add_current(&self, sums: &mut Charges, now_ns: u64) {
         sums.add(self.cells, now_ns);
         if self.is_held {
             sums.add(Wait::Bus, now_ns);
@@ -146,6 +146,29 @@ impl Running {
         self.sums.add(self.cells, now_ns);
         self.sums.sub(cells, now_ns);
         self.cells = cells;
+    }
+
+    /// The cells no longer work on pages of the host, if they did: that was for whoever asked for them.
+    #[inline(always)]
+    fn end_work(&mut self, owns: &mut Slab<Own>, paths: &mut [Path], ops: &Ops, now_ns: u64) {
+        let mut index = std::mem::replace(&mut self.host, NONE);
+        let worked_ns = now_ns - self.since_ns;
+        while index != NONE {
+            let op = &ops[index];
+            if op.watched && op.cause == Cause::Host {
+                let path = &mut paths[index as usize];
+                if path.own == NONE {
+                    path.sums.add(self.cells, worked_ns);
+                    path.sums.sub(Wait::Own, worked_ns);
+                } else if let own = &mut owns[path.own]
+                    && own.until_ns != now_ns
+                {
+                    own.sums[self.cells as usize] += worked_ns;
+                    own.until_ns = now_ns;
+                }
+            }
+            index = op.next;
+        }
     }
 }
 
@@ -160,7 +183,7 @@ struct Own {
 }
 
 /// What an operation of a request was charged for since its emission.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Path {
     die: u32,
     /// Whether it waits for the bus instead.
@@ -168,7 +191,7 @@ struct Path {
     /// What its die does for its request; none while it is the only operation of that on the die.
     own: u32,
     /// What it was charged for; while it waits, where the sums of its die stood when it began to, less that.
-    sums: Sums,
+    sums: Charges,
 }
 
 /// Charges operations of requests.
@@ -182,7 +205,7 @@ pub(super) struct Waits {
     submissions: u64,
     latest: Vec<(u64, u32)>,
     /// What the last request of each owner that is done was charged for.
-    done: Vec<[u64; WAITS]>,
+    done: Vec<Charges>,
 }
 
 impl Waits {
@@ -210,10 +233,9 @@ impl Waits {
     pub fn emitted(&mut self, index: u32, die: u32, now_ns: u64) {
         let own = self.own_of(die, index);
         let running = &self.dies[die as usize];
-        let path = Path { die, on_bus: false, own, sums: running.sums };
-        let entry = entry(&mut self.paths, index, path);
-        *entry = path;
-        running.add_current(&mut entry.sums, now_ns);
+        let path = entry(&mut self.paths, index);
+        *path = Path { die, on_bus: false, own, sums: running.sums };
+        running.add_current(&mut path.sums, now_ns);
     }
 
     /// The operations of a request on a die share what that does for the request, from the second on. They are emitted
@@ -260,43 +282,19 @@ impl Waits {
     }
 
     /// They interrupt it.
-    #[inline(always)]
+    #[inline]
     pub fn cells_interrupt(&mut self, number: u32, ops: &Ops, now_ns: u64) {
-        let die = &mut self.dies[number as usize];
-        if die.host != NONE {
-            let first = std::mem::replace(&mut die.host, NONE);
-            let (state, worked_ns) = (die.cells, now_ns - die.since_ns);
-            self.worked(first, ops, state, worked_ns, now_ns);
-        }
-    }
-
-    /// Cells have worked on pages of the host, from that of the operation `first` on.
-    #[inline(always)]
-    fn worked(&mut self, first: u32, ops: &Ops, state: Wait, worked_ns: u64, now_ns: u64) {
-        let mut index = first;
-        while index != NONE {
-            let op = &ops[index];
-            if op.watched && op.cause == Cause::Host {
-                let path = &mut self.paths[index as usize];
-                if path.own == NONE {
-                    path.sums.add(state, worked_ns);
-                    path.sums.sub(Wait::Own, worked_ns);
-                } else if let own = &mut self.owns[path.own]
-                    && own.until_ns != now_ns
-                {
-                    own.sums[state as usize] += worked_ns;
-                    own.until_ns = now_ns;
-                }
-            }
-            index = op.next;
-        }
+        let Self { dies, owns, paths, .. } = self;
+        dies[number as usize].end_work(owns, paths, ops, now_ns);
     }
 
     /// They end it.
     #[inline]
     pub fn cells_end(&mut self, number: u32, ops: &Ops, now_ns: u64) {
-        self.cells_interrupt(number, ops, now_ns);
-        self.dies[number as usize].turn_to(Wait::Order, now_ns);
+        let Self { dies, owns, paths, .. } = self;
+        let die = &mut dies[number as usize];
+        die.end_work(owns, paths, ops, now_ns);
+        die.turn_to(Wait::Order, now_ns);
     }
 
     /// What a die did so far for a request: reads and programs.
@@ -319,7 +317,7 @@ impl Waits {
     pub fn turn(&mut self, index: u32, ops: &Ops, now_ns: u64) {
         let path = &mut self.paths[index as usize];
         if path.on_bus {
-            let mut bus = Sums([0; WAITS]);
+            let mut bus = Charges([0; WAITS]);
             bus.add(Wait::Bus, now_ns);
             bus.add(Wait::Order, now_ns);
             path.sums.take_off(&bus);
@@ -376,19 +374,19 @@ impl Waits {
             }
         }
         if let Some(owner) = done {
-            *entry(&mut self.done, owner, [0; WAITS]) = path.sums.parts();
+            *entry(&mut self.done, owner) = path.sums;
         }
     }
 
     /// What the last request of an owner that is done was charged for.
     #[inline]
-    pub fn of(&self, owner: u32) -> &[u64; WAITS] {
+    pub fn of(&self, owner: u32) -> &Charges {
         &self.done[owner as usize]
     }
 
     /// What the dies did so far, summed.
     pub fn dies(&self, now_ns: u64) -> DieTime {
-        let mut sums = Sums([0; WAITS]);
+        let mut sums = Charges([0; WAITS]);
         for die in &self.dies {
             sums.0.iter_mut().zip(die.sums.0).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
             die.add_current(&mut sums, now_ns);
@@ -400,17 +398,17 @@ impl Waits {
 
 /// The item with a number, after filling up to there.
 #[inline(always)]
-fn entry<T: Copy>(items: &mut Vec<T>, number: u32, item: T) -> &mut T {
+fn entry<T: Copy + Default>(items: &mut Vec<T>, number: u32) -> &mut T {
     if items.len() <= number as usize {
-        fill(items, number, item);
+        fill(items, number);
     }
     &mut items[number as usize]
 }
 
 #[cold]
 #[inline(never)]
-fn fill<T: Copy>(items: &mut Vec<T>, number: u32, item: T) {
-    items.resize(number as usize + 1, item);
+fn fill<T: Copy + Default>(items: &mut Vec<T>, number: u32) {
+    items.resize(number as usize + 1, T::default());
 }
 
 #[cfg(test)]

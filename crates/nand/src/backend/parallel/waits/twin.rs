@@ -341,7 +341,7 @@ fn requests_are_charged_for_what_the_log_tells() {
             // Nobody waits for the others.
             let Some(last) = world.ended.iter().rev().find(|(id, _)| world.emitted[id].job == job) else { continue };
             let expected = world.path(last.0);
-            let found = *world.flash.waits_of(job).expect("they are watched");
+            let found = world.flash.waits_of(job).expect("they are watched").parts();
             let elapsed_ns = last.1 - world.emitted[&last.0].at_ns;
             assert_eq!(found.iter().sum::<u64>(), elapsed_ns, "world {seed}, request {job}: the parts are the whole");
             assert_eq!(found, expected, "world {seed}, request {job}");
