@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,19 @@ def test_a_run_ends_with_the_weightiest(cli: Cli) -> None:
     arguments = [*SMALL_SETS, "--set", "workload.requests=2000"]
     last = cli("run", *arguments, "--set", "time=event").stdout.splitlines()[-3:]
     assert [line[:3] for line in last] == ["1. ", "2. ", "3. "]
-    assert "1. " not in cli("run", *arguments).stdout
+
+
+@pytest.mark.parametrize("time", ["event", "serial", "count"])
+def test_a_page_begins_with_what_is_the_matter_and_how_that_is_known(time: str, cli: Cli, tmp_path: Path) -> None:
+    arguments = [*SMALL_SETS, "--set", "workload.requests=2000", "--set", f"time={time}"]
+    told = cli("run", *arguments, "--out", "out").stdout
+    saved = json.loads((tmp_path / "out" / "result.json").read_text())["result"]["diagnosis"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert saved
+    for number, finding in enumerate(saved, 1):
+        headline, evidence = words.words(finding)
+        assert (f"\n{number}. {headline}" in told) == (number <= 3)
+        assert page.index(escape(headline)) < page.index(escape(evidence)) < page.index("<h2>Summary<")
 
 
 def test_a_saved_run_is_diagnosed_as_it_was(cli: Cli, tmp_path: Path) -> None:

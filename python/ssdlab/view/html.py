@@ -41,7 +41,8 @@ def render(page: pages.Page) -> str:
         place = Markup('<div class="chart" role="img" aria-label="{}" data-chart="{}"></div>')
         return place.format(title, len(charts) - 1)
 
-    sections = [replace(one, items=[item for item in one.items if _tells(item)]) for one in page.sections]
+    telling = [replace(one, items=[item for item in one.items if _tells(item)]) for one in page.sections]
+    sections = [one for one in telling if one.items]
     return _template("page.html.jinja").render(
         page=replace(page, sections=sections),
         version=_ssdlab.__version__,

@@ -1,6 +1,6 @@
 """The page of a diagnosis: findings, parts of response times and changes in words."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -285,7 +285,7 @@ def top(findings: "list[dict[str, Any]]") -> list[str]:
 
 def page(diagnosis: Diagnosis) -> Page:
     """The page of a diagnosis."""
-    sections = [Section("Findings", [*_findings(diagnosis)])]
+    sections = [Section("Findings", findings(diagnosis.findings))]
     if diagnosis.response is not None:
         sections.append(Section("What requests wait for", [parts_table(diagnosis.response)]))
     if diagnosis.what_ifs:
@@ -303,16 +303,16 @@ def page(diagnosis: Diagnosis) -> Page:
     )
 
 
-def _findings(diagnosis: Diagnosis) -> Iterator[Paragraph]:
-    for number, finding in enumerate(diagnosis.findings, 1):
+def findings(found: Sequence[Finding]) -> list[Paragraph]:
+    """Findings with their evidence and what would tell more, the weightiest first."""
+    shown = []
+    for number, finding in enumerate(found, 1):
         headline, evidence = words(finding)
-        yield Paragraph(f"{number}. {headline}", "strong")
-        yield Paragraph(evidence, belongs=True)
+        shown += [Paragraph(f"{number}. {headline}", "strong"), Paragraph(evidence, belongs=True)]
         if finding["what_ifs"]:
             changes = ", ".join(WHAT_IFS[name] for name in finding["what_ifs"])
-            yield Paragraph(f"would tell: {changes}", "soft", belongs=True)
-    if not diagnosis.findings:
-        yield Paragraph("nothing stands out")
+            shown.append(Paragraph(f"would tell: {changes}", "soft", belongs=True))
+    return shown or [Paragraph("nothing stands out")]
 
 
 COLUMNS = {"all": "all", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}

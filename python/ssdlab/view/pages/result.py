@@ -52,7 +52,8 @@ def page(result: Result) -> Page:
         partial=stopped(result),
         remarks=[one.text for one in remarks(result.config, result.summary, result.ingest)],
         sections=[
-            _headlines(result),
+            _overview(result),
+            *_diagnosis(result),
             *_waits(result),
             _summary(result),
             *_flash(result),
@@ -62,16 +63,10 @@ def page(result: Result) -> Page:
             Section("Erases per block", [Figure(result.plot_erase_counts.chart)], terminal=False),
             _configuration(result),
         ],
-        conclusion=_conclusion(result),
+        conclusion=[Paragraph(line) for line in diagnosis.top(result.summary["diagnosis"])],
         footer="Sizes in binary units (1 KiB = 1,024 B) except bandwidth and endurance, which are decimal. "
         "Quantiles are exact to 1.6 %.",
     )
-
-
-def _conclusion(result: Result) -> list[Paragraph]:
-    """What is the matter, where time is modelled well enough to know it."""
-    lines = diagnosis.top(result.summary["diagnosis"]) if _in_events(result) else []
-    return [Paragraph(line) for line in lines]
 
 
 def _in_events(result: Result) -> bool:
@@ -84,10 +79,37 @@ def stopped(result: Result) -> str:
     return "the run was stopped before its end" if result.partial else ""
 
 
-def _headlines(result: Result) -> Section:
+def _overview(result: Result) -> Section:
+    """What a person looks for first."""
     headlines = HEADLINES if served_alone(result.config) else (*HEADLINES, *OF_A_DRIVE)
     tiles = [(one.label, one.text(result.summary)) for one in headlines if one.value(result.summary)]
-    return Section("", [Facts(tiles, tiles=True)], terminal=False)
+    figures = []
+    if _in_events(result):
+        figures.append(
+            Figure(
+                result.plot_latency_percentiles.chart,
+                "Response time by percentile",
+                "Where a line bends up its tail begins; where the dashed line nears it, slow requests were slow "
+                "because they waited. Choose a stretch of time in a figure over the run: the lines are those of the "
+                "requests that ended in it.",
+            )
+        )
+        figures.append(
+            Figure(
+                result.plot_response_time.chart,
+                "Response time over the run",
+                "Peaks where the shading rises coincide with internal work, such as garbage collection, that kept dies "
+                "from the host.",
+            )
+        )
+    else:
+        figures.append(Figure(result.plot_write_amplification.chart, "Write amplification over time"))
+    return Section("Overview", [Facts(tiles, tiles=True), *figures], terminal=False)
+
+
+def _diagnosis(result: Result) -> Iterator[Section]:
+    if result.summary["diagnosis"]:
+        yield Section("Diagnosis", diagnosis.findings(result.summary["diagnosis"]), terminal=False)
 
 
 def _summary(result: Result) -> Section:
@@ -107,7 +129,8 @@ def _waits(result: Result) -> Iterator[Section]:
 
 
 def _flash(result: Result) -> Iterator[Section]:
-    yield Section("Write amplification over time", [Figure(result.plot_write_amplification.chart)], terminal=False)
+    if _in_events(result):
+        yield Section("Write amplification over time", [Figure(result.plot_write_amplification.chart)], terminal=False)
     causes, counts = operations(result.summary)
     rows = [(kind, [*map(text.count, of), text.count(sum(of))]) for kind, of in counts]
     headers = (*(CAUSES.get(cause, cause) for cause in causes), "total")
@@ -148,23 +171,11 @@ def _times(result: Result) -> Iterator[Section]:
     times = response_times(result.summary)
     if not times:
         return
-    # With dies and channels it is known how long requests waited.
-    waited = _in_events(result)
     rows = [(name, *cells) for name, cells in times]
     items: list[Table | Figure | Paragraph] = [
         Table(("", "requests", *QUANTILES), rows, title_of_times(result.config), wide=True),
         Figure(result.plot_latency.chart),
     ]
-    if waited:
-        items.append(
-            Figure(
-                result.plot_latency_percentiles.chart,
-                "Response time by percentile",
-                "Where a line bends up its tail begins; where the dashed line nears it, slow requests were slow "
-                "because they waited. Choose a stretch of time in a figure over the run: the lines are those of the "
-                "requests that ended in it.",
-            )
-        )
     parts = [(name, *cells) for name, cells in waiting_times(result.summary)]
     if parts:
         note = "A response time is waiting, until work on the request begins, and service, the rest; a percentile is "
@@ -178,11 +189,8 @@ def _times(result: Result) -> Iterator[Section]:
             items.append(Paragraph(f"further streams: {text.count(more)}, in result.json", "soft"))
     name = name_of_times(result.config).capitalize()
     yield Section(f"{name}s", items)
-    why = (
-        "Peaks where the shading rises coincide with internal work, such as garbage collection, that kept dies from "
-        "the host."
-    )
-    course = Figure(result.plot_response_time.chart, note=why if waited else "")
+    if not _in_events(result):
+        yield Section(f"{name} over the run", [Figure(result.plot_response_time.chart)], terminal=False)
     single = Figure(
         result.plot_slowest.chart,
         "The slowest requests",
@@ -190,7 +198,7 @@ def _times(result: Result) -> Iterator[Section]:
         "where it was, how long it waited and what took most of its time.",
         tells=partial(_several_slow, result),
     )
-    yield Section(f"{name} over the run", [course, single], terminal=False)
+    yield Section("The slowest requests", [single], terminal=False)
 
 
 def _several_slow(result: Result) -> bool:
