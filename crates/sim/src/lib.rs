@@ -40,7 +40,7 @@ pub use caches::{
 };
 pub use drive::buffer::BufferCounters;
 pub use host::block::BlockSummary;
-pub use host::cache::{CacheSummary, PoolsSummary};
+pub use host::cache::{BelowSummary, CacheSummary, PoolsSummary, WaitSummary};
 pub use host::fit::{Fitted, Fitter, Runs, runs};
 pub use live::{LiveDrive, live, live_from};
 pub use observe::activity::{Activity, DriveSummary, GanttBar, Interference, Spread, StreamSummary};

@@ -17,9 +17,10 @@ FINDINGS: Mapping[str, tuple[str, ...]] = {
     "throughput": (
         *("controller", "link", "channels", "dies", "host_reads", "host_writes", "partial_pages", "collection"),
         *("merges", "map", "uneven_dies", "uneven_channels", "full_buffer", "flush", "block_layer", "queue_slots"),
-        *("host_depth", "arrivals"),
+        *("host_depth", "arrivals", "cache"),
     ),
-    **dict.fromkeys(("slow_reads", "slow_writes"), PARTS),
+    "host": ("drive", "dirty_limit", "cache"),
+    **dict.fromkeys(("slow_reads", "slow_writes", "slow_reads_below", "slow_writes_below"), PARTS),
     "write_amplification": ("collection", "merges", "map", "partial_pages", "spare_held_back", "hot_with_cold"),
     "wear": ("uneven_wear",),
     "input": (
@@ -88,7 +89,7 @@ class Diagnosis(Finding):
 
     @property
     def response(self) -> dict[str, Any] | None:
-        """What the response times of `all` requests, `read` and `write` are made of.
+        """What the response times of `all` requests, `read` and `write` are made of; with a cache, of those below it.
 
         For `all` of them and around `p50`, `p99` and `p99_9`: the `requests`, the `sum_ns` of their response times and
         its `parts_ns`, which add up to it. None unless `time` is `event`.

@@ -77,6 +77,10 @@ RESULT: _Object = {
     "repeat": Maybe({"steady": Maybe(FLAG), "write_amplification": [FIGURE], "replays": NUMBER, ...: NUMBER}),
     "cache": Maybe({
         "policy": NAME, "miss_ratio": FIGURE, "mean_ns": FIGURE, "counters": NUMBERS,
+        "waits": Maybe({"drive_ns": NUMBER, "limit_ns": NUMBER, "utilisation": NUMBER}),
+        "below": Maybe({
+            **dict.fromkeys(("iops", "bytes_read_per_s", "bytes_written_per_s"), FIGURE), "latency": BY_OPERATION,
+        }),
         "pools": {"ratio": FIGURE, "transitions": NUMBERS, ...: NUMBER}, ...: NUMBER,
     }),
     "host": NUMBERS,

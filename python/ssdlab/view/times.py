@@ -15,6 +15,7 @@ def name_of_times(config: Config) -> str:
 
 def title_of_times(config: Config) -> str:
     """What a table of such times is headed with."""
-    if served_alone(config):
-        return "Service times of one chip, no queueing"
-    return "Response times of one chip" if config["time"] == "serial" else "Response times"
+    if config["time"] == "event":
+        return "Response times"
+    title = "Service times of one chip, no queueing" if served_alone(config) else "Response times of one chip"
+    return title if config["cache.policy"] == "none" else f"{title}, below the cache"

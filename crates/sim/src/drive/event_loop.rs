@@ -159,7 +159,8 @@ impl<P: TimedParts> TimedDrive<P> {
         while let Some((origin, request)) = self.cache.as_mut().and_then(CacheStage::next) {
             self.give(Issued { request, time_ns: now_ns }, origin, issuer);
         }
-        while let Some(request) = self.cache.as_mut().and_then(|cache| cache.take_done(now_ns)) {
+        while let Some((request, latency_ns)) = self.cache.as_mut().and_then(|cache| cache.take_done(now_ns)) {
+            self.measurement.request_done(&self.stack, request.op, latency_ns);
             issuer.completed(&request, now_ns);
         }
     }

@@ -203,7 +203,9 @@ impl<P: TimedParts> TimedDrive<P> {
         let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten, buffered_pages };
         let partial = control == Control::Stop;
         let mut outcome = self.measurement.finish(&mut self.stack, precondition, partial, Some(drive));
-        outcome.summary.cache = self.cache.map(CacheStage::finish);
+        if let (Some(cache), Some(time)) = (self.cache, &mut outcome.summary.time) {
+            outcome.summary.cache = Some(cache.finish(&outcome.latency, time));
+        }
         outcome.summary.repeat = repeat;
         if let Some(path) = save.filter(|_| !partial) {
             state::save(&mut shut_down(self.stack, self.buffer), precondition, path)?;

@@ -9,6 +9,7 @@ use super::buffering::access_behind;
 use super::parts::TimedParts;
 use super::{Flight, TimedDrive};
 use crate::host::block::{BlockStage, HostRequest};
+use crate::host::cache::in_time::CacheStage;
 use crate::host::issue::{Issued, Issuer};
 use crate::observe::waits::Part;
 use crate::run::error::SimError;
@@ -209,12 +210,14 @@ impl<P: TimedParts> TimedDrive<P> {
         self.meters.outstanding(now_ns, self.outstanding());
         let latency_ns = now_ns - issued_ns;
         let parts = self.waits.as_ref().map(|waits| waits.made_of(latency_ns));
-        let so_far = self.measurement.latency();
+        let so_far = self.cache.as_ref().map_or(self.measurement.latency(), CacheStage::latency_below);
         self.meters.request_done(request, now_ns, latency_ns, waited_ns, parts, so_far);
-        self.measurement.request_done(&self.stack, request.op, latency_ns);
         match &mut self.cache {
-            None => issuer.completed(request, now_ns),
-            Some(cache) => cache.completed(origin, now_ns),
+            None => {
+                self.measurement.request_done(&self.stack, request.op, latency_ns);
+                issuer.completed(request, now_ns);
+            }
+            Some(cache) => cache.completed(origin, request.op, now_ns, latency_ns),
         }
         if self.outstanding() == 0 {
             self.idle_since_ns = now_ns;

@@ -28,6 +28,11 @@ use crate::setup::host::Replay;
 
 const NANOS_PER_SECOND: f64 = 1e9;
 
+/// A rate; none if no time passed.
+pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
+    (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
+}
+
 /// What is measured on a stack.
 pub(crate) struct Measurement {
     latency: [LatencyHistogram; 4],
@@ -119,7 +124,7 @@ impl Measurement {
         self.arrivals_ns = Some((self.arrivals_ns.map_or(first_ns, |(first, _)| first), latest_ns));
     }
 
-    /// A request is done.
+    /// A request of the host is done.
     #[inline]
     pub fn request_done<P: Parts>(&mut self, stack: &Stack<P>, op: Op, latency_ns: u64) {
         if stack.sinks.flash.is_timed() {
@@ -195,10 +200,9 @@ impl Measurement {
         let erase_counts: Vec<u32> =
             end.erases.iter().zip(&self.start.erases).map(|(now, before)| now - before).collect();
         let elapsed_ns = now_ns - self.start.at.now_ns;
-        let seconds = elapsed_ns as f64 / NANOS_PER_SECOND;
         let mut all = LatencyHistogram::default();
         self.latency.iter().for_each(|histogram| all.merge(histogram));
-        let per_second = |amount: f64| (seconds > 0.0).then(|| amount / seconds);
+        let per_second = |amount: u64| per_second(amount, elapsed_ns);
         let arrivals_ns = self.arrivals_ns.unwrap_or_default();
         let (first_arrival_ns, last_arrival_ns) = match setup.replay {
             Replay::Open { time_scale } => (scaled(arrivals_ns.0, time_scale), scaled(arrivals_ns.1, time_scale)),
@@ -210,9 +214,9 @@ impl Measurement {
                 elapsed_ns,
                 busy_ns,
                 utilisation: if elapsed_ns > 0 { busy_ns as f64 / elapsed_ns as f64 } else { 0.0 },
-                iops: per_second(all.count() as f64),
-                bytes_read_per_s: per_second(host.bytes_read as f64),
-                bytes_written_per_s: per_second(host.bytes_written as f64),
+                iops: per_second(all.count()),
+                bytes_read_per_s: per_second(host.bytes_read),
+                bytes_written_per_s: per_second(host.bytes_written),
                 behind_ns: match setup.replay {
                     Replay::Open { .. } => Some(now_ns.saturating_sub(last_arrival_ns)),
                     Replay::Closed { .. } | Replay::Processes { .. } => None,

@@ -309,11 +309,13 @@ pub struct Summary {
     /// Logical pages the host wrote, in capacities of the device. Below twice the flash, write amplification still
     /// tells of the preconditioning too.
     pub capacities_written: f64,
-    /// Rates; none where time is not modelled.
+    /// Rates of the host's requests, or with a cache above a serial drive of those below it; none where time is not
+    /// modelled.
     pub time: Option<TimeSummary>,
-    /// Response times; none where time is not modelled.
+    /// Response times of the same requests; none where time is not modelled.
     pub latency: Option<LatencyByOp>,
-    /// Channels, dies, queues and buffer; none unless they are modelled.
+    /// Channels, dies, queues and buffer, and the requests there, with a cache those below it; none unless they are
+    /// modelled.
     pub drive: Option<DriveSummary>,
     /// Merges and captures; none for an FTL without log blocks.
     pub log: Option<LogSummary>,

@@ -1,13 +1,14 @@
-//! Goal: a cache above a drive in time takes the time that its parts take. Method: caches that change nothing, times counted by
-//! hand, the counters of the untimed cache, random stacks with the data checked.
+//! Goal: a cache above a drive in time takes the time that its parts take, and what is measured are the requests of the host.
+//! Method: caches that change nothing, times counted by hand, Little's law, the counters of the untimed cache, random stacks
+//! with the data checked.
 
 use proptest::prelude::*;
 use ssdlab_cache::WriteMode;
-use ssdlab_core::Nanos;
+use ssdlab_core::{Nanos, Rng};
 use ssdlab_sched::SCHEDULERS;
 use ssdlab_sim::{
-    BlockOptions, CacheOptions, CacheSummary, Clock, HostCounters, MOST_PARAMETERS, Outcome, Overwrite, Precondition,
-    Replay, Setup, run,
+    BlockOptions, CacheOptions, CacheSummary, Clock, Finding, HostCounters, LatencyByOp, LatencySummary,
+    MOST_PARAMETERS, Outcome, Overwrite, Precondition, Replay, Setup, Subject, Summary, run,
 };
 use ssdlab_testkit::drives::{array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::requests;
@@ -69,15 +70,107 @@ fn a_cache_that_misses_everything_adds_its_copies_and_nothing_else() {
         let (time, time_alone) = (below.time.expect("timed"), alone.time.expect("timed"));
         assert_eq!((cache.hits, cache.cache_ns), (0, 100 * copy_ns));
         assert_eq!(time.elapsed_ns, time_alone.elapsed_ns + 100 * copy_ns);
-        assert_eq!(below.latency, alone.latency);
-        let mean_ns = alone.latency.as_ref().and_then(|latency| latency.all.as_ref()).expect("requests").mean_ns;
-        assert_eq!(cache.mean_ns, Some(mean_ns + copy_ns as f64));
+        assert_eq!(cache.below.as_ref().map(|below| &below.latency), alone.latency.as_ref());
+        let mean_ns = all(&alone).mean_ns;
+        assert_eq!((cache.mean_ns, all(&below).mean_ns), (Some(mean_ns + copy_ns as f64), mean_ns + copy_ns as f64));
+        assert_eq!(cache.waits.map(|waits| waits.drive_ns), Some(100 * mean_ns as u128));
         if copy_ns == 0 {
             // Findings may speak of the cache.
             below.diagnosis.clone_from(&alone.diagnosis);
             assert_eq!(below, alone);
         }
     }
+}
+
+/// Response times of all requests of the host.
+fn all(summary: &Summary) -> LatencySummary {
+    summary.latency.as_ref().and_then(|latency| latency.all).expect("requests")
+}
+
+#[test]
+fn where_everything_hits_the_host_waits_for_copies_and_nothing_else() {
+    let requests: Vec<_> =
+        (0..500).map(|n| at(0, if n < 4 || n % 5 == 0 { Op::Write } else { Op::Read }, n % 4)).collect();
+    for depth in [1, 4] {
+        let replayed = Replay::Closed { depth, per_stream: false, think: Nanos::ZERO };
+        let setup = Setup { watch_waits: true, ..one_die(Some(lru(4, 100)), replayed) };
+        let summary = replay(&setup, &requests).summary;
+        // The first of those outstanding at once have fewer before them.
+        let longest_ns = u64::from(depth) * COPY_NS;
+        let latency = summary.latency.as_ref().expect("timed");
+        for times in [latency.all, latency.read, latency.write].map(|times| times.expect("requests")) {
+            let LatencySummary { p50_ns, p99_ns, max_ns, .. } = times;
+            assert_eq!([p50_ns, p99_ns, max_ns], [longest_ns; 3]);
+        }
+        let counts = [latency.all, latency.read, latency.write].map(|times| times.map(|times| times.count));
+        let writes = requests.iter().filter(|request| request.op == Op::Write).count() as u64;
+        assert_eq!(counts, [Some(500), Some(500 - writes), Some(writes)]);
+        let time = summary.time.expect("timed");
+        let seconds = 500.0 * COPY_NS as f64 / 1e9;
+        assert_eq!((time.elapsed_ns, time.iops), (500 * COPY_NS, Some(500.0 / seconds)));
+        assert_eq!(time.bytes_written_per_s, Some((writes * 4096) as f64 / seconds));
+        let cache = summary.cache.expect("there is a cache");
+        let (waits, below) = (cache.waits.expect("in time"), cache.below.expect("in time"));
+        assert_eq!((waits.drive_ns, waits.limit_ns, waits.utilisation), (0, 0, 1.0));
+        let nothing = LatencyByOp { all: None, read: None, write: None, trim: None, flush: None };
+        assert_eq!((below.iops, below.bytes_written_per_s, below.latency), (Some(0.0), Some(0.0), nothing));
+        let found: Vec<_> =
+            summary.diagnosis[..2].iter().map(|one: &Finding| (one.about, one.name, one.share)).collect();
+        assert_eq!(found, [(Subject::Throughput, "cache", 1.0), (Subject::Host, "cache", 1.0)]);
+    }
+}
+
+/// With some hits, misses that wait for the die, and writers at the limit.
+#[test]
+fn as_many_requests_of_the_host_are_under_way_as_it_keeps_outstanding() {
+    let mut rng = Rng::named(1, "requests");
+    for (reads, depth) in [(10, 1), (10, 7), (5, 1), (5, 7), (0, 7)] {
+        let op = |rng: &mut Rng| if rng.below(10) < reads { Op::Read } else { Op::Write };
+        let requests: Vec<_> = (0..2_000).map(|_| at(0, op(&mut rng), rng.below(96))).collect();
+        let replayed = Replay::Closed { depth, per_stream: false, think: Nanos::ZERO };
+        let summary = replay(&one_die(Some(lru(20, 50)), replayed), &requests).summary;
+        let (all, time) = (all(&summary), summary.time.as_ref().expect("timed"));
+        assert_eq!(all.count, 2_000);
+        let cache = summary.cache.expect("there is a cache");
+        assert!(cache.hits > 100 && cache.misses > 1_000);
+        // At the end there are none left to issue, and pages are still written back: 10 may be dirty at the limit, each
+        // with collection.
+        let last_ns = all.max_ns + if reads == 10 { 0 } else { 10 * 20 * PROGRAM_NS };
+        let under_way = all.mean_ns * 2_000.0 / time.elapsed_ns as f64;
+        let least = f64::from(depth) * (1.0 - last_ns as f64 / time.elapsed_ns as f64);
+        assert!((least..=f64::from(depth) + 1e-9).contains(&under_way), "{under_way} of {depth}");
+        assert!(least > 0.5 * f64::from(depth), "{least}");
+        let by_law = f64::from(depth) / all.mean_ns * 1e9;
+        let rate = time.iops.expect("time passed");
+        assert!((least / f64::from(depth) * by_law..=by_law * (1.0 + 1e-9)).contains(&rate), "{rate} of {by_law}");
+        let waits = cache.waits.expect("in time");
+        let sum_ns = waits.drive_ns + waits.limit_ns + u128::from(cache.cache_ns);
+        assert_eq!((all.mean_ns * 2_000.0).round() as u128, sum_ns);
+        assert_eq!(waits.limit_ns > 0, reads < 10);
+    }
+}
+
+/// What writes back takes as long as the drive has it wait, and none of that is the host's.
+#[test]
+fn times_below_are_those_of_the_drive() {
+    let requests: Vec<_> = (0..400).map(|page| at(0, Op::Write, page % 96)).collect();
+    let setup = Setup { watch_waits: true, ..one_die(Some(lru(50, 100)), Replay::ONE_BY_ONE) };
+    let summary = replay(&setup, &requests).summary;
+    let (cache, drive) = (summary.cache.expect("a cache"), summary.drive.expect("in time"));
+    let below = cache.below.expect("in time");
+    let (write, all) = (below.latency.write.expect("writes"), below.latency.all.expect("writes"));
+    assert_eq!((write.count, all.count), (cache.counters.writes_below, cache.counters.writes_below));
+    let (waiting, service) = (drive.waiting.write.expect("writes"), drive.service.write.expect("writes"));
+    assert!((waiting.mean_ns + service.mean_ns - write.mean_ns).abs() < 1e-3);
+    let response = drive.response.expect("watched");
+    assert_eq!(response.all.all.requests, write.count);
+    let subjects: Vec<_> = summary.diagnosis.iter().map(|finding| finding.about).collect();
+    assert!(subjects.contains(&Subject::SlowWritesBelow) && !subjects.contains(&Subject::SlowWrites));
+    let slow = &summary.diagnosis[subjects.iter().position(|&about| about == Subject::SlowWritesBelow).expect("found")];
+    assert_eq!(slow.evidence["p99_ns"], write.p99_ns as f64);
+    let host = summary.latency.and_then(|latency| latency.all).expect("requests");
+    let of_host = summary.diagnosis.iter().find(|finding| finding.about == Subject::Host).expect("found");
+    assert_eq!((of_host.evidence["mean_ns"], of_host.evidence["p99_ns"]), (host.mean_ns, host.p99_ns as f64));
 }
 
 #[test]
@@ -111,6 +204,9 @@ fn a_writer_waits_at_the_dirty_limit() {
     // Two pages may be dirty: the third write waits for the first page to be programmed, the fourth for the second.
     assert_eq!(elapsed_ns, 2 * COPY_NS + 2 * PROGRAM_NS);
     assert_eq!(cache.mean_ns, Some((2 * COPY_NS + 2 * PROGRAM_NS) as f64 / 4.0));
+    // The program of an earlier page begins as soon as a page is dirty, while that is copied.
+    let waits = cache.waits.as_ref().expect("in time");
+    assert_eq!((waits.drive_ns, waits.limit_ns), (0, u128::from(2 * (PROGRAM_NS - COPY_NS))));
     assert_eq!((cache.counters.limited, cache.dirty_pages), (2, 2));
     // Four at once: both that are above the limit wait, for one page each.
     let together = Replay::Closed { depth: 4, per_stream: false, think: Nanos::ZERO };
@@ -176,6 +272,7 @@ proptest! {
         prop_assert_eq!(of_host(timed.host), of_host(untimed.host));
         let cache = timed.cache.as_mut().expect("there is a cache");
         prop_assert_eq!(cache.mean_ns.take().is_some(), cache.requests > 0);
+        prop_assert!(cache.waits.take().is_some() && cache.below.take().is_some());
         prop_assert_eq!(timed.cache, untimed.cache);
     }
 
@@ -194,9 +291,15 @@ proptest! {
         let outcome = replay(&setup, &requests);
         let (cache, latency) = (outcome.summary.cache.as_ref().expect("a cache"), outcome.summary.latency.as_ref().expect("timed"));
         prop_assert_eq!(cache.requests, requests.len() as u64);
-        let counters = cache.counters;
-        prop_assert_eq!(latency.read.as_ref().map_or(0, |read| read.count), counters.reads_below);
-        prop_assert_eq!(latency.write.as_ref().map_or(0, |write| write.count), counters.writes_below);
+        let count = |times: Option<LatencySummary>| times.map_or(0, |times| times.count);
+        let of_host = |op| requests.iter().filter(|request| request.op == op).count() as u64;
+        let LatencyByOp { all, read, write, trim, flush } = latency;
+        prop_assert_eq!([read, write, trim, flush].map(|&times| count(times)), Op::ALL.map(of_host));
+        let (counters, below) = (cache.counters, &cache.below.as_ref().expect("in time").latency);
+        prop_assert_eq!((count(below.read), count(below.write)), (counters.reads_below, counters.writes_below));
+        let waits = cache.waits.as_ref().expect("in time");
+        let sum_ns = waits.drive_ns + waits.limit_ns + u128::from(cache.cache_ns);
+        prop_assert_eq!(all.map_or(0.0, |all| all.mean_ns * all.count as f64).round() as u128, sum_ns);
         let again = replay(&setup, &requests).summary;
         prop_assert_eq!(serde_json::to_string(&outcome.summary).ok(), serde_json::to_string(&again).ok());
     }

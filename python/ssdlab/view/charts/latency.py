@@ -10,6 +10,7 @@ from ssdlab.view.chart import Area, Axis, Chart, Dash, Intervals, Line, Mark, Pa
 from ssdlab.view.charts.time import bin_edges, course, durations, time_axis, time_unit
 from ssdlab.view.colours import AMBER, GREEN, GREY, INK, OF_OPERATION, PURPLE, SKY, YELLOW
 from ssdlab.view.pages.diagnosis import PARTS
+from ssdlab.view.pages.quantities import below
 from ssdlab.view.times import name_of_times
 
 NO_TIME = "No request took any time."
@@ -100,9 +101,14 @@ def took_time(times: LatencyColumns | None) -> bool:
     return times is not None and bool((times.upper_ns > 1).any())
 
 
+def _waiting(result: Result) -> dict[str, LatencyColumns]:
+    """How long requests waited, by operation; empty where that is known only of those below a cache."""
+    return {} if result.activity is None or result.summary["cache"] else result.activity.waiting
+
+
 def _intervals(result: Result, op: str, kind: str) -> Intervals | None:
     """The histograms by interval that the line of an operation is drawn from; none where they are not known."""
-    if result.activity is None or result.activity.course is None:
+    if not _waiting(result) or result.activity is None or result.activity.course is None:
         return None
     times, interval_ns = result.activity.course.times[op, kind], result.activity.course.interval_ns
     count = -(-int(result.summary["time"]["elapsed_ns"]) // interval_ns)
@@ -166,7 +172,9 @@ def parts(result: Result) -> Chart:
         rest: Numbers = np.sum([sums[part] for part in PARTS if part not in named], axis=0)
         if rest.any():
             marks.append(Area("the rest", edges, mean(rest), GREY, opacity=0.9, outlined=False, stacked=True))
-        panels.append(Panel(marks, x, Axis(form="duration", low=0), title=f"{op}s: mean response time"))
+        panels.append(
+            Panel(marks, x, Axis(form="duration", low=0), title=below(f"{op}s: mean response time", result.summary))
+        )
     return Chart(panels, 0.8 + 2.0 * len(panels)) if panels else nothing(NO_TIME)
 
 
@@ -199,7 +207,7 @@ def percentiles(result: Result) -> Chart:
     The axis is logarithmic in the share of slower requests: each step to the right is a tenth of those before.
     """
     _timed(result)
-    waiting = {} if result.activity is None else result.activity.waiting
+    waiting = _waiting(result)
     lines, right, lowest = [], 1.0, np.inf
     for op in ("read", "write"):
         measured: tuple[tuple[LatencyColumns | None, str, Dash], ...] = (

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from ssdlab import text
 from ssdlab.model.remarks import remarks
+from ssdlab.model.result import Result
 from ssdlab.model.source import source_text
 from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.charts.latency import took_time
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
-from ssdlab.view.pages.quantities import QUANTITIES, Quantity
+from ssdlab.view.pages.quantities import QUANTITIES, Quantity, titles
 from ssdlab.view.pages.remarks import clock_remark, sized_by_trace
 from ssdlab.view.times import served_alone, title_of_times
 
@@ -52,7 +53,9 @@ def page(found: Comparison, *, all: bool = False) -> Page:
     if found.seeds > 1 and not any(one and one.standard_deviation for line in lines for one in line.spreads):
         notes.append(ALIKE)
     unqueued = {served_alone(result.config) for result in results} == {True}
-    titles = {"Response time": title_of_times(results[0].config)} if unqueued else {}
+    headings = _titles(results)
+    if unqueued:
+        headings["Response time"] = title_of_times(results[0].config)
     words = "All figures are equal." if not differing else f"{len(equal)} more figures are equal in all cases."
     return Page(
         title=source_text(results[0].source),
@@ -65,12 +68,12 @@ def page(found: Comparison, *, all: bool = False) -> Page:
             Section(
                 "",
                 [
-                    *([Table(("", *found.runs), _rows(differing, titles, found))] if differing else []),
+                    *([Table(("", *found.runs), _rows(differing, headings, found))] if differing else []),
                     *([Paragraph(words, "soft")] if equal else []),
                 ],
             ),
             *(
-                [Section("Equal in all cases", [Table(("", "all cases"), _equal(equal))], terminal=False)]
+                [Section("Equal in all cases", [Table(("", "all cases"), _equal(equal, headings))], terminal=False)]
                 if equal
                 else []
             ),
@@ -178,9 +181,10 @@ def _rows(lines: list[_Line], titles: dict[str, str], found: Comparison) -> list
     rows: list[Row] = []
     section = ""
     for line in lines:
-        if line.quantity.section != section:
-            section = line.quantity.section
-            rows.append([Cell(titles.get(section, section), "strong"), *("" for _ in line.texts)])
+        title = titles.get(line.quantity.section, line.quantity.section)
+        if title != section:
+            section = title
+            rows.append([Cell(title, "strong"), *("" for _ in line.texts)])
         best = [False] * len(line.texts) if found.cut_short else _best(line)
         marked = zip(line.texts, best, strict=True)
         cells = [Cell(f"{one} *", "best") if is_best else f"{one}  " for one, is_best in marked]
@@ -188,8 +192,23 @@ def _rows(lines: list[_Line], titles: dict[str, str], found: Comparison) -> list
     return rows
 
 
-def _equal(lines: list[_Line]) -> list[Row]:
-    return [[f"{line.quantity.section}: {line.quantity.label}", line.texts[0]] for line in lines]
+def _titles(results: list[Result]) -> dict[str, str]:
+    """Titles of sections that are of requests below a cache, in all cases or in those that have one."""
+    of_cases = [titles(one.summary) for one in results]
+    sections = dict.fromkeys(section for of in of_cases for section in of)
+    return {
+        section: of_cases[0][section]
+        if all(section in of for of in of_cases)
+        else f"{section}, where there is a cache below it"
+        for section in sections
+    }
+
+
+def _equal(lines: list[_Line], titles: dict[str, str]) -> list[Row]:
+    return [
+        [f"{titles.get(line.quantity.section, line.quantity.section)}: {line.quantity.label}", line.texts[0]]
+        for line in lines
+    ]
 
 
 def _settings(found: Comparison) -> Table:

@@ -9,6 +9,7 @@ from ssdlab.model.diagnosis import Diagnosis
 from ssdlab.model.remarks import UNSETTLED, changed
 from ssdlab.model.source import chosen, source_text
 from ssdlab.view.page import Page, Paragraph, Section, Table
+from ssdlab.view.pages.quantities import Summary, below
 
 Finding = Mapping[str, Any]
 Evidence = Mapping[str, float]
@@ -68,8 +69,15 @@ def _percent(share: float) -> str:
 
 
 def _utilisations(evidence: Evidence) -> str:
-    busy = [f"{name} {_percent(evidence[name])}" for name in ("dies", "channels", "link", "controller")]
-    return f"busy: {', '.join(busy)}; {text.decimal(evidence['outstanding'])} requests outstanding on average"
+    resources = ("dies", "channels", "link", "controller", "cache")
+    busy = [f"{name} {_percent(evidence[name])}" for name in resources if name in evidence]
+    return f"busy: {', '.join(busy)}; {_outstanding(evidence)} on average"
+
+
+def _outstanding(evidence: Evidence) -> str:
+    """Only where there is a cache is it known how busy that is."""
+    where = " below the cache" if "cache" in evidence else ""
+    return f"{text.decimal(evidence['outstanding'])} requests outstanding{where}"
 
 
 def _resource(name: str, evidence: Evidence, _share: float) -> _Words:
@@ -96,13 +104,13 @@ def _uneven(name: str, evidence: Evidence, _share: float) -> _Words:
 
 
 def _waiting(headline: str, evidence: Evidence, share: float) -> _Words:
-    return f"{headline} takes {_percent(share)} of the response times", _utilisations(evidence)
+    where = " below the cache" if "cache" in evidence else ""
+    return f"{headline} takes {_percent(share)} of the response times{where}", _utilisations(evidence)
 
 
 def _host(evidence: Evidence, _share: float) -> _Words:
     return (
-        f"the host keeps {text.decimal(evidence['outstanding'])} requests outstanding, the drive has "
-        f"{text.count(evidence['dies_count'])} dies",
+        f"the host keeps {_outstanding(evidence)}, the drive has {text.count(evidence['dies_count'])} dies",
         _utilisations(evidence),
     )
 
@@ -114,7 +122,7 @@ def _arrivals(evidence: Evidence, _share: float) -> _Words:
 _Wording = Callable[[Evidence, float], _Words]
 
 THROUGHPUT: Mapping[str, _Wording] = {
-    **{name: partial(_resource, name) for name in ("controller", "link", "channels", "dies")},
+    **{name: partial(_resource, name) for name in ("controller", "link", "channels", "dies", "cache")},
     **{name: partial(_work, name) for name in WORK},
     **{name: partial(_uneven, name) for name in ("uneven_dies", "uneven_channels")},
     "full_buffer": partial(_waiting, "waiting for room in the write buffer"),
@@ -125,6 +133,23 @@ THROUGHPUT: Mapping[str, _Wording] = {
     "arrivals": _arrivals,
 }
 """What bounds throughput: headline and evidence."""
+
+
+HOST = {
+    "drive": "waiting for the drive below the cache",
+    "dirty_limit": "waiting until fewer pages of the cache are dirty",
+    "cache": "work of the cache on pages, with waiting for that",
+}
+"""What requests of a host with a cache wait for, in words."""
+
+
+def _of_host(name: str, evidence: Evidence, share: float) -> _Words:
+    others = ", ".join(f"{_percent(evidence[other])} {words}" for other, words in HOST.items() if other != name)
+    return (
+        f"requests of the host: {_percent(share)} of their time is {HOST[name]}",
+        f"response time {text.duration(evidence['mean_ns'])} on average, {text.duration(evidence['p99_ns'])} at p99; "
+        f"{others}",
+    )
 
 
 def _slow(kind: str, finding: Finding) -> _Words:
@@ -249,6 +274,7 @@ def _misses(what: str, evidence: Evidence, _share: float) -> _Words:
 
 
 OTHERS: Mapping[tuple[str, str], _Wording] = {
+    **{("host", name): partial(_of_host, name) for name in HOST},
     ("write_amplification", "collection"): _collected,
     ("write_amplification", "merges"): _merged,
     ("write_amplification", "map"): _map_written,
@@ -273,8 +299,8 @@ def words(finding: Finding) -> _Words:
     if about == "throughput":
         headline, shown = THROUGHPUT[name](evidence, share)
         return f"throughput is bounded: {headline}", shown
-    if about in ("slow_reads", "slow_writes"):
-        return _slow(about.removeprefix("slow_"), finding)
+    if about.startswith("slow_"):
+        return _slow(about.removeprefix("slow_").replace("_below", " below the cache"), finding)
     return OTHERS[about, name](evidence, share)
 
 
@@ -287,7 +313,8 @@ def page(diagnosis: Diagnosis) -> Page:
     """The page of a diagnosis."""
     sections = [Section("Findings", findings(diagnosis.findings))]
     if diagnosis.response is not None:
-        sections.append(Section("What requests wait for", [parts_table(diagnosis.response)]))
+        title = below("What requests wait for", diagnosis.summary)
+        sections.append(Section(title, [parts_table(diagnosis.response, diagnosis.summary)]))
     if diagnosis.what_ifs:
         untried = [
             Paragraph(f"{WHAT_IFS[one.name]}: could not be tried: {one.why_not}", "soft")
@@ -318,7 +345,7 @@ def findings(found: Sequence[Finding]) -> list[Paragraph]:
 COLUMNS = {"all": "all", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}
 
 
-def parts_table(response: Mapping[str, Any]) -> Table:
+def parts_table(response: Mapping[str, Any], summary: Summary) -> Table:
     """The mean response times around percentiles by their parts."""
     groups = [(f"{op}s {word}", response[op][key]) for op in ("read", "write") if response[op]
               for key, word in COLUMNS.items()]  # fmt: skip
@@ -334,7 +361,8 @@ def parts_table(response: Mapping[str, Any]) -> Table:
     whole = ("response time", *(mean(group, group["sum_ns"]) for _, group in groups))
     note = "Means over the requests around a percentile q: those between the percentiles q ± (1 - q) / 2. The parts "
     note += "add up to the response time."
-    return Table(("", *(label for label, _ in groups)), [*rows, whole], "Parts of response times", note=note)
+    title = below("Parts of response times", summary)
+    return Table(("", *(label for label, _ in groups)), [*rows, whole], title, note=note)
 
 
 def _changes(diagnosis: Diagnosis) -> Table:

@@ -50,6 +50,9 @@ MERGE_COUNTS = {"count": "logical blocks", "copies": "pages copied", "erases": "
 TABLES = ("Response time", "Waiting", "Merges")
 """Sections that are a table of their own where one run is shown."""
 
+OF_THE_DRIVE = ("Drive", "Interference", "Waiting", "Lifetime")
+"""Sections that tell of requests of the drive, with a cache above it of those below."""
+
 STREAMS_SHOWN = 20
 """Streams in the tables of captures and of response times; a trace may name hundreds, of which few say anything."""
 
@@ -111,6 +114,11 @@ def _per_day(rate: str) -> Callable[[Summary], float | None]:
 def _latency(op: str, column: str) -> Quantity:
     path = f"latency.{op}.{QUANTILES[column]}"
     return Quantity("Response time", f"{op} {column}", path, text.duration, "low", quiet=True)
+
+
+def _latency_below(op: str, column: str) -> Quantity:
+    path = f"cache.below.latency.{op}.{QUANTILES[column]}"
+    return Quantity("Below the cache", f"{op} {column}", path, text.duration, quiet=True)
 
 
 def _spread(of: str) -> tuple[Quantity, ...]:
@@ -177,6 +185,10 @@ QUANTITIES = (
     Quantity("Host", "pages written in part", "host.partial_pages_written", text.count, quiet=True),
     Quantity("Host", "pages read that were never written", "host.unmapped_pages_read", text.count, quiet=True),
     Quantity("Host", "requests wrapped into the device", "host.wrapped_requests", text.count, quiet=True),
+    Quantity("Below the cache", "requests per second", "cache.below.iops", text.short_count),
+    Quantity("Below the cache", "read bandwidth", "cache.below.bytes_read_per_s", text.bandwidth),
+    Quantity("Below the cache", "write bandwidth", "cache.below.bytes_written_per_s", text.bandwidth),
+    *(_latency_below(op, column) for op in ("read", "write") for column in ("mean", "p50", "p99", "p99.9")),
     Quantity("Flash", "write amplification (WAF)", "write_amplification", text.ratio, "low"),
     Quantity("Flash", "write amplification, preconditioning", "precondition.write_amplification", text.ratio),
     Quantity("Flash", "replays that precondition", "precondition.replays", text.count),
@@ -263,6 +275,9 @@ QUANTITIES = (
     Quantity("Cache", "time in the cache", "cache.cache_ns", text.duration, "low"),
     Quantity("Cache", "of this compressing", "cache.pools.compress_ns", text.duration, quiet=True),
     Quantity("Cache", "of this restoring", "cache.pools.restore_ns", text.duration, quiet=True),
+    Quantity("Cache", "working", "cache.waits.utilisation", text.percent),
+    Quantity("Cache", "requests of the host waited for the drive", "cache.waits.drive_ns", text.duration, "low"),
+    Quantity("Cache", "they waited at the limit of dirty pages", "cache.waits.limit_ns", text.duration, "low"),
     Quantity("Cache", "request of the host, mean", "cache.mean_ns", text.duration, "low"),
     Quantity("Block layer", "bios", "drive.block.counters.bios", text.count),
     Quantity("Block layer", "merged into a waiting request", "drive.block.merged_share", text.percent),
@@ -301,10 +316,24 @@ QUANTITIES = (
 """Every quantity that reports and comparisons show, in their order."""
 
 
+def titles(summary: Summary) -> dict[str, str]:
+    """Titles of the sections that, with a cache above the drive, tell of requests below it; empty without one."""
+    cache = summary["cache"]
+    if cache is None:
+        return {}
+    times = () if cache["below"] else ("Speed", "Response time")
+    return {"Host": "Below the cache", **{name: f"{name}, below the cache" for name in (*OF_THE_DRIVE, *times)}}
+
+
+def below(title: str, summary: Summary) -> str:
+    """What tells of requests of the drive, under a title that says so if a cache stands above it."""
+    return title if summary["cache"] is None else f"{title}, below the cache"
+
+
 def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
     """The quantities of one run as (label, text) by section, but for those that are a table of their own."""
     result: dict[str, list[tuple[str, str]]] = {}
-    names = {} if summary["cache"] is None else {"Host": "Below the cache"}
+    names = titles(summary)
     for quantity in QUANTITIES:
         value = quantity.value(summary)
         if quantity.section in TABLES or value is None or (quantity.quiet and value == 0):

@@ -8,12 +8,17 @@ from ssdlab.view.times import served_alone
 
 def clock_remark(config: Config) -> str | None:
     """What a reader of times must know of the model of time; None where there are no times."""
-    if served_alone(config):
-        return "times are service times of one flash chip without a queue, not those of a drive with many"
+    cached = config["cache.policy"] != "none"
     if config["time"] == "serial":
-        return "times are those of one flash chip that does one operation at a time, not of a drive with many"
+        one = (
+            "times are service times of one flash chip without a queue, not those of a drive with many"
+            if served_alone(config)
+            else "times are those of one flash chip that does one operation at a time, not of a drive with many"
+        )
+        return f"{one}; rates and times are those of requests below the cache" if cached else one
     if config["time"] == "event":
-        return "times include queues, host link, channels and dies, and of the controller a fixed time for each request"
+        all = "times include queues, host link, channels and dies, and of the controller a fixed time for each request"
+        return f"{all}; rates and response times are those of the host, above the cache" if cached else all
     return None
 
 

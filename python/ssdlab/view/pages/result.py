@@ -16,6 +16,7 @@ from ssdlab.view.pages.quantities import (
     QUANTILES,
     STREAM_COLUMNS,
     Quantity,
+    below,
     captures,
     merges,
     operations,
@@ -39,6 +40,11 @@ OF_A_DRIVE = (
     Quantity("", "99 % of writes within", "latency.write.p99_ns", text.duration),
 )
 """Headlines that say nothing of a drive where one chip serves one request after the other."""
+PERCENTILES = (
+    "Where a line bends up its tail begins; where the dashed line nears it, slow requests were slow because they "
+    "waited. Choose a stretch of time in a figure over the run: the lines are those of the requests that ended in it."
+)
+"""How to read the curves of response times by percentile, where it is known when and how long requests waited."""
 CAPTURE_COLUMNS = ("sub-streams", "random pages", "hit ratio", "hit quality", "error capture")
 
 
@@ -89,9 +95,7 @@ def _overview(result: Result) -> Section:
             Figure(
                 result.plot_latency_percentiles.chart,
                 "Response time by percentile",
-                "Where a line bends up its tail begins; where the dashed line nears it, slow requests were slow "
-                "because they waited. Choose a stretch of time in a figure over the run: the lines are those of the "
-                "requests that ended in it.",
+                PERCENTILES if result.summary["cache"] is None else "Where a line bends up its tail begins.",
             )
         )
         figures.append(
@@ -124,8 +128,9 @@ def _waits(result: Result) -> Iterator[Section]:
     response = (result.summary["drive"] or {}).get("response")
     if response is None:
         return
-    course = Figure(result.plot_response_parts.chart, "Parts of response times over the run")
-    yield Section("What requests wait for", [diagnosis.parts_table(response), course], terminal=False)
+    course = Figure(result.plot_response_parts.chart, below("Parts of response times over the run", result.summary))
+    parts = diagnosis.parts_table(response, result.summary)
+    yield Section(below("What requests wait for", result.summary), [parts, course], terminal=False)
 
 
 def _flash(result: Result) -> Iterator[Section]:
@@ -180,11 +185,13 @@ def _times(result: Result) -> Iterator[Section]:
     if parts:
         note = "A response time is waiting, until work on the request begins, and service, the rest; a percentile is "
         note += "that of each by itself."
-        items.append(Table(("", *QUANTILES), parts, "Waiting and service", note=note, wide=True))
+        title = below("Waiting and service", result.summary)
+        items.append(Table(("", *QUANTILES), parts, title, note=note, wide=True))
     streams, more = stream_times(result.summary)
     if streams:
         note = "Streams with most requests first."
-        items.append(_counted("Response times by stream", STREAM_COLUMNS, streams, note))
+        title = below("Response times by stream", result.summary)
+        items.append(_counted(title, STREAM_COLUMNS, streams, note))
         if more:
             items.append(Paragraph(f"further streams: {text.count(more)}, in result.json", "soft"))
     name = name_of_times(result.config).capitalize()
@@ -193,12 +200,12 @@ def _times(result: Result) -> Iterator[Section]:
         yield Section(f"{name} over the run", [Figure(result.plot_response_time.chart)], terminal=False)
     single = Figure(
         result.plot_slowest.chart,
-        "The slowest requests",
+        below("The slowest requests", result.summary),
         "The slowest read and the slowest write that ended in each hundredth of the run; whoever points at one is told "
         "where it was, how long it waited and what took most of its time.",
         tells=partial(_several_slow, result),
     )
-    yield Section("The slowest requests", [single], terminal=False)
+    yield Section(below("The slowest requests", result.summary), [single], terminal=False)
 
 
 def _several_slow(result: Result) -> bool:
@@ -223,7 +230,7 @@ def _drive(result: Result) -> Iterator[Section]:
         ),
         Figure(
             result.plot_queue_depth.chart,
-            "Requests outstanding",
+            below("Requests outstanding", result.summary),
             "Where more are outstanding than there are dies, requests wait for one another.",
         ),
         Figure(

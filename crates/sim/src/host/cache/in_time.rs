@@ -14,14 +14,16 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use ssdlab_core::Slab;
+use ssdlab_core::{LatencyHistogram, Slab};
 use ssdlab_nand::backend::parallel::NEVER;
 use ssdlab_trace::{Op, Request};
 
 use super::below::Below;
-use super::{Cache, CacheSummary};
+use super::{BelowSummary, Cache, CacheSummary, WaitSummary};
 use crate::host::fit::runs;
 use crate::host::issue::Issued;
+use crate::observe::measurement::per_second;
+use crate::observe::summary::{LatencyByOp, TimeSummary};
 use crate::run::error::SimError;
 use crate::setup::Setup;
 use crate::setup::host::CacheOptions;
@@ -31,6 +33,7 @@ use crate::setup::host::CacheOptions;
 struct HostRequest {
     request: Request,
     issued_ns: u64,
+    submitted_ns: u64,
     /// Requests below that it waits for, and one more until it has been looked up.
     waits: u32,
     /// Time to work on its pages.
@@ -39,12 +42,19 @@ struct HostRequest {
     dirtied: u64,
 }
 
-/// What requests of the host took, measured.
-#[derive(Clone, Copy, Debug, Default)]
+/// What is measured of requests of the host and of those below.
+#[derive(Debug, Default)]
 struct Times {
-    requests: u64,
+    /// Bytes that the host has read and written.
+    bytes: [u64; Op::ALL.len()],
+    /// Times of its requests, all together: on their way, below and in the cache.
     total_ns: u128,
+    drive_ns: u128,
     cache_ns: u64,
+    /// Time in which pages were worked on.
+    work_ns: u64,
+    /// Response times of requests below.
+    below: [LatencyHistogram; Op::ALL.len()],
 }
 
 /// A cache with the requests that are in it.
@@ -92,10 +102,32 @@ impl CacheStage {
         self.times = Times::default();
     }
 
-    /// What it did since then.
-    pub fn finish(self) -> CacheSummary {
-        let Times { requests, total_ns, cache_ns } = self.times;
-        self.cache.summary(cache_ns, (requests > 0).then(|| total_ns as f64 / requests as f64))
+    /// Response times of requests below since then.
+    pub fn latency_below(&self) -> &[LatencyHistogram; Op::ALL.len()] {
+        &self.times.below
+    }
+
+    /// What it did since then, in which all requests are complete. Of the rates in `time`, what is moved becomes that of
+    /// the host.
+    pub fn finish(self, latency: &[LatencyHistogram; Op::ALL.len()], time: &mut TimeSummary) -> CacheSummary {
+        let Times { bytes, total_ns, drive_ns, cache_ns, work_ns, below } = self.times;
+        let count = |of: &[LatencyHistogram]| of.iter().map(LatencyHistogram::count).sum::<u64>();
+        let rate = |amount: u64| per_second(amount, time.elapsed_ns);
+        let mut summary = self.cache.summary(cache_ns, LatencyByOp::of(latency).all.map(|all| all.mean_ns));
+        summary.waits = Some(WaitSummary {
+            drive_ns,
+            limit_ns: total_ns - drive_ns - u128::from(cache_ns),
+            utilisation: if time.elapsed_ns > 0 { work_ns as f64 / time.elapsed_ns as f64 } else { 0.0 },
+        });
+        summary.below = Some(BelowSummary {
+            iops: rate(count(&below)),
+            bytes_read_per_s: time.bytes_read_per_s,
+            bytes_written_per_s: time.bytes_written_per_s,
+            latency: LatencyByOp::of(&below),
+        });
+        (time.bytes_read_per_s, time.bytes_written_per_s) =
+            (rate(bytes[Op::Read as usize]), rate(bytes[Op::Write as usize]));
+        summary
     }
 
     /// Requests of the host and requests below that are not complete.
@@ -126,7 +158,7 @@ impl CacheStage {
     /// Takes a request of the host.
     pub fn submit(&mut self, issued: Issued, now_ns: u64) -> Result<(), SimError> {
         let Issued { request, time_ns } = issued;
-        let host = HostRequest { request, issued_ns: time_ns, waits: 1, work_ns: 0, dirtied: 0 };
+        let host = HostRequest { request, issued_ns: time_ns, submitted_ns: now_ns, waits: 1, work_ns: 0, dirtied: 0 };
         let number = self.hosts.insert(host);
         let Self { cache, hosts, below, .. } = self;
         let host = &mut hosts[number];
@@ -161,6 +193,7 @@ impl CacheStage {
         if host.waits > 0 {
             return;
         }
+        self.times.drive_ns += u128::from(now_ns - host.submitted_ns);
         if host.work_ns == 0 {
             self.worked(number);
             return;
@@ -168,6 +201,7 @@ impl CacheStage {
         let free_ns = self.working.back().map_or(now_ns, |&(time_ns, _)| time_ns);
         let done_ns = free_ns.saturating_add(host.work_ns);
         self.times.cache_ns += done_ns - now_ns;
+        self.times.work_ns += host.work_ns;
         self.working.push_back((done_ns, number));
     }
 
@@ -212,24 +246,25 @@ impl CacheStage {
         self.below.next()
     }
 
-    /// A request below is complete.
-    pub fn completed(&mut self, number: u32, now_ns: u64) {
+    /// A request below, of this kind, is complete after so long.
+    pub fn completed(&mut self, number: u32, op: Op, now_ns: u64, latency_ns: u64) {
+        self.times.below[op as usize].record(latency_ns);
         let mut freed = std::mem::take(&mut self.freed);
         self.written_back += self.below.completed(number, &mut freed);
         freed.drain(..).for_each(|host| self.got_one(host, now_ns));
         self.freed = freed;
     }
 
-    /// A request of the host that is complete.
-    pub fn take_done(&mut self, now_ns: u64) -> Option<Request> {
+    /// A request of the host that is complete, with the time since it was issued.
+    pub fn take_done(&mut self, now_ns: u64) -> Option<(Request, u64)> {
         while self.is_freed() {
             self.done.extend(self.limited.pop().map(|Reverse((_, number))| number));
         }
         let number = self.done.pop_front()?;
         let HostRequest { request, issued_ns, .. } = self.hosts[number];
         self.hosts.remove(number);
-        self.times.requests += 1;
+        self.times.bytes[request.op as usize] += u64::from(request.bytes);
         self.times.total_ns += u128::from(now_ns - issued_ns);
-        Some(request)
+        Some((request, now_ns - issued_ns))
     }
 }

@@ -23,7 +23,7 @@ use crate::run::error::SimError;
 use crate::setup::Setup;
 use crate::setup::host::CacheOptions;
 use summary::Totals;
-pub use summary::{CacheSummary, PoolsSummary};
+pub use summary::{BelowSummary, CacheSummary, PoolsSummary, WaitSummary};
 
 /// Work beyond copies.
 #[derive(Clone, Copy, Debug, Default)]
@@ -156,6 +156,8 @@ impl Cache {
             pools: self.pools(did.transitions),
             cache_ns,
             mean_ns,
+            waits: None,
+            below: None,
         }
     }
 

@@ -5,6 +5,8 @@ use std::ops::Sub;
 use serde::Serialize;
 use ssdlab_cache::{StageCounters, Transitions};
 
+use crate::observe::summary::LatencyByOp;
+
 /// What the cache above the drive did during the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CacheSummary {
@@ -37,6 +39,35 @@ pub struct CacheSummary {
     /// Mean time of a request of the host, from its issue to its completion; above a serial drive its time in the cache,
     /// and the requests below that it causes one after the other. None where time is not modelled.
     pub mean_ns: Option<f64>,
+    /// What the times of requests of the host are made of beside `cache_ns`; none unless the cache is at work in time.
+    pub waits: Option<WaitSummary>,
+    /// Rates and response times of the requests that it sent below; none where those of the run are these, or where time
+    /// is not modelled.
+    pub below: Option<BelowSummary>,
+}
+
+/// What requests of the host wait for outside the cache, all together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WaitSummary {
+    /// Time until what they need from below was there.
+    pub drive_ns: u128,
+    /// Time until fewer pages were dirty.
+    pub limit_ns: u128,
+    /// Share of the time in which the cache worked on pages.
+    pub utilisation: f64,
+}
+
+/// Requests that a cache sends below, for the host or to write back.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BelowSummary {
+    /// Requests completed per second; none, as the rates below, if no time passed.
+    pub iops: Option<f64>,
+    /// Bytes read per second.
+    pub bytes_read_per_s: Option<f64>,
+    /// Bytes written per second.
+    pub bytes_written_per_s: Option<f64>,
+    /// Response times.
+    pub latency: LatencyByOp,
 }
 
 /// What the pools of the cache did. Without a compressed pool, all is raw.

@@ -4,6 +4,7 @@
 //! those of whoever shows them.
 
 mod amplification;
+mod cached;
 mod inputs;
 mod mixing;
 mod slow;
@@ -23,10 +24,16 @@ use crate::setup::what_if::WhatIf;
 pub enum Subject {
     /// What bounds throughput.
     Throughput,
+    /// What requests of a host with a cache above the drive wait for.
+    Host,
     /// What slow reads are made of.
     SlowReads,
     /// What slow writes are made of.
     SlowWrites,
+    /// What slow reads below a cache are made of.
+    SlowReadsBelow,
+    /// What slow writes below a cache are made of.
+    SlowWritesBelow,
     /// Why more is programmed than the host wrote.
     WriteAmplification,
     /// How blocks wear.
@@ -78,6 +85,7 @@ pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let summary = &outcome.summary;
     let mut found = Vec::new();
     found.extend(throughput::limit(setup, summary));
+    found.extend(cached::host(summary));
     found.extend(slow::requests(summary));
     let first = found.len();
     found.extend(amplification::findings(setup, summary));

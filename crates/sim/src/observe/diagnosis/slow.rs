@@ -5,15 +5,20 @@ use crate::observe::summary::{LatencySummary, Summary};
 use crate::observe::waits::{PART_NAMES, PARTS, PartsByPercentile};
 use crate::setup::what_if::WhatIf;
 
-/// The largest part of slow reads and of slow writes, those that take longer first; none unless waits are watched.
+/// The largest part of slow reads and of slow writes, those that take longer first; none unless waits are watched. They
+/// are watched below a cache.
 pub(super) fn requests(summary: &Summary) -> Vec<Finding> {
     let (Some(latency), Some(response)) =
         (&summary.latency, summary.drive.as_ref().and_then(|drive| drive.response.as_ref()))
     else {
         return Vec::new();
     };
+    let (latency, reads, writes) = match summary.cache.as_ref().and_then(|cache| cache.below.as_ref()) {
+        None => (latency, Subject::SlowReads, Subject::SlowWrites),
+        Some(below) => (&below.latency, Subject::SlowReadsBelow, Subject::SlowWritesBelow),
+    };
     let mut found: Vec<(u64, Finding)> =
-        [(Subject::SlowReads, latency.read, response.read), (Subject::SlowWrites, latency.write, response.write)]
+        [(reads, latency.read, response.read), (writes, latency.write, response.write)]
             .into_iter()
             .filter_map(|(about, latency, parts)| Some((latency?.p99_ns, largest(about, latency?, &parts?)?)))
             .collect();

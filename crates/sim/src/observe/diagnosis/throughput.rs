@@ -1,9 +1,10 @@
 //! What bounds throughput: the resource that is busy most, if one is; else the arrivals, if the drive keeps up with them;
-//! else what requests wait for; else the host.
+//! else what requests wait for; else the host. A cache above the drive works on one page after the other, and is such a
+//! resource.
 
 use ssdlab_nand::backend::parallel::Wait;
 
-use super::{Finding, Subject, inputs};
+use super::{Finding, Subject, cached, inputs};
 use crate::observe::activity::{DriveSummary, Spread};
 use crate::observe::summary::{Summary, TimeSummary};
 use crate::observe::waits::{Part, ResponseSummary};
@@ -46,7 +47,11 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
         "dies" => at_work(summary, drive, busiest.1),
         name => Finding::new(Subject::Throughput, name, busiest.1).tried_by(&[busiest.2]),
     };
-    let found = if busiest.1 >= SATURATED {
+    let cache = summary.cache.as_ref().and_then(|cache| cache.waits.as_ref());
+    let at_cache = cache.map(|waits| waits.utilisation).filter(|&share| share >= SATURATED && share > busiest.1);
+    let found = if let Some(share) = at_cache {
+        Finding::new(Subject::Throughput, "cache", share)
+    } else if busiest.1 >= SATURATED {
         by_use()
     } else if is_uneven(&drive.die_utilisation) {
         uneven("uneven_dies", &drive.die_utilisation).tried_by(&[WhatIf::Dies])
@@ -54,7 +59,7 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
         uneven("uneven_channels", &drive.channel_utilisation).tried_by(&[WhatIf::Channels])
     } else if is_open(setup) && inputs::behind_ns(time).is_none() {
         host(setup, drive, busiest.1)
-    } else if let Some(found) = waiting(setup, drive.response.as_ref()) {
+    } else if let Some(found) = waiting(setup, drive.response.as_ref()).filter(|_| cached::waits_below(summary)) {
         found
     } else if drive.queue_depth_mean >= ENOUGH * f64::from(drive.dies) {
         by_use()
@@ -64,6 +69,7 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
     Some(
         busy.iter()
             .fold(found, |found, &(name, share, _)| found.with(name, share))
+            .with_any("cache", cache.map(|waits| waits.utilisation))
             .with("outstanding", drive.queue_depth_mean),
     )
 }
