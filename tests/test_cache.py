@@ -395,6 +395,59 @@ def test_copies_take_time() -> None:
     assert summary["cache_ns"] == 30_000 and summary["served"] == 2
 
 
+def test_in_time_figures_are_those_of_the_host() -> None:
+    result = ssdlab.simulate(layered(time="event"), skewed())
+    summary, columns = result.summary, skewed().columns()
+    time, below = summary["time"], summary["cache"]["below"]
+    for code, op in enumerate(("read", "write")):
+        asked = columns["bytes"][columns["op"] == code]
+        assert summary["latency"][op]["count"] == len(asked) == result.series[f"{op}_requests"].sum()
+        rate = time["bytes_read_per_s" if op == "read" else "bytes_written_per_s"]
+        assert rate == pytest.approx(int(asked.sum()) / time["elapsed_ns"] * 1e9)
+    assert summary["latency"]["all"]["mean_ns"] == summary["cache"]["mean_ns"]
+    assert time["iops"] == pytest.approx(5000 / time["elapsed_ns"] * 1e9) and result.iops == time["iops"]
+    assert (below["latency"]["read"]["count"], below["latency"]["write"]["count"]) == (
+        summary["host"]["read_requests"],
+        summary["host"]["write_requests"],
+    )
+    assert below["bytes_read_per_s"] == pytest.approx(summary["host"]["bytes_read"] / time["elapsed_ns"] * 1e9)
+    waits = summary["cache"]["waits"]
+    parts = waits["drive_ns"] + waits["limit_ns"] + summary["cache"]["cache_ns"]
+    assert parts == pytest.approx(5000 * summary["cache"]["mean_ns"])
+
+
+def test_a_cache_that_serves_the_host_faster_wins() -> None:
+    """Though fewer requests are left for the drive, and write-back takes them longer there."""
+    cases = {size: layered(time="event", cache__size=size, cache__dirty="20%") for size in ("1MiB", "4MiB")}
+    small, large = (ssdlab.simulate(config, skewed()) for config in cases.values())
+    assert large.summary["time"]["elapsed_ns"] < small.summary["time"]["elapsed_ns"]
+    assert (large.iops or 0) > (small.iops or 0)
+    assert large.summary["latency"]["all"]["mean_ns"] < small.summary["latency"]["all"]["mean_ns"]
+    found = ssdlab.diagnose(cases["1MiB"], skewed())
+    tried = next(one for one in found.to_dict()["what_ifs"] if one["name"] == "cache")
+    assert tried["after"]["iops"] > tried["before"]["iops"] == small.iops
+
+
+@pytest.mark.parametrize("time", ["serial", "event"])
+def test_what_is_below_the_cache_is_said_to_be(cli: Cli, time: str) -> None:
+    drive = ["--set", "device.capacity=64MiB", "--set", f"time={time}", "--set", "workload.requests=3000"]
+    run = [*drive, "--workload", "uniform", "--set", "cache.policy=lru", "--set", "cache.size=1MiB"]
+    plain, out = (cli("run", *drive, "--workload", "uniform").stdout, cli("run", *run).stdout)
+    compared = cli("compare", *run, "--case", "small: cache.size=1MiB", "--case", "large: cache.size=4MiB").stdout
+    assert "elow the cache" not in plain and "above the cache" not in plain
+    below = {"Below the cache", "Lifetime, below the cache"}
+    below |= {"Speed, below the cache"} if time == "serial" else {"Drive, below the cache"}
+    for shown in (out, compared):
+        assert all(title in shown for title in below)
+        assert ("those of the host, above the cache" in shown) == (time == "event")
+    if time == "event":
+        diagnosed = cli("diagnose", *run, "--no-what-ifs").stdout
+        assert "requests of the host: " in diagnosed and "requests outstanding below the cache" in diagnosed
+        assert "Parts of response times, below the cache" in diagnosed
+        slow = [line for line in diagnosed.splitlines() if ". slow " in line]
+        assert slow and all(" below the cache: " in line for line in slow)
+
+
 @pytest.mark.parametrize("codec", ["lz4", "zstd"])
 @pytest.mark.parametrize("share", [0.25, 0.75])
 def test_even_requests_take_as_long_as_the_plan_says(codec: str, share: float) -> None:

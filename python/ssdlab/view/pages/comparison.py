@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from ssdlab import text
 from ssdlab.model.remarks import remarks
-from ssdlab.model.result import Result
 from ssdlab.model.source import source_text
 from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.charts.latency import took_time
@@ -53,7 +52,7 @@ def page(found: Comparison, *, all: bool = False) -> Page:
     if found.seeds > 1 and not any(one and one.standard_deviation for line in lines for one in line.spreads):
         notes.append(ALIKE)
     unqueued = {served_alone(result.config) for result in results} == {True}
-    headings = _titles(results)
+    headings = _below(found)
     if unqueued:
         headings["Response time"] = title_of_times(results[0].config)
     words = "All figures are equal." if not differing else f"{len(equal)} more figures are equal in all cases."
@@ -175,9 +174,11 @@ def _best(line: _Line) -> list[bool]:
 
 
 def _rows(lines: list[_Line], titles: dict[str, str], found: Comparison) -> list[Row]:
-    """Under the heading of each section, or its title, its quantities, the best of each marked; there is none where a
-    case was cut short, which others cannot be measured by.
+    """Under the heading of each section, or its title, its quantities, the best of each marked. There is none where a
+    case was cut short, which others cannot be measured by, nor below a cache: what serves the host best may leave the
+    drive its slowest requests.
     """
+    below = _below(found)
     rows: list[Row] = []
     section = ""
     for line in lines:
@@ -185,16 +186,17 @@ def _rows(lines: list[_Line], titles: dict[str, str], found: Comparison) -> list
         if title != section:
             section = title
             rows.append([Cell(title, "strong"), *("" for _ in line.texts)])
-        best = [False] * len(line.texts) if found.cut_short else _best(line)
+        unjudged = found.cut_short or line.quantity.section in below
+        best = [False] * len(line.texts) if unjudged else _best(line)
         marked = zip(line.texts, best, strict=True)
         cells = [Cell(f"{one} *", "best") if is_best else f"{one}  " for one, is_best in marked]
         rows.append([line.quantity.label, *cells])
     return rows
 
 
-def _titles(results: list[Result]) -> dict[str, str]:
+def _below(found: Comparison) -> dict[str, str]:
     """Titles of sections that are of requests below a cache, in all cases or in those that have one."""
-    of_cases = [titles(one.summary) for one in results]
+    of_cases = [titles(one.summary) for one in found.results.values()]
     sections = dict.fromkeys(section for of in of_cases for section in of)
     return {
         section: of_cases[0][section]
