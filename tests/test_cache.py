@@ -15,6 +15,7 @@ import ssdlab
 from conftest import ROOT, Cli
 from ssdlab import cache
 from ssdlab.analyse.cache.planning import PAPER
+from ssdlab.view.chart import Line
 
 OLTP = ROOT / "traces" / "oltp.csv.zst"
 STACK = ("lru", "mru", "belady")
@@ -414,6 +415,17 @@ def test_in_time_figures_are_those_of_the_host() -> None:
     waits = summary["cache"]["waits"]
     parts = waits["drive_ns"] + waits["limit_ns"] + summary["cache"]["cache_ns"]
     assert parts == pytest.approx(5000 * summary["cache"]["mean_ns"])
+
+
+def test_curves_of_the_host_have_no_waits_of_the_drive() -> None:
+    def labels(**overrides: Any) -> list[str]:
+        chart = ssdlab.simulate(layered(time="event", **overrides), skewed()).plot_latency_percentiles.chart()
+        lines = [mark for mark in chart.panels[0].marks if isinstance(mark, Line)]
+        assert all((line.intervals is None) == ("cache__policy" not in overrides) for line in lines)
+        return [line.name for line in lines]
+
+    assert labels() == ["read", "write"]
+    assert "read, waiting" in labels(cache__policy="none")
 
 
 def test_a_cache_that_serves_the_host_faster_wins() -> None:

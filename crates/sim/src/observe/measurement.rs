@@ -19,19 +19,12 @@ use crate::observe::series::{Series, Tally};
 use crate::observe::so_far::SoFar;
 use crate::observe::summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, PreconditionSummary, Summary, TimeSummary,
-    WearSummary,
+    WearSummary, per_second,
 };
 use crate::run::Outcome;
 use crate::run::steady::Written;
 use crate::setup::Setup;
 use crate::setup::host::Replay;
-
-const NANOS_PER_SECOND: f64 = 1e9;
-
-/// A rate; none if no time passed.
-pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
-    (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
-}
 
 /// What is measured on a stack.
 pub(crate) struct Measurement {

@@ -13,6 +13,8 @@ use crate::observe::log::LogSummary;
 use crate::observe::map::MapSummary;
 use crate::setup::Setup;
 
+const NANOS_PER_SECOND: f64 = 1e9;
+
 counters! {
     /// What the host asked for during the measured phase.
     pub struct HostCounters {
@@ -154,6 +156,11 @@ impl Serialize for FlashSummary {
         map.serialize_entry("erases", &ByCause(&self.0.erases))?;
         map.end()
     }
+}
+
+/// A rate; none if no time passed.
+pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
+    (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
 }
 
 /// Rates over the measured phase.
