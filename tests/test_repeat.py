@@ -9,7 +9,7 @@ import pytest
 
 import ssdlab
 from conftest import ROOT, Cli
-from ssdlab.model.remarks import remarks
+from ssdlab.model.remarks import remarks_on
 
 PAGE = 4096
 PACKED = ssdlab.Config(
@@ -101,18 +101,18 @@ def test_what_is_steady_is_said(sparse: ssdlab.Trace) -> None:
     repeat = steady.summary["repeat"]
     assert repeat["steady"] and repeat["replays"] == len(repeat["write_amplification"]) > 1
     assert steady.write_amplification == repeat["write_amplification"][-1]
-    said = [one.text for one in remarks(steady.config, steady.summary, None)]
+    said = [one.text for one in remarks_on(steady)]
     assert f"write amplification was steady after {repeat['replays']} replays; the last is measured" in said
     cut = ssdlab.simulate(
         PACKED.with_overrides({"host.repeat": "until-steady", "host.repeat.until-steady.most": 2}), sparse
     )
-    assert [one for one in remarks(cut.config, cut.summary, None) if "not steady after 2 replays" in one.text]
+    assert [one for one in remarks_on(cut) if "not steady after 2 replays" in one.text]
     by_trace = ssdlab.simulate(PACKED.with_overrides({"precondition.overwrite": "trace"}), sparse)
     assert by_trace.summary["precondition"]["stable"] and by_trace.summary["precondition"]["replays"] > 1
     assert by_trace.write_amplification == pytest.approx(steady.write_amplification, rel=0.02)
     roomy = PACKED.with_overrides({"precondition.overwrite": "steady", "device.fill": "20%"})
     once = ssdlab.simulate(roomy, sparse)
-    assert [one for one in remarks(once.config, once.summary, None) if "--repeat until-steady" in one.text]
+    assert [one for one in remarks_on(once) if "--repeat until-steady" in one.text]
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,34 @@ def test_only_what_is_not_in_force_is_proposed(cli: Cli, tmp_path: Path, options
     out = cli("run", "some.csv", *drive, *capacity, *options).stdout
     [told] = [line for line in out.splitlines() if "still tells of the preconditioning" in line]
     assert told.endswith(f"too{proposed}")
+
+
+def test_of_a_generated_workload_more_requests_are_proposed_and_they_settle_it(cli: Cli) -> None:
+    """A few requests over and over are a hot set: their steady state is not that of the workload."""
+    drive = ["-w", "uniform", "--set", "device.capacity=64MiB", "--set", "nand.pages_per_block=64"]
+    few = ["--set", "workload.requests=9000"]
+
+    def told_by(command: str, *options: str) -> list[str]:
+        out = cli(command, *drive, *options).stdout
+        return [line for line in out.splitlines() if "for a true answer" in line]
+
+    [told] = told_by("run", *few, "--set", "time=count")
+    remedy = told.rpartition("for a true answer: ")[2].split()
+    assert remedy[0] == "--set" and remedy[1].startswith("workload.requests=")
+    assert told_by("run", *remedy, "--set", "time=count") == []
+    [diagnosed] = told_by("diagnose", *few)
+    assert diagnosed.endswith(told.rpartition(";")[2])
+    # Warm-up and replays are not what was measured.
+    for more in (["--set", "host.warmup=3000"], ["--repeat", "2"]):
+        [told] = told_by("run", *few, *more, "--set", "time=count")
+        assert int(told.rpartition("=")[2]) >= int(remedy[1].rpartition("=")[2])
+
+
+def test_a_workload_that_ends_by_itself_can_only_be_replayed(cli: Cli) -> None:
+    drive = ["--set", "device.capacity=64MiB", "--set", "nand.pages_per_block=64", "--set", "time=count"]
+    files = ["-w", "copy_files", "--set", "workload.pattern.copy_files.file_size=1MiB"]
+    out = cli("run", *files, *drive).stdout
+    assert "for a true answer: --repeat until-steady" in out and "workload.requests" not in out
 
 
 def test_a_trace_that_is_too_small_for_its_drive_is_not_said_to_settle(cli: Cli, tmp_path: Path) -> None:

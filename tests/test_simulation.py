@@ -18,7 +18,7 @@ import pytest
 import ssdlab
 from conftest import ROOT, SMALL
 from ssdlab import _ssdlab
-from ssdlab.model.remarks import remarks
+from ssdlab.model.remarks import remarks_on
 from ssdlab.view import explore
 from ssdlab.view.pages import quantities
 
@@ -256,7 +256,7 @@ def test_configurations_traces_and_results_survive_pickling(small: ssdlab.Config
 def test_results_say_when_something_else_than_the_requests_speaks(small: ssdlab.Config) -> None:
     brief = ssdlab.simulate(small.with_overrides({"workload.requests": 100, "workload.reads": "0%"}))
     assert brief.summary["capacities_written"] < 1
-    assert any("still tells of the preconditioning" in one.text for one in remarks(brief.config, brief.summary, None))
+    assert any("still tells of the preconditioning" in one.text for one in remarks_on(brief))
     flooded = {
         "time": "serial",
         "host.replay": "open",
@@ -264,7 +264,7 @@ def test_results_say_when_something_else_than_the_requests_speaks(small: ssdlab.
         "workload.requests": 5_000,
     }
     late = ssdlab.simulate(small.with_overrides(flooded))
-    assert any("arrived faster" in one.text for one in remarks(late.config, late.summary, None))
+    assert any("arrived faster" in one.text for one in remarks_on(late))
     with pytest.raises(ssdlab.ConfigError, match="open replay needs arrival times"):
         ssdlab.simulate(small.with_overrides({"host.replay": "open"}))
 

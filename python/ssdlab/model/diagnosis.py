@@ -63,7 +63,7 @@ class Diagnosis(Finding):
         self,
         *,
         source: Mapping[str, Any],
-        configuration: dict[str, Any] | None,
+        configuration: dict[str, Any],
         summary: Summary,
         partial: bool,
         what_ifs: Sequence[WhatIf] = (),
@@ -74,7 +74,8 @@ class Diagnosis(Finding):
         """The figures of the run."""
         self.what_ifs = list(what_ifs)
         """The changes that were tried."""
-        self._settings = configuration
+        self.configuration = configuration
+        """The configuration that was run, each setting with its `value` and `origin`."""
         self._stopped = partial
 
     @property
@@ -118,8 +119,8 @@ class Diagnosis(Finding):
     def _source(self) -> Mapping[str, Any]:
         return self.source
 
-    def _configuration(self) -> dict[str, Any] | None:
-        return self._settings
+    def _configuration(self) -> dict[str, Any]:
+        return self.configuration
 
 
 def _figures(summary: Summary) -> dict[str, float | None]:

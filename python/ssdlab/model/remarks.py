@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from ssdlab import text
 from ssdlab.model.config import Config
-from ssdlab.model.source import ingest_remarks
+from ssdlab.model.result import Result
+from ssdlab.model.source import ingest_remarks, is_generated
 
 Summary = Mapping[str, Any]
 
@@ -26,6 +27,9 @@ UNSETTLED = {
 }
 """Where write amplification was compared."""
 
+UNFINISHED = {"too_short", *UNSETTLED}
+"""Findings that say that the drive has not settled."""
+
 CASES = 4
 """Cases of a remark on many runs that are listed."""
 
@@ -38,6 +42,18 @@ class Remark(NamedTuple):
     """What is said of all runs with it together; None if it need not be known of many."""
     case: str = ""
     """In what these runs differ, in few words."""
+    requests: int | None = None
+    """How many requests of a generated workload would do; of many runs the most are told."""
+
+
+class Remedy(NamedTuple):
+    """What would give a true answer."""
+
+    text: str
+    """As the end of a sentence."""
+    summed: str
+    """The same of many runs, without the number of requests."""
+    requests: int | None = None
 
 
 class Spare(NamedTuple):
@@ -78,7 +94,7 @@ def _rounded_up(config: Config, summary: Summary) -> list[Remark]:
     ]
 
 
-def _state(config: Config, summary: Summary, replayed: bool) -> list[Remark]:
+def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
     """How the drive came into the state in which it was measured, where that needs to be known."""
     found = []
     before, repeat = summary["precondition"], summary["repeat"]
@@ -91,26 +107,23 @@ def _state(config: Config, summary: Summary, replayed: bool) -> list[Remark]:
     elif repeat is not None and repeat["steady"] is not None:
         found.append(_unsteady(repeat["replays"], "and the last was measured", "host.repeat"))
     at_random = before["write_amplification"] is not None and before["replays"] is None
-    truer = _truer(config, replayed)
     not_settled = (
         "the drive has not settled: it was written less than twice over, or write amplification was another at the end"
     )
-    if "too_short" in suspicious and at_random:
-        written, needed = (suspicious["too_short"][f"capacities_{which}"] for which in ("written", "needed"))
-        replays = math.ceil(needed / written * (repeat["replays"] if repeat else 1))
-        # A drive that the trace sizes takes fewer.
-        too_many = replays > MOST_REPLAYS and not (replayed and config["host.fit"] != "compact")
-        remedy = f", for {text.count(replays)} replays" if too_many else truer
-        times, enough = text.significant(written), text.significant(needed)
-        told = (
-            f"the host wrote {times} times the capacity, and up to {enough} write amplification still tells of the "
-            f"preconditioning too{remedy}"
-        )
-        summed = f"{not_settled}; it takes more than {MOST_REPLAYS} replays" if too_many else f"{not_settled}{truer}"
-        found.append(Remark(told, summed))
-    for name in UNSETTLED.keys() & suspicious:
-        told = f"write amplification {changed(name, suspicious[name])}: the drive has not settled{truer}"
-        found.append(Remark(told, f"{not_settled}{truer}"))
+    for name in UNFINISHED & suspicious.keys():
+        evidence = suspicious[name]
+        if name in UNSETTLED:
+            told = f"write amplification {changed(name, evidence)}: the drive has not settled"
+        elif at_random:
+            times, enough = (text.significant(evidence[f"capacities_{which}"]) for which in ("written", "needed"))
+            told = (
+                f"the host wrote {times} times the capacity, and up to {enough} write amplification still tells of the "
+                "preconditioning too"
+            )
+        else:
+            continue
+        words, summed, requests = remedy(config, summary, evidence, generated)
+        found.append(Remark(f"{told}{words}", f"{not_settled}{summed}", requests=requests))
     return found
 
 
@@ -121,13 +134,49 @@ def changed(name: str, evidence: Mapping[str, float]) -> str:
     return f"was {before} {earlier} and {then} {later}"
 
 
-def _truer(config: Config, replayed: bool) -> str:
-    """What would give a true answer, of that which is not in force; only addresses of a trace can be made compact."""
+def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, float], generated: bool) -> Remedy:
+    """What would give a true answer where the drive has not settled, by the evidence of that."""
+    done = summary["repeat"]["replays"] if summary["repeat"] else 1
+    # Where enough was written and nothing settled, nobody knows how much would do.
+    known = "capacities_needed" in evidence
+    times = done * (evidence["capacities_needed"] / evidence["capacities_written"] if known else 2)
+    if generated and (requests := _requests(config, summary, times)) is not None:
+        return Remedy(_more(requests), "", requests)
+    compact, replays = generated or config["host.fit"] == "compact", math.ceil(times)
+    # A drive that the trace sizes takes fewer.
+    if known and replays > MOST_REPLAYS and compact:
+        return Remedy(f"; it takes {text.count(replays)} replays", f"; it takes more than {MOST_REPLAYS} replays")
+    # Of that which is not in force.
     options = [
-        *(["--fit compact"] if replayed and config["host.fit"] != "compact" else []),
+        *([] if compact else ["--fit compact"]),
         *(["--repeat until-steady"] if config["host.repeat"] != "until-steady" else []),
     ]
-    return f"; for a true answer: {' '.join(options)}" if options else ""
+    words = f"; for a true answer: {' '.join(options)}" if options else ""
+    return Remedy(words, words)
+
+
+def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int | None:
+    """So many times the requests of a generated workload, rounded up to two digits; None if it ends by itself.
+
+    Replays would write where the first requests did and nowhere else: of even writes they make a hot set.
+    """
+    warmup, cache = config["host.warmup"], summary["cache"]
+    measured = cache["requests"] if cache else _of_host(summary)
+    if warmup + measured < config["workload.requests"]:
+        return None
+    # The share of writes among more requests may be less, by three times its deviation.
+    room = 1 + 3 / math.sqrt(summary["host"]["write_requests"])
+    enough: int = warmup + math.ceil(times * room * measured)
+    step = 10 ** max(len(str(enough)) - 2, 0)
+    return -(-enough // step) * step
+
+
+def _more(requests: int) -> str:
+    return f"; for a true answer: --set workload.requests={requests}"
+
+
+def _of_host(summary: Summary) -> int:
+    return sum(summary["host"][f"{op}_requests"] for op in ("read", "write", "trim", "flush"))
 
 
 def _unsteady(count: int, when: str, key: str) -> Remark:
@@ -138,13 +187,14 @@ def _unsteady(count: int, when: str, key: str) -> Remark:
     )
 
 
-def remarks(config: Config, summary: Summary, ingest: Mapping[str, Any] | None) -> list[Remark]:
-    """What a person should know before reading the figures of a run; empty if all is as it should be."""
+def remarks(config: Config, summary: Summary, ingest: Mapping[str, Any] | None, *, generated: bool) -> list[Remark]:
+    """What a person should know before reading the figures of a run, of a generated workload or not; empty if all is
+    as it should be.
+    """
     same = ingest_remarks(ingest)
-    requests = sum(summary["host"][f"{op}_requests"] for op in ("read", "write", "trim", "flush"))
-    if requests == 0 and not summary["partial"]:
+    if _of_host(summary) == 0 and not summary["partial"]:
         same.append("no request was measured: there was none, or host.warmup took them all")
-    found = [*_rounded_up(config, summary), *_state(config, summary, replayed=ingest is not None)]
+    found = [*_rounded_up(config, summary), *_state(config, summary, generated)]
     sampled = summary["precondition"]["sampled_planes"]
     if sampled is not None:
         told = (
@@ -167,13 +217,20 @@ def remarks(config: Config, summary: Summary, ingest: Mapping[str, Any] | None) 
     return [*(Remark(one, one) for one in same), *found]
 
 
+def remarks_on(result: Result) -> list[Remark]:
+    """What a person should know before reading a result."""
+    return remarks(result.config, result.summary, result.ingest, generated=is_generated(result.source))
+
+
 def over_runs(found: Sequence[Sequence[Remark]]) -> list[str]:
     """What remarks on each of many runs come to: how many runs have them."""
     times = Counter(summed for its in found for summed in {one.summed: None for one in its} if summed is not None)
     told = []
     for summed, count in times.items():
         cases = [*{one.case: None for its in found for one in its if one.summed == summed and one.case}]
-        more = [f"{text.count(len(cases) - CASES)} more"] if len(cases) > CASES else []
-        shown = f" ({', '.join([*cases[:CASES], *more])})" if cases else ""
-        told.append(f"{text.count(count)} of {text.counted(len(found), 'runs')}: {summed}{shown}")
+        others = [f"{text.count(len(cases) - CASES)} more"] if len(cases) > CASES else []
+        shown = f" ({', '.join([*cases[:CASES], *others])})" if cases else ""
+        requests = [one.requests for its in found for one in its if one.summed == summed and one.requests]
+        more = _more(max(requests)) if requests else ""
+        told.append(f"{text.count(count)} of {text.counted(len(found), 'runs')}: {summed}{shown}{more}")
     return told

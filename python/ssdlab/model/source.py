@@ -113,6 +113,11 @@ class Source(ABC):
         return found
 
 
+def is_generated(source: Mapping[str, Any]) -> bool:
+    """Whether the requests are those of the configuration, and no trace."""
+    return bool(source["kind"] == "workload")
+
+
 def source_text(source: Mapping[str, Any]) -> str:
     """Where the requests came from, in one line."""
     if source["kind"] == "trace":

@@ -22,7 +22,7 @@ from ssdlab.study.sweep.axes import PRESET
 from ssdlab.study.sweep.design import MEANINGS
 from ssdlab.study.sweep.plan import Builder
 
-OF_REMARKS = ("device.", "host.")
+OF_REMARKS = ("device.", "host.", "workload.")
 """What settings begin with that decide which remarks a run has."""
 
 

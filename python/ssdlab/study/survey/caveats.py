@@ -27,7 +27,10 @@ class Ran(NamedTuple):
 
 def caveats(runs: Sequence[Ran]) -> list[str]:
     """Which values give the same drive, and how many runs have each remark that a page of one run would have."""
-    found = [remarks(one.config, one.summary, ingest_of(one.summary["ingest"])) for one in runs]
+    found = []
+    for one in runs:
+        ingest = ingest_of(one.summary["ingest"])
+        found.append(remarks(one.config, one.summary, ingest, generated=ingest is None))
     return [*_same_drives(runs), *over_runs(found)]
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ssdlab import text
-from ssdlab.model.remarks import remarks
+from ssdlab.model.remarks import remarks_on
 from ssdlab.model.source import source_text
 from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.charts.latency import took_time
@@ -43,12 +43,7 @@ def page(found: Comparison, *, all: bool = False) -> Page:
     alone = len(results) == 1
     differing = [line for line in lines if all or alone or line.differs]
     equal = [line for line in lines if line not in differing]
-    notes = _by_case(
-        {
-            label: [its.text for its in remarks(one.config, one.summary, one.ingest)]
-            for label, one in found.results.items()
-        }
-    )
+    notes = _by_case({label: [its.text for its in remarks_on(one)] for label, one in found.results.items()})
     if found.seeds > 1 and not any(one and one.standard_deviation for line in lines for one in line.spreads):
         notes.append(ALIKE)
     unqueued = {served_alone(result.config) for result in results} == {True}

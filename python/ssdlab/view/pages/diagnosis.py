@@ -1,13 +1,13 @@
 """The page of a diagnosis: findings, parts of response times and changes in words."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from ssdlab import text
 from ssdlab.model.diagnosis import Diagnosis
-from ssdlab.model.remarks import UNSETTLED, changed
-from ssdlab.model.source import chosen, source_text
+from ssdlab.model.remarks import UNFINISHED, UNSETTLED, changed, remedy
+from ssdlab.model.source import chosen, is_generated, source_text
 from ssdlab.view.page import Page, Paragraph, Section, Table
 from ssdlab.view.pages.quantities import Summary, below
 
@@ -239,16 +239,16 @@ def _never_full(evidence: Evidence, _share: float) -> _Words:
 
 def _short(evidence: Evidence, _share: float) -> _Words:
     return (
-        "the trace is too short for a steady state",
+        "the requests are too few for a steady state",
         f"the host wrote {text.significant(evidence['capacities_written'])} times the capacity, and it takes "
-        f"{text.significant(evidence['capacities_needed'])}; --repeat until-steady replays it until it is steady",
+        f"{text.significant(evidence['capacities_needed'])}",
     )
 
 
 def _unsettled(name: str, evidence: Evidence, _share: float) -> _Words:
     return (
         "write amplification has not settled",
-        f"it {changed(name, evidence)}; --repeat until-steady replays the trace until it is steady",
+        f"it {changed(name, evidence)}",
     )
 
 
@@ -311,7 +311,7 @@ def top(findings: "list[dict[str, Any]]") -> list[str]:
 
 def page(diagnosis: Diagnosis) -> Page:
     """The page of a diagnosis."""
-    sections = [Section("Findings", findings(diagnosis.findings))]
+    sections = [Section("Findings", findings(diagnosis))]
     if diagnosis.response is not None:
         title = below("What requests wait for", diagnosis.summary)
         sections.append(Section(title, [parts_table(diagnosis.response, diagnosis.summary)]))
@@ -330,16 +330,23 @@ def page(diagnosis: Diagnosis) -> Page:
     )
 
 
-def findings(found: Sequence[Finding]) -> list[Paragraph]:
+def findings(diagnosis: Diagnosis) -> list[Paragraph]:
     """Findings with their evidence and what would tell more, the weightiest first."""
     shown = []
-    for number, finding in enumerate(found, 1):
+    for number, finding in enumerate(diagnosis.findings, 1):
         headline, evidence = words(finding)
+        if finding["name"] in UNFINISHED:
+            evidence += _remedy(diagnosis, finding["evidence"])
         shown += [Paragraph(f"{number}. {headline}", "strong"), Paragraph(evidence, belongs=True)]
         if finding["what_ifs"]:
             changes = ", ".join(WHAT_IFS[name] for name in finding["what_ifs"])
             shown.append(Paragraph(f"would tell: {changes}", "soft", belongs=True))
     return shown or [Paragraph("nothing stands out")]
+
+
+def _remedy(diagnosis: Diagnosis, evidence: Evidence) -> str:
+    settings = {key: one["value"] for key, one in diagnosis.configuration.items()}
+    return remedy(settings, diagnosis.summary, evidence, is_generated(diagnosis.source)).text
 
 
 COLUMNS = {"all": "all", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}

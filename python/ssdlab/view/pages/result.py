@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from ssdlab import text
-from ssdlab.model.remarks import remarks
+from ssdlab.model.remarks import remarks_on
 from ssdlab.model.result import Result
-from ssdlab.model.source import chosen, source_text
+from ssdlab.model.source import chosen, is_generated, source_text
 from ssdlab.view.page import Beside, Facts, Figure, Page, Paragraph, Section, Table
 from ssdlab.view.pages import diagnosis
 from ssdlab.view.pages.configuration import table
@@ -56,7 +56,7 @@ def page(result: Result) -> Page:
         chosen=chosen(result.source),
         lead=[Paragraph(line, "soft") for line in lead if line],
         partial=stopped(result),
-        remarks=[one.text for one in remarks(result.config, result.summary, result.ingest)],
+        remarks=[one.text for one in remarks_on(result)],
         sections=[
             _overview(result),
             *_diagnosis(result),
@@ -113,7 +113,7 @@ def _overview(result: Result) -> Section:
 
 def _diagnosis(result: Result) -> Iterator[Section]:
     if result.summary["diagnosis"]:
-        yield Section("Diagnosis", diagnosis.findings(result.summary["diagnosis"]), terminal=False)
+        yield Section("Diagnosis", diagnosis.findings(result.diagnose()), terminal=False)
 
 
 def _summary(result: Result) -> Section:
@@ -246,6 +246,6 @@ def _drive(result: Result) -> Iterator[Section]:
 
 def _configuration(result: Result) -> Section:
     # A trace was replayed: what the workload would have been is of no interest.
-    generated = result.source["kind"] == "workload"
+    generated = is_generated(result.source)
     settings = [one for one in result.config.settings if generated or not one.key.startswith("workload.")]
     return Section("Configuration", [table(settings)], terminal=False)
