@@ -1,6 +1,7 @@
 """Ctrl-C in real processes: status 130, "interrupted" on standard error, no traceback; what is finished is printed."""
 
 import gzip
+import importlib
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from conftest import ROOT, SMALL_SETS
 from forked import PATIENCE_SECONDS
 from ssdlab import interrupt
 from ssdlab.interrupt import asked_for, handled
+from tiers import examples
 
 OLTP = str(ROOT / "traces" / "oltp.csv.zst")
 MANY = 10**12
@@ -82,6 +84,50 @@ def test_the_status_is_that_of_an_interrupt_wherever_it_was_raised(
     ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert ended.returncode == 130 and ended.stderr.splitlines()[-1].startswith("ssdlab: interrupted"), ended.stderr
     assert "Traceback" not in ended.stderr and "panicked" not in ended.stderr
+
+
+AT_A_CALL = """
+import signal, sys
+from ssdlab.interrupt import leave_at_once
+leave_at_once()
+name, at, calls = sys.argv.pop(1), int(sys.argv.pop(1)), 0
+def on_call(frame, event, _):
+    global calls
+    if event == "call" and name in ("any", frame.f_code.co_name):
+        calls += 1
+        if calls == at:
+            signal.raise_signal(signal.SIGINT)
+sys.setprofile(on_call)
+from ssdlab.__main__ import main
+try:
+    main()
+finally:
+    sys.setprofile(None)
+    print("calls", calls, file=sys.stderr)
+"""
+"""Sends itself Ctrl-C at the so manieth call of a function of this name."""
+
+MOMENTS = 4 + examples(8)
+
+
+@pytest.mark.parametrize("name", ["any", "__set_name__", "cb"])
+def test_at_any_call_of_a_command(name: str, tmp_path: Path) -> None:
+    """Goal: wherever Ctrl-C comes, the status is 130, with one line and no traceback. Method: moments are counted by
+    calls of functions, so that they do not depend on time; Python wraps what is raised in `__set_name__`, and loses
+    what is raised in the callback `cb` of an import.
+    """
+
+    def ended(at: int) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", AT_A_CALL, name, str(at), "run", *SMALL_SETS, "--out", "out"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    calls = int(ended(0).stderr.rpartition("calls ")[2])
+    assert calls > 1
+    for at in {1 + calls * moment // MOMENTS for moment in range(MOMENTS)}:
+        one = ended(at)
+        said = [line for line in one.stderr.splitlines() if line.startswith("ssdlab: interrupted")]
+        assert one.returncode == 130 and len(said) == 1, (at, one.stderr)
+        assert "Traceback" not in one.stderr and "ignored" not in one.stderr, (at, one.stderr)
 
 
 @pytest.fixture(scope="module")
@@ -244,6 +290,24 @@ def test_sighup_that_nohup_has_ignored_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
     with handled(signal.default_int_handler):
         assert signal.getsignal(signal.SIGHUP) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("ctrl_c_interrupts")
+def test_a_ctrl_c_that_waited_for_an_import_is_heard_by_the_work_after_it(tmp_path: Path) -> None:
+    """The import asks for the interrupt and ends; what waits for its end finds work that asks a monitor."""
+    path = tmp_path / "loaded.py"
+    path.write_text("import signal; signal.raise_signal(signal.SIGINT); done = True", encoding="utf-8")
+    sys.path.insert(0, str(tmp_path))
+    began, alarm = time.monotonic(), signal.getsignal(signal.SIGALRM)
+    try:
+        with interrupt.handled(interrupt._raise):
+            assert importlib.import_module("loaded").done
+            with asked_for() as request:
+                while not request.ask():
+                    assert time.monotonic() - began < PATIENCE_SECONDS
+    finally:
+        sys.path.remove(str(tmp_path))
+        signal.signal(signal.SIGALRM, alarm)
 
 
 @pytest.mark.usefixtures("ctrl_c_interrupts")

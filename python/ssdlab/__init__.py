@@ -17,8 +17,6 @@ command needs. A finding hands over to `view` by name (`lazy.room`, `model.findi
 NumPy, pyarrow and matplotlib are loaded when they are first used (`lazy`).
 """
 
-from importlib.util import find_spec
-
 from ssdlab.lazy import TYPE_CHECKING, room
 
 if TYPE_CHECKING:
@@ -27,7 +25,12 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> object:
     # `from ssdlab import text` asks here first.
-    value = room(name) if find_spec(f"{__name__}.{name}") else getattr(room("api"), name)
+    try:
+        value: object = room(name)
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}.{name}":
+            raise
+        value = getattr(room("api"), name)
     globals()[name] = value
     return value
 

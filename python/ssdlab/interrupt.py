@@ -1,19 +1,28 @@
 """Ctrl-C, for all commands. SIGTERM, and the SIGHUP of a terminal that is closed, are the same to them.
 
-While modules load there is nothing to lose, and the program leaves at once. A command is interrupted as Python does it.
-Work that asks a monitor now and then is told through that to end, so that it can hand over what is finished; work that
-does not ask is interrupted like the rest. A second Ctrl-C waits for nobody.
+While modules load before any work begins there is nothing to lose, and the program leaves at once. A command is
+interrupted as Python does it, but not in the middle of an import, where Python would wrap the exception, or lose it:
+that ends first. Work that asks a monitor now and then is told through that to end, so that it can hand over what is
+finished; work that does not ask is interrupted like the rest. A second Ctrl-C waits for nobody.
 """
+
+from __future__ import annotations
 
 import atexit
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
-from typing import Any, NoReturn
+
+from ssdlab.lazy import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+    from typing import Any, NoReturn
+
+    Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 
 STATUS = 130
 """Exit status of a command that Ctrl-C ended."""
@@ -23,9 +32,11 @@ SILENT_SECONDS = 1.0
 for a processor is not its own silence: on a busy machine that takes seconds."""
 AGAIN_SECONDS = 0.2
 """Between two looks at whether work that was told to end has heard it."""
+LOADED_SECONDS = 0.01
+"""Between two looks at whether an import is over."""
 
-
-Handler = Callable[[int, FrameType | None], object] | signal.Handlers
+IMPORT = "<frozen importlib._bootstrap>"
+"""What Python calls the file of its own code that imports."""
 
 
 def handle(handler: Handler) -> dict[int, Any]:
@@ -39,6 +50,8 @@ def handle(handler: Handler) -> dict[int, Any]:
 @contextmanager
 def handled(handler: Handler) -> Iterator[None]:
     """Ctrl-C, SIGTERM and SIGHUP call this while it lasts."""
+    global _begun
+    _begun = True
     before = handle(handler)
     try:
         yield
@@ -71,14 +84,41 @@ def end() -> NoReturn:
     os._exit(STATUS)
 
 
+_begun = False
+"""Whether work has begun that has its own way to end."""
+_waits = False
+"""Whether an interrupt waits for the end of an import."""
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    """Raises KeyboardInterrupt: now, or once no module is being loaded."""
+    global _waits
+    inner = frame
+    while inner is not None:
+        if inner.f_code.co_filename == IMPORT:
+            if not _begun:
+                _leave(number, frame)
+            _waits = True
+            signal.signal(signal.SIGALRM, _raise)
+            signal.setitimer(signal.ITIMER_REAL, LOADED_SECONDS)
+            return
+        inner = inner.f_back
+    _waits = False
+    raise KeyboardInterrupt
+
+
 @contextmanager
 def raised() -> Iterator[None]:
     """Ctrl-C raises KeyboardInterrupt while this lasts, and leaves at once after it."""
-    handle(signal.default_int_handler)
+    handle(_raise)
     try:
         yield
     finally:
         leave_at_once()
+        if _waits:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    if _waits:
+        raise KeyboardInterrupt
 
 
 def _own_seconds() -> float:
@@ -113,18 +153,22 @@ class Request:
         self._heard = self._heard or made
         return made
 
-    def _on_ctrl_c(self, *_: object) -> None:
+    def _on_ctrl_c(self, number: int, frame: FrameType | None) -> None:
         if self._made:
-            raise KeyboardInterrupt
-        self._made = True
-        self._unless_heard()
+            _raise(number, frame)
+        else:
+            self._unless_heard(number, frame)
 
-    def _unless_heard(self, *_: object) -> None:
+    def _unless_heard(self, number: int, frame: FrameType | None) -> None:
+        global _waits
+        # Ctrl-C may have come before the work, in the middle of an import.
+        self._made, _waits = True, False
         if self._heard:
             return
         if _own_seconds() - self._asked_at >= SILENT_SECONDS:
-            raise KeyboardInterrupt
-        signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
+            _raise(number, frame)
+        else:
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
 
 
 @contextmanager

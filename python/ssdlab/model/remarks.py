@@ -160,15 +160,16 @@ def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int 
 
     Replays would write where the first requests did and nowhere else: of even writes they make a hot set.
     """
-    warmup, cache = config["host.warmup"], summary["cache"]
-    measured = cache["requests"] if cache else _of_host(summary)
+    warmup: int = config["host.warmup"]
+    cache = summary["cache"]
+    measured: int = cache["requests"] if cache else _of_host(summary)
     if warmup + measured < config["workload.requests"]:
         return None
     # The share of writes among more requests may be less, by three times its deviation.
     room = 1 + 3 / math.sqrt(summary["host"]["write_requests"])
-    enough: int = warmup + math.ceil(times * room * measured)
-    step = 10 ** max(len(str(enough)) - 2, 0)
-    return -(-enough // step) * step
+    enough = warmup + math.ceil(times * room * measured)
+    step: int = 10 ** max(len(str(enough)) - 2, 0)
+    return math.ceil(enough / step) * step
 
 
 def _more(requests: int) -> str:
