@@ -171,7 +171,7 @@ def test_equal_traces_save_equal_bytes(tmp_path: Path) -> None:
         generated(requests=5000, arrival__poisson__rate="1k/s").analyze().save(tmp_path / name)
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
     tables = ("alignments", "deviations", "gaps", "ranges", "runs", "sizes", "windows")
-    assert files == sorted(["analysis.html", "analysis.json", *(f"{table}.parquet" for table in tables)])
+    assert files == sorted(["analysis.json", "report.html", *(f"{table}.parquet" for table in tables)])
     for name in files:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
     windows = pyarrow.parquet.read_table(tmp_path / "one" / "windows.parquet").to_pydict()

@@ -126,9 +126,9 @@ def test_equal_traces_save_equal_bytes(tmp_path: Path) -> None:
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert files == [
         "frequency.parquet",
-        "intervals.html",
         "intervals.json",
         "intervals.parquet",
+        "report.html",
         "time_address.parquet",
         "windows.parquet",
     ]

@@ -197,9 +197,7 @@ def test_a_result_of_another_version_is_refused(copy: Path, tmp_path: Path) -> N
 
 def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
     (copy / "series.parquet").unlink()
-    assert "copy: lacks series.parquet, without which the page of a result is not whole; copy all" in refused(
-        copy, tmp_path
-    )
+    assert "copy: lacks series.parquet, without which its page is not whole; copy all" in refused(copy, tmp_path)
     (copy / "report.html").unlink()
     assert "lacks report.html, series.parquet" in refused(copy / "result.json", tmp_path)
 
@@ -213,3 +211,12 @@ def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
     assert "is no result of ssdlab" in refused(empty / "other.json", tmp_path)
     (empty / "broken.json").write_text("{")
     assert "is no result of ssdlab" in refused(empty / "broken.json", tmp_path)
+    assert "nor a study (broken.json, other.json: damaged, or of another program); give" in refused(empty, tmp_path)
+
+
+@pytest.mark.parametrize("find", ["analyze", "intervals"])
+def test_what_is_found_in_a_trace_has_a_page_as_all_findings(find: str, tmp_path: Path) -> None:
+    trace = ssdlab.generate(ssdlab.Config("tlc-chip", overrides=SMALL))
+    getattr(trace, find)().save(tmp_path / "out")
+    done, asked = view(tmp_path / "out", tmp_path)
+    assert done.returncode == 0 and asked == (tmp_path / "out" / "report.html").as_uri()

@@ -63,14 +63,13 @@ class WriteIntervals(Finding):
     page, itself included. A request counts once for each page that it writes, wholly or in part; nothing but writes
     counts. Equal requests give equal intervals, byte for byte when saved.
 
-    Saved are `intervals.html`, `intervals.json`, and as Parquet `windows`, `intervals`, `frequency` and `time_address`
+    Saved are `report.html`, `intervals.json`, and as Parquet `windows`, `intervals`, `frequency` and `time_address`
     (a row for each step of time and address: `page_writes` before it, its `first_page`, its `writes`).
     """
 
     _page = "intervals"
-    _report = "intervals.html"
     _json = "intervals.json"
-    saved = "intervals.html, intervals.json and Parquet columns"
+    saved = "report.html, intervals.json and Parquet columns"
 
     def __init__(
         self,

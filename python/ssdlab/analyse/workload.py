@@ -43,14 +43,13 @@ class TraceAnalysis(Finding):
     Counts are exact, but for pages once the trace has touched more than 3,145,728 groups of 16 neighbouring ones
     (192 GiB if densely, 12 GiB if one of each): then they are estimates from a sample, see `sampling`.
 
-    Saved are `analysis.html`, `analysis.json`, and as Parquet `ranges`, `deviations`, `sizes`, `alignments`, `runs`,
+    Saved are `report.html`, `analysis.json`, and as Parquet `ranges`, `deviations`, `sizes`, `alignments`, `runs`,
     `gaps` and `windows`, each with the columns of the attribute of that name.
     """
 
     _page = "workload"
-    _report = "analysis.html"
     _json = "analysis.json"
-    saved = "analysis.html, analysis.json and Parquet columns"
+    saved = "report.html, analysis.json and Parquet columns"
 
     def __init__(
         self, *, source: Mapping[str, Any], ingest: Mapping[str, Any] | None, counted: _ssdlab.Analysis, partial: bool

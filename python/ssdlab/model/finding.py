@@ -72,6 +72,10 @@ class Plot:
         return chart
 
 
+REPORT = "report.html"
+"""Name of the file with the page."""
+
+
 class Finding(ABC):
     """The base of all findings.
 
@@ -81,8 +85,6 @@ class Finding(ABC):
 
     _page: ClassVar[str]
     """Module below `ssdlab.view.pages` whose function `page` lays it out."""
-    _report: ClassVar[str] = "report.html"
-    """Name of the file with the page."""
     _json: ClassVar[str]
     """Name of the file with `to_json`."""
     _optional: ClassVar[tuple[str, ...]] = ()
@@ -160,7 +162,7 @@ class Finding(ABC):
         if not (folder / self._json).exists():
             earlier = []
         with filling(folder) as hidden:
-            contents = {self._report: self.report_html(), self._json: self.to_json(), **self._tables()}
+            contents = {REPORT: self.report_html(), self._json: self.to_json(), **self._tables()}
             for name, content in contents.items():
                 with naming(folder / name):
                     write(hidden / name, content)

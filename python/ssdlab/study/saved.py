@@ -8,10 +8,10 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.envelope import check_version, read
 from ssdlab.model.files import naming, replacing
+from ssdlab.model.finding import REPORT
 from ssdlab.study.store.folder import PLAN
 from ssdlab.study.store.study import Study
 
-PAGE = "report.html"
 COLUMNS = {"result": ("series.parquet", "latency.parquet", "erase_counts.parquet")}
 """What findings of a kind have beside their page and JSON."""
 
@@ -29,17 +29,17 @@ def page_of(path: Path) -> Path:
     found = read(path) if path.is_file() else _envelope_in(path)
     check_version(path, found)
     kind = found["kind"]
-    missing = [name for name in (PAGE, *COLUMNS.get(kind, ())) if not (folder / name).exists()]
+    missing = [name for name in (REPORT, *COLUMNS.get(kind, ())) if not (folder / name).exists()]
     if missing:
         raise ConfigError(
-            f"{text.path(folder)}: lacks {', '.join(missing)}, without which the page of a {kind} is not "
-            "whole; copy all that was saved, or run it again with --out"
+            f"{text.path(folder)}: lacks {', '.join(missing)}, without which its page is not whole; copy all that was "
+            "saved, or run it again with --out"
         )
-    return folder / PAGE
+    return folder / REPORT
 
 
 def _of_study(folder: Path) -> Path:
-    study, path = Study.read(folder), folder / PAGE
+    study, path = Study.read(folder), folder / REPORT
     with naming(path), replacing(path) as hidden:
         hidden.write_text(study.report_html(), encoding="utf-8")
     return path
@@ -48,10 +48,15 @@ def _of_study(folder: Path) -> Path:
 def _envelope_in(folder: Path) -> Mapping[str, Any]:
     if not folder.is_dir():
         raise ConfigError(f"{text.path(folder)}: is not there; give the folder that --out named, or a study")
-    for path in sorted(folder.glob("*.json")):
+    files = sorted(folder.glob("*.json"))
+    for path in files:
         try:
             return read(path)
         except ConfigError:
             # Not every JSON file is a finding.
             continue
-    raise ConfigError(f"{text.path(folder)}: holds neither a result nor a study; give the folder that --out named")
+    names = ", ".join(path.name for path in files)
+    unread = f" ({names}: damaged, or of another program)" if files else ""
+    raise ConfigError(
+        f"{text.path(folder)}: holds neither a result nor a study{unread}; give the folder that --out named"
+    )
