@@ -104,3 +104,10 @@ def test_what_is_no_saved_run_is_refused(
     done = cli("diagnose", "run.json", *arguments, check=False)
     assert done.returncode == 2 and message in done.stderr and done.stderr.startswith("ssdlab: run.json: ")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_folder_without_a_run_is_refused_with_what_reads_it(cli: Cli, tmp_path: Path) -> None:
+    cli("diagnose", *SMALL_SETS, "--no-what-ifs", "--out", "found")
+    done = cli("diagnose", "found", check=False)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("ssdlab: found: holds no result.json; give the folder") and "view" in done.stderr

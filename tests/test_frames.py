@@ -138,7 +138,7 @@ def test_parquet_of_others_is_read_in_parts_as_a_whole(tmp_path: Path) -> None:
         ({"op": ["R", "erase", "W"]}, "row 1: op 'erase' is not one of read, write, trim, flush"),
         (
             {"lba": None, "sector": [8, 16, 0], "lbn": [8, 16, 0]},
-            "offset: there are 'sector' and 'lbn' may both hold it",
+            "offset: 'sector' and 'lbn' may each hold it",
         ),
         ({"time_us": None, "timestamp": [1, 2, 3]}, "timestamp holds numbers without a unit; call it time_ns"),
         ({"size": [512, None, 512]}, "column 'size' has 1 empty values, the first in row 1"),

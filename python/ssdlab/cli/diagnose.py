@@ -55,6 +55,12 @@ def diagnose(
             raise ConfigError(f"{name}: is a run that is over; leave out the settings, or give the trace of the run")
         found = Result.load(trace.paths[0]).diagnose()
         return deliver(found, json=json, out=out, figures=figures, earlier=True)
+    for path in trace.paths if trace else ():
+        if path.is_dir():
+            raise ConfigError(
+                f"{text.path(path)}: holds no result.json; give the folder that 'ssdlab run --out' named, or a trace. "
+                "What other commands saved, 'ssdlab view' shows"
+            )
     settings = options.configuration(preset, config, set, short)
     with watching("diagnose") as watch:
         found = diagnosed(settings, trace, what_ifs=not no_what_ifs, monitor=watch)

@@ -109,8 +109,9 @@ class Frame:
             exact = [name for name in names if name == column]
             found = exact or [name for name in names if meant[name]]
             if len(found) > 1:
-                both = f"several columns {column!r}" if exact else " and ".join(map(repr, found)) + " may both hold it"
-                raise TraceError(f"{where}: {column}: there are {both}; keep one")
+                either = " and ".join(map(repr, found))
+                both = f"there are several columns {column!r}" if exact else f"{either} may each hold it"
+                raise TraceError(f"{where}: {column}: {both}; keep one")
             if found:
                 self.held[column] = (found[0], spellings[meant[found[0]] or column])
             elif column in REQUIRED:
