@@ -251,6 +251,7 @@ def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> No
         f'{HEAD}{drive}[[ftl]]\nname = "page"\nlog = 2': "log: no such key in [[ftl]] page; known are name, gc, surv",
         f'{HEAD.replace("0", "8")}{drive}[[ftl]]\nname = "bast"': "raise device.capacity, or logical_pages of a scene",
         "title = ": "a scene is a TOML file",
+        "seed = 2\n[device]": "is no scene; a configuration is given with --config",
         f'{HEAD}drive = {{blocks = 8}}\n[[ftl]]\nname = "bast"': "logical_pages is missing in [drive]",
         f'{HEAD}{drive}[[ftl]]\nname = "bats"': "there is no FTL bats; did you mean bast?",
         f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = "gredy"': "there is no victim policy gredy; did you mean greedy?",
@@ -260,6 +261,22 @@ def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> No
         said = refused(cli, "own.toml")
         assert said.startswith("ssdlab: own.toml: ") and fault in said
     assert not list(tmp_path.glob("*.html"))
+
+
+@pytest.mark.parametrize("ftl", [name for name, _ in ssdlab._ssdlab.variants("ftl")])
+def test_every_ftl_is_drawn_without_another_setting(ftl: str, cli: Cli, tmp_path: Path) -> None:
+    other = "bast" if ftl == "fast" else "fast"
+    for drive in ([f"ftl={ftl}"], [f"ftl={other}", "--beside", f"ftl={ftl}"]):
+        cli("explain", "--set", *drive, "--requests", "0 4 8", "--out", "page.html")
+        assert (tmp_path / "page.html").exists()
+    run = {
+        "ftl": ftl,
+        "device.capacity": "16MiB",
+        "device.op": "50%",
+        "nand.pages_per_block": "64",
+        "workload.requests": "9",
+    }
+    assert ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=run)).explain("0 4 8").recordings
 
 
 def test_a_notebook_shows_the_page_in_a_frame() -> None:

@@ -28,8 +28,16 @@ SMALL = (
     "nand.pages_per_block=4", "nand.order=any", "nand.channels=1", "nand.ways=1", "nand.dies=1", "nand.planes=1",
 )  # fmt: skip
 """A drive that is small enough to draw: 32 pages, as much beyond, and what the FTL keeps erased, in one plane."""
+_SMALL_SBFAST = "ftl.sbfast.sub_block=2"
+"""Sub-blocks of which a block of the small drive has two; those of the default are larger than its blocks."""
 _OPERATIONS = {0: "r", 1: "", 2: "t"}
 """How requests write the operations of a trace that are shown; a flush has no pages."""
+
+
+def small(settings: Iterable[str]) -> list[str]:
+    """What makes a drive small enough to draw, below these settings."""
+    sbfast = any(one.startswith("ftl") and "sbfast" in one for one in settings)
+    return [*SMALL, *([_SMALL_SBFAST] if sbfast else [])]
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,8 @@ def _read(path: Path) -> Scene:
         raise ConfigError(f"{text.path(path)}: {error.strerror}; give the path of a TOML file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{text.path(path)}: {error}; a scene is a TOML file") from None
+    if found and found.keys() <= {key.partition(".")[0] for key, *_ in _ssdlab.options()}:
+        raise ConfigError(f"{text.path(path)}: is no scene; a configuration is given with --config")
     try:
         return replace(_of_document(found), file=text.path(path))
     except ConfigError as error:
@@ -291,7 +301,7 @@ def of_result(result: Result, requests: str) -> Explanation:
     """
     own = [one for one in result.config.settings if one.key.partition(".")[0] == "ftl" and one.origin != "default"]
     ftl = [f"{one.key}={one.value}" for one in own]
-    return explain(Config(overrides=[*SMALL, *ftl]), requests)
+    return explain(Config(overrides=[*small(ftl), *ftl]), requests)
 
 
 def of_configs(configs: Iterable[Config], requests: str) -> Scene:

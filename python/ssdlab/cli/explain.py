@@ -89,11 +89,12 @@ def explain(
         raise ConfigError("a scene has its own drive and requests; leave out the other options, or the scene")
 
     def configs(below: list[str]) -> list[Config]:
-        small = [] if preset or config else [*steps.SMALL, *below]
-        # No drive that is drawn is overwritten, and one that is to be may not be empty.
-        small.append("precondition.overwrite=none")
-        cases = [set, [*set, *beside]] if beside else [set]
-        return [options.configuration(preset, config, [*small, *case], []) for case in cases]
+        def drawn(case: list[str]) -> Config:
+            small = [] if preset or config else [*steps.small(case), *below]
+            # No drive that is drawn is overwritten, and one that is to be may not be empty.
+            return options.configuration(preset, config, [*small, "precondition.overwrite=none", *case], [])
+
+        return [drawn(case) for case in ([set, [*set, *beside]] if beside else [set])]
 
     chosen = steps.scene(scene) if scene else _scene(configs, requests, trace, format, skip, most)
     found = steps.Explanation(chosen)
