@@ -292,6 +292,15 @@ def test_a_drive_that_fails_is_a_row_and_a_remark(tmp_path: Path) -> None:
     assert [remark for remark in found.page().remarks if remark.startswith("1 drive failed: ")]
 
 
+def test_a_fleet_says_what_its_runs_would(alone: Path) -> None:
+    """Drives of whole blocks that are larger than asked for, and what has not settled."""
+    found = ssdlab.open_fleet(alone)
+    told = found.study.caveats
+    assert told[0].startswith("5 of 5 runs: the drive has more than the device.op that was asked for")
+    assert any("has not settled" in one for one in told)
+    assert {*told} <= {*found.envelope()["notes"]} and told[0] in found.report_html()
+
+
 def test_requests_far_out_of_order_are_told(tmp_path: Path) -> None:
     lines = [f"1,W,0,512,{time}" for time in (*range(200_000, 400_000), 5)]
     found = ssdlab.fleet(written(tmp_path / "late.csv", lines), {**CONFIG, "time": "count"})

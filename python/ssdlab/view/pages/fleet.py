@@ -18,7 +18,7 @@ def page(found: Fleet) -> Page:
     volumes, drives = text.count(len(found.volumes)), text.count(len(found.drives))
     left = text.count(found.study.asked - found.study.finished)
     remarks = [f"{text.counted(times, 'drives')} failed: {error}" for error, times in found.study.failures.items()]
-    remarks += found.study.missing
+    remarks += [*found.study.missing, *found.study.caveats]
     if found.late:
         remarks.append(
             f"{text.count(found.late)} requests lie so far out of order that they got another time; give files in the "
