@@ -206,6 +206,8 @@ def test_the_command_prints_it_and_keeps_it(cli: Cli, tmp_path: Path) -> None:
     saved = json.loads((tmp_path / "out" / "screening.json").read_text(encoding="utf-8"))
     assert saved["kind"] == "screening" and saved["result"]["overrides"] == ["workload.requests=100"]
     assert (tmp_path / "out" / "effects.csv").read_text(encoding="utf-8").startswith("part,figure,against,term,")
+    gains = (tmp_path / "out" / "gains.csv").read_text(encoding="utf-8").splitlines()
+    assert gains[0].endswith(",seeds,gain_points")
     assert "screening of" in cli("study", "show", "out/study").stdout
     shown = cli("experiment", "show", SHIPPED).stdout
     assert "A17_slots" in shown and "sets pardispatcher against noop, deadline, anticipatory, cfq" in shown

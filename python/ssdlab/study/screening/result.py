@@ -205,7 +205,7 @@ class Screened(Finding):
                 *(one.name for one in self.screening.forms[self.form].factors),
                 *Contrast._fields,
                 "seeds",
-                "gain_percent",
+                "gain_points",
             )
         ]
         for part in self.parts:
