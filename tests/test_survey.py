@@ -1,13 +1,16 @@
 """What a study says, against closed forms: effects, Sobol' indices, intervals, fronts, curves."""
 
+import csv
 import itertools
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
 import ssdlab
+from ssdlab.model.finding import Finding
 from ssdlab.study.survey import curves, effects, front, indices
 from ssdlab.study.survey.outcome import Outcome, PointValues, estimate, student
 from ssdlab.study.sweep import factorial
@@ -275,3 +278,75 @@ def test_lenths_margin_is_worked_out_by_hand_and_errs_as_often_as_it_says() -> N
         noise = [draw.gauss(0, 1) for _ in range(29)]
         wrong += sum(abs(one) > effects.margin(noise) for one in noise)
     assert 0.02 < wrong / (400 * 29) < 0.07
+
+
+@pytest.mark.parametrize(
+    ("axes", "more", "known"),
+    [
+        (["device.op=20%,30%,40%", "workload.reads=0%,50%"], {}, True),
+        (["device.op=20%,40%", "workload.reads=0%,50%"], {"design": "factorial"}, True),
+        (["device.op=20%,40%", "workload.reads=0%,50%", "ftl.page.gc=greedy,fifo"],
+         {"design": "factorial", "resolution": 3}, False),
+        (["device.op=20%,30%,40%", "workload.reads=0%,50%"], {"design": "one-at-a-time"}, False),
+        (["device.op=20%,30%,40%", "workload.reads=0%,50%"], {"without": ["device.op<25% workload.reads=0%"]}, False),
+        (["device.op=20%..40%"], {"design": "sobol", "samples": 8}, False),
+    ],
+)  # fmt: skip
+def test_what_a_value_loses_is_told_of_all_combinations_alone(
+    axes: list[str], more: dict[str, object], known: bool
+) -> None:
+    """Else a value would be judged by what was varied with it: reads by the one value of device.op beside them."""
+    found = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more).effects("write_amplification")  # type: ignore[arg-type]
+    assert bool(found.losses) == known == ("What would be lost by keeping it" in str(found.page()))
+
+
+def saved(found: Finding, folder: Path) -> dict[str, list[list[str]]]:
+    """The tables that a finding leaves in a folder."""
+    found.save(folder)
+    return {path.name: list(csv.reader(path.read_text(encoding="utf-8").splitlines())) for path in folder.glob("*.csv")}
+
+
+def test_every_table_is_in_a_file(tmp_path: Path) -> None:
+    base = ssdlab.Config("tlc-chip", overrides=TINY)
+    grid = ssdlab.sweep(["device.op=20%,40%", "workload.reads=0%,50%"], base, seeds=2)
+    found = grid.effects("write_amplification")
+    tables = saved(found, tmp_path / "effects")
+    assert {name: rows[0] for name, rows in tables.items()} == {
+        "effects.csv": [*effects.Effect._fields],
+        "variance.csv": [*effects.Share._fields],
+        "losses.csv": [*effects.Loss._fields],
+    }
+    assert [row[0] for row in tables["variance.csv"][1:]] == [one.term for one in found.shares]
+    assert [float(row[3]) for row in tables["losses.csv"][1:]] == [one.lost for one in found.losses]
+    front = saved(grid.pareto(["write_amplification", "device.physical_bytes"]), tmp_path / "front")["front.csv"]
+    ends = [estimate(one.values).half_width for one in grid.values(grid.outcomes(["write_amplification"])[0])]
+    at = front[0].index("write_amplification.half_width")
+    assert [float(row[at]) for row in front[1:]] == ends
+    alone, both = (
+        saved(grid.curves("write_amplification", "device.op", by), tmp_path / str(by))["curves.csv"]
+        for by in (None, "workload.reads")
+    )
+    assert alone[0] == ["device.op", "mean", "half_width", "seeds"] and len(alone[1]) == 4
+    assert both[0] == ["device.op", "workload.reads", "mean", "half_width", "seeds"]
+    sampled = ssdlab.sweep(["device.op=20%..40%", "workload.reads=0%..50%"], base, design="saltelli", samples=4)
+    tables = saved(sampled.effects("write_amplification"), tmp_path / "effects")
+    assert "total" in tables["variance.csv"][0] and len(tables["variance.csv"]) == 4 and "losses.csv" not in tables
+
+
+def test_runs_that_failed_are_told_by_all_that_is_made_of_a_study() -> None:
+    """There is memory for a drive of 8 TiB nowhere."""
+    axes = {"device.capacity": ["8MiB", "16MiB", "8TiB"], "ftl.page.gc": ["greedy", "fifo"]}
+    study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), seeds=2)
+    (failed,) = study.failed
+    assert failed.startswith("4 runs failed: ")
+    left = "2 of 6 points lack write_amplification and are left out; finish the sweep, or mend what failed"
+    found = study.effects("write_amplification")
+    assert "a grid with gaps has no analysis of variance, so a straight model stands in" in found.notes
+    for shown in (found, study.curves("write_amplification")):
+        assert {failed, left} <= {*shown.page().remarks}
+    front = study.pareto(["write_amplification", "device.physical_bytes"])
+    assert failed in front.page().remarks and any(one.startswith("2 of 6 points lack") for one in front.notes)
+    axes["device.capacity"] = ["8MiB", "8TiB"]
+    few = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY))
+    with pytest.raises(ssdlab.ConfigError, match="2 of 4 points lack write_amplification: finish the sweep, or mend"):
+        few.effects("write_amplification")

@@ -22,6 +22,9 @@ from ssdlab.study.sweep.axes import PRESET
 from ssdlab.study.sweep.design import MEANINGS
 from ssdlab.study.sweep.plan import Builder
 
+MEND = "finish the sweep, or mend what failed"
+"""What to do about points without a value."""
+
 OF_REMARKS = ("device.", "host.", "workload.")
 """What settings begin with that decide which remarks a run has."""
 
@@ -85,6 +88,11 @@ class Study(Finding):
             if error is not None:
                 found[error] = found.get(error, 0) + 1
         return found
+
+    @property
+    def failed(self) -> list[str]:
+        """`failures` in words."""
+        return [f"{text.counted(times, 'runs')} failed: {error}" for error, times in self.failures.items()]
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
@@ -227,14 +235,12 @@ class Study(Finding):
             raise ConfigError("the study varies nothing, so there are no effects; give an axis")
         notes: list[str] = []
         shares: list[effects.Share] = []
-        whole = len(points) == self.asked // self.plan["seeds"]
-        if name in ("factorial", "saltelli", "one-at-a-time") and not whole:
-            missing = self.asked // self.plan["seeds"] - len(points)
-            raise ConfigError(
-                f"{missing} points have no {its.figure}, and a {name} design needs all; finish the sweep, or mend what "
-                "failed"
-            )
+        lacking = self._lacking([its], len(points))
+        if name in ("factorial", "saltelli", "one-at-a-time") and lacking:
+            raise ConfigError(f"{lacking}, and a {name} design needs all; {MEND}")
+        crossed = False
         if name == "factorial":
+            crossed = len(points) == 1 << len(axes)
             resolution = self.plan["design"]["resolution"]
             columns = factorial.columns(len(axes), resolution) if resolution else [1 << at for at in range(len(axes))]
             found, shares, notes = effects.two_level(axes, columns, points)
@@ -243,10 +249,15 @@ class Study(Finding):
             shares = indices.indices(axes, points, self.plan["design"]["seed"])
         elif name == "one-at-a-time":
             found = effects.one_at_a_time(axes, points)
-        elif name == "grid" and whole and not self._gaps():
+        elif name == "grid" and not lacking and not self._gaps():
+            crossed = True
             found, shares = effects.complete(axes, points)
         else:
-            found, shares, notes = effects.sampled(axes, points)
+            found, shares, notes = effects.sampled(
+                axes, points, f"{lacking}: {MEND}" if lacking else effects.SAMPLE_MORE
+            )
+            if name == "grid":
+                notes.insert(0, "a grid with gaps has no analysis of variance, so a straight model stands in")
         if self.plan["seeds"] == 1 and name in ("factorial", "grid", "one-at-a-time"):
             notes.append("a single seed does not tell how sure an effect is; sweep with --seeds 5, for example")
         return effects.Effects(
@@ -257,9 +268,22 @@ class Study(Finding):
             mean=sum(point.mean for point in points) / len(points),
             effects=found,
             shares=shares,
-            losses=effects.losses(axes, points, its),
-            notes=[*self.caveats, *notes],
+            losses=effects.losses(axes, points, its) if crossed else [],
+            notes=[*self._remarks(lacking), *notes],
         )
+
+    def _lacking(self, outcomes: Sequence[Outcome], having: int) -> str:
+        """That points have no value of an outcome, of which so many have one; empty if all have."""
+        points = self.asked // int(self.plan["seeds"])
+        names = " and ".join(one.figure for one in outcomes)
+        return (
+            f"{text.count(points - having)} of {text.counted(points, 'points')} lack {names}" if having < points else ""
+        )
+
+    def _remarks(self, lacking: str) -> list[str]:
+        """What a person should know of the runs before reading what they come to."""
+        left = [f"{lacking} and are left out; {MEND}"] if lacking else []
+        return [*self.failed, *left, *self.caveats]
 
     def _gaps(self) -> bool:
         """Whether combinations of a grid were left out."""
@@ -301,7 +325,7 @@ class Study(Finding):
             by=by,
             cells=curves.cells(points, x, by, self.axes),
             others=[axis for axis in self.axes if axis not in (x, by)],
-            notes=self.caveats,
+            notes=self._remarks(self._lacking([its], len(points))),
         )
 
     def pareto(self, outcomes: Sequence[str] = ()) -> front.Front:
@@ -335,7 +359,7 @@ class Study(Finding):
                 front.Candidate(levels, row, its_best)
                 for (levels, _), row, its_best in zip(kept, estimates, best, strict=True)
             ],
-            notes=self.caveats,
+            notes=self._remarks(self._lacking(its, len(kept))),
         )
 
     def to_dict(self) -> dict[str, Any]:

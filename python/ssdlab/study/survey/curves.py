@@ -71,8 +71,11 @@ class Curves(Finding):
         return self.source
 
     def _tables(self) -> Contents:
-        rows: list[Sequence[object]] = [(self.x, self.by or "", *Estimate._fields)]
-        rows += [(one.x, one.by, *("" if part is None else part for part in one.estimate)) for one in self.cells]
+        between = [] if self.by is None else [self.by]
+        rows: list[Sequence[object]] = [(self.x, *between, *Estimate._fields)]
+        for one in self.cells:
+            at = (one.x, one.by) if between else (one.x,)
+            rows.append((*at, *("" if part is None else part for part in one.estimate)))
         return {"curves.csv": rows}
 
     plot = Plot("study.curves")

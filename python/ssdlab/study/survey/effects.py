@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.study.survey.outcome import CONFIDENCE, Outcome, PointValues, pooled_variance, student
 from ssdlab.study.sweep.quantity import quantity
+
+SAMPLE_MORE = "sample more"
+"""What to do about too few points."""
 
 
 class Effect(NamedTuple):
@@ -38,7 +42,7 @@ class Share(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """The best that is left when an axis is kept at a value."""
+    """The best that is left when an axis is kept at a value; known where a design has every combination."""
 
     term: str
     level: str
@@ -50,12 +54,14 @@ class Loss(NamedTuple):
 class Effects(Finding):
     """Effects on one outcome.
 
-    Saved are `report.html`, `effects.json` and `effects.csv`, a line for each effect.
+    Saved are `report.html`, `effects.json` and `effects.csv`, a line for each effect; `variance.csv` with shares of the
+    variance and `losses.csv` of designs that have these.
     """
 
     _page = "effects"
     _json = "effects.json"
-    saved = "report.html, effects.json and effects.csv"
+    _optional = ("variance.csv", "losses.csv")
+    saved = "report.html, effects.json and effects.csv, and of designs that have these variance.csv and losses.csv"
 
     def __init__(
         self,
@@ -100,14 +106,22 @@ class Effects(Finding):
         return self.source
 
     def _tables(self) -> Contents:
-        rows: list[Sequence[object]] = [Effect._fields]
-        rows += [["" if cell is None else cell for cell in one] for one in self.effects]
-        return {"effects.csv": rows}
+        found = {"effects.csv": _rows(Effect, self.effects)}
+        if self.shares:
+            found["variance.csv"] = _rows(Share, self.shares)
+        if self.losses:
+            found["losses.csv"] = _rows(Loss, self.losses)
+        return found
 
     plot = Plot("study.effects")
 
     def __repr__(self) -> str:
         return f"<ssdlab.Effects on {self.outcome.figure}: {len(self.effects)} effects>"
+
+
+def _rows(kind: type[Effect | Share | Loss], found: Sequence[tuple[object, ...]]) -> list[Sequence[object]]:
+    """The rows of a table in a file: a column for each field."""
+    return [kind._fields, *(["" if cell is None else cell for cell in one] for one in found)]
 
 
 def two_level(
@@ -195,11 +209,16 @@ def complete(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[E
     return effects, shares
 
 
-def sampled(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[Effect], list[Share], list[str]]:
+def sampled(
+    axes: Sequence[str], points: Sequence[PointValues], remedy: str = SAMPLE_MORE
+) -> tuple[list[Effect], list[Share], list[str]]:
     """Effects of a design without structure, by least squares: from the least to the greatest value of a number that
     lies on a straight line, and of every name against the first.
 
     The error is that of the model, which takes in what is not straight and how axes interact.
+
+    Raises:
+        ConfigError: If there are too few points; `remedy` is what to do then.
     """
     columns, labels = [np.ones(len(points))], []
     for axis in axes:
@@ -219,7 +238,8 @@ def sampled(axes: Sequence[str], points: Sequence[PointValues]) -> tuple[list[Ef
     freedom = len(points) - design.shape[1]
     if freedom < 1 or np.linalg.matrix_rank(design) < design.shape[1]:
         raise ConfigError(
-            f"{len(points)} points are too few, or too alike, for the effects of {len(axes)} axes; sample more"
+            f"{text.counted(len(points), 'points')}: too few, or too alike, for the effects of "
+            f"{text.counted(len(axes), 'axes')}; {remedy}"
         )
     coefficients, *_ = np.linalg.lstsq(design, outcomes)
     residuals = outcomes - design @ coefficients
@@ -250,7 +270,10 @@ def one_at_a_time(axes: Sequence[str], points: Sequence[PointValues]) -> list[Ef
 
 
 def losses(axes: Sequence[str], points: Sequence[PointValues], outcome: Outcome) -> list[Loss]:
-    """What is lost, at best, by keeping an axis at a value: the others are free."""
+    """What is lost, at best, by keeping an axis at a value: the others are free.
+
+    Of all combinations only: elsewhere a value would be judged by what else was varied with it.
+    """
     choose = max if outcome.large else min
     best = choose(point.mean for point in points)
     found = []

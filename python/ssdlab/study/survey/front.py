@@ -20,7 +20,7 @@ class Candidate(NamedTuple):
 class Front(Finding):
     """Which points are worth a look, by several outcomes at once.
 
-    Saved are `report.html`, `front.json` and `front.csv`, a line for each point.
+    Saved are `report.html`, `front.json` and `front.csv`, a line for each point with half the widths of its intervals.
     """
 
     _page = "front"
@@ -57,6 +57,10 @@ class Front(Finding):
             {
                 **one.levels,
                 **{its.figure: got.mean for its, got in zip(self.outcomes, one.outcomes, strict=True)},
+                **{
+                    f"{its.figure}.half_width": got.half_width
+                    for its, got in zip(self.outcomes, one.outcomes, strict=True)
+                },
                 "front": one.best,
             }
             for one in self.candidates
@@ -74,7 +78,8 @@ class Front(Finding):
 
     def _tables(self) -> Contents:
         rows = self._rows()
-        return {"front.csv": [[*rows[0]], *([*row.values()] for row in rows)]}
+        cells = [["" if cell is None else cell for cell in row.values()] for row in rows]
+        return {"front.csv": [[*rows[0]], *cells]}
 
     plot = Plot("study.front")
 

@@ -38,15 +38,16 @@ def page(found: Effects) -> Page:
                 title="Variance",
             )
         )
-    items.append(
-        Table(
-            ("axis", "value", "best that is left", "lost"),
-            [[one.term, one.level, write(one.best), text.percent(one.lost)] for one in found.losses],
-            title="What would be lost by keeping it",
-            left=2,
-            most=40,
+    if found.losses:
+        items.append(
+            Table(
+                ("axis", "value", "best that is left", "lost"),
+                [[one.term, one.level, write(one.best), text.percent(one.lost)] for one in found.losses],
+                title="What would be lost by keeping it",
+                left=2,
+                most=40,
+            )
         )
-    )
     return Page(
         title=f"effects on {figure}, {'more' if found.outcome.large else 'less'} of which is better",
         lead=[Paragraph(found.about, "soft"), Paragraph(f"mean over the design: {write(found.mean)}")],

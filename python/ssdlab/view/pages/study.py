@@ -30,7 +30,7 @@ def page(found: Study) -> Page:
         lead=[Paragraph(f"{found.plan['design']['name']}: {MEANINGS[found.plan['design']['name']]}", "soft")],
         partial=f"{left} of {text.count(found.asked)} runs are still to be done" if found.partial else "",
         remarks=[
-            *(f"{text.counted(times, 'runs')} failed: {error}" for error, times in found.failures.items()),
+            *found.failed,
             *(
                 [
                     f"the folder keeps {text.count(found.earlier)} runs of earlier sweeps that are not shown; the same "
