@@ -1,13 +1,16 @@
 """A Dask cluster of real processes: a scheduler and two workers."""
 
+import gc
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -205,7 +208,9 @@ def test_a_run_that_kills_its_worker_three_times_is_a_failure(cluster: Cluster, 
     assert "ended its worker 3 times" in errors[2]
 
 
-def test_a_scheduler_that_dies_leaves_what_is_finished(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_scheduler_that_dies_leaves_what_is_finished(
+    cluster: Cluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     more = BASE.with_overrides({"workload.requests": 40_000})
 
     def killing(_phase: str, finished: int, _total: int | None, _requests: int) -> bool:
@@ -215,6 +220,8 @@ def test_a_scheduler_that_dies_leaves_what_is_finished(cluster: Cluster, tmp_pat
 
     with pytest.raises(ssdlab.ConfigError, match="was lost; what is finished is kept"):
         ssdlab.sweep(AXES, more, seeds=2, out=tmp_path / "s", cluster=cluster.address, monitor=killing)
+    # What Dask itself logs of it is no help.
+    assert capfd.readouterr().err == ""
     assert 3 <= ssdlab.open_study(tmp_path / "s").finished < 32
     found = ssdlab.sweep(AXES, more, seeds=2, out=tmp_path / "s")
     assert found.table.equals(ssdlab.sweep(AXES, more, seeds=2).table)
@@ -225,3 +232,34 @@ def test_a_cluster_that_is_not_there_is_told_with_its_address(cli: Cli, tmp_path
         done = cli("sweep", "-A", "seed=1,2", "--cluster", address, "--out", "s", check=False)
         assert done.returncode == 2 and address in done.stderr and said in done.stderr
         assert list(tmp_path.iterdir()) == [] and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(b"", "nothing in 0.5 s"), (b"HTTP/1.0 400 Bad Request\r\n", "no scheduler answers")],
+)
+def test_what_is_no_scheduler_is_told_in_time(
+    answer: bytes, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A program that is silent, and one that speaks of other things: its first bytes mean exbibytes to Dask."""
+    monkeypatch.setattr(work, "CONNECT_SECONDS", 0.5)
+    kept: list[socket.socket] = []
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                one, _ = there.accept()
+                one.sendall(answer)
+                kept.append(one)
+
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        address = f"tcp://127.0.0.1:{there.getsockname()[1]}"
+        with pytest.raises(ssdlab.ConfigError, match=rf"^cluster {address}: no scheduler answers") as told:
+            work.DaskWorkers(address)
+        there.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    assert said in str(told.value) and "allocate" not in str(told.value)
+    gc.collect()
+    assert capfd.readouterr().err == ""

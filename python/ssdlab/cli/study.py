@@ -96,8 +96,9 @@ def effects(
 ) -> int:
     """Tell what each axis does to an outcome, alone and with another.
 
-    Where every combination was run, also what keeping an axis at a value loses. The design says how: contrasts of a factorial, analysis of variance of a grid, Sobol' indices of a Saltelli design,
-    differences of one factor at a time, a straight model of other samples.
+    Where every combination was run, also what keeping an axis at a value loses. The design says how: contrasts of a
+    factorial, analysis of variance of a grid, Sobol' indices of a Saltelli design, differences of one factor at a time,
+    a straight model of other samples.
     """
     return deliver(Study.read(path).effects(outcome), json=json, out=out, figures=figures)
 

@@ -6,6 +6,8 @@ of Dask costs several times what a short run takes, so short runs share one. Tra
 worker finds the same contents there; else they are sent, once to each worker.
 """
 
+import asyncio
+import logging
 import math
 import threading
 import time
@@ -30,6 +32,9 @@ SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
 
 CONNECT_SECONDS = 5.0
 """After which a scheduler that does not answer counts as unreachable."""
+
+LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
+"""Through which Dask tells, page by page, of connections that fail."""
 
 WORKERS_SECONDS = 30.0
 """After which a cluster without workers is given up."""
@@ -125,12 +130,21 @@ class DaskWorkers(Workers):
             raise ConfigError(
                 f"{self._where}: {text.path(scheme)} is none of {', '.join(SCHEMES)}; write tcp://host:8786"
             )
+        self._heard = _silenced()
         try:
+            asyncio.run(_greeted(address))
             self._client: Any = distributed.Client(
                 address, timeout=CONNECT_SECONDS, set_as_default=False, name="ssdlab"
             )
-        except (OSError, ValueError, TypeError) as error:
-            reason = " ".join(str(error).split()).rstrip(".")
+        # What answers may be any program, so that any error may come of what it says.
+        except Exception as error:
+            self._heard()
+            if isinstance(error, TimeoutError):
+                reason = f"nothing in {CONNECT_SECONDS:g} s"
+            elif isinstance(error, OSError | ValueError | TypeError):
+                reason = " ".join(str(error).split()).rstrip(".")
+            else:
+                reason = "another program does"
             raise ConfigError(
                 f"{self._where}: no scheduler answers ({reason}); check the address, such as tcp://host:8786"
             ) from None
@@ -151,6 +165,7 @@ class DaskWorkers(Workers):
                 self._look()
         except BaseException:
             self._client.close()
+            self._heard()
             raise
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
@@ -358,6 +373,39 @@ class DaskWorkers(Workers):
         self._carriers.shutdown()
         with suppress(Exception):
             self._client.close()
+        if not self._lost:
+            self._heard()
+
+
+def _silenced() -> Callable[[], None]:
+    """Silences what Dask logs of lost connections, page by page, as we tell of them in a line; what undoes that."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    levels = [one.level for one in loggers]
+    for one in loggers:
+        one.setLevel(logging.CRITICAL + 1)
+
+    def heard() -> None:
+        for one, level in zip(loggers, levels, strict=True):
+            one.setLevel(level)
+
+    return heard
+
+
+async def _greeted(address: str) -> None:
+    """Asks who is at an address: a client of Dask waits for long, or reads without end, if that is no scheduler.
+
+    Raises:
+        Exception: If no scheduler answers in time.
+    """
+    async with asyncio.timeout(CONNECT_SECONDS):
+        arguments = distributed.Security().get_connection_args("client")
+        comm = await distributed.comm.connect(address, timeout=CONNECT_SECONDS, **arguments)
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            if (await comm.read())["type"] != "Scheduler":
+                raise OSError("another program of Dask does")
+        finally:
+            comm.abort()
 
 
 def _found(path: str, digest: str) -> str | None:
