@@ -8,7 +8,7 @@ import pytest
 import ssdlab
 from conftest import ROOT, Cli
 from ssdlab.study.drive_advice import DriveAdvice, DriveChoice
-from ssdlab.study.survey.outcome import Estimate
+from ssdlab.study.survey.outcome import Estimate, estimate
 from sweeps import BASE
 
 PGBENCH = ROOT / "traces" / "pgbench.csv.zst"
@@ -58,12 +58,43 @@ def test_the_least_flash_that_lasts_and_answers_in_time_is_taken() -> None:
     assert found.best is not None and found.best.levels == {"device.op": "30%"}
     said = [one.text for one in found.page().conclusion]
     assert said[0] == "Take device.op=30%: the least flash that does what is wanted."
-    assert said[1] == "The next smaller, device.op=25%, has a p99 of 30 ns."
-    assert said[2].startswith("The next larger, device.op=40%, takes 16.67 % more flash")
+    assert said[1] == "That is the answer of one seed, and another may differ: --seeds 5 tells how sure it is."
+    assert said[2] == "The next smaller, device.op=25%, has a p99 of 30 ns."
+    assert said[3].startswith("The next larger, device.op=40%, takes 17 % more flash and amplifies writes as much")
     slow = advice(drives, p99_ns=5.0)
     assert slow.best is None and "the nearest, device.op=40%, has a p99 of 10 ns" in slow.page().conclusion[0].text
     short = advice(drives, years=10.0)
     assert short.best is None and "device.op=40%, lives 9.00 years" in short.page().conclusion[0].text
+    assert "flash that endures more" in short.page().conclusion[0].text
+    # What makes flash last does not make it answer.
+    for years, remedies in ((5.0, 1), (10.0, 2)):
+        neither = advice(drives, years=years, p99_ns=5.0).page().conclusion[0].text
+        assert "to answer in time, take a faster drive" in neither and neither.count("; to ") == remedies
+
+
+def test_how_sure_an_answer_is_stands_beside_it() -> None:
+    """Two of three seeds keep the bound with the drive whose mean does, all three with the next."""
+    study = ssdlab.sweep({"device.op": ["20%", "30%"]}, BASE, seeds=3)
+    tails, lives = ((24.0, 24.0, 26.0), (20.0, 20.0, 21.0)), (9.0, 9.0, 9.0)
+    found = [
+        DriveChoice(
+            {"device.op": op}, flash, estimate(waf), estimate(tail), 1e12, estimate(lives), tail, lives
+        )
+        for op, flash, waf, tail in zip(
+            ("20%", "30%"), (100.0, 120.0), ((2.0, 2.2, 2.4), (1.9, 2.1, 2.3)), tails, strict=True
+        )
+    ]  # fmt: skip
+    advised = DriveAdvice(study=study, choices=found, dwpd=1.0, years=5.0, p99_ns=25.0)
+    assert [(one["meeting"], one["seeds"]) for one in advised.to_dict()["drives"]] == [(2, 3), (3, 3)]
+    assert [one.text for one in advised.page().conclusion] == [
+        "Take device.op=20%: the least flash that does what is wanted.",
+        "It does with 2 of 3 seeds.",
+        "To do so with each, take device.op=30%.",
+        "The next larger, device.op=30%, takes 20 % more flash and amplifies writes as much, as far as these seeds "
+        "tell.",
+    ]
+    strict = DriveAdvice(study=study, choices=found[:1], dwpd=1.0, years=5.0, p99_ns=25.0)
+    assert strict.page().conclusion[2].text == "None does with each of them."
 
 
 def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:

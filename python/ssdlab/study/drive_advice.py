@@ -41,6 +41,8 @@ class DriveChoice(NamedTuple):
     """What the host can write until it is worn out; None where it is never worn."""
     years: Estimate | None
     """Of life; None where nobody knows how much is written in a day."""
+    p99_by_seed_ns: tuple[float, ...] = ()
+    years_by_seed: tuple[float, ...] = ()
 
 
 class DriveAdvice(Finding):
@@ -80,6 +82,16 @@ class DriveAdvice(Finding):
         """Whether a drive answers in time, if that is asked for."""
         return self.p99_ns is None or (one.p99_ns is not None and one.p99_ns.mean <= self.p99_ns)
 
+    def meeting(self, one: DriveChoice) -> int:
+        """With how many of its seeds a drive does what is wanted, as far as that is known."""
+        seeds = one.write_amplification.seeds
+        fit = [True] * seeds
+        if self.p99_ns is not None:
+            fit = [one <= self.p99_ns for one in one.p99_by_seed_ns]
+        if one.years is not None:
+            fit = [so_far and its >= self.years for so_far, its in zip(fit, one.years_by_seed, strict=False)]
+        return sum(fit)
+
     @property
     def best(self) -> DriveChoice | None:
         """The least flash that answers in time, and lasts or may last; of equal ones the faster."""
@@ -97,6 +109,8 @@ class DriveAdvice(Finding):
                 "years": one.years.mean if one.years else None,
                 "lasts": self.lasts(one),
                 "in_time": self.in_time(one),
+                "meeting": self.meeting(one),
+                "seeds": one.write_amplification.seeds,
             }
             for one in self.choices
         ]
@@ -200,12 +214,15 @@ def _choices(study: Study, dwpd: float | None) -> list[DriveChoice]:
     choices: dict[Any, DriveChoice] = {}
     for key in found.get(WAF, {}):
         its = {name: estimate(values[key]) for name, values in found.items() if key in values}
-        years = its.get(LIFE)
+        lives = found.get(LIFE, {}).get(key, ())
         if dwpd is not None and key in found.get(DWPD, {}):
-            years = estimate([DWPD_YEARS * value / dwpd for value in found[DWPD][key]])
+            lives = tuple(DWPD_YEARS * value / dwpd for value in found[DWPD][key])
+        years = estimate(lives) if lives else None
         tbw = its[TBW].mean if TBW in its else None
         levels, flash_bytes = dict(key), its[FLASH].mean
         others = tuple(level for level in key if level[0] != OP)
         # Blocks are whole, so that more over-provisioning may be the same drive.
-        choices.setdefault((flash_bytes, others), DriveChoice(levels, flash_bytes, its[WAF], its.get(P99), tbw, years))
+        tails = found.get(P99, {}).get(key, ())
+        one = DriveChoice(levels, flash_bytes, its[WAF], its.get(P99), tbw, years, tails, lives)
+        choices.setdefault((flash_bytes, others), one)
     return sorted(choices.values(), key=lambda one: one.flash_bytes)

@@ -1,5 +1,7 @@
 """The page of advice on the spare space of a drive."""
 
+import math
+
 from ssdlab import text
 from ssdlab.model.source import chosen, source_text
 from ssdlab.study.drive_advice import P99, WAF, DriveAdvice, DriveChoice
@@ -22,16 +24,24 @@ def page(found: DriveAdvice) -> Page:
         lead=[Paragraph(_wanted(found), "soft")],
         partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
         remarks=[
-            *(f"{text.counted(times, 'runs')} failed: {error}" for error, times in found.study.failures.items()),
+            *found.study.failed,
             *found.study.caveats,
         ],
         sections=[
             Section("What spare space buys", [Figure(found.plot.chart)], terminal=False),
-            Section("", [Table(headers, rows, left=len(found.study.columns))]),
+            Section("", [Table(headers, rows, left=len(found.study.columns), note=_measured(found))]),
         ],
         legend="mean ± half the width of its 95 % confidence interval over seeds" if seeds else "",
         conclusion=[Paragraph(line) for line in _advised(found)],
     )
+
+
+def _measured(found: DriveAdvice) -> str:
+    """Of what the figures are."""
+    if found._configuration()["host.repeat"]["value"] != "until-steady":
+        return ""
+    within = found._configuration()["host.repeat.until-steady.within"]["value"]
+    return f"Figures are of the last replay, whose write amplification is within {within} of that of the one before."
 
 
 def _cells(found: DriveAdvice, one: DriveChoice) -> list[str]:
@@ -87,14 +97,19 @@ def _advised(found: DriveAdvice) -> list[str]:
         return []
     best = found.best
     if best is None:
-        if all(found.lasts(one) is False for one in found.choices):
-            nearest = max(found.choices, key=lambda one: one.years.mean if one.years else 0.0)
-            remedy = "take more capacity for the same writes, or flash that endures more"
-        else:
-            lasting = [one for one in found.choices if found.lasts(one) is not False]
+        lasting = [one for one in found.choices if found.lasts(one) is not False]
+        if lasting:
             nearest = min(lasting, key=lambda one: one.p99_ns.mean if one.p99_ns else float("inf"))
-            remedy = "take a faster drive, or a later bound"
-        return [f"None of them will do: the nearest, {_named(found, nearest)}, {_misses(found, nearest)}; {remedy}."]
+        else:
+            nearest = max(found.choices, key=lambda one: one.years.mean if one.years else 0.0)
+        remedies = [
+            *([] if lasting else ["to last, take more capacity for the same writes, or flash that endures more"]),
+            *([] if found.in_time(nearest) else ["to answer in time, take a faster drive, or a later bound"]),
+        ]
+        return [
+            f"None of them will do: the nearest, {_named(found, nearest)}, {_misses(found, nearest)}; "
+            f"{'; '.join(remedies)}."
+        ]
     if found.lasts(best) is None:
         why = "say how much is written with --dwpd" if found.dwpd is None else "too little was written to tell"
         lines = [
@@ -103,6 +118,8 @@ def _advised(found: DriveAdvice) -> list[str]:
         ]
     else:
         lines = [f"Take {_named(found, best)}: the least flash that does what is wanted."]
+    if found.p99_ns is not None or best.years is not None:
+        lines += _sure(found, best)
     at = found.choices.index(best)
     smaller = [one for one in found.choices[:at] if one.flash_bytes < best.flash_bytes]
     if smaller:
@@ -111,9 +128,30 @@ def _advised(found: DriveAdvice) -> list[str]:
     if larger:
         next_one = larger[0]
         more = next_one.flash_bytes / best.flash_bytes - 1
-        less = 1 - next_one.write_amplification.mean / best.write_amplification.mean
         lines.append(
-            f"The next larger, {_named(found, next_one)}, takes {text.percent(more)} more flash and amplifies writes "
-            f"{text.percent(abs(less))} {'less' if less >= 0 else 'more'}."
+            f"The next larger, {_named(found, next_one)}, takes {100 * more:.0f} % more flash and amplifies writes "
+            f"{_change(best.write_amplification, next_one.write_amplification)}."
         )
     return lines
+
+
+def _sure(found: DriveAdvice, best: DriveChoice) -> list[str]:
+    """How sure it is that a drive does what is wanted."""
+    seeds = best.write_amplification.seeds
+    if seeds == 1:
+        return ["That is the answer of one seed, and another may differ: --seeds 5 tells how sure it is."]
+    lines = [f"It does with {found.meeting(best)} of {seeds} seeds."]
+    if found.meeting(best) < seeds:
+        always = next((one for one in found.choices if found.meeting(one) == one.write_amplification.seeds), None)
+        lines.append(
+            "None does with each of them." if always is None else f"To do so with each, take {_named(found, always)}."
+        )
+    return lines
+
+
+def _change(of: Estimate, to: Estimate) -> str:
+    """By how much less or more a drive amplifies writes than another."""
+    if abs(to.mean - of.mean) <= math.hypot(of.half_width or 0.0, to.half_width or 0.0):
+        return "as much, as far as these seeds tell"
+    less = 1 - to.mean / of.mean
+    return f"{100 * abs(less):.0f} % {'less' if less >= 0 else 'more'}"
