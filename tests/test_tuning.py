@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -245,7 +246,7 @@ def test_finalists_are_judged_by_fresh_seeds() -> None:
     """The best of the search that turn out to break the constraint make way for the next."""
     seen = [Trial({"a": str(at)}, False, Measured(((float(at),),), ((0.9,),))) for at in (4, 1, 3, 2, 5)]
     seen += [Trial({"a": "0"}, False, Measured(((0.0,),), ((1.1,),))), Trial({"a": "x"}, False, Measured(error="no"))]
-    few = finalists(seen, [GOAL], [BOUND])
+    few = finalists(seen, [GOAL], [BOUND], itemgetter("a"))
     assert [[one.point["a"] for one in its] for its in few] == [["1", "2", "3"], ["4", "5"]] and len(
         few[0]
     ) == FINALISTS
@@ -257,7 +258,7 @@ def test_finalists_are_judged_by_fresh_seeds() -> None:
     )  # fmt: skip
     assert [(one.point["a"], one.best) for one in found] == [("2", True), ("3", False), ("1", False)]
     # Where nothing meets it, what misses it least.
-    none = finalists([one for one in seen if one.point["a"] == "0"], [GOAL], [BOUND])
+    none = finalists([one for one in seen if one.point["a"] == "0"], [GOAL], [BOUND], itemgetter("a"))
     assert [[one.point["a"] for one in its] for its in none] == [["0"]]
 
 
@@ -293,6 +294,20 @@ def test_a_search_says_what_drives_have() -> None:
     assert "its drive has 25.00 % to spare" in found.page().conclusion[0].text
     assert {"14%, 21%", "21%, 14%"} & {told.split("=")[1].split(" give")[0] for told in found.envelope()["notes"][:1]}
     assert any("the drive has not settled" in told for told in found.envelope()["notes"])
+
+
+def test_no_drive_is_a_finalist_twice() -> None:
+    """Of the values of spare space that give one drive, as blocks are whole, one is run with fresh seeds."""
+    drive = {"device.capacity": "256MiB", "workload.requests": 500, "time": "count"}
+    search: dict[str, Any] = {"trials": 12, "repeats": 1}
+    best = ssdlab.tune(["device.op=7%..26%"], drive, outcomes=["device.physical_bytes"], **search)
+    front = ssdlab.tune(
+        ["device.op=7%..60%"], drive, outcomes=["device.physical_bytes", "write_amplification"], **search
+    )
+    for found in (best, front):
+        assert any("give the same drive" in told for told in found.notes)
+        flash = [one.fresh.goals[0] for one in found.finalists]
+        assert len(flash) == len({*flash}) > 1
 
 
 def test_what_decides_is_important() -> None:

@@ -1,7 +1,7 @@
 """What a person should know before reading the figures of a study, summed up over its runs."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab import text
@@ -25,6 +25,14 @@ class Ran(NamedTuple):
     summary: Mapping[str, Any]
 
 
+def drive_of(run: Ran, asking: Collection[str] = SPACE) -> tuple[str, ...]:
+    """What a run has in common with others on the same drive, whatever their values of the settings that ask for its
+    space.
+    """
+    others = [f"{key}={level}" for key, level in run.levels.items() if key not in asking]
+    return *others, json.dumps(run.summary["device"])
+
+
 def caveats(runs: Sequence[Ran]) -> list[str]:
     """Which values give the same drive, and how many runs have each remark that a page of one run would have."""
     found = []
@@ -36,11 +44,10 @@ def caveats(runs: Sequence[Ran]) -> list[str]:
 
 def _same_drives(runs: Sequence[Ran]) -> list[str]:
     """Values of the space that was asked for which make no difference, as nothing else is varied between them."""
-    drives: dict[tuple[Any, ...], dict[str, None]] = {}
+    drives: dict[tuple[str, ...], dict[str, None]] = {}
     for one in runs:
         for key in SPACE & one.levels.keys():
-            others = tuple(level for level in one.levels.items() if level[0] != key)
-            drives.setdefault((key, others, json.dumps(one.summary["device"])), {})[one.levels[key]] = None
+            drives.setdefault((key, *drive_of(one, {key})), {})[one.levels[key]] = None
     same = [*{(drive[0], *values): None for drive, values in drives.items() if len(values) > 1}]
     told = [f"{key}={', '.join(values)} give the same drive, as blocks are whole" for key, *values in same[:DRIVES]]
     left = len(same) - DRIVES

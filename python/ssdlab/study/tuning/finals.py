@@ -4,9 +4,10 @@ The best of many is better than it really is, by luck of its seeds. Fresh seeds 
 keeps the constraints, and whether the next best is not as good.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from ssdlab.study.survey.front import on_the_front
+from ssdlab.study.sweep.axes import Point
 from ssdlab.study.tuning.goal import Constraint, Goal, Measured
 from ssdlab.study.tuning.result import Finalist, Trial
 
@@ -16,15 +17,25 @@ FRONT = 12
 """Most finalists of several outcomes."""
 
 
-def finalists(trials: Sequence[Trial], goals: Sequence[Goal], constraints: Sequence[Constraint]) -> list[list[Trial]]:
+def finalists(
+    trials: Sequence[Trial],
+    goals: Sequence[Goal],
+    constraints: Sequence[Constraint],
+    drive: Callable[[Point], Hashable],
+) -> list[list[Trial]]:
     """The trials that are run again. The first few are; those that follow, where fresh seeds show that none of those
     before meets the constraints.
+
+    Of points with equal `drive` one is, as others have the same runs.
 
     Of a single outcome they are the best; of several those on the front, evenly along the first outcome if there are
     too many. Where no trial meets the constraints, those that miss them by least.
     """
-    # Points that were tried again have the same runs.
-    different = [*{str(sorted(one.point.items())): one for one in trials if one.measured.error is None}.values()]
+    by_drive: dict[Hashable, Trial] = {}
+    for one in trials:
+        if one.measured.error is None:
+            by_drive.setdefault(drive(one.point), one)
+    different = [*by_drive.values()]
     feasible = [one for one in different if one.measured.feasible(constraints)]
     ranked = sorted(feasible or different, key=lambda one: rank(one.measured, goals[0], constraints))
     if len(goals) == 1 or not feasible:

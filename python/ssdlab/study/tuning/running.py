@@ -17,8 +17,8 @@ from ssdlab.model.several import several
 from ssdlab.model.trace_file import Given
 from ssdlab.study.store.folder import TUNING, Store, points_of, read_plan, records_of
 from ssdlab.study.store.study import Study
-from ssdlab.study.survey.caveats import caveats
-from ssdlab.study.sweep.axes import TRACE
+from ssdlab.study.survey.caveats import caveats, drive_of
+from ssdlab.study.sweep.axes import TRACE, Point
 from ssdlab.study.sweep.design import SEARCH, Design
 from ssdlab.study.sweep.plan import Plan, Question, listed
 from ssdlab.study.sweep.running import Axes, question, workers
@@ -189,7 +189,7 @@ def _search(
         tried = [
             Trial(one.point, one.warm, runs.measured(one.point, seen)) for one in search.proposals() if one.finished
         ]
-        final, unchanged = _repeat(tried, runs, goals, constraints, fresh)
+        final, unchanged = _repeat(tried, runs, goals, constraints, seen, fresh)
         ran = runs.ran([one.point for one in tried], seen) + runs.ran([one.point for one in final], fresh)
         importance = search.importance()
     finally:
@@ -319,12 +319,22 @@ def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) 
 
 
 def _repeat(
-    tried: Sequence[Trial], runs: Runs, goals: Sequence[Goal], constraints: Sequence[Constraint], fresh: range
+    tried: Sequence[Trial],
+    runs: Runs,
+    goals: Sequence[Goal],
+    constraints: Sequence[Constraint],
+    seen: range,
+    fresh: range,
 ) -> tuple[list[Finalist], Measured | None]:
     """The best with fresh seeds, and the configuration as it was given; None if that was not run."""
     found: list[Finalist] = []
+
+    def drive(point: Point) -> tuple[str, ...]:
+        [run] = runs.ran([point], seen[:1])
+        return drive_of(run)
+
     # Where nothing could be run, the configuration as it was given may tell why.
-    for some in finalists(tried, goals, constraints) or [[]]:
+    for some in finalists(tried, goals, constraints, drive) or [[]]:
         runs.begin("repeats", (len(some) + 1) * len(fresh))
         if runs.stopped or not runs.do([*(one.point for one in some), {}], fresh):
             return [], None
