@@ -68,3 +68,36 @@ def test_of_many_cases_and_drives_a_few_are_listed() -> None:
     study = ssdlab.sweep({"device.op": "1%..60%:40"}, ROUNDED)
     same = [told for told in study.caveats if "give" in told]
     assert len(same) == 4 and same[3].endswith("more drives are given by several values too")
+
+
+def test_a_setting_that_nothing_uses_is_told(tmp_path: Path) -> None:
+    """By runs and studies; a file that says why means it so."""
+    idle = "nothing uses cache.size, as cache.policy is none"
+    tiny = {"device.capacity": "8MiB", "nand.pages_per_block": 32, "workload.requests": 500}
+
+    def said(study: ssdlab.Study) -> list[str]:
+        return [one for one in study.caveats if "nothing uses" in one]
+
+    run = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={**tiny, "cache.size": "1MiB"}))
+    assert idle in run.page().remarks
+    sizes = ["1MiB", "2MiB"]
+    assert said(ssdlab.sweep({"cache.size": sizes}, ssdlab.Config("tlc-chip", overrides=tiny))) == [
+        f"2 of 2 runs: {idle}"
+    ]
+    both = {"cache.size": sizes, "cache.policy": ["none", "lru"]}
+    assert said(ssdlab.sweep(both, ssdlab.Config("tlc-chip", overrides=tiny))) == [f"2 of 4 runs: {idle}"]
+    times = {"time": "count", "drive.backlog": "1"}
+    found = ssdlab.sweep({"seed": ["1"]}, ssdlab.Config("tlc-chip", overrides={**tiny, **times}))
+    assert said(found) == ["1 of 1 run: nothing uses drive.backlog, as time is count"]
+    # One channel alone is simulated by counting unless more is said, and then no queue of the drive is used.
+    channels = {"nand.channels": ["1", "4"], "drive.backlog": ["1"]}
+    found = ssdlab.sweep(channels, ssdlab.Config("tlc-chip", overrides={**tiny, "device.capacity": "64MiB"}))
+    its = ssdlab.Config("tlc-chip")["time"]
+    assert said(found) == [f"1 of 2 runs: nothing uses drive.backlog, as time is {its}"]
+    run.save(tmp_path)
+    whole = tmp_path / "whole.toml"
+    whole.write_text(run.config.to_toml(), encoding="utf-8")
+    assert not [one for one in ssdlab.simulate(ssdlab.Config(file=whole)).page().remarks if "nothing uses" in one]
+    (tmp_path / "part.toml").write_text("[cache]\nsize = '1MiB'\n", encoding="utf-8")
+    part = ssdlab.Config("tlc-chip", file=tmp_path / "part.toml", overrides=tiny)
+    assert idle in ssdlab.simulate(part).page().remarks

@@ -152,6 +152,11 @@ class Config(Mapping[str, Any]):
         return [Setting(*leaf) for leaf in self._inner.leaves()]
 
     @cached_property
+    def made(self) -> dict[str, str]:
+        """The settings that a person made, in a file or otherwise, each with its origin."""
+        return {one.key: one.origin for one in self.settings if not one.origin.startswith(("default", OF_PRESET))}
+
+    @cached_property
     def _values(self) -> dict[str, Any]:
         # A TOML scalar is a JSON scalar.
         return {setting.key: json.loads(setting.value) for setting in self.settings}

@@ -2,10 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
-from ssdlab import text
+from ssdlab import _ssdlab, text
 from ssdlab.model.config import Config
 from ssdlab.model.result import Result
 from ssdlab.model.source import ingest_remarks, is_generated
@@ -31,7 +32,7 @@ UNFINISHED = {"too_short", *UNSETTLED}
 """Findings that say that the drive has not settled."""
 
 CASES = 4
-"""Cases of a remark on many runs that are listed."""
+"""Cases of a remark on many runs, and settings that nothing uses, that are listed."""
 
 
 class Remark(NamedTuple):
@@ -76,6 +77,47 @@ def other_spare(config: Config, summary: Summary) -> Spare | None:
         key, has = "device.spare", has / (1 + has)
     asked = settings[key]["value"]
     return Spare(key, asked, has) if has > float(asked.rstrip("%")) / 100 * (1 + NOTICEABLE) else None
+
+
+class Condition(NamedTuple):
+    """What has to be so for anything to use a setting."""
+
+    key: str
+    value: str
+    same: bool
+    """Whether the other setting is to have the value, or another."""
+
+
+@cache
+def _conditions(key: str) -> tuple[Condition, ...]:
+    """Of a setting; none for the name of something else that a study varies."""
+    told = _ssdlab.explain(key)
+    found = []
+    for used in () if told is None else told[4]:
+        # As the table of settings words it.
+        word = " = " if " = " in used else " is not "
+        other, _, value = used.partition(word)
+        found.append(Condition(other, value, word == " = "))
+    return tuple(found)
+
+
+def _unused(config: Config, varied: Iterable[str]) -> list[Remark]:
+    """Settings that a person made, or a study varies, and that nothing uses.
+
+    A file that says both, as that of a whole configuration does, means it so.
+    """
+    idle: dict[str, list[str]] = {}
+    for key in {**config.made, **dict.fromkeys(varied)}:
+        for other, value, same in _conditions(key):
+            file, colon, _ = config.made.get(key, "").rpartition(":")
+            if (config[other] == value) != same and not (colon and config.made.get(other, "").startswith(f"{file}:")):
+                idle.setdefault(other, []).append(key)
+    found = []
+    for other, keys in idle.items():
+        more = [f"{text.count(len(keys) - CASES)} more"] if len(keys) > CASES else []
+        told = f"nothing uses {', '.join([*keys[:CASES], *more])}, as {other} is {config[other]}"
+        found.append(Remark(told, told))
+    return found
 
 
 def _rounded_up(config: Config, summary: Summary) -> list[Remark]:
@@ -188,14 +230,22 @@ def _unsteady(count: int, when: str, key: str) -> Remark:
     )
 
 
-def remarks(config: Config, summary: Summary, ingest: Mapping[str, Any] | None, *, generated: bool) -> list[Remark]:
-    """What a person should know before reading the figures of a run, of a generated workload or not; empty if all is
-    as it should be.
+def remarks(
+    config: Config, summary: Summary, ingest: Mapping[str, Any] | None, varied: Iterable[str] = (), *, generated: bool
+) -> list[Remark]:
+    """What a person should know before reading the figures of a run; empty if all is as it should be.
+
+    Args:
+        config: Its configuration.
+        summary: Its result.
+        ingest: How its trace was read, if it replayed one.
+        varied: Settings that are varied around it.
+        generated: Whether its requests were generated.
     """
     same = ingest_remarks(ingest)
     if _of_host(summary) == 0 and not summary["partial"]:
         same.append("no request was measured: there was none, or host.warmup took them all")
-    found = [*_rounded_up(config, summary), *_state(config, summary, generated)]
+    found = [*_unused(config, varied), *_rounded_up(config, summary), *_state(config, summary, generated)]
     sampled = summary["precondition"]["sampled_planes"]
     if sampled is not None:
         told = (

@@ -25,7 +25,7 @@ from ssdlab.study.sweep.plan import Builder
 MEND = "finish the sweep, or mend what failed"
 """What to do about points without a value."""
 
-OF_REMARKS = ("device.", "host.", "workload.")
+OF_REMARKS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")
 """What settings begin with that decide which remarks a run has."""
 
 

@@ -38,7 +38,7 @@ def caveats(runs: Sequence[Ran]) -> list[str]:
     found = []
     for one in runs:
         ingest = ingest_of(one.summary["ingest"])
-        found.append(remarks(one.config, one.summary, ingest, generated=ingest is None))
+        found.append(remarks(one.config, one.summary, ingest, one.levels, generated=ingest is None))
     return [*_same_drives(runs), *over_runs(found)]
 
 
