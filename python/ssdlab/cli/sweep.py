@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
+from ssdlab.model.config import set_by
 from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.store.shared import place
 from ssdlab.study.sweep import running
@@ -134,7 +136,8 @@ def sweep(
     if trace and workload:
         raise ConfigError("a trace and --workload exclude each other; leave one of them out")
     short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
-    base = options.configuration(preset or written.preset, [*written.config, *config], [*written.sets, *set], short)
+    of_file = set_by(f"{text.path(file)}: set", written.sets)
+    base = options.configuration(preset or written.preset, [*written.config, *config], set, [*of_file, *short])
     asked = running.question(
         [*kept, *axes],
         base,
@@ -150,7 +153,8 @@ def sweep(
         outcomes=outcome or written.outcomes,
         reading=reading,
     )
-    planned = plan(asked, many=yes)
+    in_file = {key: f"{text.path(file)}: axes" for one in kept for key in one}
+    planned = plan(replace(asked, written=in_file), many=yes)
     if dry_run:
         return deliver(running.preview(planned, out, jobs=jobs), json=json)
     with watching("sweep") as watch:

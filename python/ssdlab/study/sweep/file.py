@@ -18,7 +18,8 @@
 Keys of one table of `axes` are linked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.several import several
 from ssdlab.model.toml_file import read_toml
+from ssdlab.study.sweep.axes import of
 
 KINDS: dict[str, tuple[type, ...]] = {
     "preset": (str,),
@@ -88,6 +90,8 @@ def read(path: Path) -> Written:
         for key, value in table.items():
             if not isinstance(value, str | list) or (isinstance(value, list) and not all(map(_scalar, value))):
                 raise ConfigError(f"{name}: axes: {key} is to be a list of values, or text such as '3%..30%:10'")
+        with _naming(name):
+            of(table)
     settings = found.pop("set", {})
     paths = {key: tuple(map(Path, several(found.pop(key, [])))) for key in ("config", "trace")}
     lists = {key: tuple(map(str, found.pop(key, []))) for key in ("without", "outcomes")}
@@ -97,6 +101,15 @@ def read(path: Path) -> Written:
         axes=tuple(tables), config=paths["config"], trace=paths["trace"], without=lists["without"],
         outcomes=lists["outcomes"], **found,
     )  # fmt: skip
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Names the file in what is wrong with an axis."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
 
 
 def _scalar(value: object) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ssdlab import text
@@ -16,6 +17,11 @@ from ssdlab.study.work.run import Run, TraceRef
 
 MANY = 100_000
 """Runs from which on a sweep has to be confirmed: few mean so many."""
+
+AXIS = "--axis"
+"""The option that varies a setting."""
+
+NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
 
 MOST_FAULTS = 30
 """Lines of faults that are shown."""
@@ -38,6 +44,8 @@ class Question:
     """Runs of each point."""
     outcomes: tuple[str, ...] = ()
     """Figures that are shown first."""
+    written: Mapping[str, str] = field(default_factory=dict)
+    """Where axes are written, by key, as faults say it; `AXIS` of the others."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +113,7 @@ def plan(asked: Question, *, many: bool = False) -> Plan:
     if asked.trace is not None and TRACE in columns:
         raise ConfigError("a trace is given and an axis varies it as well; leave one of them out")
     traces = _Traces(asked)
-    builder = Builder(asked.base)
+    builder = Builder(asked.base, asked.written)
     faults: dict[str, None] = {}
     rows: list[Row] = []
     runs: dict[str, Run] = {}
@@ -130,8 +138,8 @@ def plan(asked: Question, *, many: bool = False) -> Plan:
 
 
 def listed(faults: Sequence[str]) -> str:
-    """The faults with the option that they come from."""
-    shown = [fault.replace("--set: ", "--axis: ", 1) for fault in faults[:MOST_FAULTS]]
+    """The faults, a line each."""
+    shown = [*faults[:MOST_FAULTS]]
     if len(faults) > MOST_FAULTS:
         shown.append(f"and {len(faults) - MOST_FAULTS} more; mend these first")
     return "\n".join(shown)
@@ -154,10 +162,15 @@ class _Traces:
 
 
 class Builder:
-    """Configurations of points."""
+    """Configurations of points.
 
-    def __init__(self, base: Config) -> None:
-        self._base = base
+    Args:
+        base: What they are laid on.
+        written: Where axes are written, by key; `AXIS` of the others.
+    """
+
+    def __init__(self, base: Config, written: Mapping[str, str] = NOWHERE_ELSE) -> None:
+        self._base, self._written = base, written
 
     def of(self, point: Point, number: int, *, replays: bool) -> tuple[Config, int]:
         """The configuration of a point with the seed of that number, and the seed.
@@ -182,6 +195,6 @@ class Builder:
         chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
         # What a point sets stands above the base, so that it may choose other variants than that does.
         sets = [(origin, one) for origin, one in self._base._sets if one.partition("=")[0] not in chosen]
-        sets += [("--set", f"{key}={value}") for key, value in chosen.items()]
+        sets += [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]
         config = _rebuilt(point.get(PRESET, self._base._preset), self._base._files, sets)
         return config.for_trace() if replays else config

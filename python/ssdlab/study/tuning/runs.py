@@ -15,7 +15,7 @@ from ssdlab.study.store.table import Point as Row
 from ssdlab.study.store.table import Record
 from ssdlab.study.survey.caveats import Ran
 from ssdlab.study.sweep.axes import Point
-from ssdlab.study.sweep.plan import Builder
+from ssdlab.study.sweep.plan import AXIS, Builder
 from ssdlab.study.tuning.goal import Constraint, Goal, Measured, everything
 from ssdlab.study.work.run import Outcome, Run, TraceRef
 from ssdlab.study.work.workers import Workers
@@ -141,7 +141,7 @@ class Runs:
         """The results of a point by seed, or why there is none."""
         made = self._made(point, seeds)
         if isinstance(made, str):
-            return made.splitlines()[0].removeprefix("--set: ")
+            return made.splitlines()[0].removeprefix(f"{AXIS}: ")
         found = []
         for row, _ in made:
             record = self._store.records[row.key]
