@@ -350,3 +350,32 @@ def test_runs_that_failed_are_told_by_all_that_is_made_of_a_study() -> None:
     few = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY))
     with pytest.raises(ssdlab.ConfigError, match="2 of 4 points lack write_amplification: finish the sweep, or mend"):
         few.effects("write_amplification")
+
+
+@pytest.mark.parametrize("design", [{"design": "sobol", "samples": 32}, {"design": "saltelli", "samples": 8}])
+def test_samples_are_drawn_by_the_parts_of_their_range(design: dict[str, object]) -> None:
+    """A column for each sample would hold one value each."""
+    axes = ["device.op=20%..60%", "workload.reads=0%..50%", "ftl.page.gc=greedy,fifo"]
+    study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **design)  # type: ignore[arg-type]
+    found = study.curves("write_amplification")
+    along, between = found.values
+    assert along == [f"{20 + 5 * part}%..{25 + 5 * part}%" for part in range(curves.PARTS)]
+    assert (found.x, found.by, {*between}) == ("device.op", "ftl.page.gc", {"greedy", "fifo"})
+    assert found.others == ("workload.reads",)
+    assert found.notes[-1] == "the values of device.op are grouped in 8 parts of its range"
+    alone = study.curves("write_amplification", "device.op")
+    lowest = [
+        point.mean
+        for point in study.values(Outcome("write_amplification", False))
+        if (its := quantity(point.levels["device.op"])) and its.value < 0.25
+    ]
+    assert alone.cells[0].estimate.mean == pytest.approx(sum(lowest) / len(lowest))
+
+
+def test_nothing_is_averaged_over_an_axis_that_is_linked_to_one_that_is_shown() -> None:
+    axes = ["device.capacity=8MiB,16MiB workload.requests=500,1000", "device.op=30%,40%"]
+    study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY))
+    assert study.curves("write_amplification", "workload.requests").others == ("device.op",)
+    assert study.curves("write_amplification", "device.op", "workload.requests").others == ()
+    found = study.curves("write_amplification", by="workload.requests")
+    assert (found.x, found.others) == ("device.op", ())

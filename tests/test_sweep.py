@@ -20,6 +20,7 @@ from ssdlab.study.survey.outcome import USUAL
 from ssdlab.study.sweep import file, running
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.sweep.plan import MANY, Plan, plan
+from ssdlab.study.sweep.preview import Preview
 from ssdlab.study.work import local
 from ssdlab.study.work.run import Run, TraceRef
 from sweeps import AXES, BASE, TINY_SETS, planned
@@ -397,3 +398,20 @@ def test_what_is_wrong_in_a_file_names_it(cli: Cli, tmp_path: Path, text: str, m
     (tmp_path / "f.toml").write_text(text, encoding="utf-8")
     done = cli("sweep", "--file", "f.toml", *TINY_SETS, check=False)
     assert done.returncode == 2 and done.stderr.startswith(f"ssdlab: {message}"), done.stderr
+
+
+def test_a_dry_run_tells_what_can_never_start_and_unequal_runs(tmp_path: Path) -> None:
+    def previewed(axes: dict[str, object], out: Path | None = None) -> Preview:
+        return running.preview(planned(axes), out, jobs=2)  # type: ignore[arg-type]
+
+    found = previewed({"device.capacity": ["8MiB", "8TiB"]})
+    assert found.too_large == 1 and found.memory_bytes > found.most_bytes and len(found.pilots_s) == 1
+    assert found.page().remarks[0].startswith("1 run will fail: none may take more than ")
+    # As many processes as runs: the longest alone takes as long as all.
+    found = previewed({"workload.requests": ["500", "50000"]})
+    assert found.total_seconds == max(found.pilots_s) and found.page().remarks == []
+    many = previewed({"seed": "1..40:40"})
+    assert many.seconds is not None and many.total_seconds == max(many.seconds * 20, *many.pilots_s)
+    ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=tmp_path)
+    done = previewed({"seed": ["1", "2"]}, tmp_path)
+    assert done.left == 0 and done.to_dict()["pilot_s"] is None and "pilot" not in str(done.page())

@@ -18,7 +18,7 @@ from ssdlab.study.store.table import KEY, SEED, Point, Record, dataset
 from ssdlab.study.survey import caveats, curves, effects, front, indices
 from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, estimate, unknown
 from ssdlab.study.sweep import factorial
-from ssdlab.study.sweep.axes import PRESET
+from ssdlab.study.sweep.axes import PRESET, Range
 from ssdlab.study.sweep.design import MEANINGS
 from ssdlab.study.sweep.plan import Builder
 
@@ -292,26 +292,38 @@ class Study(Finding):
             total *= len(one["levels"])
         return total * int(self.plan["seeds"]) != self.asked
 
+    def _ranges(self) -> dict[str, Range]:
+        """The axes of which samples were taken between two ends."""
+        return {
+            one["keys"][0]: Range.of(*(level[0] for level in one["levels"]), log=one["log"])
+            for one in self.plan["axes"]
+            if one["range"]
+        }
+
     def curves(self, outcome: str, x: str | None = None, by: str | None = None) -> curves.Curves:
         """An outcome against an axis, averaged over the axes that are not named.
 
         Args:
             outcome: Its name.
             x: The axis; the one with most values if left out.
-            by: The axis with a curve for each value; of those left the one with most values if x is left out too.
+            by: The axis with a curve for each value; of those left the one with most values if x is left out too, but
+                none of which samples were taken.
 
         Raises:
             ConfigError: If there is no such outcome or axis.
         """
         its = self.outcomes([outcome])[0]
-        points = self.values(its)
+        found = self.values(its)
+        points, grouped = curves.grouped(found, self._ranges())
         levels = {axis: len({point.levels[axis] for point in points}) for axis in self.axes}
         order = sorted(levels, key=lambda axis: -levels[axis])
         if not order:
             raise ConfigError("the study varies nothing, so there is no curve; give an axis")
+        linked = {key: one["keys"][0] for one in self.plan["axes"] for key in one["keys"]}
         if x is None:
-            x = next(axis for axis in order if axis != by)
-            by = by or next((axis for axis in order if axis != x), None)
+            x = next((axis for axis in order if axis != linked.get(by or "")), order[0])
+            # Samples are too few for all pairs of their values.
+            by = by or next((axis for axis in order if axis != x and axis not in grouped), None)
         for axis in (x, by):
             if axis is not None and axis not in self.columns:
                 raise ConfigError(f"no axis is called {text.path(axis)}; there are {', '.join(self.columns)}")
@@ -324,8 +336,11 @@ class Study(Finding):
             x=x,
             by=by,
             cells=curves.cells(points, x, by, self.axes),
-            others=[axis for axis in self.axes if axis not in (x, by)],
-            notes=self._remarks(self._lacking([its], len(points))),
+            others=[axis for axis in self.axes if axis not in (linked[x], linked.get(by or ""))],
+            notes=[
+                *self._remarks(self._lacking([its], len(found))),
+                *(grouped[axis] for axis in (x, by) if axis in grouped),
+            ],
         )
 
     def pareto(self, outcomes: Sequence[str] = ()) -> front.Front:

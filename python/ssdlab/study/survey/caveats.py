@@ -51,4 +51,5 @@ def _same_drives(runs: Sequence[Ran]) -> list[str]:
     same = [*{(drive[0], *values): None for drive, values in drives.items() if len(values) > 1}]
     told = [f"{key}={', '.join(values)} give the same drive, as blocks are whole" for key, *values in same[:DRIVES]]
     left = len(same) - DRIVES
-    return [*told, f"{text.count(left)} more drives are given by several values too"] if left > 0 else told
+    more = f"{text.count(left)} more {'drives are' if left > 1 else 'drive is'} given by several values too"
+    return [*told, more] if left > 0 else told

@@ -1,10 +1,15 @@
 """An outcome against an axis, a curve for each value of another."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.study.survey.outcome import CONFIDENCE, Estimate, Outcome, PointValues, estimate
+from ssdlab.study.sweep.axes import Range
+
+PARTS = 8
+"""Of a range, in which its samples are taken together."""
 
 
 class Cell(NamedTuple):
@@ -83,6 +88,30 @@ class Curves(Finding):
 
     def __repr__(self) -> str:
         return f"<ssdlab.Curves of {self.outcome.figure} over {self.x}>"
+
+
+def grouped(points: Sequence[PointValues], ranges: Mapping[str, Range]) -> tuple[list[PointValues], dict[str, str]]:
+    """The points with the parts of a range in which its samples lie for their values, where there are more of these than
+    parts; and what is to be known of each such axis.
+    """
+    told = {}
+    for axis, between in ranges.items():
+        if len({point.levels[axis] for point in points}) <= PARTS:
+            continue
+        ends = [between.at(part / PARTS) for part in range(PARTS + 1)]
+        names = [f"{low}..{high}" for low, high in pairwise(ends)]
+        points = [
+            point._replace(
+                levels={
+                    **point.levels,
+                    axis: names[min(max(int(PARTS * between.share(point.levels[axis])), 0), PARTS - 1)],
+                }
+            )
+            for point in points
+        ]
+        points.sort(key=lambda point: names.index(point.levels[axis]))
+        told[axis] = f"the values of {axis} are grouped in {PARTS} parts of its range"
+    return [*points], told
 
 
 def cells(points: Sequence[PointValues], x: str, by: str | None, axes: Sequence[str]) -> list[Cell]:

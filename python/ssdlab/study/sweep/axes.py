@@ -11,9 +11,11 @@ An axis is written `KEY=VALUES`; several such words are linked, and take their v
 """
 
 import csv
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
+from typing import Self
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
@@ -40,6 +42,20 @@ class Range:
     low: Quantity
     high: Quantity
     log: bool
+
+    @classmethod
+    def of(cls, low: str, high: str, *, log: bool) -> Self:
+        """The range between two numbers of a kind."""
+        ends = quantity(low), quantity(high)
+        assert ends[0] is not None and ends[1] is not None
+        return cls(ends[0], ends[1], log)
+
+    def share(self, value: str) -> float:
+        """At which share of the way a value lies."""
+        its = quantity(value)
+        assert its is not None
+        low, high = self.low.value, self.high.value
+        return math.log(its.value / low) / math.log(high / low) if self.log else (its.value - low) / (high - low)
 
     def at(self, share: float) -> str:
         """The value at a share of the way."""

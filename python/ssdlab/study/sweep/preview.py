@@ -1,6 +1,7 @@
 """What a sweep would run, and how long that takes, about."""
 
-from collections.abc import Mapping
+import statistics
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ssdlab.model.finding import Contents, Finding
@@ -17,21 +18,42 @@ class Preview(Finding):
     _json = "preview.json"
     saved = "report.html, preview.json and preview.csv"
 
-    def __init__(self, *, planned: Plan, left: int, jobs: int, seconds: float, memory_bytes: int) -> None:
+    def __init__(
+        self,
+        *,
+        planned: Plan,
+        left: int,
+        jobs: int,
+        pilots_s: Sequence[float],
+        memory_bytes: int,
+        most_bytes: int,
+        too_large: int,
+    ) -> None:
         self.planned = planned
         self.left = left
         """Runs that are not done yet; equal ones count once."""
         self.jobs = jobs
         """At a time."""
-        self.seconds = seconds
-        """Of a pilot run; their mean."""
+        self.pilots_s = tuple(pilots_s)
+        """What each pilot run took."""
         self.memory_bytes = memory_bytes
         """What the largest run takes, about."""
+        self.most_bytes = most_bytes
+        """What a run may take here."""
+        self.too_large = too_large
+        """Runs, of those left, that take more, and so fail at once."""
+
+    @property
+    def seconds(self) -> float | None:
+        """Of a pilot run: their mean; None if there was none."""
+        return statistics.fmean(self.pilots_s) if self.pilots_s else None
 
     @property
     def total_seconds(self) -> float:
-        """What those left take, about."""
-        return self.seconds * self.left / self.jobs
+        """What those left take, about: no less than the longest alone."""
+        if self.seconds is None:
+            return 0.0
+        return max(self.seconds * (self.left - self.too_large) / self.jobs, *self.pilots_s)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
@@ -43,6 +65,8 @@ class Preview(Finding):
             "pilot_s": self.seconds,
             "estimate_s": self.total_seconds,
             "memory_bytes": self.memory_bytes,
+            "most_bytes": self.most_bytes,
+            "too_large": self.too_large,
             "rows": [{**row.values, "seed": row.seed, "key": row.key} for row in self.planned.rows],
         }
 

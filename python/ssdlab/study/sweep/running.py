@@ -1,7 +1,6 @@
 """Sweeps as a user calls them."""
 
 import os
-import statistics
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -29,9 +28,6 @@ from ssdlab.study.work.cluster import DaskWorkers
 from ssdlab.study.work.local import LocalWorkers
 from ssdlab.study.work.run import Run
 from ssdlab.study.work.workers import Workers
-
-PILOTS = 3
-"""Runs that are tried for an estimate: the first, the last and one between."""
 
 Axes = Mapping[str, Values] | Sequence[str | Mapping[str, Values]]
 """Axes as a user gives them: values by key, or texts such as `device.op=7%,28%` and linked keys, one or a list."""
@@ -221,10 +217,13 @@ def preview(planned: Plan, where: Path | str | None, *, jobs: int | None) -> Pre
                 with Store(folder) as store:
                     done = {*store.records}
     left = [one for key, one in planned.runs.items() if key not in done]
-    pilots = [*{one.key: one for one in (left[0], left[len(left) // 2], left[-1])}.values()] if left else []
     times: list[float] = []
     with LocalWorkers(1) as crew:
-        for one in pilots[:PILOTS]:
+        most_bytes = crew.most_bytes
+        able = [one for one in left if one.memory_bytes <= most_bytes]
+        # Settings grow along their axes, so that these are likely the least and the largest.
+        pilots = [*{one.key: one for one in (able[0], able[len(able) // 2], able[-1])}.values()] if able else []
+        for one in pilots:
             # The first run of a process loads what the next ones have.
             if not times:
                 crew.do(one)
@@ -235,6 +234,8 @@ def preview(planned: Plan, where: Path | str | None, *, jobs: int | None) -> Pre
         planned=planned,
         left=len(left),
         jobs=at_a_time(jobs),
-        seconds=statistics.fmean(times) if times else 0.0,
+        pilots_s=times,
         memory_bytes=max((one.memory_bytes for one in planned.runs.values()), default=0),
+        most_bytes=most_bytes,
+        too_large=len(left) - len(able),
     )
