@@ -362,14 +362,16 @@ def test_samples_are_drawn_by_the_parts_of_their_range(design: dict[str, object]
     assert along == [f"{20 + 5 * part}%..{25 + 5 * part}%" for part in range(curves.PARTS)]
     assert (found.x, found.by, {*between}) == ("device.op", "ftl.page.gc", {"greedy", "fifo"})
     assert found.others == ("workload.reads",)
-    assert found.notes[-1] == "the values of device.op are grouped in 8 parts of its range"
+    assert found.notes[-1] == "samples of device.op are taken together in 8 parts of its range"
+    both = study.curves("write_amplification", "workload.reads", "device.op")
+    assert both.values[1] == along and both.values[0][0] == "0%..6.25%"
     alone = study.curves("write_amplification", "device.op")
     lowest = [
         point.mean
         for point in study.values(Outcome("write_amplification", False))
         if (its := quantity(point.levels["device.op"])) and its.value < 0.25
     ]
-    assert alone.cells[0].estimate.mean == pytest.approx(sum(lowest) / len(lowest))
+    assert {one.x: one.estimate.mean for one in alone.cells}["20%..25%"] == pytest.approx(sum(lowest) / len(lowest))
 
 
 def test_nothing_is_averaged_over_an_axis_that_is_linked_to_one_that_is_shown() -> None:

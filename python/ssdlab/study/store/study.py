@@ -314,7 +314,7 @@ class Study(Finding):
         """
         its = self.outcomes([outcome])[0]
         found = self.values(its)
-        points, grouped = curves.grouped(found, self._ranges())
+        points, parts = curves.grouped(found, self._ranges())
         levels = {axis: len({point.levels[axis] for point in points}) for axis in self.axes}
         order = sorted(levels, key=lambda axis: -levels[axis])
         if not order:
@@ -323,7 +323,7 @@ class Study(Finding):
         if x is None:
             x = next((axis for axis in order if axis != linked.get(by or "")), order[0])
             # Samples are too few for all pairs of their values.
-            by = by or next((axis for axis in order if axis != x and axis not in grouped), None)
+            by = by or next((axis for axis in order if axis != x and axis not in parts), None)
         for axis in (x, by):
             if axis is not None and axis not in self.columns:
                 raise ConfigError(f"no axis is called {text.path(axis)}; there are {', '.join(self.columns)}")
@@ -337,9 +337,14 @@ class Study(Finding):
             by=by,
             cells=curves.cells(points, x, by, self.axes),
             others=[axis for axis in self.axes if axis not in (linked[x], linked.get(by or ""))],
+            parts=parts,
             notes=[
                 *self._remarks(self._lacking([its], len(found))),
-                *(grouped[axis] for axis in (x, by) if axis in grouped),
+                *(
+                    f"samples of {axis} are taken together in {text.count(len(parts[axis]))} parts of its range"
+                    for axis in (x, by)
+                    if axis in parts
+                ),
             ],
         )
 

@@ -41,6 +41,7 @@ class Curves(Finding):
         by: str | None,
         cells: Sequence[Cell],
         others: Sequence[str],
+        parts: Mapping[str, Sequence[str]],
         notes: Sequence[str] = (),
     ) -> None:
         self.about = about
@@ -53,13 +54,21 @@ class Curves(Finding):
         self.cells = tuple(cells)
         self.others = tuple(others)
         """Axes over which is averaged."""
+        self.parts = parts
+        """Of the axes whose samples are taken together: the parts of their ranges, in order."""
         self.notes = tuple(notes)
         """What should be known of the runs of the study."""
 
     @property
     def values(self) -> tuple[list[str], list[str]]:
         """Of both axes, in their order."""
-        return [*dict.fromkeys(cell.x for cell in self.cells)], [*dict.fromkeys(cell.by for cell in self.cells)]
+        along, between = (
+            [*dict.fromkeys(values)] for values in zip(*((one.x, one.by) for one in self.cells), strict=True)
+        )
+        for axis, values in ((self.x, along), (self.by or "", between)):
+            if axis in self.parts:
+                values.sort(key=self.parts[axis].index)
+        return along, between
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
@@ -90,28 +99,26 @@ class Curves(Finding):
         return f"<ssdlab.Curves of {self.outcome.figure} over {self.x}>"
 
 
-def grouped(points: Sequence[PointValues], ranges: Mapping[str, Range]) -> tuple[list[PointValues], dict[str, str]]:
-    """The points with the parts of a range in which its samples lie for their values, where there are more of these than
-    parts; and what is to be known of each such axis.
+def grouped(
+    points: Sequence[PointValues], ranges: Mapping[str, Range]
+) -> tuple[list[PointValues], dict[str, list[str]]]:
+    """The points with the part of a range in which a sample lies for its value, where there are more of these than
+    parts; and the parts of each such axis.
     """
-    told = {}
+    parts: dict[str, list[str]] = {}
     for axis, between in ranges.items():
-        if len({point.levels[axis] for point in points}) <= PARTS:
-            continue
-        ends = [between.at(part / PARTS) for part in range(PARTS + 1)]
-        names = [f"{low}..{high}" for low, high in pairwise(ends)]
-        points = [
-            point._replace(
-                levels={
-                    **point.levels,
-                    axis: names[min(max(int(PARTS * between.share(point.levels[axis])), 0), PARTS - 1)],
-                }
-            )
-            for point in points
-        ]
-        points.sort(key=lambda point: names.index(point.levels[axis]))
-        told[axis] = f"the values of {axis} are grouped in {PARTS} parts of its range"
-    return [*points], told
+        if len({point.levels[axis] for point in points}) > PARTS:
+            ends = [between.at(part / PARTS) for part in range(PARTS + 1)]
+            parts[axis] = [f"{low}..{high}" for low, high in pairwise(ends)]
+
+    def part_of(axis: str, value: str) -> str:
+        # The upper end belongs to the last part.
+        return parts[axis][min(int(PARTS * ranges[axis].share(value)), PARTS - 1)]
+
+    return [
+        one._replace(levels={**one.levels, **{axis: part_of(axis, one.levels[axis]) for axis in parts}})
+        for one in points
+    ], parts
 
 
 def cells(points: Sequence[PointValues], x: str, by: str | None, axes: Sequence[str]) -> list[Cell]:
