@@ -301,6 +301,11 @@ def test_a_fleet_says_what_its_runs_would(alone: Path) -> None:
     assert {*told} <= {*found.envelope()["notes"]} and told[0] in found.report_html()
 
 
+def test_one_drive_is_no_drives(trace: Path) -> None:
+    found = ssdlab.fleet(trace, CONFIG, pack="name", drives=1)
+    assert repr(found) == "<ssdlab.Fleet of 5 volumes on 1 drive>" and found.page().title == "5 volumes on 1 drive"
+
+
 def test_requests_far_out_of_order_are_told(tmp_path: Path) -> None:
     lines = [f"1,W,0,512,{time}" for time in (*range(200_000, 400_000), 5)]
     found = ssdlab.fleet(written(tmp_path / "late.csv", lines), {**CONFIG, "time": "count"})

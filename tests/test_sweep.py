@@ -23,6 +23,7 @@ from ssdlab.study.sweep.plan import MANY, Plan, plan
 from ssdlab.study.sweep.preview import Preview
 from ssdlab.study.work import local
 from ssdlab.study.work.run import Run, TraceRef
+from ssdlab.view.page import Table
 from sweeps import AXES, BASE, TINY_SETS, planned
 
 
@@ -415,3 +416,30 @@ def test_a_dry_run_tells_what_can_never_start_and_unequal_runs(tmp_path: Path) -
     ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=tmp_path)
     done = previewed({"seed": ["1", "2"]}, tmp_path)
     assert done.left == 0 and done.to_dict()["pilot_s"] is None and "pilot" not in str(done.page())
+
+
+def test_a_study_without_a_result_has_the_columns_that_it_will_have() -> None:
+    found = ssdlab.sweep({"device.capacity": ["6TiB", "8TiB"]}, BASE, outcomes=["wear.erases"])
+    assert len(found.failures) == 2
+    table = found.page().sections[-1].items[0]
+    assert isinstance(table, Table) and table.headers == ("device.capacity", "wear.erases")
+    assert [row[-1] for row in table.rows] == ["–", "–"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-A", "trace=a,b.csv"], "a: there is no such file; check the path, and write one with a comma in quotes: "),
+        (["-A", "seed=1,2", "-O", "x=device.physical_bytes/2"], "is arithmetic, which 'ssdlab tune' alone takes"),
+    ],
+)
+def test_what_a_sweep_does_not_take_has_a_remedy(cli: Cli, arguments: list[str], message: str) -> None:
+    done = cli("sweep", *TINY_SETS, *arguments, check=False)
+    assert done.returncode == 2 and message in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_a_trace_with_a_comma_in_its_name_is_an_axis_in_quotes(cli: Cli, tmp_path: Path) -> None:
+    for name in ("a,b.csv", "c.csv"):
+        ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096]).save(tmp_path / name)
+    done = cli("sweep", *TINY_SETS, "-A", 'trace="a,b.csv",c.csv', "--json")
+    assert [row["trace"] for row in json.loads(done.stdout)["result"]["rows"]] == ["a,b.csv", "c.csv"]

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ssdlab import text
 from ssdlab.lazy import np, npt, pa
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.volumes import Volume, Volumes
@@ -242,4 +243,5 @@ class Fleet(Finding):
     plot = Plot("fleet.cdfs")
 
     def __repr__(self) -> str:
-        return f"<ssdlab.Fleet of {len(self.volumes)} volumes on {len(self.drives)} drives>"
+        volumes, drives = text.counted(len(self.volumes), "volumes"), text.counted(len(self.drives), "drives")
+        return f"<ssdlab.Fleet of {volumes} on {drives}>"

@@ -16,6 +16,10 @@ USUAL = ("write_amplification", "latency.all.p99_ns", "time.iops:max")
 """Outcomes unless others are named."""
 
 
+ARITHMETIC = frozenset("=+*/()")
+"""Characters of no figure."""
+
+
 class Outcome(NamedTuple):
     """A figure, and which way is better."""
 
@@ -77,6 +81,11 @@ def check_outcomes(written: Iterable[str]) -> None:
         ConfigError: If one is none.
     """
     for one in written:
+        if ARITHMETIC & {*one}:
+            raise ConfigError(
+                f"outcome {text.path(one)}: is arithmetic, which 'ssdlab tune' alone takes; name the figures in "
+                "it, and work it out from the dataset"
+            )
         check_figure(f"outcome {text.path(one)}", Outcome.read(one).figure)
 
 

@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
+from pathlib import Path
 from typing import Self
 
 from ssdlab import _ssdlab, text
@@ -177,6 +178,12 @@ def _values(key: str, given: Values) -> "list[str] | Range":
     if len(words) == 1 and ".." in words[0] and key != TRACE:
         return _range(key, words[0].strip())
     values = [word.strip() for word in words]
+    lost = next((value for value in values if not Path(value).exists()), "") if key == TRACE else ""
+    if lost and isinstance(given, str) and "," in given:
+        raise ConfigError(
+            f"axis {key}: {text.path(lost)}: there is no such file; check the path, and write one with a comma in "
+            f'quotes: {key}="a,b.csv",c.csv'
+        )
     twice = [value for value in values if values.count(value) > 1]
     if twice and key not in OTHERS:
         raise ConfigError(f"axis {key}: the value {text.path(twice[0])} is given twice; give it once")

@@ -15,7 +15,7 @@ HEADERS = {0.0: "least", 0.5: "median", 1.0: "most"}
 def page(found: Fleet) -> Page:
     """The page of a fleet."""
     outcomes = found.outcomes()
-    volumes, drives = text.count(len(found.volumes)), text.count(len(found.drives))
+    volumes, drives = text.counted(len(found.volumes), "volumes"), text.counted(len(found.drives), "drives")
     left = text.count(found.study.asked - found.study.finished)
     remarks = [f"{text.counted(times, 'drives')} failed: {error}" for error, times in found.study.failures.items()]
     remarks += [*found.study.missing, *found.study.caveats]
@@ -31,9 +31,9 @@ def page(found: Fleet) -> Page:
             Section("Cumulative distributions", [Figure(found.plot.chart)], terminal=False),
         ]
     return Page(
-        title=f"{volumes} volumes on {drives} drives",
+        title=f"{volumes} on {drives}",
         lead=[Paragraph(f"{found.rule}: {RULES[found.rule]}", "soft")],
-        partial=f"{left} of {drives} drives are still to be run" if found.partial else "",
+        partial=f"{left} of {drives} are still to be run" if found.partial else "",
         remarks=remarks,
         sections=[*sections, Section("Drives that do worst", [_drives(found)])],
     )

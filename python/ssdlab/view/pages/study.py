@@ -2,7 +2,7 @@
 
 from ssdlab import text
 from ssdlab.study.store.study import Study
-from ssdlab.study.survey.outcome import estimate
+from ssdlab.study.survey.outcome import USUAL, Outcome, estimate
 from ssdlab.study.sweep.design import MEANINGS
 from ssdlab.view.page import Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import estimated
@@ -13,8 +13,12 @@ MOST_ROWS = 40
 
 def page(found: Study) -> Page:
     """The page of a study."""
-    outcomes = found.outcomes()
-    values = {one: {tuple(point.levels.items()): point for point in found.values(one)} for one in outcomes}
+    # While there is no result, columns are those that there will be.
+    outcomes = found.outcomes() if found.figures else [Outcome.read(one) for one in found.plan["outcomes"] or USUAL]
+    values = {
+        one: {tuple(point.levels.items()): point for point in found.values(one)} if found.figures else {}
+        for one in outcomes
+    }
     rows: list[Row] = []
     for point in dict.fromkeys(tuple(point.values.items()) for point in found.points):
         its = [values[one].get(point) for one in outcomes]
@@ -43,7 +47,11 @@ def page(found: Study) -> Page:
             *found.caveats,
         ],
         sections=[
-            *([Section("All axes at once", [Figure(found.plot.chart)], terminal=False)] if outcomes else []),
+            *(
+                [Section("All axes at once", [Figure(found.plot.chart)], terminal=False)]
+                if outcomes and found.figures
+                else []
+            ),
             Section("", [Table(headers, rows, left=len(found.columns), most=MOST_ROWS)]),
         ],
         legend="mean ± half the width of its 95 % confidence interval over seeds" if found.plan["seeds"] > 1 else "",
