@@ -2,6 +2,7 @@
 it comes about."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -271,3 +272,14 @@ def test_settings_are_checked_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(ssdlab.ConfigError, match=r"noop at .*bios extents"):
         small.run(overrides=["device.capacity=16KiB"], out=tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def test_the_page_lists_the_open_points_that_are_varied() -> None:
+    shipped = ssdlab.screening.load(SHIPPED)
+    factors = {int(found[1]) for one in shipped.forms["short"].factors if (found := re.match(r"A(\d+)_", one.name))}
+    page = (ROOT / "docs" / "conditions.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| (A\d.*?) \| (varied|not varied)", page, re.MULTILINE)
+    told = {kind: {int(one) for points, its in lines if its == kind for one in re.findall(r"A(\d+)", points)}
+            for kind in ("varied", "not varied")}  # fmt: skip
+    assert told["varied"] == factors and told["varied"] | told["not varied"] == {*range(1, 18)}
+    assert not told["varied"] & told["not varied"]
