@@ -82,6 +82,16 @@ def test_remarks_of_one_case_name_it() -> None:
     assert [line.partition(": ")[0] for line in remarks if "tells of the preconditioning" in line] == ["greedy, fifo"]
 
 
+def test_flash_that_differs_though_nobody_set_it_is_told() -> None:
+    base = {"device.capacity": "64MiB", "nand.pages_per_block": 32, "workload.requests": 1000, "time": "count"}
+    ram, dftl, small = {**base}, {**base, "ftl.page.map": "dftl"}, {**base, "device.capacity": "32MiB"}
+    told = [one for one in page(ssdlab.compare({"ram": ram, "dftl": dftl})).remarks if "differ in flash" in one]
+    assert len(told) == 1 and "ram: " in told[0] and "dftl: " in told[0]
+    for other in (small, {**base, "ftl.page.gc": "fifo"}):
+        found = page(ssdlab.compare({"ram": ram, "other": other}))
+        assert not any("differ in flash" in one for one in found.remarks)
+
+
 def test_a_single_run_has_no_deviation() -> None:
     assert Spread.of([5.0]) == (5.0, 0.0)
     assert tuple(Spread.of([1.0, 3.0])) == pytest.approx((2.0, 2**0.5))

@@ -11,7 +11,7 @@ from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.charts.latency import took_time
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.quantities import QUANTITIES, Quantity, titles
-from ssdlab.view.pages.remarks import clock_remark, sized_by_trace
+from ssdlab.view.pages.remarks import clock_remark, sized_by_trace, unlike_flash
 from ssdlab.view.times import served_alone, title_of_times
 
 ALIKE = "all seeds of a case gave the same figures: nothing random decides them here"
@@ -44,6 +44,7 @@ def page(found: Comparison, *, all: bool = False) -> Page:
     differing = [line for line in lines if all or alone or line.differs]
     equal = [line for line in lines if line not in differing]
     notes = _by_case({label: [its.text for its in remarks_on(one)] for label, one in found.results.items()})
+    notes.extend(filter(None, [unlike_flash(found.results)]))
     if found.seeds > 1 and not any(one and one.standard_deviation for line in lines for one in line.spreads):
         notes.append(ALIKE)
     unqueued = {served_alone(result.config) for result in results} == {True}

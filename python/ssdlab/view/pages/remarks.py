@@ -1,7 +1,10 @@
-"""What a page says of all the figures of a run: where the size of the drive came from, and what its times are."""
+"""What a page says of a run, or of several: where the size of the drive came from, and what its times are."""
+
+from collections.abc import Mapping
 
 from ssdlab import text
 from ssdlab.model.config import SIZED_BY_TRACE, Config
+from ssdlab.model.result import Result
 from ssdlab.view.pages.quantities import Summary
 from ssdlab.view.times import served_alone
 
@@ -31,4 +34,21 @@ def sized_by_trace(config: Config, summary: Summary) -> str | None:
     return (
         f"no capacity is given, so the trace sizes the drive: {capacity} (--fit compact); for one of your own size: "
         "--set device.capacity=64GiB"
+    )
+
+
+FLASH = ("device.", "nand.channels", "nand.ways", "nand.dies", "nand.planes", "nand.page_size", "nand.pages_per_block")
+"""Beginnings of the settings that say how much flash a drive has."""
+
+
+def unlike_flash(results: Mapping[str, Result]) -> str | None:
+    """That drives have different flash although no setting of it differs; None where they have not, or one does."""
+    sizes = {label: text.size(one.summary["device"]["physical_bytes"]) for label, one in results.items()}
+    asked = [{key: value for key, value in one.config.items() if key.startswith(FLASH)} for one in results.values()]
+    if len({*sizes.values()}) == 1 or any(one != asked[0] for one in asked):
+        return None
+    drives = ", ".join(f"{label}: {size}" for label, size in sizes.items())
+    return (
+        f"the drives differ in flash too ({drives}), as each is given the reserve that its FTL needs beside device.op; "
+        "with device.reserve=inside, and a device.op that holds the largest reserve, they are the same"
     )
