@@ -15,7 +15,7 @@ def test_studies_say_what_their_runs_would(tmp_path: Path) -> None:
     """Which points are the same drive, and how many runs have another space than asked for, or have not settled."""
     axes = {"device.op": ["7%", "14%", "21%", "60%"], "ftl.page.gc": ["greedy", "fifo"]}
     found = ssdlab.sweep(axes, ROUNDED, out=tmp_path)
-    assert found.table["device.effective_op_over_logical"].to_pylist() == [0.125] * 2 + [0.25] * 4 + [0.625] * 2
+    assert found.table["device.op_without_reserve"].to_pylist() == [0.125] * 2 + [0.25] * 4 + [0.625] * 2
     same, spare, unsettled = found.caveats
     assert same == "device.op=14%, 21% give the same drive, as blocks are whole"
     assert spare.startswith("6 of 8 runs: the drive has more than the device.op that was asked for")

@@ -16,16 +16,14 @@ pub struct DeviceFigures {
     pub physical_pages: u32,
     /// Erase blocks of flash.
     pub blocks: u32,
-    /// Blocks the FTL always keeps open or erased; part of `blocks`.
+    /// Blocks the FTL needs beside those of the data: open, erased, or of its map; part of `blocks`.
     pub reserve_blocks: u32,
     /// Over-provisioning `(T - U) / U`.
     pub op_over_logical: f64,
     /// Spare factor `(T - U) / T`.
     pub spare_of_physical: f64,
-    /// Over-provisioning without the reserve blocks: the one that garbage collection lives on.
-    pub effective_op_over_logical: f64,
-    /// Spare factor without the reserve blocks.
-    pub effective_spare_of_physical: f64,
+    /// Over-provisioning without the reserve blocks.
+    pub op_without_reserve: f64,
 }
 
 impl DeviceFigures {
@@ -49,8 +47,7 @@ impl DeviceFigures {
             reserve_blocks,
             op_over_logical: (physical - logical) / logical,
             spare_of_physical: (physical - logical) / physical,
-            effective_op_over_logical: (effective - logical) / logical,
-            effective_spare_of_physical: (effective - logical) / effective,
+            op_without_reserve: (effective - logical) / logical,
         }
     }
 }
@@ -64,7 +61,7 @@ mod tests {
         let figures = DeviceFigures::new(4096, 64, 6_400, 110, 3);
         assert_eq!(figures.physical_pages, 7_040);
         assert_eq!(figures.op_over_logical, 0.1);
-        assert_eq!(figures.effective_op_over_logical, 448.0 / 6_400.0);
+        assert_eq!(figures.op_without_reserve, 448.0 / 6_400.0);
         assert_eq!(figures.spare_of_physical, 640.0 / 7_040.0);
     }
 }

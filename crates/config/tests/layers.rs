@@ -189,7 +189,7 @@ fn capacity_and_reserve() {
     assert_eq!(inside.op_over_logical, 0.25);
     let extra = settings(&["device.op=25%", "device.reserve=extra"], None).device;
     assert_eq!(extra.blocks, 10_243);
-    assert_eq!(extra.effective_op_over_logical, 0.25);
+    assert_eq!(extra.op_without_reserve, 0.25);
     let spare = settings(&["device.spare=20%", "ftl.page.survivors=shared"], None).device;
     assert_eq!((spare.blocks, spare.reserve_blocks), (10_240, 2));
     assert_eq!(spare.spare_of_physical, 0.2);

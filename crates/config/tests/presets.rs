@@ -17,7 +17,7 @@ fn every_preset_makes_a_device() {
     for preset in presets() {
         let config = Config::resolve(Some(preset.name), &[], &[]).unwrap_or_else(|error| panic!("{error}"));
         let settings = config.settings(None).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
-        assert!(settings.device.effective_op_over_logical > 0.0);
+        assert!(settings.device.op_without_reserve > 0.0);
     }
 }
 

@@ -31,6 +31,7 @@ pub mod gc;
 mod lines;
 pub mod log;
 pub mod map;
+mod occupied;
 pub mod page;
 pub mod placement;
 mod problem;
@@ -42,6 +43,7 @@ pub use choice::FtlChoice;
 pub use context::WriteContext;
 pub use lines::{Difference, Line, difference, lines};
 pub use map::CachedEntries;
+pub use occupied::Occupied;
 pub use problem::Problem;
 pub use shape::Shape;
 pub use shares::Shares;
@@ -87,6 +89,11 @@ pub trait Ftl {
 
     /// Erases of every block since construction.
     fn erase_counts(&self) -> &[u32];
+
+    /// How full planes were whenever a victim was collected so far; none where there are merges instead.
+    fn occupied(&self) -> Option<Occupied> {
+        None
+    }
 
     /// Bytes of memory held for maps and block state.
     fn memory_bytes(&self) -> u64;

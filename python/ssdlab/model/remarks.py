@@ -71,7 +71,7 @@ def other_spare(config: Config, summary: Summary) -> Spare | None:
     # With an extra reserve, what is asked for is without it.
     settings = config.to_dict()
     extra = settings["device.reserve"]["value"] == "extra"
-    has = summary["device"]["effective_op_over_logical" if extra else "op_over_logical"]
+    has = summary["device"]["op_without_reserve" if extra else "op_over_logical"]
     key = "device.op"
     if "device.spare" in settings:
         key, has = "device.spare", has / (1 + has)

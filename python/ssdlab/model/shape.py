@@ -103,6 +103,7 @@ RESULT: _Object = {
         **dict.fromkeys(("reads", "changes", "all"), LOOKUPS),
         **dict.fromkeys(("translation_write_amplification", "double_read_share"), FIGURE), ...: NUMBER,
     }),
+    "collection": Maybe({"effective_op": FIGURE, ...: NUMBER}),
     "wear": NUMBERS,
     "lifetime": {"rate": Maybe({"trace", "drive"}), ...: FIGURE},
     "check": Maybe(dict.fromkeys(("flash_operations_checked", "page_reads_checked"), NUMBER)),

@@ -29,7 +29,8 @@ TERMS = {
     "merge": "In FTLs with log blocks, bringing the pages of one logical block together in one block.",
     "miss ratio": "The share of the accesses that a cache did not serve.",
     "miss-ratio curve (MRC)": "The miss ratio against the size of the cache.",
-    "over-provisioning (OP)": "Flash beyond the capacity that the host sees, over that capacity.",
+    "over-provisioning (OP)": "Flash beyond the capacity that the host sees, over that capacity. The effective one is "
+    "what collection is measured to have of it: invalid pages for each valid one, without erased pages.",
     "page": "What flash reads and programs at once; the unit that an FTL maps.",
     "partial merge": "A merge that completes a log block, written in order from its first page on, with the pages that "
     "it lacks.",

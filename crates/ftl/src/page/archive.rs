@@ -6,7 +6,7 @@ use super::PageFtl;
 use crate::map::MapModel;
 
 impl<M: MapModel> PageFtl<M> {
-    /// Every field, or that the configuration fixes it.
+    /// Every field, or that the configuration fixes it, or that it says nothing of what comes.
     pub(super) fn archive_all(&mut self, archive: &mut Archive<'_>) -> Archived {
         let Self {
             shape,
@@ -28,6 +28,7 @@ impl<M: MapModel> PageFtl<M> {
             ahead: _,
             prefetching: _,
             host_pages,
+            occupied: _,
             sequence,
             failing,
             stuck,

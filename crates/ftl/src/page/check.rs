@@ -55,7 +55,7 @@ impl<M: MapModel> PageFtl<M> {
             .partition(|&b| self.holds_map(BlockId(b)));
         let sum = |blocks: Vec<u32>| blocks.into_iter().map(|block| valid[block as usize]).sum::<u32>();
         let (data, map) = (sum(of_data), sum(of_map));
-        if map != plane.valid_map || (self.is_striped() && data != plane.valid) {
+        if map != plane.valid_map || data != plane.valid {
             let (counted, counted_map) = (plane.valid, plane.valid_map);
             return Err(format!(
                 "plane {index} holds {data} valid pages and {map} of the map, {counted} and {counted_map} are counted"

@@ -6,6 +6,7 @@ use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, VictimReason};
 
 use super::{PageFtl, Trigger};
+use crate::Occupied;
 use crate::map::MapModel;
 use crate::placement::Route;
 
@@ -151,7 +152,15 @@ impl<M: MapModel> PageFtl<M> {
         if due.is_some() || self.planes[plane].victim.is_none() {
             let (block, reason) = match due {
                 Some(block) => (block, VictimReason::MapFull),
-                None => choose(self, plane),
+                None => {
+                    let chosen = choose(self, plane);
+                    // A policy sees blocks of map pages too.
+                    if !self.holds_map(chosen.0) {
+                        let occupied = self.occupied_before(plane, chosen.0);
+                        self.occupied += occupied;
+                    }
+                    chosen
+                }
             };
             sink.note(Note::Victim { block, valid: self.blocks.valid(block), choice: reason });
             self.blocks.withdraw(block);
@@ -162,6 +171,19 @@ impl<M: MapModel> PageFtl<M> {
             self.planes[plane].victim = Some(victim);
         }
         self.copy_from_victim(plane, pages, sink);
+    }
+
+    /// What is written of the plane before a victim with data is collected, and after. A host page that waits for it
+    /// counts as valid already, in place of its old version.
+    fn occupied_before(&self, plane: usize, victim: BlockId) -> Occupied {
+        let (at, blocks) = (&self.planes[plane], self.blocks.plane(plane).blocks());
+        let pages = self.blocks.pages_per_block();
+        let of_map = at.frontiers[usize::from(self.map_frontier())];
+        let map_pages = if of_map.end > 0 { pages - of_map.left() } else { 0 } + at.map_blocks.len() as u32 * pages;
+        let bad = self.blocks.table().bad().filter(|block| blocks.contains(&block.0)).count() as u32;
+        let written = u64::from((blocks.len() as u32 - bad) * pages - at.unwritten - map_pages);
+        let yielded = u64::from(pages - self.blocks.valid(victim));
+        Occupied { victims: 1, before: written, after: written - yielded, valid: at.valid.into() }
     }
 
     fn copy_from_victim<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) {

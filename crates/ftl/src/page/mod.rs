@@ -53,7 +53,7 @@ use crate::blocks::SealedBlocks;
 use crate::gc::{self, VictimPolicy};
 use crate::map::{CachedEntries, MapModel, WholeMap};
 use crate::placement::{MOST_FRONTIERS, Placement, Route};
-use crate::{Ftl, Shape, Shares, WriteContext};
+use crate::{Ftl, Occupied, Shape, Shares, WriteContext};
 use collect::Victim;
 
 /// Maps up to this size stay in a core's own caches: fetching ahead would only cost instructions.
@@ -90,7 +90,7 @@ struct Plane {
     unwritten: u32,
     /// At or below this many unwritten pages the next host page must ask for room.
     tight: u32,
-    /// Valid pages of data; counted on several planes only.
+    /// Valid pages of data.
     valid: u32,
     /// Valid pages of data that it may hold.
     limit: u32,
@@ -130,6 +130,8 @@ pub struct PageFtl<M = WholeMap> {
     /// Whether the map is too large to stay in cache.
     prefetching: bool,
     host_pages: u64,
+    /// At each choice of a victim with data since the device was built or loaded.
+    occupied: Occupied,
     sequence: u64,
     /// Blocks with a page that could not be programmed, to be emptied and then used no more.
     failing: BTreeSet<BlockId>,
@@ -224,6 +226,7 @@ impl<M: MapModel> PageFtl<M> {
             },
             prefetching: logical_pages as usize * size_of::<u32>() > CACHED_MAP_BYTES,
             host_pages: 0,
+            occupied: Occupied::default(),
             sequence: 0,
             failing: BTreeSet::new(),
             stuck: false,
@@ -254,7 +257,7 @@ impl<M: MapModel> PageFtl<M> {
         self.planes.len() > 1
     }
 
-    /// The plane that the host page `lpn` is written to; its valid page is counted there from now on.
+    /// The plane that the host page `lpn` is written to. Of several planes, its valid page is counted there from now on.
     #[inline(always)]
     fn next_plane(&mut self, lpn: u32) -> usize {
         if self.is_striped() { self.rotate(lpn) } else { 0 }
@@ -379,6 +382,8 @@ impl<M: MapModel> Ftl for PageFtl<M> {
             }
             if old != u32::MAX {
                 self.blocks.invalidate(self.block_of(old));
+            } else if !self.is_striped() {
+                self.planes[plane].valid += 1;
             }
         }
     }
@@ -409,9 +414,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
             if old != u32::MAX {
                 self.blocks.invalidate(self.block_of(old));
             }
-            if self.is_striped() {
-                self.uncount(old);
-            }
+            self.uncount(old);
         }
     }
 
@@ -442,6 +445,10 @@ impl<M: MapModel> Ftl for PageFtl<M> {
 
     fn erase_counts(&self) -> &[u32] {
         self.blocks.table().erase_counts()
+    }
+
+    fn occupied(&self) -> Option<Occupied> {
+        Some(self.occupied)
     }
 
     fn memory_bytes(&self) -> u64 {

@@ -97,9 +97,7 @@ impl<M: MapModel> PageFtl<M> {
                 }
             }
             let plane = self.plane_of(first);
-            if self.is_striped() {
-                self.planes[plane].valid += found.valid;
-            }
+            self.planes[plane].valid += found.valid;
             match self.frontier_for(plane, found) {
                 Some(number) => {
                     let frontier = Frontier { next: first + found.next, end: first + pages };

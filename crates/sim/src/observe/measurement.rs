@@ -1,7 +1,7 @@
 //! The measured phase: response times, the series, and the difference between its end and its start.
 
 use ssdlab_core::LatencyHistogram;
-use ssdlab_ftl::{Ftl, FtlChoice};
+use ssdlab_ftl::{Ftl, FtlChoice, Occupied};
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::{Cause, Counts};
 use ssdlab_trace::Op;
@@ -18,8 +18,8 @@ use crate::observe::log::{Measured, Meter};
 use crate::observe::series::{Series, Tally};
 use crate::observe::so_far::SoFar;
 use crate::observe::summary::{
-    CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, PreconditionSummary, Summary, TimeSummary,
-    WearSummary, per_second,
+    CheckSummary, CollectionSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, PreconditionSummary,
+    Summary, TimeSummary, WearSummary, per_second,
 };
 use crate::run::Outcome;
 use crate::run::steady::Written;
@@ -44,6 +44,7 @@ struct Moment {
     now_ns: u64,
     busy_ns: u64,
     host: HostCounters,
+    occupied: Option<Occupied>,
 }
 
 impl Moment {
@@ -55,6 +56,7 @@ impl Moment {
             now_ns: flash.now_ns(),
             busy_ns: flash.busy_ns(),
             host: stack.host,
+            occupied: stack.ftl.occupied(),
         }
     }
 }
@@ -228,6 +230,7 @@ impl Measurement {
             trace_ns: last_arrival_ns - first_arrival_ns,
             elapsed_ns: timed.then_some(elapsed_ns),
         };
+        let occupied = end.at.occupied.zip(self.start.at.occupied).map(|(now, before)| now - before);
         let capacities_written = host.pages_written as f64 / f64::from(setup.logical_pages);
         let Measured { log, map } = end.measured;
         let (drive, activity) = drive.map(|drive| (drive.summary, drive.activity)).unzip();
@@ -247,6 +250,7 @@ impl Measurement {
                 drive,
                 log: log.as_ref().map(|figures| figures.summary.clone()),
                 map,
+                collection: occupied.map(CollectionSummary::of),
                 wear: WearSummary::of(&erase_counts),
                 lifetime: lifetime.summary(),
                 check: end.check,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use ssdlab_core::{LatencyHistogram, Pages, counters};
+use ssdlab_ftl::Occupied;
 use ssdlab_nand::{Cause, Counts};
 use ssdlab_trace::Op;
 
@@ -84,10 +85,11 @@ pub struct DeviceSummary {
     pub op_over_logical: f64,
     /// (physical - logical) / physical.
     pub spare_of_physical: f64,
-    /// Blocks that garbage collection, merges or the map in flash hold back, included in the above.
+    /// Blocks that the FTL needs beside those of the data, included in the above: for open and free blocks, merges or a
+    /// map in flash.
     pub reserve_blocks: u32,
-    /// `op_over_logical` without them: the space that collection lives on.
-    pub effective_op_over_logical: f64,
+    /// `op_over_logical` without them. What collection has is [`CollectionSummary::effective_op`].
+    pub op_without_reserve: f64,
     /// Program/erase cycles a block endures.
     pub endurance_cycles: u32,
     /// Bytes of mapping tables that a controller running this FTL keeps in RAM, as its paper counts them.
@@ -254,6 +256,22 @@ impl LatencyByOp {
     }
 }
 
+/// What collection of blocks of data lived on during the measured phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CollectionSummary {
+    /// Victims chosen.
+    pub victims: u64,
+    /// Invalid pages for each valid one in the plane of a victim, half-way through its collection: the over-provisioning
+    /// that collection had, without what was erased. None without victims.
+    pub effective_op: Option<f64>,
+}
+
+impl CollectionSummary {
+    pub(crate) fn of(occupied: Occupied) -> Self {
+        Self { victims: occupied.victims, effective_op: occupied.effective_op() }
+    }
+}
+
 /// Erases of the measured phase over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WearSummary {
@@ -328,6 +346,8 @@ pub struct Summary {
     pub log: Option<LogSummary>,
     /// Use of the map; none for an FTL that has all of it in RAM.
     pub map: Option<MapSummary>,
+    /// What collection lived on; none for an FTL that merges.
+    pub collection: Option<CollectionSummary>,
     /// Erases.
     pub wear: WearSummary,
     /// Projection.
@@ -356,7 +376,7 @@ impl DeviceSummary {
             op_over_logical: spare / logical as f64,
             spare_of_physical: spare / physical as f64,
             reserve_blocks,
-            effective_op_over_logical: (spare - reserve_pages) / logical as f64,
+            op_without_reserve: (spare - reserve_pages) / logical as f64,
             endurance_cycles: setup.endurance_cycles,
             mapping_table_bytes,
             memory_bytes,

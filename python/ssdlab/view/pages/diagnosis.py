@@ -168,10 +168,11 @@ def _amplified(evidence: Evidence) -> str:
 
 
 def _collected(evidence: Evidence, share: float) -> _Words:
+    effective = evidence.get("effective_op")
+    lives = "" if effective is None else f"; effective over-provisioning {_percent(effective)}"
     return (
         f"write amplification: {_percent(share)} of what is programmed are copies of collection",
-        f"{_amplified(evidence)}a victim is {_percent(evidence['valid_share_of_victims'])} valid; collection lives on "
-        f"{_percent(evidence['effective_op_over_logical'])} of spare",
+        f"{_amplified(evidence)}a victim is {_percent(evidence['valid_share_of_victims'])} valid{lives}",
     )
 
 
@@ -203,9 +204,9 @@ def _partial(evidence: Evidence, share: float) -> _Words:
 
 def _held_back(evidence: Evidence, share: float) -> _Words:
     return (
-        f"the FTL holds back {_percent(share)} of the spare",
-        f"of {_percent(evidence['op_over_logical'])} over-provisioning collection has "
-        f"{_percent(evidence['effective_op_over_logical'])}",
+        f"{_percent(share)} of the over-provisioning is erased pages and the map, which collection does not have",
+        f"over-provisioning {_percent(evidence['op_over_logical'])}, effective "
+        f"{_percent(evidence['effective_op'])}: invalid pages for each valid one, during collection",
     )
 
 

@@ -15,7 +15,7 @@ const UNEVEN_WEAR: f64 = 2.0;
 /// With fewer erases of a block on average, chance makes them uneven.
 const ENOUGH_ERASES: f64 = 10.0;
 
-/// What is programmed beside the host's data, spare that the FTL holds back, partial pages, uneven wear.
+/// What is programmed beside the host's data, spare that collection does not have, partial pages, uneven wear.
 pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     let mut found = Vec::new();
     let counts = &summary.flash.0;
@@ -28,6 +28,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     let about = Subject::WriteAmplification;
 
     let collected = share(&[Cause::Gc]);
+    let effective_op = summary.collection.and_then(|collection| collection.effective_op);
     if noteworthy(collected) && summary.log.is_none() {
         let erased = counts.erases[Cause::Gc as usize] * u64::from(setup.geometry.pages_per_block);
         // A victim's valid pages are copied, then it is erased.
@@ -35,7 +36,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
         found.push(
             Finding::new(about, "collection", collected)
                 .with("valid_share_of_victims", valid)
-                .with("effective_op_over_logical", summary.device.effective_op_over_logical)
+                .with_any("effective_op", effective_op)
                 .with_any("write_amplification", summary.write_amplification)
                 .tried_by(&[WhatIf::Spare, WhatIf::Placement]),
         );
@@ -76,14 +77,12 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
                 .with("page_bytes", f64::from(setup.geometry.page_bytes)),
         );
     }
-    let device = &summary.device;
-    let held_back = f64::from(device.reserve_blocks) * f64::from(device.pages_per_block)
-        / (device.physical_pages - device.logical_pages).max(1) as f64;
-    if held_back >= 0.5 && noteworthy(collected) {
+    let op = summary.device.op_over_logical;
+    if let Some(effective_op) = effective_op.filter(|&effective| effective < 0.5 * op && noteworthy(collected)) {
         found.push(
-            Finding::new(about, "spare_held_back", held_back)
-                .with("op_over_logical", device.op_over_logical)
-                .with("effective_op_over_logical", device.effective_op_over_logical)
+            Finding::new(about, "spare_held_back", 1.0 - effective_op / op)
+                .with("op_over_logical", op)
+                .with("effective_op", effective_op)
                 .tried_by(&[WhatIf::Spare]),
         );
     }

@@ -20,7 +20,7 @@ const CONCENTRATED: f64 = 0.5;
 /// Hot data mixed with cold; `written_share` of the pages would take writes as concentrated evenly.
 pub(super) fn hot_with_cold(setup: &Setup, summary: &Summary, written_share: Option<f64>) -> Option<Finding> {
     let (written, amplification) = (written_share?, summary.write_amplification?);
-    let spare = summary.device.effective_op_over_logical;
+    let spare = summary.collection?.effective_op?;
     let counts = &summary.flash.0;
     let erased = counts.erases[Cause::Gc as usize] * u64::from(setup.geometry.pages_per_block);
     if erased == 0 || spare <= 0.0 {
