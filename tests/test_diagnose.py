@@ -83,6 +83,17 @@ def test_a_saved_run_is_diagnosed_as_it_was(cli: Cli, tmp_path: Path) -> None:
     assert all(one["after"]["iops"] > 0 for one in tried["what_ifs"])
 
 
+def test_a_change_is_a_run_with_the_settings_that_it_names(in_time: ssdlab.Config) -> None:
+    found = ssdlab.diagnose(in_time)
+    assert found.what_ifs
+    html = found.report_html()
+    for one in found.what_ifs:
+        assert one.settings == in_time.what_if(one.name) and one.settings
+        assert all(f"{key}={value}" in html for key, value in one.settings.items())
+        assert one.summary == ssdlab.simulate(in_time.with_overrides(one.settings)).summary
+    assert [one["settings"] for one in found.to_dict()["what_ifs"]] == [one.settings for one in found.what_ifs]
+
+
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [

@@ -26,6 +26,7 @@ mod settings;
 mod table;
 mod units;
 mod value;
+mod what_if;
 
 pub use config::{Config, Layer, Leaf};
 pub use error::{ConfigError, Violation};

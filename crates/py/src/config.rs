@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use ssdlab_config::Layer;
+use ssdlab_sim::WhatIf;
 
 use crate::errors::config_error;
 
@@ -32,6 +33,12 @@ impl Config {
     /// The whole configuration as TOML, each line with a comment on its origin if asked for.
     fn to_toml(&self, origins: bool) -> String {
         if origins { self.inner.to_toml_with_origins() } else { self.inner.to_toml() }
+    }
+
+    /// The settings that make the change of this name, as `(key, value)`; none where there is nothing to change.
+    fn what_if(&self, name: &str) -> Vec<(&'static str, String)> {
+        let found = WhatIf::ALL.into_iter().find(|what_if| what_if.name() == name);
+        found.map_or_else(Vec::new, |what_if| self.inner.what_if(what_if))
     }
 
     /// Whether a run needs to know where the trace lies before it starts.

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use numpy::PyArray1;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use ssdlab_config::Settings;
 use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::MergeCost;
-use ssdlab_sim::{Control, LogFigures, Monitor, Setup, SoFar, States, Status, WhatIf};
+use ssdlab_sim::{Control, LogFigures, Monitor, SoFar, States, Status};
 use ssdlab_trace::{Op, Packed, SliceSource, Source};
 
 use crate::activity::activity_columns;
@@ -198,15 +197,13 @@ impl Monitor for PythonMonitor<'_> {
 /// comma and more words.
 ///
 /// `watch(figures)` is told before that, from the first request on, what the drive has done: `SoFar` as JSON. With
-/// `watch_waits` it is found out what response times are made of; with `what_if`, a name of `what_ifs`, one thing of the
-/// drive is changed.
+/// `watch_waits` it is found out what response times are made of.
 ///
 /// The drive goes on from the one saved in `state`, or is kept in `kept` once it is preconditioned and taken from there if
 /// it is there; it is saved in `save_state` after the run.
 #[pyfunction]
 #[pyo3(signature = (
-    config, source, space=None, monitor=None, *, watch=None, state=None, kept=None, save_state=None, watch_waits=false,
-    what_if=None
+    config, source, space=None, monitor=None, *, watch=None, state=None, kept=None, save_state=None, watch_waits=false
 ))]
 #[allow(clippy::too_many_arguments)]
 pub fn simulate(
@@ -220,15 +217,11 @@ pub fn simulate(
     kept: Option<PathBuf>,
     save_state: Option<PathBuf>,
     watch_waits: bool,
-    what_if: Option<&str>,
 ) -> PyResult<Outcome> {
     let space = space.map(AddressSpace::known).transpose()?;
     let mut settings =
         config.inner.settings(space.as_ref().map(Space::end_bytes)).map_err(|error| config_error(&error))?;
     settings.setup.watch_waits = watch_waits;
-    if let Some(name) = what_if {
-        settings.setup = changed(&settings.setup, name)?;
-    }
     memory::require(&settings.setup)?;
     let toml = config.inner.to_toml();
     let mut monitor = PythonMonitor { watch: watch.as_ref(), ..PythonMonitor::new(monitor.as_ref()) };
@@ -260,14 +253,6 @@ pub fn simulate(
         Some(error) => Err(error),
         None => Outcome::new(py, outcome?, monitor.notes),
     }
-}
-
-fn changed(setup: &Setup, name: &str) -> PyResult<Setup> {
-    WhatIf::ALL
-        .iter()
-        .find(|what_if| what_if.name() == name)
-        .and_then(|what_if| what_if.applied_to(setup))
-        .ok_or_else(|| PyValueError::new_err(format!("what_if: {name:?} changes nothing of this drive")))
 }
 
 fn run(

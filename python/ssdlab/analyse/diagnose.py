@@ -36,12 +36,13 @@ def diagnose(
     found = result.diagnose()
     names = dict.fromkeys(name for finding in found.findings for name in finding["what_ifs"])
     for name in [*names][:MOST] if what_ifs and not found.partial else []:
+        settings = config.what_if(name)
         try:
-            changed = simulate(config, trace, monitor=monitor, what_if=name)
+            changed = simulate(config.with_overrides(settings), trace, monitor=monitor, keep=False)
         except (ConfigError, SimulationError) as error:
-            found.what_ifs.append(WhatIf(name, None, str(error)))
+            found.what_ifs.append(WhatIf(name, settings, None, str(error)))
             continue
         if changed.partial:
             break
-        found.what_ifs.append(WhatIf(name, changed.summary))
+        found.what_ifs.append(WhatIf(name, settings, changed.summary))
     return found

@@ -186,6 +186,10 @@ class Config(Mapping[str, Any]):
         """
         return _rebuilt(self._preset, self._files, [*self._sets, *set_by("overrides", overrides)])
 
+    def what_if(self, name: str) -> dict[str, str]:
+        """The settings that make a change of a diagnosis, by its name; none where there is nothing to change."""
+        return dict(self._inner.what_if(name))
+
     def for_trace(self) -> "Config":
         """The configuration for replaying a trace.
 

@@ -43,6 +43,8 @@ class WhatIf(NamedTuple):
     name: str
     """What was changed: `dies`, `channels`, `link` or `controller` twice as fast; `buffer`, `slots`, `depth`, `spare`
     or `cache` twice as much; `protected`, `no_block_layer`, `placement` or `map`."""
+    settings: Mapping[str, str]
+    """The settings that change it."""
     summary: Summary | None
     """The figures of the run with the change, those of `Result.summary`; None if there is no such drive."""
     why_not: str = ""
@@ -114,7 +116,13 @@ class Diagnosis(Finding):
 
     def _changed(self, what_if: WhatIf) -> dict[str, Any]:
         after = None if what_if.summary is None else _figures(what_if.summary)
-        return {"name": what_if.name, "before": _figures(self.summary), "after": after, "why_not": what_if.why_not}
+        return {
+            "name": what_if.name,
+            "settings": dict(what_if.settings),
+            "before": _figures(self.summary),
+            "after": after,
+            "why_not": what_if.why_not,
+        }
 
     def _source(self) -> Mapping[str, Any]:
         return self.source

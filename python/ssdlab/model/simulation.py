@@ -34,7 +34,6 @@ def simulate(
     save_state: str | os.PathLike[str] | None = None,
     keep: bool = True,
     diagnose: bool = True,
-    what_if: str | None = None,
 ) -> Result:
     """Runs one simulation: preconditions the device, replays the warm-up, replays and measures the rest.
 
@@ -61,7 +60,6 @@ def simulate(
             results are the same either way.
         diagnose: Whether it is found out what response times are made of, where `time` is `event`: see
             `Result.diagnose`. The run takes some percent longer.
-        what_if: One thing of the drive to change, a `name` of `Diagnosis.what_ifs`; such a drive is not kept.
 
     Raises:
         ConfigError: If the configuration does not fit together, or not with the trace.
@@ -87,11 +85,11 @@ def simulate(
     requests = source._requests if isinstance(source, Trace) else reader
     saved = None if save_state is None else _savable(Path(save_state))
     from_state = None if state is None else Path(state)
-    keeps = keeping(config, space) if keep and state is None and what_if is None else nullcontext()
+    keeps = keeping(config, space) if keep and state is None else nullcontext()
     with keeps as kept, following(monitor) as shown:
         outcome = _ssdlab.simulate(
             config._inner, requests, space, shown, watch=watch and _decoded(watch), state=from_state, kept=kept,
-            save_state=saved, watch_waits=diagnose, what_if=what_if,
+            save_state=saved, watch_waits=diagnose,
         )  # fmt: skip
     for note in outcome.notes:
         _LOG.warning(note)

@@ -1,4 +1,7 @@
 //! One thing changed: set-ups that tell what a drive would do if one resource were faster, larger or gone.
+//!
+//! Flash that an FTL needs in reserve, for open and free blocks or its map, comes and goes with what needs it; what is beyond
+//! that stays the same. So it is where `device.reserve` is `extra`; a configuration knows the settings of each change.
 
 use serde::Serialize;
 use ssdlab_core::Nanos;
@@ -33,7 +36,7 @@ pub enum WhatIf {
     Depth,
     /// There is no block layer.
     NoBlockLayer,
-    /// Flash beyond the capacity is twice as much; of a log-block FTL, log blocks are.
+    /// Flash beyond the capacity and the reserve is twice as much; of a log-block FTL, log blocks are.
     Spare,
     /// Survivors of collection are written to blocks of their own.
     Placement,
@@ -120,15 +123,12 @@ impl WhatIf {
             Self::Placement => match setup.ftl {
                 FtlChoice::Page(options, map) => {
                     let options = PageOptions { placement: &placement::own::INFO, ..options };
-                    let changed = Setup { ftl: FtlChoice::Page(options, map), ..*setup };
-                    // What collection lives on stays the same.
-                    let blocks = setup.geometry.blocks + changed.reserve_blocks() - setup.reserve_blocks();
-                    Setup { geometry: Geometry { blocks, ..setup.geometry }, ..changed }
+                    with_ftl(setup, FtlChoice::Page(options, map))
                 }
                 FtlChoice::Log(..) => return None,
             },
             Self::Map => match setup.ftl {
-                FtlChoice::Page(options, _) => Setup { ftl: FtlChoice::Page(options, ram::INFO.defaults()), ..*setup },
+                FtlChoice::Page(options, _) => with_ftl(setup, FtlChoice::Page(options, ram::INFO.defaults())),
                 FtlChoice::Log(..) => return None,
             },
             Self::Cache => {
@@ -159,12 +159,19 @@ fn buffered(setup: &Setup, change: impl Fn(&mut WriteBuffer)) -> Option<Setup> {
     })
 }
 
-/// As many blocks again as there are beyond the capacity, equally many in each plane.
+/// Another FTL, with the reserve that it needs in place of the other's.
+fn with_ftl(setup: &Setup, ftl: FtlChoice) -> Setup {
+    let changed = Setup { ftl, ..*setup };
+    let blocks = setup.geometry.blocks + changed.reserve_blocks() - setup.reserve_blocks();
+    Setup { geometry: Geometry { blocks, ..setup.geometry }, ..changed }
+}
+
+/// As many blocks again as there are beyond the capacity and the reserve, equally many in each plane.
 fn with_spare(setup: &Setup) -> Option<Setup> {
     let geometry = &setup.geometry;
     let data_blocks = setup.logical_pages.div_ceil(geometry.pages_per_block);
     let (spare, ftl) = match setup.ftl {
-        FtlChoice::Page(..) => (geometry.blocks.checked_sub(data_blocks)?, setup.ftl),
+        FtlChoice::Page(..) => (geometry.blocks.checked_sub(data_blocks + setup.reserve_blocks())?, setup.ftl),
         FtlChoice::Log(choice, log_blocks) => (log_blocks, FtlChoice::Log(choice, log_blocks.checked_mul(2)?)),
     };
     let blocks = geometry.blocks.checked_add(spare)?.next_multiple_of(geometry.parallelism.planes());

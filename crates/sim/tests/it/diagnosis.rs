@@ -82,10 +82,10 @@ fn planted() -> Vec<Planted> {
     setup.ftl = FtlChoice::Log(log::fast::INFO.defaults(), 3);
     plant("merges", setup, random(&setup, Op::Write), Some((WhatIf::Spare, 1.1)));
     let mut setup = full(array(2, 2, 1, 1), 32, TIMING, PLAIN);
-    // Many pages of the map, so that they spread, and writes that collection need not make room for: each loads an entry
-    // and writes another back.
+    // Many pages of the map, so that they spread, and writes that collection need not make room for, without the reserve of
+    // the map either: each loads an entry and writes another back.
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4), ("entry", 64)]).expect("in range"));
-    setup.geometry.blocks += 48;
+    setup.geometry.blocks += 112;
     plant("map", setup, random(&setup, Op::Write)[..800].to_vec(), Some((WhatIf::Map, 1.5)));
     let slow_reads = Timing { read: PageTimes::uniform(Nanos(4_000)), ..TIMING };
     let mut setup = full(array(2, 1, 1, 1), 16, slow_reads, PLAIN);
@@ -248,7 +248,10 @@ fn a_change_is_one_or_none() {
     // No link, controller, buffer, slots, block layer, map in flash or cache is there to be changed.
     assert_eq!(some, [WhatIf::Dies, WhatIf::Channels, WhatIf::Depth, WhatIf::Spare, WhatIf::Placement]);
     let more = WhatIf::Spare.applied_to(&setup).expect("spare");
-    let spare = |setup: &Setup| setup.geometry.pages() - u64::from(setup.logical_pages);
+    let spare = |setup: &Setup| {
+        let reserve = u64::from(setup.reserve_blocks() * setup.geometry.pages_per_block);
+        setup.geometry.pages() - u64::from(setup.logical_pages) - reserve
+    };
     assert_eq!(spare(&more), 2 * spare(&setup));
     assert!(WhatIf::Placement.applied_to(&WhatIf::Placement.applied_to(&setup).expect("shared")).is_none());
 }

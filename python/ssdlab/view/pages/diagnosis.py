@@ -318,7 +318,7 @@ def page(diagnosis: Diagnosis) -> Page:
         sections.append(Section(title, [parts_table(diagnosis.response, diagnosis.summary)]))
     if diagnosis.what_ifs:
         untried = [
-            Paragraph(f"{WHAT_IFS[one.name]}: could not be tried: {one.why_not}", "soft")
+            Paragraph(f"{_with_settings(one.name, one.settings)}: could not be tried: {one.why_not}", "soft")
             for one in diagnosis.what_ifs
             if one.summary is None
         ]
@@ -373,6 +373,11 @@ def parts_table(response: Mapping[str, Any], summary: Summary) -> Table:
     return Table(("", *(label for label, _ in groups)), [*rows, whole], title, note=note)
 
 
+def _with_settings(name: str, settings: Mapping[str, str]) -> str:
+    made = " ".join(f"{key}={value}" for key, value in settings.items())
+    return f"{WHAT_IFS[name]} ({made})"
+
+
 def _changes(diagnosis: Diagnosis) -> Table:
     found = diagnosis.to_dict()["what_ifs"]
     columns = {
@@ -387,5 +392,5 @@ def _changes(diagnosis: Diagnosis) -> Table:
         return [text.MISSING if value is None else write(value) for value, write in values]
 
     rows = [("as it is", *cells(found[0]["before"]))]
-    rows += [(WHAT_IFS[one["name"]], *cells(one["after"])) for one in found if one["after"]]
+    rows += [(_with_settings(one["name"], one["settings"]), *cells(one["after"])) for one in found if one["after"]]
     return Table(("", *(label for label, _ in columns.values())), rows, "The same requests with one thing changed")

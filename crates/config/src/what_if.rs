@@ -1,0 +1,95 @@
+//! One thing changed, as settings: what the drive would be that is asked for so.
+
+use ssdlab_sim::WhatIf;
+
+use crate::config::Config;
+use crate::value::{LogSpace, Value};
+
+impl Config {
+    /// The settings that make this change, as `key` and the value that `--set` takes; none where there is nothing to
+    /// change. They may ask for more than there can be.
+    pub fn what_if(&self, what_if: WhatIf) -> Vec<(&'static str, String)> {
+        let choose = |key, name| vec![(key, Some(Value::Choice(name)))];
+        let changes = match what_if {
+            WhatIf::Dies => self.each(&["nand.read", "nand.program", "nand.erase"], halved),
+            WhatIf::Channels => self.each(&["nand.transfer_per_kib"], halved),
+            WhatIf::Link => self.each(&["drive.link"], doubled),
+            WhatIf::Controller => self.each(&["drive.command"], halved),
+            WhatIf::Buffer => self.each(&["drive.buffer.eager.size", "drive.buffer.watermark.size"], doubled),
+            WhatIf::Protected => {
+                self.each(&["drive.buffer.eager.plp", "drive.buffer.watermark.plp"], |_| Some(Value::Bool(true)))
+            }
+            WhatIf::Slots => {
+                const SLOTS: [&str; 4] = [
+                    "drive.protocol.sata.depth",
+                    "drive.protocol.ufs.depth",
+                    "drive.protocol.nvme.depth",
+                    "drive.protocol.nvme.slots",
+                ];
+                self.each(&SLOTS, doubled)
+            }
+            WhatIf::Depth => self.each(&["host.replay.closed.queue_depth"], doubled),
+            WhatIf::NoBlockLayer => choose("block.scheduler", "direct"),
+            WhatIf::Spare => self.more_spare(),
+            WhatIf::Placement => choose("ftl.page.survivors", "own"),
+            WhatIf::Map => choose("ftl.page.map", "ram"),
+            WhatIf::Cache if self.chooses("cache.policy", "none") => Vec::new(),
+            WhatIf::Cache => self.each(&["cache.size"], doubled),
+        };
+        let written = |(key, value): (&'static str, Option<Value>)| {
+            let now = &self.entries.get(key)?.value;
+            let value = value.filter(|value| value != now)?;
+            Some((key, value.to_toml().trim_matches('"').to_string()))
+        };
+        changes.into_iter().filter_map(written).collect()
+    }
+
+    fn chooses(&self, key: &str, name: &str) -> bool {
+        self.entries.get(key).is_some_and(|entry| matches!(entry.value, Value::Choice(chosen) if chosen == name))
+    }
+
+    /// Those of these settings that apply, changed.
+    fn each(
+        &self,
+        keys: &[&'static str],
+        change: impl Fn(&Value) -> Option<Value>,
+    ) -> Vec<(&'static str, Option<Value>)> {
+        let entry = |&key| self.entries.get(key).map(|entry| (key, change(&entry.value)));
+        keys.iter().filter_map(entry).collect()
+    }
+
+    /// Twice the flash beyond the capacity that is asked for, which says nothing of a reserve beside it; and twice the log
+    /// blocks, unless they are whatever there is.
+    fn more_spare(&self) -> Vec<(&'static str, Option<Value>)> {
+        let of_physical = |value: &Value| match value {
+            // Of the flash that there is then, in steps that are enough.
+            Value::Percent(percent) => Some(Value::Percent((20_000.0 * percent / (100.0 + percent)).ceil() / 100.0)),
+            _ => None,
+        };
+        let mut changes = self.each(&["device.op"], doubled);
+        changes.extend(self.each(&["device.spare"], of_physical));
+        let log = self.entries.iter().find(|(_, entry)| matches!(entry.value, Value::LogSpace(_)));
+        changes.extend(log.map(|(&key, entry)| (key, doubled(&entry.value))));
+        changes
+    }
+}
+
+fn doubled(value: &Value) -> Option<Value> {
+    Some(match value {
+        Value::Bytes(bytes) => Value::Bytes(bytes.checked_mul(2)?),
+        Value::Count(count) => Value::Count(count.checked_mul(2)?),
+        Value::Percent(percent) => Value::Percent(2.0 * percent),
+        Value::Bandwidth(bytes) => Value::Bandwidth(Some((*bytes)?.checked_mul(2)?)),
+        Value::LogSpace(LogSpace::Blocks(blocks)) => Value::LogSpace(LogSpace::Blocks(blocks.checked_mul(2)?)),
+        Value::LogSpace(LogSpace::Percent(percent)) => Value::LogSpace(LogSpace::Percent(2.0 * percent)),
+        _ => return None,
+    })
+}
+
+fn halved(value: &Value) -> Option<Value> {
+    match value {
+        Value::Nanos(nanos) => Some(Value::Nanos(nanos / 2)),
+        Value::Durations(all) => Some(Value::Durations(all.iter().map(|nanos| nanos / 2).collect())),
+        _ => None,
+    }
+}

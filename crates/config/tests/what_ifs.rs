@@ -1,0 +1,97 @@
+//! Goal: a change as settings is the change of the set-up that a diagnosis judges by. Method: drives that have all there
+//! is to change, read with the settings of each change.
+
+use ssdlab_config::{Config, Layer};
+use ssdlab_nand::Geometry;
+use ssdlab_sim::{Setup, WhatIf};
+
+fn config(sets: &[String]) -> Config {
+    let layer = |text: &String| Layer { origin: "--set".into(), text: text.clone() };
+    let sets: Vec<Layer> = sets.iter().map(layer).collect();
+    Config::resolve(None, &[], &sets).expect("resolves")
+}
+
+fn owned(sets: &[&str]) -> Vec<String> {
+    sets.iter().map(|&set| set.into()).collect()
+}
+
+/// The drive of these settings, and with a change too.
+fn before_and_after(sets: &[&str], what_if: WhatIf) -> (Setup, Option<Setup>) {
+    let config_of = |sets: &[String]| config(sets);
+    let before = config_of(&owned(sets));
+    let changes: Vec<String> = before.what_if(what_if).iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let setup = |config: &Config| config.settings(None).expect("fits together").setup;
+    let after = (!changes.is_empty()).then(|| setup(&config_of(&[owned(sets), changes].concat())));
+    (setup(&before), after)
+}
+
+const DRIVES: [&[&str]; 4] = [
+    &["device.capacity=256MiB"],
+    &[
+        "device.capacity=256MiB",
+        "drive.protocol=nvme",
+        "drive.protocol.nvme.depth=16",
+        "drive.protocol.nvme.slots=8",
+        "drive.link=2GB/s",
+        "drive.command=2us",
+        "block.scheduler=mq-deadline",
+        "ftl.page.map=dftl",
+        "cache.policy=lru",
+        "cache.size=8MiB",
+    ],
+    &["device.capacity=256MiB", "drive.buffer=watermark", "ftl.page.survivors=shared", "device.spare=10%"],
+    &["device.capacity=256MiB", "ftl=fast", "device.reserve=inside", "device.op=20%"],
+];
+
+#[test]
+fn settings_make_the_change() {
+    for sets in DRIVES {
+        for what_if in WhatIf::ALL {
+            let (before, after) = before_and_after(sets, what_if);
+            let applied = what_if.applied_to(&before);
+            assert_eq!(applied.is_some(), after.is_some(), "{what_if:?} of {sets:?}");
+            let (Some(applied), Some(after)) = (applied, after) else { continue };
+            if what_if == WhatIf::Spare {
+                continue;
+            }
+            // A block layer takes its slots, and whether it must flush, from the drive below.
+            let follows = what_if != WhatIf::NoBlockLayer;
+            let applied = if follows { Setup { block: after.block, ..applied } } else { applied };
+            assert_eq!(applied, after, "{what_if:?} of {sets:?}");
+        }
+    }
+}
+
+/// What is asked for is twice as much, and the reserve as it was; all is rounded up to whole blocks in each plane.
+#[test]
+fn twice_the_spare_leaves_the_reserve_alone() {
+    for sets in DRIVES {
+        let (before, after) = before_and_after(sets, WhatIf::Spare);
+        let after = after.expect("there is spare");
+        assert_eq!((after.reserve_blocks(), after.logical_pages), (before.reserve_blocks(), before.logical_pages));
+        let Geometry { pages_per_block, parallelism, .. } = before.geometry;
+        let asked = |sets: &[&str]| {
+            let leaves = config(&owned(sets)).leaves();
+            let value = |key: &str| {
+                let leaf = leaves.iter().find(|leaf| leaf.key == key)?;
+                leaf.value.trim_matches(['"', '%']).parse::<f64>().ok()
+            };
+            value("device.op").or_else(|| value("device.spare").map(|of| 100.0 * of / (100.0 - of))).expect("one")
+                / 100.0
+        };
+        let more = f64::from((after.geometry.blocks - before.geometry.blocks) * pages_per_block);
+        let expected = asked(sets) * f64::from(before.logical_pages);
+        let step = f64::from(parallelism.planes() * pages_per_block);
+        assert!((more - expected).abs() <= step, "{sets:?}: {more} pages more, asked for {expected}");
+    }
+}
+
+/// No flash that a map no longer needs becomes spare.
+#[test]
+fn a_map_in_ram_is_that_of_the_drive_which_has_it_there() {
+    let sets = ["device.capacity=256MiB", "ftl.page.map=dftl"];
+    let (before, after) = before_and_after(&sets, WhatIf::Map);
+    let in_ram = config(&owned(&sets[..1])).settings(None).expect("fits together").setup;
+    assert_eq!(after, Some(in_ram));
+    assert!(in_ram.geometry.blocks < before.geometry.blocks);
+}
