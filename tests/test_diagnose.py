@@ -117,6 +117,15 @@ def test_what_is_no_saved_run_is_refused(
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_diagnosis_is_printed_with_what_it_found(small: ssdlab.Config) -> None:
+    found = ssdlab.simulate(small).diagnose()
+    assert repr(found) == f"<ssdlab.Diagnosis of uniform workload, {len(ssdlab.generate(small)):,} requests: " + (
+        ", ".join(one["name"] for one in found.findings) + ">"
+    )
+    same = ssdlab.compare({"one": small})
+    assert repr(same) == "<ssdlab.Comparison of one: 1 seed each>"
+
+
 def test_a_folder_without_a_run_is_refused_with_what_reads_it(cli: Cli, tmp_path: Path) -> None:
     cli("diagnose", *SMALL_SETS, "--no-what-ifs", "--out", "found")
     done = cli("diagnose", "found", check=False)

@@ -198,8 +198,10 @@ def test_requests_of_a_trace_are_numbered_anew(tmp_path: Path, cli: Cli) -> None
     with pytest.raises(ConfigError, match="the trace has no requests with pages behind the first 9; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
     trace.save(tmp_path / "trace.csv")
-    cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--out", "own.html")
-    assert (tmp_path / "own.html").exists()
+    said = cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--skip", "1", "--out", "own.html").stdout
+    about = "Of trace.csv these are 2 requests that have pages, behind the first 1; the 2 pages that they touch are"
+    page = (tmp_path / "own.html").read_text()
+    assert about in said and about in page and "FTL fast, step by step" in page
 
 
 def test_a_trace_sizes_the_drive_that_it_is_explained_on(tmp_path: Path, cli: Cli) -> None:
@@ -280,7 +282,9 @@ def test_every_ftl_is_drawn_without_another_setting(ftl: str, cli: Cli, tmp_path
 
 
 def test_a_notebook_shows_the_page_in_a_frame() -> None:
-    html = ssdlab.explain("bast-locality")._repr_html_()
+    found = ssdlab.explain("bast-locality")
+    html = found._repr_html_()
+    assert repr(found) == f"<ssdlab.Explanation: {found.scene.title}>"
     assert html.startswith("<iframe title=") and "&lt;!doctype html&gt;" in html
 
 

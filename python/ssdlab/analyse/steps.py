@@ -7,7 +7,7 @@ The simulation is Rust's; the page that plays it is `ssdlab.view.stepper`.
 import json
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -64,6 +64,9 @@ class Explanation:
         self.scene = scene
         self.recordings = [_recorded(drive, scene) for drive in scene.drives]
         """For each FTL the state of the drive at the start, every step, and which steps belong together."""
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.Explanation: {self.scene.title}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Title, text, requests and recordings, ready for JSON."""
@@ -304,8 +307,8 @@ def of_result(result: Result, requests: str) -> Explanation:
     return explain(Config(overrides=[*small(ftl), *ftl]), requests)
 
 
-def of_configs(configs: Iterable[Config], requests: str) -> Scene:
-    """A scene of drives that are configured.
+def of_configs(configs: Sequence[Config], requests: str, about: str = "") -> Scene:
+    """A scene of drives that are configured, with what is to be said of the requests.
 
     Raises:
         ConfigError: If a configuration is wrong, or there is not one or two, or nothing is requested.
@@ -317,4 +320,5 @@ def of_configs(configs: Iterable[Config], requests: str) -> Scene:
         raise ConfigError("nothing is requested; give pages to write, such as 0 4 8-11")
     filled = drives[0]["filled"]
     told = f"The drive has {drives[0]['logical_pages']} pages, of which {filled} were written once, in order."
-    return Scene("An FTL step by step", told, drives, requests)
+    ftls = " beside ".join(config["ftl"] for config in configs)
+    return Scene(f"FTL {ftls}, step by step", f"{told} {about}".rstrip(), drives, requests)

@@ -13,6 +13,7 @@ from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import print_json
 from ssdlab.lazy import room
 from ssdlab.model.config import Config
+from ssdlab.model.source import source_text
 from ssdlab.model.trace_file import TraceFile
 
 app = App()
@@ -44,8 +45,16 @@ def _scene(
     if not trace:
         return steps.of_configs(configs([]), requests or "")
     page_bytes = size(configs([])[0]["nand.page_size"])
-    requests, pages = steps.excerpt(TraceFile(*trace, format=format), page_bytes, skip, most)
-    return steps.of_configs(configs([f"device.capacity={max(pages, steps.SMALL_PAGES) * page_bytes}B"]), requests)
+    source = TraceFile(*trace, format=format)
+    requests, pages = steps.excerpt(source, page_bytes, skip, most)
+    about = (
+        f"Of {source_text(source.about)} these are {text.counted(len(requests.split()), 'requests')} that have pages, "
+        f"behind the first {text.count(skip)}; the {text.count(pages)} pages that they touch are numbered anew, from 0 "
+        "in the order of their addresses."
+    )
+    return steps.of_configs(
+        configs([f"device.capacity={max(pages, steps.SMALL_PAGES) * page_bytes}B"]), requests, about
+    )
 
 
 @app.command(examples=EXAMPLES)
@@ -105,5 +114,7 @@ def explain(
     path = out or Path(f"explain-{Path(scene).stem if scene else 'own'}.html")
     found.save(path)
     if not json:
+        if trace:
+            print(chosen.text)
         print(f"written to {text.path(path)}: open it in a browser")
     return 0

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab.model.finding import Finding
+from ssdlab.model.source import source_text
 
 Summary = Mapping[str, Any]
 
@@ -105,6 +106,10 @@ class Diagnosis(Finding):
     def partial(self) -> bool:
         """Whether the run was stopped before its end."""
         return self._stopped
+
+    def __repr__(self) -> str:
+        found = ", ".join(one["name"] for one in self.findings) or "nothing stands out"
+        return f"<ssdlab.Diagnosis of {source_text(self.source)}: {found}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Findings, the parts of response times and the changes tried, ready for JSON."""

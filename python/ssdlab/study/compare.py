@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import pa, room
 from ssdlab.model.config import Config, Overrides, config_of
@@ -156,7 +157,7 @@ class Comparison(Finding):
     plot_course = Plot("comparison.course")
 
     def __repr__(self) -> str:
-        return f"<ssdlab.Comparison of {', '.join(self.runs)}: {self.seeds} seeds each>"
+        return f"<ssdlab.Comparison of {', '.join(self.runs)}: {text.counted(self.seeds, 'seeds')} each>"
 
 
 def _told(runs: Sequence[Result | None]) -> tuple[Result, ...]:
