@@ -183,3 +183,13 @@ def test_names_of_cases_are_text() -> None:
     assert [*found.runs] == ["1", "2"] and "1, 2" in repr(found)
     with pytest.raises(ssdlab.ConfigError, match="two cases have the same name"):
         ssdlab.compare({1: SMALL, "1": SMALL})  # type: ignore[dict-item]
+
+
+def test_bars_that_are_cut_are_told(small: ssdlab.Config) -> None:
+    """The bar of a change beyond what is drawn would pass for one that ends there."""
+    slow = small.with_overrides({"time": "serial", "nand.read": "1ms", "nand.program": "90ms"})
+    quick = slow.with_overrides({"nand.read": "10us", "nand.program": "100us"})
+    slower = slow.with_overrides({"nand.read": "1100us"})
+    for first, second, cut in ((quick, slow, True), (slow, slower, False)):
+        [panel] = ssdlab.compare({"one": first, "two": second}).plot_differences.chart().panels
+        assert panel.x.title.endswith("; bars that reach the frame are longer") == cut

@@ -74,9 +74,12 @@ def differences(found: Comparison) -> Chart:
         at = np.array([row + aside for row, _ in its])
         lengths = np.array([change for _, change in its])
         marks.append(Bars(_name(label), at, lengths, colour(number + 1), thickness))
-    shown = np.clip([0.0, *(change for of in changes.values() for change in of.values())], None, MOST_CHANGE)
+    lengths = np.array([0.0, *(change for of in changes.values() for change in of.values())])
+    shown = np.clip(lengths, None, MOST_CHANGE)
     low, high = float(shown.min()) * 1.05, float(shown.max()) * 1.05
-    across = Axis(f"change from {_name(first)} (%)", low=low, high=high if high > low else low + 1)
+    cut = "; bars that reach the frame are longer" if lengths.max() > MOST_CHANGE else ""
+    words = f"change from {_name(first)} (%){cut}"
+    across = Axis(words, low=low, high=high if high > low else low + 1)
     return Chart([Panel(marks, across, rows([*changes]))], 1.2 + len(changes) * max(0.25, 0.12 * len(others)))
 
 
