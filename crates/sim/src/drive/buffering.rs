@@ -21,6 +21,15 @@ pub(super) struct Stalled {
     next: u32,
 }
 
+/// A request that waits until everything before a mark is safe.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unsafe {
+    mark: u64,
+    flight: u32,
+    /// When it began to.
+    began_ns: u64,
+}
+
 impl<P: TimedParts> TimedDrive<P> {
     /// A write into the buffer; it waits there for room.
     pub(super) fn submit_to_buffer(
@@ -29,7 +38,6 @@ impl<P: TimedParts> TimedDrive<P> {
         request: &Request,
         issuer: &mut Issuer<'_>,
     ) -> Result<(), SimError> {
-        let had_to_wait = !self.stalled.is_empty();
         let stalled = &mut self.stalled;
         self.stack.take(request, |stack, offset, end| {
             let pages = stack.page.split(offset, end);
@@ -37,7 +45,8 @@ impl<P: TimedParts> TimedDrive<P> {
             stalled.push_back(Stalled { flight: index, pages, next: 0 });
         });
         self.accept_pages(issuer);
-        if had_to_wait || self.stalled.iter().any(|stalled| stalled.flight == index) {
+        if self.stalled.iter().any(|stalled| stalled.flight == index) {
+            self.wait_for_flash(index);
             let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
             buffer.counters.writes_stalled += 1;
         }
@@ -66,12 +75,13 @@ impl<P: TimedParts> TimedDrive<P> {
             self.stalled.pop_front();
             // A request that wraps around the device has a second run of pages.
             if self.stalled.front().is_none_or(|next| next.flight != flight) {
-                self.charge(flight, Part::FullBuffer);
+                self.waited_for_flash(flight);
+                // Work on it begins where it has found room.
                 let flags = self.flights[flight].request.flags;
                 if flags & (flag::FUA | flag::PREFLUSH) != 0 {
                     self.make_safe(flight, issuer);
                 } else {
-                    self.served(flight, self.flights[flight].submitted_ns, issuer);
+                    self.served(flight, self.now_ns(), issuer);
                 }
             }
         }
@@ -79,25 +89,26 @@ impl<P: TimedParts> TimedDrive<P> {
 
     /// Completes a request when everything accepted so far has been programmed, unless the buffer is safe by itself.
     pub(super) fn make_safe(&mut self, index: u32, issuer: &mut Issuer<'_>) {
+        let began_ns = self.now_ns();
         let buffer = self.buffer.as_mut().expect("only a buffer is made safe");
         let mark = if buffer.protected { 0 } else { buffer.force() };
         if buffer.is_safe(mark) {
-            self.served(index, self.flights[index].submitted_ns, issuer);
+            self.served(index, began_ns, issuer);
         } else {
-            self.unsafe_flights.push_back((mark, index));
+            self.unsafe_flights.push_back(Unsafe { mark, flight: index, began_ns });
         }
         self.go_on_flushing();
     }
 
     /// Resumes the requests that waited for a page to leave the buffer.
     pub(super) fn page_left_buffer(&mut self, issuer: &mut Issuer<'_>) {
-        while let Some(&(mark, index)) = self.unsafe_flights.front() {
+        while let Some(&Unsafe { mark, flight, began_ns }) = self.unsafe_flights.front() {
             if !self.buffer.as_ref().is_some_and(|buffer| buffer.is_safe(mark)) {
                 break;
             }
             self.unsafe_flights.pop_front();
-            self.charge(index, Part::Flush);
-            self.served(index, self.flights[index].submitted_ns, issuer);
+            self.charge(flight, Part::Flush);
+            self.served(flight, began_ns, issuer);
         }
         self.accept_pages(issuer);
     }

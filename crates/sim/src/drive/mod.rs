@@ -29,7 +29,7 @@ use ssdlab_trace::{Request, SliceSource, Source};
 use crate::check::buffer::BufferOracle;
 use crate::check::shadow::Checker;
 use crate::drive::buffer::{Buffer, BufferCounters};
-use crate::drive::buffering::Stalled;
+use crate::drive::buffering::{Stalled, Unsafe};
 use crate::drive::parts::{TimedParts, Untimed};
 use crate::drive::stack::Stack;
 use crate::host::block::BlockStage;
@@ -116,7 +116,7 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     /// Writes that wait for room in the buffer, oldest first, by runs of pages.
     stalled: VecDeque<Stalled>,
     /// Requests that wait until everything before a mark is safe.
-    unsafe_flights: VecDeque<(u64, u32)>,
+    unsafe_flights: VecDeque<Unsafe>,
     /// Most flash operations under way while more are added: by requests taken from the queues, or by pages of the
     /// buffer where there is one.
     most_under_way: usize,

@@ -38,6 +38,9 @@ impl<P: TimedParts> TimedDrive<P> {
         let index = self.flights.insert(flight);
         if let Some(waits) = &mut self.waits {
             waits.enter(index, issued_ns);
+            if self.buffer.is_none() && self.stack.sinks.flash.under_way() >= self.most_under_way {
+                self.wait_for_flash(index);
+            }
         }
         self.queues.push(queue, index);
     }
@@ -61,6 +64,7 @@ impl<P: TimedParts> TimedDrive<P> {
                 Op::Trim | Op::Flush => false,
             };
             self.inside[op as usize] += 1;
+            self.waited_for_flash(index);
             self.charge(index, Part::HostQueue);
             if !self.path.command(index, now_ns) {
                 self.receive(index, issuer)?;
@@ -111,6 +115,25 @@ impl<P: TimedParts> TimedDrive<P> {
         let now_ns = self.now_ns();
         if let Some(waits) = &mut self.waits {
             waits.charge(index, part, now_ns);
+        }
+    }
+
+    /// From now on a request waits for the flash as a whole.
+    pub(super) fn wait_for_flash(&mut self, index: u32) {
+        if let (Some(waits), Some(dies)) = (&mut self.waits, self.stack.sinks.flash.die_time()) {
+            waits.wait_for_flash(index, dies);
+        }
+    }
+
+    /// It has, if it did.
+    #[inline(always)]
+    pub(super) fn waited_for_flash(&mut self, index: u32) {
+        let now_ns = self.now_ns();
+        if let Some(waits) = &mut self.waits
+            && waits.is_behind_flash(index)
+            && let Some(dies) = self.stack.sinks.flash.die_time()
+        {
+            waits.waited_for_flash(index, dies, now_ns);
         }
     }
 

@@ -4,7 +4,9 @@
 //! issued -> queue -> controller -> link -> flash, by what the request waits for there -> link -> complete
 //!                                       \> buffer: until there is room, until all is safe /
 //! ```
-//! Below the FTL the flash says where the time went ([`Wait`]). Sums are kept by bucket of the histogram of response
+//! Below the FTL the flash says where the time went ([`Wait`]). A request that the flash has no room for, and a write for
+//! whose pages the buffer has none, waits for the flash as a whole: until it has worked off enough of what it was given
+//! before. That time goes to what the dies do meanwhile, in proportion, those that rest left out. Sums are kept by bucket of the histogram of response
 //! times.
 
 use std::collections::BTreeMap;
@@ -24,14 +26,12 @@ pub enum Part {
     Controller,
     /// The link to the host, likewise.
     Link,
-    /// No room in the write buffer.
-    FullBuffer,
     /// All that was written before has to be programmed.
     Flush,
 }
 
 /// Number of parts.
-pub const PARTS: usize = WAITS + 5;
+pub const PARTS: usize = WAITS + 4;
 
 /// Names of the parts in results, by number.
 pub const PART_NAMES: [&str; PARTS] = [
@@ -46,7 +46,6 @@ pub const PART_NAMES: [&str; PARTS] = [
     "host_queue",
     "controller",
     "link",
-    "full_buffer",
     "flush",
 ];
 
@@ -134,13 +133,14 @@ impl Charged {
     pub fn of(part: usize, ns: u64) -> Self {
         let mut charged = Self::default();
         charged.0[part] = ns;
-        if part < WAITS {
-            // A die holds a command but while it holds none, and its cells rest unless they are at work.
-            let (held, rests) = (part != Wait::Order as usize, [Wait::Bus, Wait::Order].map(|wait| wait as usize));
-            charged.0[Wait::Bus as usize] = if held { ns } else { 0 };
-            charged.0[Wait::Order as usize] = if rests.contains(&part) { ns } else { 0 };
-        }
+        let (flash, _) = charged.0.split_first_chunk_mut().expect("they come first");
+        *flash = Charges::of(*flash).0;
         charged
+    }
+
+    #[inline(always)]
+    fn add(&mut self, flash: &Charges) {
+        self.0.iter_mut().zip(flash.0).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
     }
 
     /// By part.
@@ -161,6 +161,26 @@ pub(crate) struct MadeOf<'a> {
     in_drive: &'a Charged,
     /// And what in the block layer.
     above_ns: u64,
+}
+
+/// A time by what dies did in it, in proportion to that, those that rested left out; the parts add up to it.
+fn in_proportion(time_ns: u64, dies: DieTime) -> [u64; WAITS] {
+    let at_work = &dies[..Wait::Order as usize];
+    let whole: u64 = at_work.iter().sum();
+    let mut parts = [0; WAITS];
+    let (mut before, mut given_ns) = (0, 0);
+    for (part, work) in parts.iter_mut().zip(at_work) {
+        before += work;
+        let until_ns = match before {
+            0 => 0,
+            all if all == whole => time_ns,
+            some => (time_ns as f64 * (some as f64 / whole as f64)) as u64,
+        };
+        *part = until_ns - given_ns;
+        given_ns = until_ns;
+    }
+    parts[Wait::Order as usize] = time_ns - given_ns;
+    parts
 }
 
 impl MadeOf<'_> {
@@ -191,11 +211,13 @@ struct Way {
     charged: Charged,
     issued_ns: u64,
     until_ns: u64,
+    /// Whether it waits for the flash as a whole.
+    behind_flash: bool,
 }
 
 impl Way {
     /// One that never was in the drive.
-    const ABOVE: Self = Self { charged: Charged([0; PARTS]), issued_ns: 0, until_ns: 0 };
+    const ABOVE: Self = Self { charged: Charged([0; PARTS]), issued_ns: 0, until_ns: 0, behind_flash: false };
 }
 
 /// Requests by bucket of the histogram of response times.
@@ -229,6 +251,8 @@ impl ByBucket {
 pub(crate) struct Waits {
     /// By the number of the flight.
     ways: Vec<Way>,
+    /// What the dies had done when a flight began to wait for the flash as a whole, by its number.
+    dies_before: Vec<DieTime>,
     /// The flight that left the drive last; none of requests that were never in it.
     left: Option<u32>,
     dies_at_start: DieTime,
@@ -267,8 +291,34 @@ impl Waits {
     #[inline]
     pub fn flash(&mut self, flight: u32, charges: &Charges, now_ns: u64) {
         let way = &mut self.ways[flight as usize];
-        way.charged.0[..WAITS].copy_from_slice(&charges.0);
+        way.charged.add(charges);
         way.until_ns = now_ns;
+    }
+
+    /// From now on a request waits for the flash as a whole.
+    #[cold]
+    pub fn wait_for_flash(&mut self, flight: u32, dies: DieTime) {
+        if self.dies_before.len() < self.ways.len() {
+            self.dies_before.resize(self.ways.len(), DieTime::default());
+        }
+        self.dies_before[flight as usize] = dies;
+        self.ways[flight as usize].behind_flash = true;
+    }
+
+    /// Whether it still does.
+    #[inline]
+    pub fn is_behind_flash(&self, flight: u32) -> bool {
+        self.ways[flight as usize].behind_flash
+    }
+
+    /// It has waited: for what the dies did since.
+    #[cold]
+    pub fn waited_for_flash(&mut self, flight: u32, dies: DieTime, now_ns: u64) {
+        let before = self.dies_before[flight as usize];
+        let way = &mut self.ways[flight as usize];
+        let meanwhile = std::array::from_fn(|state| dies[state] - before[state]);
+        way.charged.add(&Charges::of(in_proportion(now_ns - way.until_ns, meanwhile)));
+        (way.until_ns, way.behind_flash) = (now_ns, false);
     }
 
     /// A request is back at the host.

@@ -103,6 +103,15 @@ impl Charges {
         self.0.iter_mut().zip(sums.0).for_each(|(own, sum)| *own = sum.wrapping_sub(*own));
     }
 
+    /// Of parts by [`Wait`]: the other way from [`Self::parts`].
+    pub fn of(parts: [u64; WAITS]) -> Self {
+        let [.., bus, order, _own] = parts;
+        let mut charges = Self(parts);
+        charges.0[Wait::Bus as usize] = parts.iter().sum::<u64>() - order;
+        charges.0[Wait::Order as usize] = bus + order;
+        charges
+    }
+
     /// What the time went to, by [`Wait`].
     pub fn parts(mut self) -> [u64; WAITS] {
         let [.., held, rest, own] = self.0;
@@ -172,6 +181,45 @@ impl Running {
     }
 }
 
+/// What all dies do, summed over them.
+#[derive(Clone, Copy, Debug)]
+struct AllDies {
+    /// Of what they are at, less when that began.
+    sums: Charges,
+    /// How many are at it.
+    dies: [u64; WAITS],
+}
+
+impl AllDies {
+    /// Dies that rest from `now_ns` on.
+    fn rest(dies: usize, now_ns: u64) -> Self {
+        let mut all = Self { sums: Charges([0; WAITS]), dies: [0; WAITS] };
+        (0..dies).for_each(|_| all.begin(Wait::Order, now_ns));
+        all
+    }
+
+    /// One more is at this.
+    #[inline(always)]
+    fn begin(&mut self, wait: Wait, now_ns: u64) {
+        self.sums.sub(wait, now_ns);
+        self.dies[wait as usize] += 1;
+    }
+
+    /// One less is.
+    #[inline(always)]
+    fn end(&mut self, wait: Wait, now_ns: u64) {
+        self.sums.add(wait, now_ns);
+        self.dies[wait as usize] -= 1;
+    }
+
+    /// What they did so far.
+    fn time(mut self, now_ns: u64) -> DieTime {
+        self.sums.0.iter_mut().zip(self.dies).for_each(|(sum, dies)| *sum = sum.wrapping_add(dies * now_ns));
+        let [time @ .., _own] = self.sums.parts();
+        time
+    }
+}
+
 /// Work of one die on pages that one request asked for, where these are several: reads and programs.
 #[derive(Clone, Copy, Debug)]
 struct Own {
@@ -198,6 +246,7 @@ struct Path {
 #[derive(Debug)]
 pub(super) struct Waits {
     dies: Vec<Running>,
+    all: AllDies,
     owns: Slab<Own>,
     /// By the number of the operation.
     paths: Vec<Path>,
@@ -214,6 +263,7 @@ impl Waits {
         rest.sums.sub(Wait::Order, now_ns);
         Self {
             dies: vec![rest; dies],
+            all: AllDies::rest(dies, now_ns),
             owns: Slab::default(),
             paths: Vec::new(),
             submissions: 0,
@@ -262,6 +312,7 @@ impl Waits {
         let die = &mut self.dies[number as usize];
         die.sums.sub(Wait::Bus, now_ns);
         die.is_held = true;
+        self.all.begin(Wait::Bus, now_ns);
     }
 
     /// It holds none any more.
@@ -270,6 +321,7 @@ impl Waits {
         let die = &mut self.dies[number as usize];
         die.sums.add(Wait::Bus, now_ns);
         die.is_held = false;
+        self.all.end(Wait::Bus, now_ns);
     }
 
     /// The cells begin or resume work on a command.
@@ -277,7 +329,9 @@ impl Waits {
     pub fn cells_begin(&mut self, number: u32, first: u32, ops: &Ops, now_ns: u64) {
         let die = &mut self.dies[number as usize];
         let op = &ops[first];
+        self.all.end(die.cells, now_ns);
         die.turn_to(Wait::of(op), now_ns);
+        self.all.begin(die.cells, now_ns);
         (die.host, die.since_ns) = (if op.cause == Cause::Host { first } else { NONE }, now_ns);
     }
 
@@ -291,10 +345,12 @@ impl Waits {
     /// They end it.
     #[inline]
     pub fn cells_end(&mut self, number: u32, ops: &Ops, now_ns: u64) {
-        let Self { dies, owns, paths, .. } = self;
+        let Self { dies, all, owns, paths, .. } = self;
         let die = &mut dies[number as usize];
         die.end_work(owns, paths, ops, now_ns);
+        all.end(die.cells, now_ns);
         die.turn_to(Wait::Order, now_ns);
+        all.begin(Wait::Order, now_ns);
     }
 
     /// What a die did so far for a request: reads and programs.
@@ -386,13 +442,7 @@ impl Waits {
 
     /// What the dies did so far, summed.
     pub fn dies(&self, now_ns: u64) -> DieTime {
-        let mut sums = Charges([0; WAITS]);
-        for die in &self.dies {
-            sums.0.iter_mut().zip(die.sums.0).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
-            die.add_current(&mut sums, now_ns);
-        }
-        let [time @ .., _own] = sums.parts();
-        time
+        self.all.time(now_ns)
     }
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(throughput::limit(setup, summary));
     found.extend(cached::host(summary));
-    found.extend(slow::requests(summary));
+    found.extend(slow::requests(setup, summary));
     let first = found.len();
     found.extend(amplification::findings(setup, summary));
     found.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));

@@ -1,13 +1,16 @@
 //! What slow requests are made of.
 
-use super::{Finding, Subject};
+use ssdlab_nand::backend::parallel::{WAITS, Wait};
+
+use super::{Finding, Subject, throughput};
 use crate::observe::summary::{LatencySummary, Summary};
-use crate::observe::waits::{PART_NAMES, PARTS, PartsByPercentile};
+use crate::observe::waits::{PART_NAMES, PARTS, Part, PartsByPercentile};
 use crate::setup::what_if::WhatIf;
+use crate::setup::{Clock, Setup};
 
 /// The largest part of slow reads and of slow writes, those that take longer first; none unless waits are watched. They
 /// are watched below a cache.
-pub(super) fn requests(summary: &Summary) -> Vec<Finding> {
+pub(super) fn requests(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     let (Some(latency), Some(response)) =
         (&summary.latency, summary.drive.as_ref().and_then(|drive| drive.response.as_ref()))
     else {
@@ -20,33 +23,52 @@ pub(super) fn requests(summary: &Summary) -> Vec<Finding> {
     let mut found: Vec<(u64, Finding)> =
         [(reads, latency.read, response.read), (writes, latency.write, response.write)]
             .into_iter()
-            .filter_map(|(about, latency, parts)| Some((latency?.p99_ns, largest(about, latency?, &parts?)?)))
+            .filter_map(|(about, latency, parts)| {
+                let (latency, parts) = (latency?, parts?);
+                let found = largest(setup, summary, (about, latency, &parts))?;
+                Some((latency.p99_ns, found))
+            })
             .collect();
     found.sort_by_key(|(p99_ns, _)| std::cmp::Reverse(*p99_ns));
     found.into_iter().map(|(_, found)| found).collect()
 }
 
-fn largest(about: Subject, latency: LatencySummary, parts: &PartsByPercentile) -> Option<Finding> {
+fn largest(
+    setup: &Setup,
+    summary: &Summary,
+    (about, latency, parts): (Subject, LatencySummary, &PartsByPercentile),
+) -> Option<Finding> {
     if parts.p99.sum_ns == 0 {
         return None;
     }
     let part = (0..PARTS).fold(0, |most, part| if parts.p99.share(part) > parts.p99.share(most) { part } else { most });
+    // Where there is a write buffer, room in it is all that a write wants of the flash.
+    let buffer = match setup.clock {
+        Clock::Event(_, options) if matches!(about, Subject::SlowWrites | Subject::SlowWritesBelow) => options.buffer,
+        _ => None,
+    };
+    let room_share = buffer.map(|_| (0..WAITS).map(|part| parts.p99.share(part)).sum());
+    const COLLECTION: usize = Wait::Collection as usize;
+    const MAP: usize = Wait::Map as usize;
+    const BUS: usize = Wait::Bus as usize;
+    let what_if = match part {
+        COLLECTION if summary.log.is_none() => WhatIf::Spare,
+        MAP => WhatIf::Map,
+        BUS => WhatIf::Channels,
+        _ if part == Part::Controller as usize => WhatIf::Controller,
+        _ if part == Part::Link as usize => WhatIf::Link,
+        _ if part == Part::Flush as usize => WhatIf::Protected,
+        _ if part == Part::HostQueue as usize => WhatIf::Slots,
+        // Bursts fill it, not what takes the dies longer than the host.
+        _ if part == Wait::HostWrites as usize && throughput::a_larger_buffer_helps(setup, summary) => WhatIf::Buffer,
+        _ => WhatIf::Dies,
+    };
     let found = Finding::new(about, PART_NAMES[part], parts.p99.share(part))
         .with("p50_share", parts.p50.share(part))
         .with("p99_9_share", parts.p99_9.share(part))
+        .with_any("room_share", room_share)
         .with("p50_ns", latency.p50_ns as f64)
         .with("p99_ns", latency.p99_ns as f64)
         .with("p99_9_ns", latency.p99_9_ns as f64);
-    let what_if = match PART_NAMES[part] {
-        "collection" => WhatIf::Spare,
-        "map" => WhatIf::Map,
-        "bus" => WhatIf::Channels,
-        "controller" => WhatIf::Controller,
-        "link" => WhatIf::Link,
-        "full_buffer" => WhatIf::Buffer,
-        "flush" => WhatIf::Protected,
-        "host_queue" => WhatIf::Slots,
-        _ => WhatIf::Dies,
-    };
     Some(found.tried_by(&[what_if]))
 }

@@ -2,13 +2,13 @@
 //! else what requests wait for; else the host. A cache above the drive works on one page after the other, and is such a
 //! resource.
 
-use ssdlab_nand::backend::parallel::Wait;
+use ssdlab_nand::backend::parallel::{WAITS, Wait};
 
 use super::{Finding, Subject, cached, inputs};
 use crate::observe::activity::{DriveSummary, Spread};
 use crate::observe::summary::{Summary, TimeSummary};
-use crate::observe::waits::{Part, ResponseSummary};
-use crate::setup::drive::{DriveOptions, Front};
+use crate::observe::waits::Part;
+use crate::setup::drive::{DriveOptions, Front, WriteBuffer};
 use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
@@ -59,7 +59,7 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
         uneven("uneven_channels", &drive.channel_utilisation).tried_by(&[WhatIf::Channels])
     } else if is_open(setup) && inputs::behind_ns(time).is_none() {
         host(setup, drive, busiest.1)
-    } else if let Some(found) = waiting(setup, drive.response.as_ref()).filter(|_| cached::waits_below(summary)) {
+    } else if let Some(found) = waiting(setup, &options, summary, drive).filter(|_| cached::waits_below(summary)) {
         found
     } else if drive.queue_depth_mean >= ENOUGH * f64::from(drive.dies) {
         by_use()
@@ -88,24 +88,50 @@ fn link(summary: &Summary, front: &Front, time: &TimeSummary) -> f64 {
     if front.full_duplex { out.max(inward) } else { out + inward }
 }
 
+/// A kind of work of the dies, its name, and the changes that relieve them of it.
+type Work = (Wait, &'static str, &'static [WhatIf]);
+
+fn work(summary: &Summary) -> [Work; 5] {
+    let internal = match summary.log {
+        // Whether more log blocks spare merges depends on what is written; that cells are faster tells in any case.
+        Some(_) => (Wait::Collection, "merges", &[WhatIf::Dies, WhatIf::Spare][..]),
+        None => (Wait::Collection, "collection", &[WhatIf::Spare, WhatIf::Placement, WhatIf::Dies][..]),
+    };
+    [
+        (Wait::HostReads, "host_reads", &[WhatIf::Dies]),
+        (Wait::HostWrites, "host_writes", &[WhatIf::Dies]),
+        (Wait::PartialPages, "partial_pages", &[WhatIf::Dies]),
+        internal,
+        (Wait::Map, "map", &[WhatIf::Map, WhatIf::Dies]),
+    ]
+}
+
 /// The work that keeps the dies busy most.
 fn at_work(summary: &Summary, drive: &DriveSummary, utilisation: f64) -> Finding {
     let Some(response) = &drive.response else {
         return Finding::new(Subject::Throughput, "dies", utilisation).tried_by(&[WhatIf::Dies]);
     };
-    let internal = if summary.log.is_some() { "merges" } else { "collection" };
-    let kinds = [
-        (Wait::HostReads, "host_reads", &[WhatIf::Dies][..]),
-        (Wait::HostWrites, "host_writes", &[WhatIf::Dies]),
-        (Wait::PartialPages, "partial_pages", &[WhatIf::Dies]),
-        (Wait::Collection, internal, &[WhatIf::Spare, WhatIf::Placement, WhatIf::Dies]),
-        (Wait::Map, "map", &[WhatIf::Map, WhatIf::Dies]),
-    ];
+    let kinds = work(summary);
     let cells_ns: u64 = kinds.iter().map(|(kind, ..)| response.dies_ns[*kind as usize]).sum();
     let share = |kind: Wait| response.dies_ns[kind as usize] as f64 / cells_ns.max(1) as f64;
     let largest = kinds.iter().fold(&kinds[0], |most, kind| if share(kind.0) > share(most.0) { kind } else { most });
     let found = Finding::new(Subject::Throughput, largest.1, utilisation * share(largest.0)).tried_by(largest.2);
     kinds.iter().fold(found, |found, (kind, name, _)| found.with(of_cells(name), share(*kind)))
+}
+
+/// Whether a write buffer is full because of bursts, between which the dies rest, or as it is too small for them.
+pub(super) fn a_larger_buffer_helps(setup: &Setup, summary: &Summary) -> bool {
+    let (Clock::Event(_, options), Some(drive), Some(time)) = (setup.clock, &summary.drive, &summary.time) else {
+        return false;
+    };
+    let keeps_up = is_open(setup) && inputs::behind_ns(time).is_none();
+    let is_small = options.buffer.is_some_and(|buffer| is_small(&buffer, drive));
+    drive.die_utilisation.mean < SATURATED && (keeps_up || is_small)
+}
+
+/// Whether a write buffer cannot keep the dies busy by itself.
+fn is_small(buffer: &WriteBuffer, drive: &DriveSummary) -> bool {
+    f64::from(buffer.pages) < ENOUGH * f64::from(drive.dies)
 }
 
 /// The name of a share of the cells' work.
@@ -124,18 +150,27 @@ fn uneven(name: &'static str, of: &Spread) -> Finding {
 }
 
 /// What prevails in the response times where nothing is saturated.
-fn waiting(setup: &Setup, response: Option<&ResponseSummary>) -> Option<Finding> {
-    let all = &response?.all.all;
+fn waiting(setup: &Setup, options: &DriveOptions, summary: &Summary, drive: &DriveSummary) -> Option<Finding> {
+    let response = drive.response.as_ref()?;
+    let all = &response.all.all;
     let queue =
         if setup.block.is_some() { ("block_layer", WhatIf::NoBlockLayer) } else { ("queue_slots", WhatIf::Slots) };
-    [
-        (Part::FullBuffer, "full_buffer", WhatIf::Buffer),
-        (Part::Flush, "flush", WhatIf::Protected),
-        (Part::HostQueue, queue.0, queue.1),
-    ]
-    .into_iter()
-    .map(|(part, name, what_if)| Finding::new(Subject::Throughput, name, all.share(part as usize)).tried_by(&[what_if]))
-    .find(|found| found.share >= PREVAILING)
+    let of = |part: usize, name, what_ifs: &[WhatIf]| {
+        Finding::new(Subject::Throughput, name, all.share(part)).tried_by(what_ifs)
+    };
+    // A few dies at a time work on what all requests wait for.
+    let internal = work(summary).into_iter().filter(|(kind, ..)| matches!(kind, Wait::Collection | Wait::Map));
+    let internal = internal.map(|(kind, name, what_ifs)| {
+        of(kind as usize, name, what_ifs).with("dies_at_work", drive.die_utilisation.mean * f64::from(drive.dies))
+    });
+    let queues = [(Part::Flush, "flush", WhatIf::Protected), (Part::HostQueue, queue.0, queue.1)];
+    let queues = queues.into_iter().map(|(part, name, what_if)| of(part as usize, name, &[what_if]));
+    let buffer = options.buffer.filter(|buffer| is_small(buffer, drive)).and(response.write).map(|write| {
+        let room_ns: u128 = write.all.parts_ns[..WAITS].iter().sum();
+        let share = room_ns as f64 / all.sum_ns.max(1) as f64;
+        Finding::new(Subject::Throughput, "full_buffer", share).tried_by(&[WhatIf::Buffer])
+    });
+    buffer.into_iter().chain(internal).chain(queues).find(|found| found.share >= PREVAILING)
 }
 
 fn is_open(setup: &Setup) -> bool {
