@@ -9,6 +9,7 @@ import pytest
 
 import ssdlab
 from conftest import ROOT, SMALL_SETS, Cli
+from ssdlab.model.diagnosis import Diagnosis, WhatIf
 from ssdlab.view.pages import diagnosis as words
 
 
@@ -40,6 +41,26 @@ def test_findings_are_in_words(in_time: ssdlab.Config) -> None:
         assert set(finding["what_ifs"]) <= set(words.WHAT_IFS)
     html = found.report_html()
     assert all(part in html for part in ("Findings", "What requests wait for", "own work of the cells"))
+
+
+def test_merges_on_a_few_dies_are_told_and_so_is_a_change_for_the_worse(in_time: ssdlab.Config) -> None:
+    in_time = in_time.with_overrides({"ftl": "fast", "workload.reads": "0%"})
+    result = ssdlab.simulate(in_time)
+    first = result.diagnose().findings[0]
+    assert first["name"] == "merges" and "merges" in words.words(first)[0]
+    slow = next(finding for finding in result.diagnose().findings if finding["about"] == "slow_writes")
+    assert words.words(slow)[0].endswith("is behind collection or merges")
+    iops = result.summary["time"]["iops"]
+    for factor, is_worse in ((0.5, True), (1.5, False)):
+        changed = {**result.summary, "time": {**result.summary["time"], "iops": factor * iops}}
+        found = Diagnosis(
+            source=result.source,
+            configuration=None,
+            summary=result.summary,
+            partial=False,
+            what_ifs=[WhatIf("spare", changed)],
+        )
+        assert ("slower than as it is: twice the spare (" in found.report_html()) == is_worse
 
 
 def test_the_document_names_what_is_found_and_nothing_else() -> None:

@@ -89,7 +89,7 @@ pub struct DriveSummary {
     pub queue_depth_mean: f64,
     /// Most requests outstanding.
     pub queue_depth_max: u32,
-    /// Time that requests waited: to be taken by the drive, and then until work on them began.
+    /// Time that requests waited: to be taken by the drive, and then until work on them began or the buffer had room.
     pub waiting: LatencyByOp,
     /// The rest of their response times.
     pub service: LatencyByOp,

@@ -83,7 +83,7 @@ fn planted() -> Vec<Planted> {
     plant("merges", setup, random(&setup, Op::Write), Some((WhatIf::Spare, 1.1)));
     // Merges come one after the other: of eight dies, few work at a time, however much is waiting.
     for choice in [&log::bast::INFO, &log::fast::INFO, &log::faster::INFO, &log::sbfast::INFO] {
-        for drive in [PLAIN, buffered(128)] {
+        for drive in [PLAIN, DriveOptions { backlog: 1, ..PLAIN }, buffered(128)] {
             let mut setup = full(eight, 32, TIMING, drive);
             setup.ftl = FtlChoice::Log(choice.defaults(), 8);
             plant("merges", setup, random(&setup, Op::Write)[..600].to_vec(), Some((WhatIf::Dies, 1.5)));
@@ -140,7 +140,6 @@ fn the_first_finding_names_what_limits_a_drive_and_the_change_confirms_it() {
         };
         let changed = diagnosed(&what_if.applied_to(&setup).expect("a change"), &requests);
         let gained = iops(&changed) / iops(&summary);
-        println!("{name}: {} {:.2} {:?}; {what_if:?} gains {gained:.2}", first.name, first.share, first.what_ifs);
         if !first.what_ifs.contains(&what_if) || gained < gain {
             wrong.push(format!("{name}: {what_if:?} gains {gained}, of {:?}", first.what_ifs));
         }
@@ -234,7 +233,8 @@ fn a_drive_that_has_not_settled_is_found() {
 /// and no more of them would arrive.
 #[test]
 fn where_the_trace_sets_the_rate_waiting_bounds_response_times_alone() {
-    let setup = Setup { replay: Replay::AS_TRACED, ..full(array(4, 2, 1, 1), 1, TIMING, buffered(2)) };
+    let mut setup = Setup { replay: Replay::AS_TRACED, ..full(array(4, 2, 1, 1), 1, TIMING, buffered(2)) };
+    setup.geometry.blocks *= 4;
     let bursts: Vec<Request> = (0..)
         .zip(random(&setup, Op::Write))
         .map(|(n, write)| Request { time_ns: n / 20 * 1_000_000, ..write })
@@ -246,6 +246,38 @@ fn where_the_trace_sets_the_rate_waiting_bounds_response_times_alone() {
     assert!(slow.share > 0.5 && slow.what_ifs.contains(&WhatIf::Buffer), "{slow:?}");
     let changed = diagnosed(&WhatIf::Buffer.applied_to(&setup).expect("a buffer"), &bursts);
     assert!((iops(&changed) / iops(&summary) - 1.0).abs() < 0.01);
+    assert!(1.5 * slow_write_ns(&changed) < slow_write_ns(&summary));
+}
+
+fn slow_write_ns(summary: &Summary) -> f64 {
+    summary.latency.as_ref().and_then(|latency| latency.write).expect("writes").p99_ns as f64
+}
+
+/// What fills a write buffer is named, and not that it is full: less of that makes slow writes faster, more room does not.
+#[test]
+fn slow_writes_are_explained_by_what_fills_the_buffer() {
+    let full = full(array(2, 1, 1, 1), 16, TIMING, buffered(64));
+    let collected = Setup { precondition: Precondition { overwrite: Overwrite::Passes(3.0), ..full.precondition }, ..full };
+    let mut fresh = full;
+    fresh.geometry.blocks *= 4;
+    let mut merged = full;
+    merged.ftl = FtlChoice::Log(log::faster::INFO.defaults(), 8);
+    for (setup, name, what_if) in [
+        (collected, "collection", WhatIf::Spare),
+        (fresh, "host_writes", WhatIf::Dies),
+        (merged, "collection", WhatIf::Dies),
+    ] {
+        let writes = random(&setup, Op::Write);
+        let summary = diagnosed(&setup, &writes);
+        let slow = named(&summary, Subject::SlowWrites, name);
+        assert_eq!(slow.what_ifs, [what_if]);
+        assert!(slow.share > 0.5 && slow.evidence["room_share"] > 0.99, "{slow:?}");
+        let then_ns = |what_if: WhatIf| {
+            slow_write_ns(&diagnosed(&what_if.applied_to(&setup).expect("a change"), &writes))
+        };
+        let (now_ns, relieved_ns, larger_ns) = (slow_write_ns(&summary), then_ns(what_if), then_ns(WhatIf::Buffer));
+        assert!(1.3 * relieved_ns < now_ns && larger_ns > 0.8 * now_ns, "{name}: {now_ns} {relieved_ns} {larger_ns}");
+    }
 }
 
 /// A change changes what it says, once, or is none.

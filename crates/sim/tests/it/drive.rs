@@ -478,15 +478,15 @@ fn a_drive_may_be_idle_for_days() {
     assert!(error.to_string().contains("request 1 comes at 18446744073709551614 ns"), "{error}");
 }
 
-/// The wait of a write for room in the buffer is service, whatever it waits for afterwards.
+/// The wait of a write for room in the buffer is waiting, whatever it waits for afterwards.
 #[test]
-fn waiting_for_the_buffer_is_service() {
+fn a_write_waits_for_room_in_the_buffer() {
     for flags in [0, flag::FUA] {
         let setup = buffered(FlushPolicy::Eager, 1, true);
         let write = Request { flags, ..at(0, Op::Write, 0, 4) };
         let drive = replay(&setup, &[write]).summary.drive.expect("a drive");
         let time = |latency: &LatencyByOp| latency.write.expect("a write").max_ns;
-        assert_eq!((time(&drive.waiting), time(&drive.service)), (0, 3 * (TRANSFER + PROGRAM)), "flags {flags}");
+        assert_eq!((time(&drive.waiting), time(&drive.service)), (3 * (TRANSFER + PROGRAM), 0), "flags {flags}");
     }
 }
 

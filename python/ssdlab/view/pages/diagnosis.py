@@ -17,6 +17,9 @@ Evidence = Mapping[str, float]
 TOP = 3
 """Findings that stand on the page of a run."""
 
+NOTABLE = 0.02
+"""Share by which a rate differs that is said to."""
+
 PARTS = {
     "own_work": "own work of the cells",
     "host_reads": "behind host reads",
@@ -28,7 +31,6 @@ PARTS = {
     "order": "operations elsewhere first",
     "controller": "controller",
     "link": "link",
-    "full_buffer": "full write buffer",
     "flush": "flush",
     "host_queue": "queues of host and drive",
 }
@@ -85,7 +87,13 @@ def _resource(name: str, evidence: Evidence, _share: float) -> _Words:
     return f"the {name} {number} busy {_percent(evidence[name])} of the time", _utilisations(evidence)
 
 
-def _work(name: str, evidence: Evidence, _share: float) -> _Words:
+def _work(name: str, evidence: Evidence, share: float) -> _Words:
+    if "dies_at_work" in evidence:
+        return (
+            f"requests wait for {WORK[name]} {_percent(share)} of their time, while "
+            f"{text.decimal(evidence['dies_at_work'])} of {text.count(evidence['dies_count'])} dies work",
+            _utilisations(evidence),
+        )
     kind = "collection" if name == "merges" else name
     return (
         f"the dies are busy {_percent(evidence['dies'])} of the time, with {WORK[name]} for "
@@ -154,9 +162,12 @@ def _of_host(name: str, evidence: Evidence, share: float) -> _Words:
 
 def _slow(kind: str, finding: Finding) -> _Words:
     evidence = finding["evidence"]
+    room = evidence.get("room_share", 0.0)
+    buffered = f"{_percent(room)} of the time at p99 is for room in the write buffer; " if room else ""
     return (
         f"slow {kind}: {_percent(finding['share'])} of their time at p99 is {PARTS[finding['name']]}",
-        f"response time {text.duration(evidence['p50_ns'])} at p50 ({_percent(evidence['p50_share'])} of it), "
+        buffered
+        + f"response time {text.duration(evidence['p50_ns'])} at p50 ({_percent(evidence['p50_share'])} of it), "
         f"{text.duration(evidence['p99_ns'])} at p99, {text.duration(evidence['p99_9_ns'])} at p99.9 "
         f"({_percent(evidence['p99_9_share'])})",
     )
@@ -322,7 +333,7 @@ def page(diagnosis: Diagnosis) -> Page:
             for one in diagnosis.what_ifs
             if one.summary is None
         ]
-        sections.append(Section("What if", [_changes(diagnosis), *untried]))
+        sections.append(Section("What if", [_changes(diagnosis), *_worse(diagnosis), *untried]))
     return Page(
         title=source_text(diagnosis.source),
         chosen=chosen(diagnosis.source),
@@ -376,6 +387,20 @@ def parts_table(response: Mapping[str, Any], summary: Summary) -> Table:
 def _with_settings(name: str, settings: Mapping[str, str]) -> str:
     made = " ".join(f"{key}={value}" for key, value in settings.items())
     return f"{WHAT_IFS[name]} ({made})"
+
+
+def _worse(diagnosis: Diagnosis) -> list[Paragraph]:
+    rates = [
+        (one["name"], one["before"]["iops"] or 0.0, one["after"]["iops"] or 0.0)
+        for one in diagnosis.to_dict()["what_ifs"]
+        if one["after"]
+    ]
+    slower = [
+        f"{WHAT_IFS[name]} ({text.short_count(after)} instead of {text.short_count(before)} requests/s)"
+        for name, before, after in rates
+        if after < (1 - NOTABLE) * before
+    ]
+    return [Paragraph(f"slower than as it is: {', '.join(slower)}", "soft")] if slower else []
 
 
 def _changes(diagnosis: Diagnosis) -> Table:

@@ -161,7 +161,10 @@ fn waiting(setup: &Setup, options: &DriveOptions, summary: &Summary, drive: &Dri
     // A few dies at a time work on what all requests wait for.
     let internal = work(summary).into_iter().filter(|(kind, ..)| matches!(kind, Wait::Collection | Wait::Map));
     let internal = internal.map(|(kind, name, what_ifs)| {
-        of(kind as usize, name, what_ifs).with("dies_at_work", drive.die_utilisation.mean * f64::from(drive.dies))
+        let dies = f64::from(drive.dies);
+        of(kind as usize, name, what_ifs)
+            .with("dies_count", dies)
+            .with("dies_at_work", drive.die_utilisation.mean * dies)
     });
     let queues = [(Part::Flush, "flush", WhatIf::Protected), (Part::HostQueue, queue.0, queue.1)];
     let queues = queues.into_iter().map(|(part, name, what_if)| of(part as usize, name, &[what_if]));
