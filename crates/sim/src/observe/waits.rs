@@ -174,7 +174,7 @@ fn in_proportion(time_ns: u64, dies: DieTime) -> [u64; WAITS] {
         let until_ns = match before {
             0 => 0,
             all if all == whole => time_ns,
-            some => (time_ns as f64 * (some as f64 / whole as f64)) as u64,
+            some => ((time_ns as f64 * some as f64 / whole as f64) as u64).min(time_ns),
         };
         *part = until_ns - given_ns;
         given_ns = until_ns;
@@ -431,6 +431,16 @@ mod tests {
         let expected = 10 * u128::from(long_ns);
         assert_eq!((read.all.requests, read.all.sum_ns), (10, expected));
         assert_eq!(read.all.parts_ns[Part::Link as usize], expected);
+    }
+
+    /// Parts are whole nanoseconds, as near to the share of the dies as that allows, and add up.
+    #[test]
+    fn a_time_is_divided_by_what_dies_did() {
+        assert_eq!(in_proportion(900, [10, 0, 20, 0, 0, 60, 1_000]), [100, 0, 200, 0, 0, 600, 0, 0]);
+        assert_eq!(in_proportion(10, [1, 1, 1, 0, 0, 0, 0]), [3, 3, 4, 0, 0, 0, 0, 0]);
+        assert_eq!(in_proportion(7, [0, 0, 0, 0, 0, 0, 50]), [0, 0, 0, 0, 0, 0, 7, 0]);
+        let long_ns = u64::MAX - 1;
+        assert_eq!(in_proportion(long_ns, [3, 5, 0, 7, 1, 9, 0]).iter().sum::<u64>(), long_ns);
     }
 
     /// A request that was in the block layer before the drive saw it waited there.

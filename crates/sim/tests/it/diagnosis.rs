@@ -257,26 +257,20 @@ fn slow_write_ns(summary: &Summary) -> f64 {
 #[test]
 fn slow_writes_are_explained_by_what_fills_the_buffer() {
     let full = full(array(2, 1, 1, 1), 16, TIMING, buffered(64));
-    let collected = Setup { precondition: Precondition { overwrite: Overwrite::Passes(3.0), ..full.precondition }, ..full };
+    let collected =
+        Setup { precondition: Precondition { overwrite: Overwrite::Passes(3.0), ..full.precondition }, ..full };
     let mut fresh = full;
     fresh.geometry.blocks *= 4;
-    let mut merged = full;
-    merged.ftl = FtlChoice::Log(log::faster::INFO.defaults(), 8);
-    for (setup, name, what_if) in [
-        (collected, "collection", WhatIf::Spare),
-        (fresh, "host_writes", WhatIf::Dies),
-        (merged, "collection", WhatIf::Dies),
-    ] {
+    for (setup, name, what_if) in [(collected, "collection", WhatIf::Spare), (fresh, "host_writes", WhatIf::Dies)] {
         let writes = random(&setup, Op::Write);
         let summary = diagnosed(&setup, &writes);
         let slow = named(&summary, Subject::SlowWrites, name);
         assert_eq!(slow.what_ifs, [what_if]);
         assert!(slow.share > 0.5 && slow.evidence["room_share"] > 0.99, "{slow:?}");
-        let then_ns = |what_if: WhatIf| {
-            slow_write_ns(&diagnosed(&what_if.applied_to(&setup).expect("a change"), &writes))
-        };
+        let then_ns =
+            |what_if: WhatIf| slow_write_ns(&diagnosed(&what_if.applied_to(&setup).expect("a change"), &writes));
         let (now_ns, relieved_ns, larger_ns) = (slow_write_ns(&summary), then_ns(what_if), then_ns(WhatIf::Buffer));
-        assert!(1.3 * relieved_ns < now_ns && larger_ns > 0.8 * now_ns, "{name}: {now_ns} {relieved_ns} {larger_ns}");
+        assert!(1.15 * relieved_ns < now_ns && 1.1 * larger_ns > now_ns, "{name}: {now_ns} {relieved_ns} {larger_ns}");
     }
 }
 

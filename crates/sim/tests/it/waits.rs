@@ -130,6 +130,14 @@ fn the_way_through_the_drive_is_charged_to_its_stations() {
     assert_eq!(named(&response(&found).all.all), [("host_writes", 1_000), ("bus", 20), ("flush", 1_020)]);
 }
 
+/// A request that the drive does not take since the flash has enough to do waits for that, not for the queue.
+#[test]
+fn a_request_waits_for_flash_that_has_enough_to_do() {
+    let busy = DriveOptions { backlog: 1, ..PLAIN };
+    let found = replay(&one_die(busy, 2), &[0, 9].map(|page| request(Op::Read, page, 1)));
+    assert_eq!(named(&response(&found).all.all), [("host_reads", 100), ("bus", 20 + 40), ("own_work", 200)]);
+}
+
 /// A request that the drive does not take yet waits in the queue.
 #[test]
 fn what_comes_too_early_waits_in_the_queue() {

@@ -9,7 +9,7 @@ use super::super::die::{Cells, Command, Registers};
 use super::super::ops::{Kind, NONE};
 use super::super::scheduler::DIE_SCHEDULERS;
 use super::super::{ArrayOptions, JobKind, NEVER, ParallelFlash, Requester};
-use super::{WAITS, Wait};
+use super::{DieTime, WAITS, Wait};
 use crate::backend::Flash;
 use crate::{
     Cause, Commands, Counts, FlashSink, Geometry, Interruption, Oob, PageTimes, Parallelism, ProgramOrder, Role,
@@ -180,13 +180,18 @@ impl World {
         if read_out {
             return Wait::Bus;
         }
+        let does = self.does(held);
+        let own = |id: &Id| {
+            let op = self.emitted[id];
+            op.job == job && op.cause == Cause::Host && self.kind_of(*id) == does
+        };
+        if held.cells.iter().any(own) { Wait::Own } else { does }
+    }
+
+    /// What a die does while it holds this.
+    fn does(&self, held: &Held) -> Wait {
         if let Some(&first) = held.cells.first() {
-            let kind = self.kind_of(first);
-            let own = |id: &&Id| {
-                let op = self.emitted[id];
-                op.job == job && op.cause == Cause::Host && self.kind_of(**id) == kind
-            };
-            return if held.cells.iter().any(|id| own(&id)) { Wait::Own } else { kind };
+            return self.kind_of(first);
         }
         let interrupted = held.interrupted.first().map(|&id| self.kind_of(id));
         match interrupted {
@@ -195,6 +200,16 @@ impl World {
             Some(kind) => kind,
             None => Wait::Order,
         }
+    }
+
+    /// What the dies did in all, from the log alone.
+    fn dies(&self) -> DieTime {
+        let mut time = DieTime::default();
+        for pair in self.log.windows(2) {
+            let [(begin_ns, held), (next_ns, _)] = pair else { unreachable!("two") };
+            held.iter().for_each(|held| time[self.does(held) as usize] += next_ns - begin_ns);
+        }
+        time
     }
 
     /// The operations of the same job for whose ends this one waits.
@@ -336,6 +351,7 @@ fn requests_are_charged_for_what_the_log_tells() {
         let mut rng = Rng::named(seed, "waits");
         let mut world = World::new(&mut rng);
         requests_of(&mut rng, &mut world, 40);
+        assert_eq!(world.flash.die_time(), Some(world.dies()), "world {seed}");
         while let Some(done) = world.flash.take_done() {
             let job = done.owner;
             // Nobody waits for the others.
