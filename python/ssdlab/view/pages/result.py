@@ -183,8 +183,8 @@ def _times(result: Result) -> Iterator[Section]:
     ]
     parts = [(name, *cells) for name, cells in waiting_times(result.summary)]
     if parts:
-        note = "A response time is waiting, until work on the request begins or the write buffer has room for it, and service, the rest; a percentile is "
-        note += "that of each by itself."
+        note = "A response time is waiting, until work on the request begins or the write buffer has room for it, and "
+        note += "service, the rest; a percentile is that of each by itself."
         title = below("Waiting and service", result.summary)
         items.append(Table(("", *QUANTILES), parts, title, note=note, wide=True))
     streams, more = stream_times(result.summary)
