@@ -55,10 +55,10 @@ def test_merges_on_a_few_dies_are_told_and_so_is_a_change_for_the_worse(in_time:
         changed = {**result.summary, "time": {**result.summary["time"], "iops": factor * iops}}
         found = Diagnosis(
             source=result.source,
-            configuration=None,
+            configuration=result.config.to_dict(),
             summary=result.summary,
             partial=False,
-            what_ifs=[WhatIf("spare", changed)],
+            what_ifs=[WhatIf("spare", {"device.op": "14%"}, changed)],
         )
         assert ("slower than as it is: twice the spare (" in found.report_html()) == is_worse
 
