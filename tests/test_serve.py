@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 import ssdlab
-from conftest import ROOT
+from conftest import ROOT, SMALL_SETS, Cli
 from nbd_client import FUA, Client, NbdError, connected
 from ssdlab.model.service import Service
 
@@ -147,6 +147,28 @@ def test_a_drive_is_shut_down_in_good_order_by_sigterm(tmp_path: Path) -> None:
         assert (mount["clean"], mount["blocks_scanned"]) == (True, 0) if again else mount is None
         # That which makes all safe at the end is asked for by no client.
         assert found["result"]["host"]["flush_requests"] == 0 and found["result"]["cut_off"] == 0
+
+
+def test_no_record_takes_the_place_of_a_drive(cli: Cli, tmp_path: Path) -> None:
+    with ssdlab.Drive(small(), tmp_path / "disk.drive") as drive:
+        drive.write(0, b"here")
+    cli("run", *SMALL_SETS, "--set", "workload.requests=10", "--save-state", "aged.drive")
+    for name in ("disk.drive", "aged.drive"):
+        before = (tmp_path / name).read_bytes()
+        done = cli("serve", "--record", name, "--socket", "s.sock", *sets())
+        assert (
+            done.returncode == 2
+            and done.stderr == f"ssdlab: --record {name}: that is a drive; name another file for the trace\n"
+        )
+        assert (tmp_path / name).read_bytes() == before
+
+
+def test_the_address_of_an_encrypted_drive_says_so(tmp_path: Path) -> None:
+    certificates = ROOT / "crates" / "nbd" / "tests" / "data"
+    socket = tmp_path / "s.sock"
+    with ssdlab.DriveServer(small(), socket=socket, listen="127.0.0.1:0", tls=certificates) as server:
+        assert server.uris[0] == f"nbds+unix://localhost/?socket={socket}"
+        assert server.uris[1].startswith("nbds://127.0.0.1:")
 
 
 def test_how_a_drive_was_mounted_is_said_at_the_start(tmp_path: Path) -> None:

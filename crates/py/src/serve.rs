@@ -27,6 +27,7 @@ pub struct DriveServer {
     drive: Arc<Served>,
     server: ssdlab_nbd::Handle,
     addresses: Vec<Address>,
+    is_encrypted: bool,
     running: Mutex<Option<JoinHandle<Result<Ending, ServerError>>>>,
 }
 
@@ -77,20 +78,24 @@ impl DriveServer {
         let drive = detached(py, Some(&toml), || open(&setup, wishes))?;
         let drive = drive.map_err(|error| open_error(error, file.as_deref()))?;
         let entry = Entry::new(name, Arc::clone(&drive) as _);
+        let is_encrypted = tls.is_some();
         let server = Server::new(sockets, vec![entry], Options { tls, ..Options::default() });
         let (addresses, handle) = (server.addresses(), server.handle());
         let running = thread::Builder::new()
             .name("nbd server".into())
             .spawn(move || server.run())
             .map_err(|error| failed(&error))?;
-        Ok(Self { drive, server: handle, addresses, running: Mutex::new(Some(running)) })
+        Ok(Self { drive, server: handle, addresses, is_encrypted, running: Mutex::new(Some(running)) })
     }
 
     /// Where clients connect: URIs of the protocol without the name of the export.
     fn addresses(&self) -> Vec<String> {
-        let written = |address: &Address| match address {
-            Address::Unix(path) => format!("nbd+unix:///?socket={}", path.display()),
-            Address::Tcp(address) => format!("nbd://{address}"),
+        let written = |address: &Address| match (address, self.is_encrypted) {
+            (Address::Unix(path), false) => format!("nbd+unix:///?socket={}", path.display()),
+            // The certificate is one of a name.
+            (Address::Unix(path), true) => format!("nbds+unix://localhost/?socket={}", path.display()),
+            (Address::Tcp(address), false) => format!("nbd://{address}"),
+            (Address::Tcp(address), true) => format!("nbds://{address}"),
         };
         self.addresses.iter().map(written).collect()
     }

@@ -230,6 +230,8 @@ def _recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
     if record is None:
         yield lambda _server: None
         return
+    with naming(record):
+        _refuse_drive(record)
     with naming(record), replacing(record) as hidden, room("model.parquet").ParquetWriter(hidden) as writer:
 
         def write(server: DriveServer) -> None:
@@ -238,6 +240,21 @@ def _recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
                 writer.write(requests)
 
         yield write
+
+
+DRIVES = (b"ssdlab flash\x1a\n", b"ssdlab drive\x1a\n")
+"""What files begin with that hold a drive: its bytes, or a simulated one that was kept."""
+
+
+def _refuse_drive(record: Path) -> None:
+    """A trace would take the place of the file, which another server may even be at."""
+    try:
+        with record.open("rb") as there:
+            is_drive = there.read(len(DRIVES[0])) in DRIVES
+    except FileNotFoundError:
+        return
+    if is_drive:
+        raise ConfigError(f"--record {text.path(record)}: that is a drive; name another file for the trace")
 
 
 def _listening(place: str | None) -> "AbstractContextManager[Endpoint | None]":
@@ -264,7 +281,8 @@ connect, for example, by
   nbdcopy image.raw '{uri}'
   qemu-io -f raw -c 'write -P 7 0 1M' '{uri}'
   fio --name=try --ioengine=nbd --uri='{uri}' --rw=randwrite --bs=4k --iodepth=32 --size=64M
-  mkdir -p /tmp/{NAME} && nbdfuse /tmp/{NAME} '{uri}' & then  losetup --find --show --direct-io=on /tmp/{NAME}/nbd
+  mkdir -p /tmp/{NAME} && nbdfuse /tmp/{NAME} '{uri}' &
+  losetup --find --show --direct-io=on /tmp/{NAME}/nbd
 Ctrl-C ends it in good order.
 """
     )
