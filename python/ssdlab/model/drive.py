@@ -193,7 +193,11 @@ class Drive:
         self._drive.cut_power(after, torn)
 
     def mount(self) -> MountReport:
-        """Switches the power on and recovers what is on the flash; a cut that was planned is not any more."""
+        """Switches the power on and recovers what is on the flash; a cut that was planned is not any more.
+
+        A drive that is on loses its power first: what its write buffer had not programmed is lost, unless that is
+        protected.
+        """
         report: dict[str, Any] = self._drive.mount()
         return MountReport(**{**report, "operations": Operations(**report["operations"])})
 

@@ -38,6 +38,10 @@ class Metrics(Collector):
         for op, key in (("read", "bytes_read"), ("write", "bytes_written"), ("trim", "bytes_trimmed")):
             moved.add_metric([op], host[key])
         yield moved
+        pages = CounterMetricFamily("ssdlab_pages", "Pages of the drive that they touched.", labels=["op"])
+        for op, key in (("read", "pages_read"), ("write", "pages_written"), ("trim", "pages_trimmed")):
+            pages.add_metric([op], host[key])
+        yield pages
         flash = CounterMetricFamily("ssdlab_flash_operations", "Flash operations.", labels=["operation", "cause"])
         for kind in OPERATIONS:
             for cause, count in report["flash"][kind].items():
