@@ -11,6 +11,7 @@ import pytest
 
 import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
+from ssdlab import text
 from ssdlab.model.requests import Monitor
 from ssdlab.study.compare import Spread
 from ssdlab.view.page import Table
@@ -121,6 +122,12 @@ def test_what_the_deviations_reach_is_as_good() -> None:
     deviations = sum(found.figures(case)["write_amplification"].standard_deviation for case in "ab")
     stars = [cell.count("*") for cell in rows_of(found)["write amplification (WAF)"]]
     assert sum(stars) == (0 if abs(apart) <= deviations else 1)
+
+
+def test_what_one_case_alone_has_is_not_the_best() -> None:
+    rows = rows_of(ssdlab.compare({"fast": {**SMALL, "ftl": "fast"}, "page": SMALL}), all=True)
+    of_log = [cells for label, cells in rows.items() if "merges" in label and cells[1].strip() == text.MISSING]
+    assert of_log and not any(cell.endswith(" *") for cells in of_log for cell in cells)
 
 
 def test_a_life_at_a_lower_rate_is_no_better() -> None:

@@ -150,7 +150,7 @@ def spread_text(quantity: Quantity, spread: Spread | None) -> str:
 
 
 def _best(line: _Line) -> list[bool]:
-    """Which values are the best: where one can be said to be better, and not all are as good."""
+    """Which values are the best: where one can be said to be better, and not all that there are are as good."""
     known = [spread for spread in line.spreads if spread is not None]
     if not line.quantity.better or not line.differs:
         return [False] * len(line.spreads)
@@ -165,8 +165,7 @@ def _best(line: _Line) -> list[bool]:
             line.quantity.format(spread.mean) == rounded or apart <= spread.standard_deviation + best.standard_deviation
         )
 
-    found = [reaches(spread) for spread in line.spreads]
-    return [False] * len(found) if all(found) else found
+    return [False] * len(line.spreads) if all(map(reaches, known)) else [*map(reaches, line.spreads)]
 
 
 def _rows(lines: list[_Line], titles: dict[str, str], found: Comparison) -> list[Row]:
