@@ -183,11 +183,13 @@ impl Text {
         Ok(found)
     }
 
-    /// Whether the first line holds headings: it must where columns are named by them, and does where its offset has no
-    /// digit.
+    /// Whether the first line holds headings: it must where columns are named by them, and does where none of its numbers
+    /// begins with a digit.
     fn is_heading(&self, fields: &[&[u8]; MOST], found: &[Option<(usize, u64)>; NAMES.len()]) -> bool {
         let by_heading = self.columns.held.iter().flatten().any(|(place, _)| matches!(place, Place::Heading(_)));
-        by_heading || found[OFFSET].is_some_and(|(column, _)| !fields[column].iter().any(u8::is_ascii_digit))
+        let numbers = [TIME, OFFSET, SIZE].into_iter().filter_map(|at| found[at]);
+        by_heading
+            || numbers.map(|(column, _)| fields[column]).all(|field| !field.first().is_some_and(u8::is_ascii_digit))
     }
 }
 
@@ -251,6 +253,7 @@ mod tests {
         let plain = "time=0,op=1,offset=2,size=3";
         assert!(fails(plain, "0,R,1,512\n1,R,x,512\n").contains("memory:2: field \"offset\": \"x\" is not a whole"));
         assert!(fails(plain, "0,R,1,512\n1,R\n").contains("memory:2: field \"offset\" is missing"));
+        assert!(fails(plain, "0.1,R,x,512\n1,R,1,512\n").contains("memory:1: field \"offset\": \"x\" is not a whole"));
         assert!(
             fails("op=o,offset=p,size=s", "o,p,bytes\nR,0,1\n").contains("field \"size\": \"o,p,bytes\" does not have")
         );
