@@ -106,6 +106,21 @@ def test_a_run_goes_on_from_a_saved_drive(small: ssdlab.Config, tmp_path: Path) 
         ssdlab.simulate(small, save_state=tmp_path / "nowhere" / "aged.drive")
 
 
+def test_what_earlier_runs_wrote_tells_whether_a_drive_has_settled(small: ssdlab.Config, tmp_path: Path) -> None:
+    state, needed = tmp_path / "aged.drive", 2
+    small = small.with_overrides({"workload.requests": 2_000})
+    results = [ssdlab.simulate(small, save_state=state)]
+    device = results[0].summary["device"]
+    each = results[0].summary["host"]["pages_written"]
+    runs = -(-needed * device["physical_pages"] // each)
+    results += [ssdlab.simulate(small, state=state, save_state=state) for _ in range(runs)]
+    written = [result.summary["precondition"]["runs_pages_written"] for result in results]
+    assert written == [run * each for run in range(runs + 1)]
+    short = ["too_short" in {found["name"] for found in result.summary["diagnosis"]} for result in results]
+    assert short == [(run + 1) * each < needed * device["physical_pages"] for run in range(runs + 1)]
+    assert short[0] and not short[-1]
+
+
 def test_a_saved_drive_replaces_the_file_behind_a_link_and_nothing_else(small: ssdlab.Config, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     drive, link, pipe, circle = (tmp_path / name for name in ("real/aged.drive", "link", "pipe", "circle"))

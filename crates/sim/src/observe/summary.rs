@@ -105,6 +105,8 @@ pub struct PreconditionSummary {
     pub host_pages_written: u64,
     /// Pages programmed.
     pub flash_pages_programmed: u64,
+    /// Pages that earlier runs wrote, of those above: of a drive that was saved after them.
+    pub runs_pages_written: u64,
     /// Write amplification at the end of overwriting; none without overwriting.
     pub write_amplification: Option<f64>,
     /// Whether write amplification had settled; none unless that was asked for.
@@ -116,6 +118,12 @@ pub struct PreconditionSummary {
 }
 
 impl PreconditionSummary {
+    /// Counts a run among what comes before the next, by all that the flash has counted.
+    pub(crate) fn add_run(&mut self, counts: &Counts) {
+        self.runs_pages_written += counts.programs[Cause::Host as usize] - self.host_pages_written;
+        self.count(counts);
+    }
+
     /// Takes the pages written and programmed from all that the flash has counted.
     pub(crate) fn count(&mut self, counts: &Counts) {
         self.host_pages_written = counts.programs[Cause::Host as usize];

@@ -160,7 +160,7 @@ fn why(unusable: Unusable) -> String {
 pub(crate) fn save(stack: &mut dyn Kept, mut summary: PreconditionSummary, path: &Path) -> Result<(), SimError> {
     // A run that goes on from here counts all of it as written before its first request.
     stack.checked()?;
-    summary.count(&stack.counts());
+    summary.add_run(&stack.counts());
     let lines = shape::shape(stack.setup());
     write(stack, summary, path, lines).map_err(|error| SimError::Unsaved { path: path.into(), why: error.to_string() })
 }

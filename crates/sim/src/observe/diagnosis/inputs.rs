@@ -43,10 +43,11 @@ pub(super) fn findings(setup: &Setup, summary: &Summary, series: &Series, trace_
                 .with("physical_pages", device.physical_pages as f64),
         );
     }
-    let written = summary.repeat.as_ref().map_or(summary.capacities_written, |repeat| repeat.capacities_written);
+    let replayed = summary.repeat.as_ref().map_or(summary.capacities_written, |repeat| repeat.capacities_written);
+    let written = replayed + summary.precondition.runs_pages_written as f64 / device.logical_pages as f64;
     let judged = summary.repeat.as_ref().and_then(|repeat| repeat.steady);
     let by_trace = summary.precondition.replays.is_some();
-    if whole && written > 0.0 && judged != Some(true) && !by_trace {
+    if whole && replayed > 0.0 && judged != Some(true) && !by_trace {
         let needed = SETTLES_AFTER * device.physical_pages as f64 / device.logical_pages as f64;
         if written < needed {
             found.push(
