@@ -260,6 +260,8 @@ def test_what_is_no_scheduler_is_told_in_time(
             work.DaskWorkers(address)
         there.shutdown(socket.SHUT_RDWR)
         thread.join()
+    for one in kept:
+        one.close()
     assert said in str(told.value) and "allocate" not in str(told.value)
     gc.collect()
     assert capfd.readouterr().err == ""

@@ -144,9 +144,10 @@ def test_a_projection_says_at_whose_rate(small: ssdlab.Config) -> None:
 
 def test_the_report_needs_nothing_else(small: ssdlab.Config) -> None:
     html = ssdlab.simulate(small).report_html()
-    for title in ("Summary", "Write amplification over time", "Operations by cause", "Service times",
+    for title in ("Overview", "Diagnosis", "Summary", "Operations by cause", "Service times",
                   "Service time over the run", "Erases per block", "Configuration"):  # fmt: skip
         assert f"<h2>{title}</h2>" in html
+    assert "<h3>Write amplification over time</h3>" in html
     assert html.count('class="chart"') == 5 and "<svg" not in html
     # What draws is in the page; `tests/test_report_page.py` watches the network as well.
     library = explore.library()
