@@ -17,7 +17,7 @@ import pytest
 
 from conftest import ROOT, SMALL_SETS
 from forked import PATIENCE_SECONDS
-from ssdlab import interrupt
+from ssdlab import cli, interrupt
 from ssdlab.interrupt import asked_for, handled
 from tiers import examples
 
@@ -128,6 +128,23 @@ def test_at_any_call_of_a_command(name: str, tmp_path: Path) -> None:
         said = [line for line in one.stderr.splitlines() if line.startswith("ssdlab: interrupted")]
         assert one.returncode == 130 and len(said) == 1, (at, one.stderr)
         assert "Traceback" not in one.stderr and "ignored" not in one.stderr, (at, one.stderr)
+
+
+def test_an_interrupt_that_something_has_wrapped_is_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class PanicError(BaseException):
+        """What compiled code makes of an exception that it did not expect."""
+
+    def wrapped(**_: object) -> None:
+        try:
+            interrupt._raise(signal.SIGINT, None)
+        except KeyboardInterrupt as error:
+            raise PanicError from error
+
+    monkeypatch.setattr(interrupt, "_was_raised", False)
+    monkeypatch.setattr(cli, "app", wrapped)
+    assert (cli.main(), capsys.readouterr().err) == (130, "ssdlab: interrupted\n")
 
 
 @pytest.fixture(scope="module")

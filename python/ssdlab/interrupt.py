@@ -88,11 +88,18 @@ _begun = False
 """Whether work has begun that has its own way to end."""
 _waits = False
 """Whether an interrupt waits for the end of an import."""
+_was_raised = False
+"""Whether one was raised: what ends the command then, whoever wrapped it, is that."""
+
+
+def was_raised() -> bool:
+    """Whether KeyboardInterrupt was raised for a signal."""
+    return _was_raised
 
 
 def _raise(number: int, frame: FrameType | None) -> None:
     """Raises KeyboardInterrupt: now, or once no module is being loaded."""
-    global _waits
+    global _waits, _was_raised
     inner = frame
     while inner is not None:
         if inner.f_code.co_filename == IMPORT:
@@ -103,7 +110,7 @@ def _raise(number: int, frame: FrameType | None) -> None:
             signal.setitimer(signal.ITIMER_REAL, LOADED_SECONDS)
             return
         inner = inner.f_back
-    _waits = False
+    _waits, _was_raised = False, True
     raise KeyboardInterrupt
 
 

@@ -164,6 +164,11 @@ def main() -> int:
             _write_no_more()
     except (KeyboardInterrupt, _Interrupted) as error:
         status = _fail(_Interrupted(f"interrupted; {error}" if str(error) else "interrupted"), interrupt.STATUS)
+    except BaseException:
+        # Compiled code that calls Python may make a panic of it.
+        if not interrupt.was_raised():
+            raise
+        status = _fail(_Interrupted("interrupted"), interrupt.STATUS)
     return status
 
 
