@@ -17,11 +17,10 @@ fn owned(sets: &[&str]) -> Vec<String> {
 
 /// The drive of these settings, and with a change too.
 fn before_and_after(sets: &[&str], what_if: WhatIf) -> (Setup, Option<Setup>) {
-    let config_of = |sets: &[String]| config(sets);
-    let before = config_of(&owned(sets));
+    let before = config(&owned(sets));
     let changes: Vec<String> = before.what_if(what_if).iter().map(|(key, value)| format!("{key}={value}")).collect();
     let setup = |config: &Config| config.settings(None).expect("fits together").setup;
-    let after = (!changes.is_empty()).then(|| setup(&config_of(&[owned(sets), changes].concat())));
+    let after = (!changes.is_empty()).then(|| setup(&config(&[owned(sets), changes].concat())));
     (setup(&before), after)
 }
 

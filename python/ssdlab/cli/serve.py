@@ -232,14 +232,14 @@ def _recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
         return
     with naming(record):
         _refuse_drive(record)
-    with naming(record), replacing(record) as hidden, room("model.parquet").ParquetWriter(hidden) as writer:
+        with replacing(record) as hidden, room("model.parquet").ParquetWriter(hidden) as writer:
 
-        def write(server: DriveServer) -> None:
-            requests = server.take_record()
-            if len(requests):
-                writer.write(requests)
+            def write(server: DriveServer) -> None:
+                requests = server.take_record()
+                if len(requests):
+                    writer.write(requests)
 
-        yield write
+            yield write
 
 
 DRIVES = (b"ssdlab flash\x1a\n", b"ssdlab drive\x1a\n")

@@ -151,9 +151,11 @@ impl Running {
     }
 
     #[inline]
-    fn turn_to(&mut self, cells: Wait, now_ns: u64) {
+    fn turn_to(&mut self, cells: Wait, all: &mut AllDies, now_ns: u64) {
         self.sums.add(self.cells, now_ns);
         self.sums.sub(cells, now_ns);
+        all.end(self.cells, now_ns);
+        all.begin(cells, now_ns);
         self.cells = cells;
     }
 
@@ -329,9 +331,7 @@ impl Waits {
     pub fn cells_begin(&mut self, number: u32, first: u32, ops: &Ops, now_ns: u64) {
         let die = &mut self.dies[number as usize];
         let op = &ops[first];
-        self.all.end(die.cells, now_ns);
-        die.turn_to(Wait::of(op), now_ns);
-        self.all.begin(die.cells, now_ns);
+        die.turn_to(Wait::of(op), &mut self.all, now_ns);
         (die.host, die.since_ns) = (if op.cause == Cause::Host { first } else { NONE }, now_ns);
     }
 
@@ -348,9 +348,7 @@ impl Waits {
         let Self { dies, all, owns, paths, .. } = self;
         let die = &mut dies[number as usize];
         die.end_work(owns, paths, ops, now_ns);
-        all.end(die.cells, now_ns);
-        die.turn_to(Wait::Order, now_ns);
-        all.begin(Wait::Order, now_ns);
+        die.turn_to(Wait::Order, all, now_ns);
     }
 
     /// What a die did so far for a request: reads and programs.
