@@ -4,7 +4,7 @@ import errno
 import json
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ from ssdlab.model import shape
 from ssdlab.study.store import folder as store
 from ssdlab.study.store.folder import RUNS
 from ssdlab.study.survey.outcome import USUAL
-from ssdlab.study.sweep import file, running
+from ssdlab.study.sweep import file, pilots, running
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.sweep.plan import MANY, Plan, plan
 from ssdlab.study.sweep.preview import Preview
 from ssdlab.study.work import local
-from ssdlab.study.work.run import Run, TraceRef
+from ssdlab.study.work.local import LocalWorkers
+from ssdlab.study.work.run import Outcome, Run, TraceRef
 from ssdlab.view.page import Table
 from sweeps import AXES, BASE, TINY_SETS, planned
 
@@ -252,7 +253,7 @@ def test_a_dry_run_lists_runs_and_keeps_nothing(cli: Cli, tmp_path: Path) -> Non
         "sweep", *TINY_SETS, "-A", "ftl.page.gc=greedy,fifo", "--seeds", "3", "--out", "s", "--dry-run", "--json"
     )
     preview = json.loads(done.stdout)["result"]
-    assert (preview["points"], preview["runs"], preview["left"]) == (6, 6, 6) and preview["pilot_s"] > 0
+    assert (preview["points"], preview["runs"], preview["left"]) == (6, 6, 6) and preview["estimate_s"] > 0
     assert [row["seed"] for row in preview["rows"]] == [1, 2, 3] * 2 and list(tmp_path.iterdir()) == []
 
 
@@ -307,6 +308,33 @@ def test_other_tools_read_a_study(study: Path) -> None:
     sql = f"select avg(write_amplification) from '{study / RUNS}' where \"ftl.page.gc\" = 'fifo'"
     assert duckdb.connect().sql(sql).fetchall()[0][0] > mean
     assert pq.read_table(study / RUNS).equals(found.table)
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_a_study_without_a_result_is_a_table_of_its_columns(failed: bool, tmp_path: Path) -> None:
+    if failed:
+        ssdlab.sweep({"device.capacity": ["6TiB", "8TiB"], "device.op": ["7%"]}, BASE, out=tmp_path)
+    else:
+        ssdlab.sweep({"device.capacity": ["8MiB", "9MiB"], "device.op": ["7%"]}, BASE, out=tmp_path, monitor=never)
+    found, rows = ssdlab.open_study(tmp_path), 2 if failed else 0
+    named = ["run", "device.capacity", "device.op", "seed", "key", "error"]
+    named += ["write_amplification", "latency.all.p99_ns", "time.iops"]
+    types = ["int64", "int64", "double", "uint64", "string", "string", *["double"] * 3]
+    assert [(one.name, str(one.type)) for one in found.table.schema] == [*zip(named, types, strict=True)]
+    for frame in (found.to_pandas(), found.to_polars()):
+        assert frame.shape == (rows, len(named)) and [*frame.columns] == named
+    sql = "select count(*), count(error), avg(write_amplification) from runs"
+    assert found.to_duckdb().sql(sql).fetchall() == [(rows, rows, None)]
+    assert pq.read_table(tmp_path / RUNS).equals(found.table) and found.figures == []
+    why = "the study has no result: " + ("[12] runs? failed: MemoryError" if failed else "none was run")
+    for asked in (found.curves, found.effects, lambda one: found.pareto([one] * 2)):
+        with pytest.raises(ssdlab.ConfigError, match=why):
+            asked("write_amplification")
+
+
+def never(*_: object) -> bool:
+    """Has a sweep end before its first run does."""
+    return True
 
 
 def test_no_figure_is_called_as_a_setting(study: Path) -> None:
@@ -406,16 +434,63 @@ def test_a_dry_run_tells_what_can_never_start_and_unequal_runs(tmp_path: Path) -
         return running.preview(planned(axes), out, jobs=2)  # type: ignore[arg-type]
 
     found = previewed({"device.capacity": ["8MiB", "8TiB"]})
-    assert found.too_large == 1 and found.memory_bytes > found.most_bytes and len(found.pilots_s) == 1
+    assert found.too_large == 1 and found.memory_bytes > found.most_bytes
+    assert found.pilots is not None and len(found.pilots.seconds) == 1
     assert found.page().remarks[0].startswith("1 run will fail: none may take more than ")
     # As many processes as runs: the longest alone takes as long as all.
     found = previewed({"workload.requests": ["500", "50000"]})
-    assert found.total_seconds == max(found.pilots_s) and found.page().remarks == []
+    assert found.pilots is not None and found.range_seconds is None
+    assert found.total_seconds == max(found.pilots.seconds.values()) and found.page().remarks == []
     many = previewed({"seed": "1..40:40"})
-    assert many.seconds is not None and many.total_seconds == max(many.seconds * 20, *many.pilots_s)
+    assert many.pilots is not None and len(many.pilots.seconds) == 4 and many.range_seconds is not None
+    assert many.range_seconds[0] <= many.total_seconds <= many.range_seconds[1]
+    assert many.total_seconds == pytest.approx(sum(many.pilots.expected.values()) / 2)
     ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=tmp_path)
     done = previewed({"seed": ["1", "2"]}, tmp_path)
-    assert done.left == 0 and done.to_dict()["pilot_s"] is None and "pilot" not in str(done.page())
+    assert done.left == 0 and done.to_dict()["pilots_s"] == [] and "pilot" not in str(done.page())
+
+
+class Timed(LocalWorkers):
+    """Runs that take no time, by a clock that says what they would."""
+
+    def __init__(self, now: list[float], took: Callable[[Run], float]) -> None:
+        super().__init__(1)
+        self._now, self._took = now, took
+
+    def do(self, run: Run) -> Outcome:
+        self._now[0] += self._took(run)
+        return Outcome(None, None)
+
+
+def test_a_dry_run_knows_what_each_axis_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests cost in proportion, a clock a hundred times counting; pilots at the first, middle and last run miss that
+    few of the runs are slow."""
+    axes = {"time": ["count", "event", "serial"], "workload.requests": "1000..10000:10", "seed": "1..3:3"}
+    its, now = planned(axes), [0.0]
+    slow = {"count": 0.01, "event": 1.0, "serial": 0.01}
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+
+    def took(run: Run) -> float:
+        return slow[str(run.config["time"])] * float(run.config["workload.requests"])
+
+    points = {row.key: row.values for row in its.rows}
+    found = pilots.run(its.runs, points, its.question.axes, Timed(now, took))
+    assert found.complete and found.off == pytest.approx((1, 1)) and len(found.seconds) <= 16
+    assert found.expected == pytest.approx({key: took(run) for key, run in its.runs.items()})
+
+    def together(run: Run) -> float:
+        """What axes do together is in the range."""
+        return took(run) * (3 if run.config["time"] == "event" and run.config["workload.requests"] != 1000 else 1)
+
+    found = pilots.run(its.runs, points, its.question.axes, Timed(now, together))
+    assert found.off is not None and found.off[1] == pytest.approx(3)
+
+
+def test_a_pilot_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pilots, "SECONDS", 0.01)
+    found = running.preview(planned({"workload.requests": ["50000000"]}), None, jobs=1)
+    assert found.pilots is not None and not found.pilots.complete and found.total_seconds >= 0.01
+    assert "all, at least" in str(found.page())
 
 
 def test_a_study_without_a_result_has_the_columns_that_it_will_have() -> None:

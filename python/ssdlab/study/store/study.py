@@ -50,10 +50,11 @@ class Study(Finding):
         """Runs that the folder keeps of what was asked before, and that are no part of this."""
         self.columns: tuple[str, ...] = tuple(plan["columns"])
         """Keys that are varied."""
-        self.table = dataset(self.columns, self.points, self._records)
+        shown = [Outcome.read(one).figure for one in plan["outcomes"] or USUAL]
+        self.table = dataset(self.columns, self.points, self._records, shown)
         """A row for each point whose run came to its end, in the order of the points: `run`, the axes, `seed`, `key`,
-        `error`, and every figure of the results under its dotted path. Axes with units are in bytes, nanoseconds,
-        shares of 1 or events per second."""
+        `error`, and every figure of the results under its dotted path; of a study without a result its outcomes, or the
+        usual ones, empty. Axes with units are in bytes, nanoseconds, shares of 1 or events per second."""
 
     @classmethod
     def read(cls, where: Path | str) -> "Study":
@@ -126,7 +127,9 @@ class Study(Finding):
 
     @property
     def figures(self) -> list[str]:
-        """Every figure that is a number, for outcomes."""
+        """Every figure that is a number, for outcomes; none of a study without a result."""
+        if all(record.result is None for record in self._records.values()):
+            return []
         beside = {"run", SEED, KEY, "error", *self.columns}
         return [
             field.name
@@ -141,6 +144,9 @@ class Study(Finding):
             ConfigError: If no run has a figure that is asked for.
         """
         known, named = self.figures, several(asked)
+        if named and not known:
+            why = next(iter(self.failed), "none was run yet")
+            raise ConfigError(f"the study has no result: {why}; {MEND}")
         if named:
             return [Outcome.of(one, known) for one in named]
         found = map(Outcome.read, self.plan["outcomes"] or USUAL)

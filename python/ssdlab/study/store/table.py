@@ -65,11 +65,22 @@ def _figure_column(values: Sequence[Any]) -> "pa.Array":
     return pa.array(values)
 
 
-def dataset(axes: Iterable[str], points: Sequence[Point], records: Mapping[str, Record]) -> "pa.Table":
-    """The rows of the points whose runs came to their end, in the order of the points."""
+def dataset(
+    axes: Iterable[str], points: Sequence[Point], records: Mapping[str, Record], outcomes: Iterable[str] = ()
+) -> "pa.Table":
+    """The rows of the points whose runs came to their end, in the order of the points.
+
+    Args:
+        axes: What is varied.
+        points: Every one that was asked for.
+        records: What came to its end.
+        outcomes: Figures that there are columns of, and be they empty, where no run has a result yet.
+    """
     done = [(number, point) for number, point in enumerate(points) if point.key in records]
-    columns: dict[str, Any] = {RUN: pa.array([number for number, _ in done], pa.int64())}
-    columns |= {axis: axis_column([point.values[axis] for _, point in done]) for axis in axes}
+    runs = pa.array([number for number, _ in done], pa.int64())
+    columns: dict[str, Any] = {RUN: runs}
+    # Of all points, so that a column is of one type whichever runs are finished.
+    columns |= {axis: axis_column([point.values[axis] for point in points]).take(runs) for axis in axes}
     columns[SEED] = pa.array([point.seed for _, point in done], pa.uint64())
     columns[KEY] = pa.array([point.key for _, point in done], pa.string())
     columns[ERROR] = pa.array([records[point.key].error for _, point in done], pa.string())
@@ -84,4 +95,6 @@ def dataset(axes: Iterable[str], points: Sequence[Point], records: Mapping[str, 
     for name in dict.fromkeys(name for row in rows for name in row):
         # An axis is called as its setting, which no figure is.
         columns.setdefault(name, _figure_column([row.get(name) for row in rows]))
+    if not any(rows):
+        columns |= {name: pa.nulls(len(done), pa.float64()) for name in outcomes}
     return pa.table(columns)

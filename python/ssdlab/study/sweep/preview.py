@@ -1,10 +1,11 @@
 """What a sweep would run, and how long that takes, about."""
 
-import statistics
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from typing import Any
 
 from ssdlab.model.finding import Contents, Finding
+from ssdlab.study.sweep.pilots import Pilots
 from ssdlab.study.sweep.plan import Plan
 
 
@@ -24,7 +25,7 @@ class Preview(Finding):
         planned: Plan,
         left: int,
         jobs: int,
-        pilots_s: Sequence[float],
+        pilots: Pilots | None,
         memory_bytes: int,
         most_bytes: int,
         too_large: int,
@@ -34,8 +35,8 @@ class Preview(Finding):
         """Runs that are not done yet; equal ones count once."""
         self.jobs = jobs
         """At a time."""
-        self.pilots_s = tuple(pilots_s)
-        """What each pilot run took."""
+        self.pilots = pilots
+        """What some of them took, and what that says of the others; None if there is none that can be done."""
         self.memory_bytes = memory_bytes
         """What the largest run takes, about."""
         self.most_bytes = most_bytes
@@ -44,16 +45,27 @@ class Preview(Finding):
         """Runs, of those left, that take more, and so fail at once."""
 
     @property
-    def seconds(self) -> float | None:
-        """Of a pilot run: their mean; None if there was none."""
-        return statistics.fmean(self.pilots_s) if self.pilots_s else None
+    def total_seconds(self) -> float:
+        """What those left take, about."""
+        return self._together(1.0)
 
     @property
-    def total_seconds(self) -> float:
-        """What those left take, about: no less than the longest alone."""
-        if self.seconds is None:
+    def range_seconds(self) -> tuple[float, float] | None:
+        """From and to what those left take, if other runs are off as those that were tried are; None if none was."""
+        if self.pilots is None or self.pilots.off is None:
+            return None
+        least, most = map(self._together, self.pilots.off)
+        return least, most
+
+    def _together(self, factor: float) -> float:
+        """What those left take if the ones that were not tried take as many times what is expected: no less than the
+        longest alone.
+        """
+        if self.pilots is None:
             return 0.0
-        return max(self.seconds * (self.left - self.too_large) / self.jobs, *self.pilots_s)
+        known = self.pilots.seconds
+        each = [one if key in known else factor * one for key, one in self.pilots.expected.items()]
+        return max(math.fsum(each) / self.jobs, *each)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
@@ -62,8 +74,10 @@ class Preview(Finding):
             "runs": len(self.planned.runs),
             "left": self.left,
             "jobs": self.jobs,
-            "pilot_s": self.seconds,
+            "pilots_s": [] if self.pilots is None else [*self.pilots.seconds.values()],
+            "pilots_complete": self.pilots is None or self.pilots.complete,
             "estimate_s": self.total_seconds,
+            "estimate_range_s": self.range_seconds,
             "memory_bytes": self.memory_bytes,
             "most_bytes": self.most_bytes,
             "too_large": self.too_large,

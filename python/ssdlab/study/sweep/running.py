@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from ssdlab.study.store.folder import Store
 from ssdlab.study.store.shared import place, reading, writing
 from ssdlab.study.store.study import Study
 from ssdlab.study.survey.outcome import check_outcomes
+from ssdlab.study.sweep import pilots
 from ssdlab.study.sweep.axes import Axis, Condition, Values, axis, distinct, of
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.sweep.plan import Plan, Question, plan
@@ -216,25 +216,18 @@ def preview(planned: Plan, where: Path | str | None, *, jobs: int | None) -> Pre
             if folder.exists():
                 with Store(folder) as store:
                     done = {*store.records}
-    left = [one for key, one in planned.runs.items() if key not in done]
-    times: list[float] = []
+    left = {key: one for key, one in planned.runs.items() if key not in done}
+    points = {row.key: row.values for row in reversed(planned.rows)}
     with LocalWorkers(1) as crew:
         most_bytes = crew.most_bytes
-        able = [one for one in left if one.memory_bytes <= most_bytes]
-        # Settings grow along their axes, so that these are likely the least and the largest.
-        pilots = [*{one.key: one for one in (able[0], able[len(able) // 2], able[-1])}.values()] if able else []
-        for one in pilots:
-            # The first run of a process loads what the next ones have.
-            if not times:
-                crew.do(one)
-            began = time.perf_counter()
-            crew.do(one)
-            times.append(time.perf_counter() - began)
+        able = {key: one for key, one in left.items() if one.memory_bytes <= most_bytes}
+        its = {key: points[key] for key in able}
+        tried = pilots.run(able, its, planned.question.axes, crew) if able else None
     return Preview(
         planned=planned,
         left=len(left),
         jobs=at_a_time(jobs),
-        pilots_s=times,
+        pilots=tried,
         memory_bytes=max((one.memory_bytes for one in planned.runs.values()), default=0),
         most_bytes=most_bytes,
         too_large=len(left) - len(able),

@@ -1,8 +1,9 @@
 """The page of a sweep before it begins."""
 
 from ssdlab import text
+from ssdlab.study.sweep.pilots import SECONDS
 from ssdlab.study.sweep.preview import Preview
-from ssdlab.view.page import Facts, Page, Section, Table
+from ssdlab.view.page import Facts, Page, Paragraph, Section, Table
 
 MOST_ROWS = 20
 """Runs that a terminal lists."""
@@ -30,7 +31,7 @@ def page(found: Preview) -> Page:
         title=f"{planned.design.name} over {', '.join(planned.columns)}",
         remarks=remarks,
         sections=[
-            Section("", [Facts(facts)]),
+            Section("", [Facts(facts), *([Paragraph(_method(found), "soft")] if found.pilots else [])]),
             Section("", [Table((*planned.columns, "seed"), rows, left=len(planned.columns), most=MOST_ROWS)]),
         ],
     )
@@ -38,10 +39,31 @@ def page(found: Preview) -> Page:
 
 def _times(found: Preview) -> list[tuple[str, str]]:
     """How long runs take; nothing where none is to be done."""
-    if not found.pilots_s:
+    if found.pilots is None:
         return []
-    least, most = (text.duration(1e9 * one) for one in (min(found.pilots_s), max(found.pilots_s)))
-    return [
-        ("a pilot run" if least == most else "pilot runs", least if least == most else f"{least} to {most}"),
-        ("all, about", text.duration(1e9 * found.total_seconds)),
-    ]
+    took = found.pilots.seconds.values()
+    rows = []
+    if took:
+        least, most = (text.duration(1e9 * one) for one in (min(took), max(took)))
+        rows.append((text.counted(len(took), "pilot runs"), least if least == most else f"{least} to {most}"))
+    about, between = text.duration(1e9 * found.total_seconds), found.range_seconds
+    if between is not None:
+        least, most = (text.duration(1e9 * one) for one in between)
+        about += f", from {least} to {most}"
+    return [*rows, ("all, about" if took else "all, at least", about)]
+
+
+def _method(found: Preview) -> str:
+    """How the times were estimated."""
+    assert found.pilots is not None
+    said = (
+        "Pilots have each axis at its ends and in its middle, or all its words, beside the first run; a run takes the "
+        "time of the first times a factor for each axis"
+    )
+    if found.range_seconds is not None:
+        said += ", and the range is by how much others, corners of the design among them, are off"
+    if not found.pilots.complete:
+        said += (
+            f"; pilots ended after {text.duration(1e9 * SECONDS)}, and what they did not reach is taken as the first"
+        )
+    return f"{said}."
