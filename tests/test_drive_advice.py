@@ -146,6 +146,31 @@ def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown
     assert (done.returncode, done.stderr) == (2, f"ssdlab: {option}: {shown} is not above 0; give a number that is\n")
 
 
+@pytest.mark.parametrize(
+    ("repeat", "measured"),
+    [
+        ({"host.repeat.times.count": 2}, "the last replay"),
+        ({}, "the last replay, steady by then"),
+        ({"host.repeat.until-steady.most": 2}, "the last replay, steady by then in 0 of 1 run"),
+        ({"host.repeat.times.count": 1}, "the requests behind the warm-up"),
+    ],
+)
+def test_all_figures_of_a_line_are_of_a_stretch_that_is_named(repeat: dict[str, object], measured: str) -> None:
+    """Of what a run measures in its last replay; that this is steady is said only where it is."""
+    asked = {"time": "serial", "host.repeat": "until-steady", **repeat}
+    if "host.repeat.times.count" in repeat:
+        del asked["host.repeat"]
+    found = ssdlab.advise_drive(PGBENCH, asked, op=["40%"])
+    single = ssdlab.simulate({**asked, "device.op": "40%"}, PGBENCH).summary
+    (one,) = found.choices
+    assert found.measured == found.to_dict()["measured"] == measured
+    assert found.page().lead[1].text == f"measured, all figures of a line: {measured}"
+    assert one.write_amplification.mean == single["write_amplification"]
+    assert one.p99_ns is not None and one.p99_ns.mean == single["latency"]["all"]["p99_ns"]
+    assert one.tbw_bytes == single["lifetime"]["host_tbw_bytes"]
+    assert one.years is not None and one.years.mean == single["lifetime"]["years"]
+
+
 def test_replays_are_as_many_as_are_asked_for() -> None:
     once = {"time": "count", "host.repeat.times.count": 1}
     found = ssdlab.advise_drive(PGBENCH, once, op=["20%"])

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.finding import Contents, Finding, Plot
@@ -74,6 +75,20 @@ class DriveAdvice(Finding):
         """Whether drives are still to be tried."""
         return self.study.partial
 
+    @property
+    def measured(self) -> str:
+        """Of which stretch all figures of a drive are."""
+        columns = self.study.table.column_names
+        if "repeat.replays" not in columns:
+            return "the requests behind the warm-up"
+        steady = self.study.table["repeat.steady"].to_pylist() if "repeat.steady" in columns else []
+        known = [one for one in steady if one is not None]
+        if not known:
+            return "the last replay"
+        if all(known):
+            return "the last replay, steady by then"
+        return f"the last replay, steady by then in {text.count(sum(known))} of {text.counted(len(known), 'runs')}"
+
     def lasts(self, one: DriveChoice) -> bool | None:
         """Whether a drive lives as long as it is to; None where that is not known."""
         return None if one.years is None else one.years.mean >= self.years
@@ -122,6 +137,7 @@ class DriveAdvice(Finding):
             "dwpd": self.dwpd,
             "years": self.years,
             "p99_ns": self.p99_ns,
+            "measured": self.measured,
             "drives": self._rows(),
             "best": None if best is None else dict(best.levels),
         }

@@ -21,7 +21,10 @@ def page(found: DriveAdvice) -> Page:
     return Page(
         title="a generated workload" if source is None else source_text(source),
         chosen="" if source is None else chosen(source),
-        lead=[Paragraph(_wanted(found), "soft")],
+        lead=[
+            Paragraph(_wanted(found), "soft"),
+            Paragraph(f"measured, all figures of a line: {found.measured}", "soft"),
+        ],
         partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
         remarks=[
             *found.study.failed,
@@ -29,19 +32,11 @@ def page(found: DriveAdvice) -> Page:
         ],
         sections=[
             Section("What spare space buys", [Figure(found.plot.chart)], terminal=False),
-            Section("", [Table(headers, rows, left=len(found.study.columns), note=_measured(found))]),
+            Section("", [Table(headers, rows, left=len(found.study.columns))]),
         ],
         legend="mean ± half the width of its 95 % confidence interval over seeds" if seeds else "",
         conclusion=[Paragraph(line) for line in _advised(found)],
     )
-
-
-def _measured(found: DriveAdvice) -> str:
-    """Of what the figures are."""
-    if found._configuration()["host.repeat"]["value"] != "until-steady":
-        return ""
-    within = found._configuration()["host.repeat.until-steady.within"]["value"]
-    return f"Figures are of the last replay, whose write amplification is within {within} of that of the one before."
 
 
 def _cells(found: DriveAdvice, one: DriveChoice) -> list[str]:
