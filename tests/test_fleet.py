@@ -67,6 +67,21 @@ def test_drives_that_volumes_share_are_runs_of_merged_files(trace: Path, alone: 
     for run, drive in enumerate(found.drives):
         paths = [found.dataset.path(one) for one in drive.volumes]
         assert found.study.result(run) == printed(cli, *paths, "--merge")
+    # A volume has requests of its own, and the figures of its drive, which are called so.
+    rows = {row["name"]: row for row in found.by_volume()}
+    assert [*rows] == [one.name for one in found.volumes]
+    for run, drive in enumerate(found.drives):
+        amplification = found.study.result(run)["write_amplification"]
+        its = [rows[one.name] for one in drive.volumes]
+        assert {row["drive.write_amplification"] for row in its} == {amplification} and len(its) == 3 - run
+        assert {(row["drive"], row["drive.volumes"]) for row in its} == {(drive.name, len(its))}
+        host = found.study.result(run)["ingest"]["counts"]
+        assert sum(row["requests"] for row in its) == host["requests"]
+    found.save(tmp_path / "saved")
+    head, *lines = (tmp_path / "saved" / "volumes.csv").read_text(encoding="utf-8").splitlines()
+    assert "written_bytes" in head and "drive.write_amplification" in head and len(lines) == 5
+    assert found.to_dict()["volumes"] == [*rows.values()]
+    assert found.page().sections[-1].title == "Volumes, busiest first"
     # All volumes on a drive are all devices of the trace side by side.
     whole = ssdlab.fleet(trace, CONFIG, pack="name", drives=1, out=tmp_path / "f")
     side_by_side = json.loads(json.dumps(ssdlab.simulate(CONFIG, ssdlab.TraceFile(trace, device="all")).to_dict()))

@@ -116,6 +116,26 @@ class Fleet(Finding):
             found = found.append_column(name, pa.array(values, pa.int64()))
         return found
 
+    def by_volume(self) -> list[dict[str, Any]]:
+        """A row for each volume: what its own requests are, exactly, and what its drive does.
+
+        Figures of the drive stand under `drive.` and the name of the figure. Volumes that share a drive have them in
+        common: its pages and its collection belong to no volume, and its response times are of the requests of all.
+        """
+        figures = [one.figure for one in self.outcomes()]
+        done = {row["run"]: row for row in self.study.table.select(["run", *figures]).to_pylist()}
+        of = {
+            one.file: (drive.name, len(drive.volumes), done.get(run, {}))
+            for run, drive in enumerate(self.drives)
+            for one in drive.volumes
+        }
+        rows = []
+        for one in self.volumes:
+            drive, volumes, its = of[one.file]
+            shared = {f"drive.{name}": its.get(name) for name in figures}
+            rows.append({**one._asdict(), "drive": drive, "drive.volumes": volumes, **shared})
+        return rows
+
     def outcomes(self) -> list[Outcome]:
         """The figures whose distributions are shown: those that were asked for, or the usual ones that drives have."""
         if self.study.plan["outcomes"]:
@@ -209,6 +229,7 @@ class Fleet(Finding):
                 }
                 for one in cdfs
             ],
+            "volumes": self.by_volume(),
             "drives": [
                 {
                     **self.study.points[row["run"]].values,
@@ -226,9 +247,9 @@ class Fleet(Finding):
         return self.study._configuration()
 
     def _tables(self) -> Contents:
-        of = {one.file: drive.name for drive in self.drives for one in drive.volumes}
-        volumes: list[Sequence[object]] = [[*Volume._fields, "drive"]]
-        volumes += [[*one, of[one.file]] for one in self.volumes]
+        by_volume = self.by_volume()
+        volumes: list[Sequence[object]] = [[*by_volume[0]]]
+        volumes += [["" if cell is None else cell for cell in row.values()] for row in by_volume]
         rows: list[Sequence[object]] = [["figure", "value", "share"]]
         for one in self.outcomes():
             cdf = self.cdf(one.figure)

@@ -1,7 +1,7 @@
 """The page of a fleet: how figures are distributed over its drives."""
 
 from ssdlab import text
-from ssdlab.study.fleet.packing import RULES
+from ssdlab.study.fleet.packing import ALONE, RULES
 from ssdlab.study.fleet.result import BUSIEST, SHARES, Fleet
 from ssdlab.view.page import Facts, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import form
@@ -35,7 +35,11 @@ def page(found: Fleet) -> Page:
         lead=[Paragraph(f"{found.rule}: {RULES[found.rule]}", "soft")],
         partial=f"{left} of {drives} are still to be run" if found.partial else "",
         remarks=remarks,
-        sections=[*sections, Section("Drives that do worst", [_drives(found)])],
+        sections=[
+            *sections,
+            Section("Drives that do worst", [_drives(found)]),
+            *([] if found.rule == ALONE else [Section("Volumes, busiest first", [_volumes(found)])]),
+        ],
     )
 
 
@@ -95,3 +99,22 @@ def _drives(found: Fleet) -> Table:
         for row in table
     ]
     return Table(("drive", "volumes", "requests", "written", *names), rows, most=MOST_ROWS)
+
+
+def _volumes(found: Fleet) -> Table:
+    """The volumes, some of which share drives: their own requests, and figures of the drive, which are called so."""
+    names = {f"drive.{one.figure}": form(one.figure) for one in found.outcomes()}
+    rows: list[Row] = [
+        [
+            text.path(row["name"]),
+            text.path(row["drive"]),
+            text.count(row["requests"]),
+            text.size(row["written_bytes"]),
+            text.size(row["read_bytes"]),
+            *(text.MISSING if row[name] is None else write(row[name]) for name, write in names.items()),
+        ]
+        for row in sorted(found.by_volume(), key=lambda row: -row["requests"])
+    ]
+    note = "Requests and bytes are the volume's own; figures of the drive are of all volumes on it."
+    heads = ("volume", "on drive", "requests", "written", "read", *names)
+    return Table(heads, rows, left=2, most=MOST_ROWS, note=note)
