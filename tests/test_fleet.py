@@ -307,6 +307,13 @@ def test_a_drive_that_fails_is_a_row_and_a_remark(tmp_path: Path) -> None:
     assert [remark for remark in found.page().remarks if remark.startswith("1 drive failed: ")]
 
 
+def test_a_fleet_of_which_every_drive_failed_is_told(trace: Path, tmp_path: Path) -> None:
+    found = ssdlab.fleet(trace, {"device.capacity": "8TiB", "time": "count"}, pack="name", drives=2)
+    assert found.write_amplification is None and found.to_dict()["distributions"] == []
+    assert len(found.by_volume()) == 5 and "failed: MemoryError" in found.page().remarks[0]
+    found.save(tmp_path)
+
+
 def test_a_fleet_says_what_its_runs_would(alone: Path) -> None:
     """Drives of whole blocks that are larger than asked for, and what has not settled."""
     found = ssdlab.open_fleet(alone)

@@ -167,8 +167,7 @@ class Fleet(Finding):
     @property
     def write_amplification(self) -> float | None:
         """Of the fleet: pages that flash programs for each page that hosts write; None if nothing is written."""
-        columns = self.study.table.column_names
-        if "write_amplification" not in columns:
+        if "write_amplification" not in self.study.figures:
             return None
         rows = self.study.table.select(["write_amplification", "host.pages_written"]).to_pylist()
         written = sum(row["host.pages_written"] for row in rows if row["write_amplification"] is not None)
