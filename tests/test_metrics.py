@@ -15,6 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import ssdlab
+from forked import PATIENCE_SECONDS
 from nbd_client import connected
 from ssdlab.view.metrics import Metrics
 from ssdlab.view.scrape import Endpoint
@@ -118,7 +119,7 @@ def test_metrics_on_a_port_of_this_machine(tmp_path: Path) -> None:
         Endpoint("127.0.0.1:0") as endpoint,
     ):
         endpoint.answer(Metrics(server))
-        with urllib.request.urlopen(endpoint.address, timeout=10) as reply:
+        with urllib.request.urlopen(endpoint.address, timeout=PATIENCE_SECONDS) as reply:
             samples = parsed(reply.read().decode())
         assert value(samples, "ssdlab_free_blocks") == value(samples, "ssdlab_blocks")
         assert not any(name.startswith("ssdlab_response") for name, _ in samples), "replies leave at once"
@@ -145,13 +146,13 @@ def test_serve_has_metrics(tmp_path: Path) -> None:
     with served(tmp_path, "--metrics", str(place), *sets()) as (process, path):
         with connected(path) as client:
             client.write(0, bytes(PAGE))
-            until = time.monotonic() + 60
+            until = time.monotonic() + PATIENCE_SECONDS
             while not answers(place):
                 assert time.monotonic() < until, "nobody answers a scrape"
                 time.sleep(0.02)
             samples = scraped(place)
         process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert (process.returncode, errors) == (0, "")
     assert value(samples, "ssdlab_requests_total", op="write") == 1
     assert f"metrics at {place}" in output
@@ -176,7 +177,7 @@ def test_a_place_without_metrics_is_one_clear_error(
     monkeypatch.chdir(tmp_path)
     Path("foreign").write_text("x")
     command = [sys.executable, "-m", "ssdlab", "serve", *sets(), "--socket", "s", "--metrics", place]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert done.returncode == 2
     assert says in done.stderr
     assert all(line.startswith("ssdlab: ") for line in done.stderr.splitlines())

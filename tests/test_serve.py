@@ -17,6 +17,7 @@ import pytest
 
 import ssdlab
 from conftest import ROOT, SMALL_SETS, Cli
+from forked import PATIENCE_SECONDS
 from nbd_client import FUA, Client, NbdError, connected
 from ssdlab.model.service import Service
 
@@ -89,7 +90,7 @@ def served(tmp_path: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[s
     command = [sys.executable, "-m", "ssdlab", "serve", "--socket", str(path), *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENCE_SECONDS
         # A server that was killed has left its socket behind.
         while process.poll() is None and not answers(path):
             assert time.monotonic() < until, "nobody answers"
@@ -138,7 +139,7 @@ def test_a_drive_is_shut_down_in_good_order_by_sigterm(tmp_path: Path) -> None:
                 assert client.read(0, 4) == (b"here" if again else bytes(4))
                 client.write(0, b"here")
             process.send_signal(signal.SIGTERM)
-            output, errors = process.communicate(timeout=60)
+            output, errors = process.communicate(timeout=PATIENCE_SECONDS)
         assert (process.returncode, errors) == (0, "")
         found = json.loads(output)
         jsonschema.validate(found, json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8")))
@@ -183,7 +184,7 @@ def test_how_a_drive_was_mounted_is_said_at_the_start(tmp_path: Path) -> None:
             assert process.stdout is not None
             line = next(line for line in process.stdout if line.startswith(f"{file}: ")).rstrip()
             process.send_signal(end)
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE_SECONDS)
         assert line.startswith(f"{file}{words}")
         if "mounted" in words:
             before = "shut down in good order" if end == signal.SIGKILL else "its power was lost"
@@ -217,13 +218,13 @@ def small_disk(tmp_path: Path, size: str) -> Iterator[Path]:
     where = tmp_path / "disk"
     where.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "small", str(where)]
-    if subprocess.run(mount, capture_output=True, timeout=30, check=False).returncode != 0:
+    if subprocess.run(mount, capture_output=True, timeout=PATIENCE_SECONDS, check=False).returncode != 0:
         pytest.skip("no file system may be mounted here; crates/device/tests/it/full_disk.rs does not need one")
     try:
         yield where
     finally:
         # A server may still hold its file.
-        subprocess.run(["umount", "--lazy", str(where)], timeout=30, check=True)
+        subprocess.run(["umount", "--lazy", str(where)], timeout=PATIENCE_SECONDS, check=True)
 
 
 def test_a_server_ends_whose_drive_a_full_disk_has_switched_off(tmp_path: Path) -> None:
@@ -251,7 +252,7 @@ def test_a_full_disk_loses_neither_record_nor_summary(tmp_path: Path) -> None:
                     client.write(page * PAGE, random.Random(page).randbytes(PAGE))
             written = page
             process.send_signal(signal.SIGTERM)
-            output, errors = process.communicate(timeout=60)
+            output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 2 and "could not be flushed at the end" in errors, errors
     assert "the drive goes off and what was not flushed may be lost" in output
     assert "A drive in use" in output
@@ -284,7 +285,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, ftl: str, buffer: dict[str, o
 
             assert fill() == errno.ENOSPC
             assert fill() == errno.ENOSPC, "there is still no room"
-            subprocess.run(["mount", "-o", "remount,size=200m", str(where)], timeout=30, check=True)
+            subprocess.run(["mount", "-o", "remount,size=200m", str(where)], timeout=PATIENCE_SECONDS, check=True)
             assert fill() is None
             assert client.read(0, client.size) == b"".join(model)
         with ssdlab.DriveServer(config, socket=tmp_path / "s", file=file), connected(tmp_path / "s") as client:
@@ -303,12 +304,12 @@ def test_a_disk_smaller_than_the_drive_is_told_of(tmp_path: Path) -> None:
     with small_disk(tmp_path, "3m") as where:
         file = where / "disk.drive"
         for size, is_told in (("3m", True), ("200m", False)):
-            subprocess.run(["mount", "-o", f"remount,size={size}", str(where)], timeout=30, check=True)
+            subprocess.run(["mount", "-o", f"remount,size={size}", str(where)], timeout=PATIENCE_SECONDS, check=True)
             with served(tmp_path, "--file", str(file), *sets()) as (process, path):
                 with connected(path) as client:
                     client.write(0, b"here")
                 process.send_signal(signal.SIGTERM)
-                output, _ = process.communicate(timeout=60)
+                output, _ = process.communicate(timeout=PATIENCE_SECONDS)
             assert (f"{file} may grow by " in output) == is_told, output
             assert ("writes fail and nothing acknowledged is lost" in output) == is_told, output
 
@@ -317,7 +318,7 @@ def test_a_file_larger_than_may_be_made_is_one_clear_error(tmp_path: Path) -> No
     file = tmp_path / "disk.drive"
     limited = ["prlimit", "--fsize=1000000", sys.executable, "-m", "ssdlab"]
     command = [*limited, "serve", *sets(), "--socket", str(tmp_path / "s"), "--file", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert done.returncode == 2
     assert "larger than may be made there; lower device.capacity, or give another path" in done.stderr
     assert list(tmp_path.iterdir()) == []
@@ -338,7 +339,7 @@ def test_the_record_is_a_trace(tmp_path: Path, end: signal.Signals) -> None:
             random_use(client, bytearray(client.size), seed=1, requests=200)
         assert not record.exists(), "half a record is no trace"
         process.send_signal(end)
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert (process.returncode, errors) == (0, "")
     assert list(tmp_path.iterdir()) == [record]
     assert "connect, for example, by" in output
@@ -352,7 +353,7 @@ def test_json_is_all_that_standard_output_has(tmp_path: Path) -> None:
             client.write(0, b"here")
         process.send_signal(signal.SIGUSR1)
         process.send_signal(signal.SIGTERM)
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0 and json.loads(output)["result"]["host"]["write_requests"] == 1
     assert errors.startswith("A drive in use")
 
@@ -402,7 +403,7 @@ def test_what_cannot_be_served_is_one_clear_error(
         taken.listen()
         arguments = [word.replace("{taken}", str(taken.getsockname()[1])) for word in arguments]
         command = [sys.executable, "-m", "ssdlab", "serve", *sets(), *place, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert done.returncode == 2
     assert says in done.stderr
     assert all(line.startswith("ssdlab: ") for line in done.stderr.splitlines())

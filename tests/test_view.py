@@ -20,6 +20,7 @@ import pytest
 import forked
 import ssdlab
 from conftest import SMALL
+from forked import PATIENCE_SECONDS
 from ssdlab import ConfigError, Result
 from ssdlab.view.local import LocalServer
 
@@ -83,7 +84,7 @@ def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 def asked(address: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
     place = urlsplit(address)
-    connection = http.client.HTTPConnection(place.netloc, timeout=30)
+    connection = http.client.HTTPConnection(place.netloc, timeout=PATIENCE_SECONDS)
     try:
         connection.request(method, place.path + (f"?{place.query}" if place.query else ""), headers=headers)
         answer = connection.getresponse()

@@ -14,6 +14,7 @@ import pytest
 
 import ssdlab
 from conftest import Cli
+from forked import PATIENCE_SECONDS
 from ssdlab.study.executor import Executor
 from ssdlab.study.store.folder import RUNS
 from ssdlab.study.work import local
@@ -70,7 +71,7 @@ def _holds(process: int, folder: Path) -> bool:
 def test_workers_end_with_their_client(tmp_path: Path) -> None:
     code = KILLED.format(axes={"seed": "1..2:2"}, base={**TINY, "workload.requests": 10**10})
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "s")]) as client:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + PATIENCE_SECONDS
         children: list[int] = []
         while len(children) < 2:
             assert time.monotonic() < deadline and client.poll() is None
@@ -97,7 +98,7 @@ def test_a_study_that_is_being_written_is_locked(tmp_path: Path, cli: Cli) -> No
     code = KILLED.format(axes={"seed": "1..2:2"}, base={**TINY, "workload.requests": 10**10})
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "s")]) as client:
         try:
-            deadline = time.monotonic() + 120
+            deadline = time.monotonic() + PATIENCE_SECONDS
             while not (tmp_path / "s" / "plan.json").exists():
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
