@@ -26,8 +26,6 @@ DOCUMENTS = (
     "README.md",
     "docs/tutorial.md",
     "docs/experiments.md",
-    "docs/ftls.md",
-    "docs/advice.md",
     "docs/explain.md",
     "docs/diagnose.md",
     "docs/cache.md",
@@ -35,12 +33,19 @@ DOCUMENTS = (
     "docs/filebench.md",
     "docs/inputs.md",
     "docs/calibrate.md",
-    "docs/schedulers.md",
     "docs/plan.md",
     "docs/studies.md",
 )
-SLOW_DOCUMENTS = ("docs/conditions.md", "docs/fleet.md", "docs/timing.md", "docs/tuning.md")
-"""Documents whose examples take long; tier `deep` tests them."""
+SLOW_DOCUMENTS = (
+    "docs/advice.md",
+    "docs/conditions.md",
+    "docs/fleet.md",
+    "docs/ftls.md",
+    "docs/schedulers.md",
+    "docs/timing.md",
+    "docs/tuning.md",
+)
+"""Documents whose examples take seven seconds of processor time or more; tier `deep` tests them."""
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
