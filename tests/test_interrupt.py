@@ -107,7 +107,7 @@ finally:
 """
 """Sends itself Ctrl-C at the so manieth call of a function of this name."""
 
-MOMENTS = 4 + examples(8)
+MOMENTS = 4 + examples(4)
 
 
 @pytest.mark.parametrize("name", ["any", "__set_name__", "cb"])
