@@ -13,6 +13,8 @@ TOOLS := $(VENV)/.tools
 PEERS := $(VENV)-peers
 SITE := $(VENV)-site
 INSTALLED := $(VENV)/.installed
+# Hundreds of processes of the tests load the package: it is compiled once, whatever the shell is set to.
+unexport PYTHONDONTWRITEBYTECODE
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates presets -name '*.rs' -o -name '*.toml')
 # A served drive that maps pages, for benchmarks.
 SERVE = $(BIN)/ssdlab serve --socket {socket} -s device.capacity={size}B -s drive.buffer=none -s device.op=20% \
