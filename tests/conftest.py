@@ -4,6 +4,7 @@ import atexit
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -21,6 +22,9 @@ from tiers import TIER
 if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["SSDLAB_CACHE_DIR"] = _DRIVES = tempfile.mkdtemp(prefix="ssdlab-drives-")
     atexit.register(shutil.rmtree, _DRIVES, ignore_errors=True)
+
+# Programs are sent SIGHUP, and inherit that `nohup make test` ignores it.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # A change is judged by what it changes, not by the luck of its examples (crates/tiers does the same).
 hypothesis.settings.register_profile("tier", derandomize=TIER != "deep")
