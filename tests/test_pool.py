@@ -38,6 +38,7 @@ def test_reads_return_the_last_write_and_flush_stores_it() -> None:
     below = Memory()
     draw, written = random.Random(1), {}
     with Pool("512KiB", PAGE, below, codec="zstd:1", workers=0) as pool:
+        assert repr(pool).startswith("<ssdlab.Pool of 512 KiB in pages of ") and repr(below) in repr(pool)
         for _ in range(5000):
             page = int(draw.random() ** 2 * 400)
             if draw.random() < 0.3:

@@ -241,3 +241,11 @@ def test_arrow_data_that_is_no_trace_is_named() -> None:
     ):
         with pytest.raises(ssdlab.TraceError, match=message):
             ssdlab.Trace.from_arrow(wrong)
+
+
+def test_a_notebook_shows_a_trace() -> None:
+    trace = ssdlab.Trace.from_columns(op=["write", "flush"], offset=[8192, 0], bytes=[4096, 0])
+    assert repr(trace) == "<ssdlab.Trace of 2 requests>"
+    shown = trace._repr_html_()
+    assert all(word in shown for word in ("8,192", "flushes", "1 (4.00 KiB)"))
+    assert ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])._repr_html_()

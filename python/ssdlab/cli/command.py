@@ -3,6 +3,7 @@
 Help is plain text of at most 80 columns: rich takes longer to load than the help of all commands takes to write.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from inspect import cleandoc
@@ -14,6 +15,8 @@ from click.core import augment_usage_errors
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli.declare import Argument, Option, parameters
 from ssdlab.lazy import room
+
+WITHOUT_DOCSTRINGS = "Python leaves out the rest of this help with -OO; run it without."
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -54,9 +57,8 @@ class Command(click.Command):
         def call(**given: Any) -> Any:
             return function(**{name: [*value] if isinstance(value, tuple) else value for name, value in given.items()})
 
-        super().__init__(
-            name, callback=call, params=parameters(function), help=cleandoc(function.__doc__ or ""), epilog=examples
-        )
+        help = cleandoc(function.__doc__ or (WITHOUT_DOCSTRINGS if sys.flags.optimize > 1 else ""))
+        super().__init__(name, callback=call, params=parameters(function), help=help, epilog=examples)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Reads the command line.

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 
 CODEC, SHARE, POLICY, COMPRESSED_POLICY = "lz4", "50%", "clock", "fifo"
@@ -133,7 +133,7 @@ class Pool:
             ConfigError: If this makes no cache.
             OSError: If the file cannot be read.
         """
-        settings = Settings(
+        self._settings = settings = Settings(
             _bytes(budget),
             _bytes(page_size),
             codec,
@@ -151,6 +151,7 @@ class Pool:
             self._inner = _ssdlab.PagePool(settings, None, Path(loader))
         else:
             self._inner = _ssdlab.PagePool(settings, loader, None)
+        self._loader = loader
         # Workers that call Python must have ended before the interpreter does.
         self._close = weakref.finalize(self, self._inner.close)
 
@@ -195,6 +196,12 @@ class Pool:
             Exception: What the loader raised; the pages it refused are lost.
         """
         self._close()
+
+    def __repr__(self) -> str:
+        budget, page, codec, *_ = vars(self._settings).values()
+        state = "" if self._close.alive else ", closed"
+        shape = f"{text.size(budget)} in pages of {text.size(page)}"
+        return f"<ssdlab.Pool of {shape}, {codec}, in front of {self._loader!r}{state}>"
 
     def __enter__(self) -> Self:
         return self

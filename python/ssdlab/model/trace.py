@@ -5,9 +5,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
-from ssdlab.lazy import np, npt, pa
+from ssdlab.lazy import np, npt, pa, room
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.conversion import write
 from ssdlab.model.frame import Frame, Streams, Words
@@ -175,7 +175,11 @@ class Trace(Source):
         return self.ingest
 
     def __repr__(self) -> str:
-        return f"<ssdlab.Trace of {len(self):,} requests>"
+        return f"<ssdlab.Trace of {text.counted(len(self), 'requests')}>"
+
+    def _repr_html_(self) -> str:
+        html: str = room("view.html").in_notebook(room("view.pages.requests").page(self))
+        return html
 
 
 def _rebuilt(columns: "dict[str, npt.NDArray[Any]]", streams: Sequence[str], ingest: dict[str, Any] | None) -> Trace:

@@ -1,0 +1,45 @@
+"""The page of a trace in memory, for notebooks."""
+
+from collections.abc import Iterator
+
+from ssdlab import text
+from ssdlab.model.requests import OPS
+from ssdlab.model.trace import Trace
+from ssdlab.view.page import Facts, Page, Section, Table
+
+SHOWN = 10
+"""Requests that are listed."""
+
+
+def page(trace: Trace) -> Page:
+    """How many requests there are of each kind, and the first of them."""
+    return Page(
+        title="A trace",
+        remarks=[],
+        sections=[
+            Section("", [Facts(list(_facts(trace)))]),
+            Section("First requests", [Table(("time", "op", "offset", "bytes"), list(_first(trace)))]),
+        ],
+        footer="Sizes in binary units (1 KiB = 1,024 B).",
+    )
+
+
+def _facts(trace: Trace) -> Iterator[tuple[str, str]]:
+    yield "requests", text.count(len(trace))
+    for number, op in enumerate(OPS):
+        of = trace.op == number
+        if of.any():
+            yield (
+                f"{op}s" if op != "flush" else "flushes",
+                (f"{text.count(int(of.sum()))} ({text.size(int(trace.bytes[of].sum(dtype='uint64')))})"),
+            )
+    if len(trace):
+        yield "time from first to last", text.duration(int(trace.time_ns[-1]))
+    if trace.streams:
+        yield "streams", text.count(len(trace.streams))
+
+
+def _first(trace: Trace) -> Iterator[tuple[str, ...]]:
+    columns = (trace.time_ns[:SHOWN], trace.op[:SHOWN], trace.offset[:SHOWN], trace.bytes[:SHOWN])
+    for time_ns, op, offset, count in zip(*columns, strict=True):
+        yield text.duration(int(time_ns)), OPS[op], text.count(int(offset)), text.count(int(count))
