@@ -9,6 +9,7 @@ use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Cause, Counts, Failure, FlashSink, Note, Oob, Source, Trimmed};
 
 use crate::backend::{Backend, Fault};
+use crate::life::Life;
 use crate::log::{Facts, Log};
 use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
 use crate::table::PageTable;
@@ -32,8 +33,8 @@ pub(crate) struct Medium<B> {
     pub sequence: u64,
     /// Whether anything was programmed, erased or trimmed since the last flush.
     pub changed: bool,
-    /// Reads of pages whose data could not be had.
-    pub pages_lost: u64,
+    /// What is counted since the drive was made.
+    pub life: Life,
     /// Pages that the host read and that were never written.
     pub unmapped_reads: u64,
     /// The first fault that was no failure of the flash.
@@ -57,7 +58,7 @@ impl<B: Backend> Medium<B> {
             damaged: BTreeSet::new(),
             sequence: 0,
             changed: false,
-            pages_lost: 0,
+            life: Life::default(),
             unmapped_reads: 0,
             fault: None,
             failure: None,
@@ -90,9 +91,10 @@ impl<B: Backend> Medium<B> {
         newest: &dyn Fn(Lpn) -> Option<Ppn>,
         surveyed: Option<&PageTable>,
     ) -> Result<(), Fault> {
-        let Self { backend, log, unlogged, erases, closed, damaged, sequence, .. } = self;
+        let Self { backend, log, unlogged, erases, closed, damaged, sequence, life, .. } = self;
         let facts = Facts {
             sequence: *sequence,
+            life: *life,
             erases,
             closed,
             is_damaged: &|ppn| damaged.contains(&ppn),
@@ -295,7 +297,7 @@ impl<B: Backend> Move for Flash<'_, B> {
                 match self.medium.read_page(ppn, into) {
                     Ok(spare) => {
                         *lost = spare.is_none_or(|spare| spare.lost);
-                        self.medium.pages_lost += u64::from(*lost);
+                        self.medium.life.pages_lost += u64::from(*lost);
                     }
                     Err(fault) => self.medium.note_fault(Err(fault)),
                 }
@@ -328,12 +330,12 @@ impl<B: Backend> Move for Flash<'_, B> {
                 match self.medium.held {
                     Some((_, spare)) => {
                         debug_assert_eq!(spare.oob.lpn, oob.lpn, "page {from} holds another logical page");
-                        self.medium.pages_lost += u64::from(spare.lost);
+                        self.medium.life.pages_lost += u64::from(spare.lost);
                         Spare { oob, ..spare }
                     }
                     // Its version is unknown; no other copy may take it for newer.
                     None => {
-                        self.medium.pages_lost += 1;
+                        self.medium.life.pages_lost += 1;
                         Spare { oob, version: 0, lost: true }
                     }
                 }

@@ -23,6 +23,7 @@ mod column;
 mod drive;
 mod error;
 mod flash;
+mod life;
 mod log;
 mod mount;
 mod open;

@@ -9,7 +9,7 @@
 //! so the marks count no more once one has erased a block.
 //!
 //! Without a log that is whole every spare area is read. Then nobody knows which pages were trimmed: older copies of them
-//! come back; nor how often blocks were erased.
+//! come back; nor how often blocks were erased, nor what the drive had counted.
 //!
 //! Not trusted are: the erased pages of a block that was being written, as an interrupted program may look like none; a
 //! block of which the last thing known is that it was to be erased; the data of pages that were programmed since the last
@@ -20,6 +20,7 @@ use ssdlab_nand::{Counts, Found, Geometry, Scan, Timing, Trimmed};
 
 use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
+use crate::life::Life;
 use crate::log::{Known, Log, Touch};
 use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs, decode_block};
 use crate::table::PageTable;
@@ -93,9 +94,9 @@ impl<B: Backend> Medium<B> {
         known: Known,
         report: &mut MountReport,
     ) -> Result<(PageTable, Vec<Trimmed>), Fault> {
-        let Known { mut table, closed, mut trims, sequence, synced, damaged, erasing, bytes } = known;
+        let Known { mut table, closed, mut trims, sequence, synced, damaged, erasing, life, bytes } = known;
         (report.log_bytes_read, report.clean) = (bytes, log.records() == 0);
-        (self.sequence, self.closed, self.damaged) = (sequence, closed, damaged);
+        (self.sequence, self.closed, self.damaged, self.life) = (sequence, closed, damaged, life);
         // Nothing that was emitted since may have a lower number, even if all trace of it is gone.
         trims.push(Trimmed { lpn: Lpn(0), count: 0, sequence });
         let log = self.log.insert(log);
@@ -122,7 +123,7 @@ impl<B: Backend> Medium<B> {
         let mut table = PageTable::erased(&geometry);
         let mut spares = Vec::new();
         report.full_scan = true;
-        (self.log, self.sequence) = (None, 0);
+        (self.log, self.sequence, self.life) = (None, 0, Life::default());
         self.damaged.clear();
         for block in (0..geometry.blocks).map(BlockId) {
             table.bad[block.index()] = self.backend.is_bad(block);

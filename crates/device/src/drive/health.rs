@@ -9,7 +9,8 @@ use crate::buffer::Buffer;
 use crate::error::DriveError;
 
 counters! {
-    /// The health of a drive, in the words of NVMe's health log.
+    /// The health of a drive, in the words of NVMe's health log. What is counted since the drive was made lasts as long as
+    /// its file: a loss of power takes bytes and errors back to the latest checkpoint, never power cycles.
     pub struct Health {
         free_blocks: "blocks", "Erased blocks that nothing is written to yet; without power, those when it went off.";
         bad_blocks: "blocks", "Blocks that are not used any more.";
@@ -17,8 +18,10 @@ counters! {
         least_erases: "erases", "Erases of the block that was erased least.";
         most_erases: "erases", "Erases of the block that was erased most.";
         erases: "erases", "Erases of all blocks.";
-        media_errors: "pages", "Pages that could not be read when they were asked for or moved, since the drive was opened.";
-        power_cycles: "mounts", "Mounts since the drive was opened.";
+        media_errors: "pages", "Pages that could not be read when they were asked for or moved, since the drive was made.";
+        bytes_read: "bytes", "Bytes that the host read, since the drive was made.";
+        bytes_written: "bytes", "Bytes that the host wrote, without zeroes that it asked for as such, since the drive was made.";
+        power_cycles: "mounts", "Mounts since the drive was made.";
         unsafe_shutdowns: "mounts", "Of these, mounts of a drive that had not been shut down in good order.";
     }
 }
@@ -61,17 +64,20 @@ impl<B: Backend> Drive<B> {
 
     /// Its health.
     pub fn health(&self) -> Health {
-        let erases = &self.medium.erases;
+        let (erases, life) = (&self.medium.erases, &self.medium.life);
+        let sum = erases.iter().map(|&erases| u64::from(erases)).sum::<u64>();
         Health {
             free_blocks: self.ftl.as_ref().map_or(self.free_blocks, |ftl| ftl.free_blocks()).into(),
             bad_blocks: self.bad_blocks().into(),
             blocks: erases.len() as u64,
             least_erases: erases.iter().min().copied().unwrap_or_default().into(),
             most_erases: erases.iter().max().copied().unwrap_or_default().into(),
-            erases: erases.iter().map(|&erases| u64::from(erases)).sum(),
-            media_errors: self.medium.pages_lost,
-            power_cycles: self.mounts,
-            unsafe_shutdowns: self.unsafe_mounts,
+            erases: sum,
+            media_errors: life.pages_lost,
+            bytes_read: life.bytes_read,
+            bytes_written: life.bytes_written,
+            power_cycles: life.mounts,
+            unsafe_shutdowns: life.unsafe_mounts,
         }
     }
 

@@ -55,6 +55,9 @@ impl Options {
     }
 }
 
+/// Zeros written at a time.
+const MOST_ZEROS: u64 = 1 << 20;
+
 /// How bytes become zero.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Zeroed {
@@ -108,9 +111,6 @@ pub struct Drive<B: Backend> {
     page_out: Vec<u8>,
     /// Erased blocks when the power went off last.
     free_blocks: u32,
-    /// Mounts, and those of a drive that had not been shut down.
-    mounts: u64,
-    unsafe_mounts: u64,
 }
 
 impl<B: Backend> Drive<B> {
@@ -143,6 +143,7 @@ impl<B: Backend> Drive<B> {
                 into.copy_from_slice(&self.page_out[in_page]);
             }
         }
+        self.medium.life.bytes_read += end - offset;
         self.settle()
     }
 
@@ -152,10 +153,8 @@ impl<B: Backend> Drive<B> {
     /// If they do not lie on the drive, the drive can only be read or is off, or its power goes off meanwhile: then any of
     /// the pages may have been written.
     pub fn write(&mut self, offset: u64, bytes: &[u8], fua: bool) -> Result<(), DriveError> {
-        let end = self.end_of(offset, bytes.len() as u64)?;
-        self.writable()?;
-        if self.buffer.is_some() { self.write_behind(offset, end, bytes) } else { self.write_through(offset, bytes) }?;
-        self.settle()?;
+        self.put(offset, bytes)?;
+        self.medium.life.bytes_written += bytes.len() as u64;
         if fua { self.flush() } else { Ok(()) }
     }
 
@@ -191,10 +190,23 @@ impl<B: Backend> Drive<B> {
         self.writable()?;
         let Zeroed { written, trimmed } = Zeroed::of(self.page, offset..end);
         for part in written.into_iter().filter(|part| !part.is_empty()) {
-            self.write(part.start, &vec![0; (part.end - part.start) as usize], false)?;
+            self.put(part.start, &vec![0; (part.end - part.start) as usize])?;
         }
         if !trimmed.is_empty() {
             return self.trim(trimmed.start, trimmed.end - trimmed.start, fua);
+        }
+        if fua { self.flush() } else { Ok(()) }
+    }
+
+    /// Makes bytes zero by writing zeros, so that their pages stay allocated.
+    ///
+    /// # Errors
+    /// As of [`Self::write`].
+    pub fn program_zeroes(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
+        let end = self.end_of(offset, bytes)?;
+        let zeros = vec![0; bytes.min(MOST_ZEROS) as usize];
+        for at in (offset..end).step_by(MOST_ZEROS as usize) {
+            self.put(at, &zeros[..(end - at).min(MOST_ZEROS) as usize])?;
         }
         if fua { self.flush() } else { Ok(()) }
     }
@@ -247,6 +259,14 @@ impl<B: Backend> Drive<B> {
             Some(ftl) if ftl.is_worn_out() => Err(worn_out(&self.medium.backend)),
             Some(_) => Ok(()),
         }
+    }
+
+    /// Writes bytes, be they data or zeros.
+    fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<(), DriveError> {
+        let end = self.end_of(offset, bytes.len() as u64)?;
+        self.writable()?;
+        if self.buffer.is_some() { self.write_behind(offset, end, bytes) } else { self.write_through(offset, bytes) }?;
+        self.settle()
     }
 
     /// Writes pages to flash; of those written in part the rest is read first.

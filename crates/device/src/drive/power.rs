@@ -49,8 +49,6 @@ impl<B: Backend> Drive<B> {
             ram: None,
             page_out: vec![0; page_bytes as usize],
             free_blocks: 0,
-            mounts: 0,
-            unsafe_mounts: 0,
         };
         drive.unused = Some(drive.build()?);
         Ok(drive)
@@ -92,7 +90,10 @@ impl<B: Backend> Drive<B> {
             return Err(fault.into());
         }
         recovered.map_err(DriveError::Unmountable)?;
-        if self.medium.log.is_none() {
+        self.medium.life.mounted(report.clean);
+        if let Some(log) = &mut self.medium.log {
+            log.mounted(&mut self.medium.backend, report.clean)?;
+        } else {
             self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn), Some(&table))?;
         }
         self.ftl = Some(ftl);
@@ -101,8 +102,8 @@ impl<B: Backend> Drive<B> {
             return Err(error);
         }
         report.operations = self.medium.counts - before;
-        self.mounts += 1;
-        self.unsafe_mounts += u64::from(!report.clean);
+        // Mounts alone would fill the journal too.
+        self.settle()?;
         Ok(report)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! header:  magic (8), generation (8), bytes of the body (8), checksum of the body (8), checksum of all that (8)
-//! body:    the next sequence number (8)
+//! body:    the next sequence number (8), what the drive counts over its life (8 each)
 //!          erases of every block (4 each)
 //!          a block each:  state (1: 0 erased, 1 written, 2 closed), and if it is not erased its pages as in `table.rs`
 //!          trimmed pages: how many runs (4), and of each its first page (4) and its length (4)
@@ -21,6 +21,7 @@ use twox_hash::XxHash3_64;
 
 use super::stream::Writer;
 use crate::backend::{Backend, Fault, Slot};
+use crate::life::{Life, NUMBERS};
 use crate::spare::{Content, SPARE_BYTES, Spare, decode_block};
 use crate::table::{BlockPages, PageTable, Written};
 
@@ -37,6 +38,8 @@ const CLOSED: u8 = 2;
 pub(crate) struct Facts<'a> {
     /// Number of programs and trims so far.
     pub sequence: u64,
+    /// What is counted since the drive was made.
+    pub life: Life,
     /// Erases of every block.
     pub erases: &'a [u32],
     /// Blocks whose erased pages must not be programmed.
@@ -57,6 +60,7 @@ pub(super) struct Checkpoint {
     /// Bytes of header and body.
     pub bytes: u64,
     pub sequence: u64,
+    pub life: Life,
     pub table: PageTable,
     pub closed: Vec<bool>,
     pub damaged: BTreeSet<Ppn>,
@@ -76,6 +80,7 @@ pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64,
 pub(super) fn write<B: Backend>(backend: &mut B, slot: Slot, generation: u64, facts: &Facts<'_>) -> Result<u64, Fault> {
     let mut writer = Writer::new(backend, slot, HEADER_BYTES, generation);
     writer.bytes(&facts.sequence.to_le_bytes())?;
+    facts.life.numbers().iter().try_for_each(|number| writer.bytes(&number.to_le_bytes()))?;
     facts.erases.iter().try_for_each(|erases| writer.bytes(&erases.to_le_bytes()))?;
     let trimmed = write_blocks(&mut writer, facts)?;
     write_trims(&mut writer, &trimmed)?;
@@ -162,6 +167,11 @@ fn parse(bytes: HugeVec<u8>, geometry: &Geometry) -> Option<Checkpoint> {
     let Geometry { pages_per_block, blocks, .. } = *geometry;
     let mut rest = &bytes[..];
     let sequence = u64::from_le_bytes(*take(&mut rest)?);
+    let mut life = [0; NUMBERS];
+    for number in &mut life {
+        *number = u64::from_le_bytes(*take(&mut rest)?);
+    }
+    let life = Life::of(life);
     let mut numbers = || Some(u32::from_le_bytes(*take(&mut rest)?));
     let erases = (0..blocks).map(|_| numbers()).collect::<Option<Vec<u32>>>()?;
     let mut damaged = BTreeSet::new();
@@ -182,7 +192,7 @@ fn parse(bytes: HugeVec<u8>, geometry: &Geometry) -> Option<Checkpoint> {
     let trims = (0..runs).map(trim).collect::<Option<Vec<Trimmed>>>()?;
     let closed = written.iter().map(|block: &Option<Written>| block.is_some_and(|block| block.closed)).collect();
     let table = PageTable::of(geometry, bytes, written, sequence, erases);
-    Some(Checkpoint { generation: 0, bytes: 0, sequence, table, closed, damaged, trims })
+    Some(Checkpoint { generation: 0, bytes: 0, sequence, life, table, closed, damaged, trims })
 }
 
 fn take<'a, const BYTES: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; BYTES]> {

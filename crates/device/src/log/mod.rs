@@ -20,6 +20,7 @@ use ssdlab_core::{BlockId, Ppn};
 use ssdlab_nand::{Cause, Trimmed};
 
 use crate::backend::{Backend, Fault, Slot};
+use crate::life::Life;
 use crate::table::PageTable;
 use record::{RECORD_BYTES, Record};
 
@@ -59,6 +60,7 @@ pub(crate) struct Known {
     pub damaged: BTreeSet<Ppn>,
     /// The block whose erase may not have been completed.
     pub erasing: Option<BlockId>,
+    pub life: Life,
     /// Bytes of checkpoint and journal.
     pub bytes: u64,
 }
@@ -91,10 +93,12 @@ impl Log {
     }
 
     fn replay<B: Backend>(backend: &B, slot: Slot, checkpoint: checkpoint::Checkpoint) -> Result<(Self, Known), Fault> {
-        let checkpoint::Checkpoint { generation, bytes: journal, sequence, table, closed, damaged, trims } = checkpoint;
+        let checkpoint::Checkpoint { generation, bytes: journal, sequence, life, table, closed, damaged, trims } =
+            checkpoint;
         let touched = vec![Touch::None; closed.len()];
         let mut log = Self { slot, generation, journal, records: 0, touched };
-        let mut known = Known { table, closed, trims, sequence, synced: sequence, damaged, erasing: None, bytes: 0 };
+        let mut known =
+            Known { table, closed, trims, sequence, synced: sequence, damaged, erasing: None, life, bytes: 0 };
         let pages_per_block = backend.geometry().pages_per_block;
         let mut bytes = [0; RECORD_BYTES];
         loop {
@@ -119,6 +123,7 @@ impl Log {
                 Record::Damaged(ppn) => {
                     known.damaged.insert(ppn);
                 }
+                Record::Mounted { clean } => known.life.mounted(clean),
             }
         }
         known.bytes = log.end();
@@ -185,6 +190,11 @@ impl Log {
         self.append(backend, Record::Damaged(ppn))
     }
 
+    /// The drive was switched on.
+    pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
+        self.append(backend, Record::Mounted { clean })
+    }
+
     /// Makes everything before safe, of which the newest program or trim has a lower sequence number.
     pub fn flush<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
         backend.sync()?;
@@ -208,6 +218,7 @@ mod tests {
         let mut backend = MemoryBackend::new(geometry);
         let facts = Facts {
             sequence: 1,
+            life: Life::default(),
             erases: &[0; 3],
             closed: &[false; 3],
             is_damaged: &|_| false,

@@ -30,6 +30,11 @@ pub(super) enum Record {
     Synced(u64),
     /// The data of a page was found damaged though its spare area is sound.
     Damaged(Ppn),
+    /// The drive was switched on.
+    Mounted {
+        /// Whether it had been shut down in good order.
+        clean: bool,
+    },
 }
 
 impl Record {
@@ -43,6 +48,7 @@ impl Record {
             Self::Damaged(ppn) => (5, ppn.0, 0, 0),
             Self::Interrupted(block) => (6, block.0, 0, 0),
             Self::GivenUp(block) => (7, block.0, 0, 0),
+            Self::Mounted { clean } => (8, clean.into(), 0, 0),
         };
         let mut bytes = [0; RECORD_BYTES];
         bytes[0..4].copy_from_slice(&kind.to_le_bytes());
@@ -71,6 +77,7 @@ impl Record {
             5 => Some(Self::Damaged(Ppn(half(4)))),
             6 => Some(Self::Interrupted(BlockId(half(4)))),
             7 => Some(Self::GivenUp(BlockId(half(4)))),
+            8 => Some(Self::Mounted { clean: half(4) != 0 }),
             _ => None,
         }
     }
@@ -96,6 +103,8 @@ mod tests {
             Record::Damaged(Ppn(6)),
             Record::Interrupted(BlockId(7)),
             Record::GivenUp(BlockId(9)),
+            Record::Mounted { clean: true },
+            Record::Mounted { clean: false },
         ];
         for record in all {
             let bytes = record.encode(2, 5);

@@ -101,6 +101,33 @@ fn every_kind_of_drive_is_there_for_the_next_process() {
     }
 }
 
+/// Goal: mounts are counted, and those after a loss of power, however often it is lost and whether anything was written;
+/// what the host moved comes back as the latest checkpoint has it.
+#[test]
+fn a_drive_counts_over_its_life() {
+    let kind = page_mapped();
+    let scratch = Scratch::new("life");
+    drop(Drive::create(create(&scratch, &kind), kind.options).expect("a sound drive"));
+    let mut lost = 0;
+    for mounts in 1..=40 {
+        let mut drive = Drive::off(open(&scratch, &kind).expect("it is there"), kind.options).expect("a sound drive");
+        let report = drive.mount().expect("a sound drive");
+        lost += u64::from(!report.clean);
+        let health = drive.health();
+        assert_eq!((health.power_cycles, health.unsafe_shutdowns), (mounts, lost));
+        if mounts % 3 == 0 {
+            drive.write(0, &[1; 10], false).expect("it can be written");
+            drive.read(0, &mut [0; 4]).expect("it can be read");
+            drive.write_zeroes(0, 5, false).expect("it can be written");
+            drive.program_zeroes(0, 7, true).expect("it can be written");
+            drive.shut_down().expect("it can be shut down");
+        }
+        assert_eq!(report.clean, mounts == 1 || mounts % 3 == 1);
+        // Zeros are no data.
+        assert_eq!((drive.health().bytes_written, drive.health().bytes_read), (mounts / 3 * 10, mounts / 3 * 4));
+    }
+}
+
 fn refusal(scratch: &Scratch, spoil: impl FnOnce(&Path)) -> String {
     let kind = page_mapped();
     drop(create(scratch, &kind));
@@ -122,7 +149,7 @@ fn what_is_no_such_drive_is_refused_with_the_remedy() {
     let foreign = refusal(&scratch("foreign"), |path| fs::write(path, "PNG").expect("it can be written"));
     assert_eq!(foreign, "it is no drive of ssdlab; give another path");
     let version = refusal(&scratch("version"), |path| write_at(path, 14, &[9]));
-    assert_eq!(version, "it has format 9, and this version of ssdlab reads 3; create the drive anew");
+    assert_eq!(version, "it has format 9, and this version of ssdlab reads 4; create the drive anew");
     let damaged = refusal(&scratch("damaged"), |path| write_at(path, 33, b"!"));
     assert_eq!(damaged, "its first bytes are damaged; restore the file from a copy, or create the drive anew");
     let truncated = refusal(&scratch("truncated"), |path| {
