@@ -187,3 +187,57 @@ def test_a_drive_whose_block_fails_is_closed_as_it_is(tmp_path: Path) -> None:
     assert again.read(0, 4) == b"kept" and again.health["unsafe_shutdowns"] == 1
     again.close()
     Drive(SMALL, tmp_path / "d.drive").close()
+
+
+def test_health_lasts_as_long_as_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "d.drive"
+    with Drive({**SMALL, "nand.endurance": 10}, path) as drive:
+        assert drive.mounted is None, "it was made anew"
+        assert drive.health["available_spare"] == 100 and drive.health["percentage_used"] == 0
+        for _ in range(4):
+            drive.write(0, bytes(drive.capacity_bytes))
+        drive.write_zeroes(0, 10_000)
+        drive.read(0, 100)
+        health = drive.health
+        assert (health["bytes_written"], health["bytes_read"]) == (4 * drive.capacity_bytes, 100), "zeroes are no data"
+        assert health["percentage_used"] == 100 * health["erases"] // (10 * health["blocks"]) > 0
+    for mounts in (1, 2, 3):
+        again = Drive(SMALL, path)
+        assert again.mounted is not None and again.mounted.clean == (mounts == 1)
+        assert (again.health["power_cycles"], again.health["unsafe_shutdowns"]) == (mounts, mounts - 1)
+        assert again.health["bytes_written"] == 4 * again.capacity_bytes
+        # As if its process were killed.
+        del again
+    last = Drive(SMALL, path)
+    assert last.mount() == last.mounted
+
+
+def test_a_drive_says_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "d.drive"
+    with Drive(SMALL, path) as drive:
+        assert repr(drive) == f"<ssdlab.Drive of 4.00 MiB in {path}, ftl page: on>"
+        drive.cut_power()
+        assert repr(drive).endswith(": off>")
+    assert repr(drive) == f"<ssdlab.Drive in {path}: closed>"
+    assert "in memory" in repr(Drive(SMALL))
+
+
+def test_a_drive_that_could_only_be_read_is_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "d.drive"
+    with pytest.raises(OSError, match="cannot be made, as it could only be read") as error:
+        Drive(SMALL, path, Faults(factory=2))
+    assert error.value.errno == errno.EROFS and "PosixPath" not in str(error.value) and str(path) in str(error.value)
+    assert not path.exists()
+
+
+def test_numbers_and_paths_that_nothing_takes_are_bad_input() -> None:
+    drive = Drive(SMALL)
+    for call in (lambda: drive.cut_power(-1), lambda: drive.cut_power(1 << 64), lambda: drive.holds(-1, b"")):
+        with pytest.raises(OSError) as error:
+            call()
+        assert error.value.errno == errno.EINVAL
+    with pytest.raises(ssdlab.ConfigError, match="programs=-1: operations are counted from 0"):
+        Faults(programs=-1)
+    with pytest.raises(OSError, match="NUL byte") as error:
+        Drive(SMALL, "a\0b")
+    assert error.value.errno == errno.EINVAL

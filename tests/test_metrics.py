@@ -76,12 +76,18 @@ def test_a_scrape_says_what_clients_did(tmp_path: Path) -> None:
         for _ in range(30):
             client.read(0, 2 * PAGE)
         client.trim(0, 4 * PAGE)
+        client.zero(0, 2 * PAGE)
         client.flush()
         samples, report = scraped(place), server.service().report
 
     asked = {"read": 30, "write": pages, "trim": 1, "flush": 1}
-    moved = {"read": 60 * PAGE, "write": pages * PAGE, "trim": 4 * PAGE}
-    assert {op: value(samples, "ssdlab_requests_total", op=op) for op in asked} == asked
+    moved = {"read": 60 * PAGE, "write": pages * PAGE, "trim": 4 * PAGE, "write_zeroes": 2 * PAGE}
+    of_clients = {**asked, "write_zeroes": 1}
+    assert {op: value(samples, "ssdlab_requests_total", op=op) for op in of_clients} == of_clients
+    assert value(samples, "ssdlab_available_spare_percent") == 100
+    assert value(samples, "ssdlab_power_cycles_total") == 0
+    # In time zeroes are the trim that they come to.
+    asked["trim"] += 1
     assert {op: value(samples, "ssdlab_bytes_total", op=op) for op in moved} == moved
     operations = {
         (dict(labels)["operation"], dict(labels)["cause"]): count

@@ -112,7 +112,13 @@ def test_the_flash_does_what_a_simulation_of_the_record_does(tmp_path: Path, ftl
         record, report = server.take_record(), server.service().report
     simulated = ssdlab.simulate(config, ssdlab.Trace(record)).summary
     assert report["flash"] == simulated["flash"]
-    assert report["host"] == simulated["host"]
+    # A record says zeroes as the writes and trims that they come to; their pages are those.
+    host, of_record = report["host"], simulated["host"]
+    assert host["write_zeroes_requests"] > 300 and host["bytes_zeroed"] > 0
+    moved = [f"bytes_{what}" for what in ("read", "written", "trimmed")]
+    assert sum(host[key] for key in moved) + host["bytes_zeroed"] == sum(of_record[key] for key in moved)
+    same = [key for key in of_record if key.startswith(("pages", "partial", "unmapped", "read", "flush"))]
+    assert {key: host[key] for key in same} == {key: of_record[key] for key in same}
     assert report["write_amplification"] == simulated["write_amplification"]
     assert report["flash"]["erases"], "too few writes to erase a block"
 
@@ -198,6 +204,26 @@ def test_clients_that_were_cut_off_are_said(tmp_path: Path) -> None:
         for clients, words in ((1, "1 client had not"), (2, "2 clients had not")):
             found = Service({**service.report, "cut_off": clients}, service.config, [], None)
             assert words in found.page().remarks[0]
+
+
+def test_zeroes_are_counted_as_zeroes(tmp_path: Path) -> None:
+    with ssdlab.DriveServer(small(), socket=tmp_path / "s") as server, connected(tmp_path / "s") as client:
+        client.zero(100, 3 * PAGE)
+        found = server.service()
+        assert repr(server) == f"<ssdlab.DriveServer at nbd+unix:///?socket={tmp_path / 's'}: running>"
+    host = found.report["host"]
+    assert (host["write_zeroes_requests"], host["bytes_zeroed"]) == (1, 3 * PAGE)
+    assert (host["write_requests"], host["bytes_written"], host["trim_requests"], host["bytes_trimmed"]) == (0, 0, 0, 0)
+    assert (host["pages_written"], host["pages_trimmed"]) == (2, 2), "as they were served"
+    assert found.report["health"]["bytes_written"] == 0
+
+
+def test_settings_that_only_a_run_uses_are_told(tmp_path: Path) -> None:
+    config = ssdlab.Config(overrides={**SMALL, "precondition.fill": "50%", "host.warmup": 10, "workload.requests": 5})
+    with ssdlab.DriveServer(config, socket=tmp_path / "s") as server:
+        (told,) = server.service().page().remarks
+    keys = "host.warmup, precondition.fill, workload.requests"
+    assert told.startswith(f"nothing uses {keys}, as a drive that is served")
 
 
 def test_replies_take_the_time_of_the_drive(tmp_path: Path) -> None:

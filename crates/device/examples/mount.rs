@@ -99,6 +99,7 @@ fn drive_of(pages: u32) -> Result<Drive<SpareAreas>, Box<dyn Error>> {
         buffer: None,
         journal_records: Options::journal_records(blocks),
         spare_for_failures: 0,
+        endurance_cycles: 3_000,
     };
     Ok(Drive::create(SpareAreas::new(geometry), options)?)
 }

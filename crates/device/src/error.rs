@@ -30,6 +30,17 @@ pub enum DriveError {
         /// All blocks.
         blocks: u32,
     },
+    /// Too many blocks are bad before the first is used.
+    #[error(
+        "the drive cannot be made, as it could only be read: {bad} of {blocks} blocks are bad from the factory; have \
+         fewer bad blocks, or raise device.op"
+    )]
+    TooManyBad {
+        /// Bad blocks.
+        bad: u32,
+        /// All blocks.
+        blocks: u32,
+    },
     /// Data was lost on the flash.
     #[error("logical page {0} cannot be read: its data on the flash is damaged; write it anew")]
     Unreadable(Lpn),
@@ -51,7 +62,7 @@ impl DriveError {
         let errno = match self {
             Self::Off => Errno::NODEV,
             Self::OutOfRange { .. } | Self::Options(_) => Errno::INVAL,
-            Self::ReadOnly { .. } => Errno::ROFS,
+            Self::ReadOnly { .. } | Self::TooManyBad { .. } => Errno::ROFS,
             Self::Unreadable(_) | Self::Unmountable(_) => Errno::IO,
             Self::Medium(error) => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
         };

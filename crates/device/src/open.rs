@@ -45,7 +45,7 @@ pub fn open<B: Backend>(
     };
     let flash = over(flash).map_err(DriveError::from)?;
     if is_new {
-        let made = Drive::create(flash, options).inspect_err(|_| {
+        let made = Drive::create(flash, options).and_then(Drive::writable_anew).inspect_err(|_| {
             if let Some(path) = path {
                 // Half a drive is none. That it cannot be removed says nothing more than why it could not be made.
                 let _ = fs::remove_file(path);

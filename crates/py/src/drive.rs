@@ -29,6 +29,8 @@ pub struct FlashDrive {
     inner: Mutex<Inner>,
     timing: Option<Timing>,
     path: Option<PathBuf>,
+    /// What the latest mount did; none of a drive that was made and not mounted since.
+    mounted: Mutex<Option<MountReport>>,
 }
 
 #[pymethods]
@@ -45,12 +47,12 @@ impl FlashDrive {
         let options = options(&setup, &plan)?;
         let over = |flash| FaultBackend::new(flash, plan);
         let opened = detached(py, None, || open(path.as_deref(), setup.geometry, options, over))?;
-        let (inner, _) = opened.map_err(|error| match error {
+        let (inner, mounted) = opened.map_err(|error| match error {
             OpenError::File(error) => drive_file_error(&error),
             OpenError::Drive(error) => drive_error(&error, path.as_deref()),
         })?;
         let timing = setup.clock.timing().copied();
-        Ok(Self { inner: Mutex::new(inner), timing, path })
+        Ok(Self { inner: Mutex::new(inner), timing, path, mounted: Mutex::new(mounted) })
     }
 
     #[getter]
@@ -66,6 +68,11 @@ impl FlashDrive {
     #[getter]
     fn is_on(&self) -> bool {
         self.locked().is_on()
+    }
+
+    #[getter]
+    fn is_read_only(&self) -> bool {
+        self.locked().is_worn_out()
     }
 
     fn read(&self, py: Python<'_>, offset: u64, size: u64) -> PyResult<Py<PyBytes>> {
@@ -108,13 +115,20 @@ impl FlashDrive {
         }
     }
 
-    fn mount<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (report, geometry) = self.work(py, |drive| {
+    fn mount(&self, py: Python<'_>) -> PyResult<()> {
+        let report = self.work(py, |drive| {
             drive.backend_mut().restore_power();
-            let report = drive.mount()?;
-            Ok((report, *drive.geometry()))
+            drive.mount()
         })?;
-        let time_ns = self.timing.map(|timing| report.time(&timing, &geometry).0);
+        *self.mounted.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+        Ok(())
+    }
+
+    /// What the latest mount did, by name.
+    fn mounted<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let mounted = *self.mounted.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(report) = mounted else { return Ok(None) };
+        let time_ns = self.timing.map(|timing| report.time(&timing, self.locked().geometry()).0);
         let MountReport { full_scan, clean, log_bytes_read, blocks_scanned, spares_read, pages_verified, operations } =
             report;
         let result = PyDict::new(py);
@@ -126,7 +140,7 @@ impl FlashDrive {
         result.set_item("pages_verified", pages_verified)?;
         result.set_item("operations", by_cause(py, &operations)?)?;
         result.set_item("time_ns", time_ns)?;
-        Ok(result)
+        Ok(Some(result))
     }
 
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

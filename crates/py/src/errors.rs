@@ -54,7 +54,7 @@ pub fn sim_error(error: &SimError) -> PyErr {
 pub fn drive_error(error: &DriveError, path: Option<&Path>) -> PyErr {
     match (error, path) {
         (DriveError::Options(text), _) => ConfigError::new_err(text.clone()),
-        (_, Some(path)) => PyOSError::new_err((error.errno(), error.to_string(), path.to_owned())),
+        (_, Some(path)) => PyOSError::new_err((error.errno(), error.to_string(), path.as_os_str().to_owned())),
         (_, None) => PyOSError::new_err((error.errno(), error.to_string())),
     }
 }

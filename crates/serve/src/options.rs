@@ -47,5 +47,6 @@ pub fn drive_options(setup: &Setup) -> Result<Options, OptionsError> {
         buffer,
         journal_records: Options::journal_records(setup.geometry.blocks),
         spare_for_failures: 0,
+        endurance_cycles: setup.endurance_cycles,
     })
 }

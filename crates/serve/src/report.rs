@@ -1,8 +1,28 @@
 //! What a drive that is served has done.
 
 use serde::Serialize;
+use ssdlab_core::counters;
 use ssdlab_device::{Health, MountReport};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp, Setup};
+
+counters! {
+    /// Requests to make bytes zero, which no trace has: a record says them as writes and trims.
+    pub struct Zeroes {
+        write_zeroes_requests: "requests", "Write-zeroes requests; neither writes nor trims.";
+        bytes_zeroed: "bytes", "Bytes of write-zeroes requests.";
+    }
+}
+
+/// What clients asked for. Pages are counted as they were served: those that zeroes trim as trimmed, others as written.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Clients {
+    /// In the words of a trace.
+    #[serde(flatten)]
+    pub host: HostCounters,
+    /// Beside it.
+    #[serde(flatten)]
+    pub zeroes: Zeroes,
+}
 
 /// How a drive was mounted.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -57,7 +77,7 @@ pub struct Report {
     /// Bytes that clients see.
     pub capacity_bytes: u64,
     /// What clients asked for, as far as it was done.
-    pub host: HostCounters,
+    pub host: Clients,
     /// Flash operations by cause.
     pub flash: FlashSummary,
     /// Pages programmed for each page that clients wrote; none if they wrote nothing.

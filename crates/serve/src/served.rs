@@ -10,7 +10,7 @@ use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
 use ssdlab_trace::{Op, Request, flag};
 
 use crate::clock::{Clock, Pace};
-use crate::report::{Mount, Report, Times};
+use crate::report::{Clients, Mount, Report, Times, Zeroes};
 
 /// Allocation is looked up for so many bytes at a time, as others wait meanwhile.
 const MOST_LOOKED_UP: u64 = 64 << 20;
@@ -35,6 +35,7 @@ pub struct Served {
 struct State {
     drive: Bytes,
     host: HostCounters,
+    zeroes: Zeroes,
     /// None unless requests are recorded.
     record: Option<Vec<Request>>,
     /// Time of the latest request. No two have one time.
@@ -61,6 +62,7 @@ impl Served {
             state: Mutex::new(State {
                 drive,
                 host: HostCounters::default(),
+                zeroes: Zeroes::default(),
                 record: record.then(Vec::new),
                 last_ns: 0,
             }),
@@ -70,7 +72,7 @@ impl Served {
     /// What it has done. `lag` is that of the server.
     pub fn report(&self, lag: &Lag) -> Report {
         let state = self.lock();
-        let State { drive, host, .. } = &*state;
+        let State { drive, host, zeroes, .. } = &*state;
         let flash = *drive.counts();
         let times = self.clock.as_ref().map(|clock| {
             let measured = clock.measured();
@@ -85,7 +87,10 @@ impl Served {
         });
         Report {
             capacity_bytes: self.size_bytes,
-            host: HostCounters { unmapped_pages_read: drive.unmapped_pages_read(), ..*host },
+            host: Clients {
+                host: HostCounters { unmapped_pages_read: drive.unmapped_pages_read(), ..*host },
+                zeroes: *zeroes,
+            },
             flash: FlashSummary(flash),
             write_amplification: (host.pages_written > 0)
                 .then(|| flash.programmed() as f64 / host.pages_written as f64),
@@ -131,6 +136,7 @@ impl Served {
     ) -> Result<Leave, Errno> {
         let mut state = self.lock();
         operation(state.powered()?).map_err(|error| number(&error))?;
+        state.zeroes.write_zeroes_requests += u64::from(requests.iter().any(|asked| asked.zeroes));
         let mut timed = Vec::new();
         for asked in requests {
             state.count(self.page, asked);
@@ -158,11 +164,17 @@ struct Asked {
     op: Op,
     bytes: Range<u64>,
     flags: u8,
+    /// Whether it is what a request for zeroes comes to, or a part of that.
+    zeroes: bool,
 }
 
 impl Asked {
     fn new(op: Op, offset: u64, bytes: u64, fua: bool) -> Self {
-        Self { op, bytes: offset..offset + bytes, flags: if fua { flag::FUA } else { 0 } }
+        Self { op, bytes: offset..offset + bytes, flags: if fua { flag::FUA } else { 0 }, zeroes: false }
+    }
+
+    fn zeroes(op: Op, bytes: Range<u64>, fua: bool) -> Self {
+        Self { zeroes: true, ..Self::new(op, bytes.start, bytes.end - bytes.start, fua) }
     }
 }
 
@@ -182,7 +194,11 @@ impl State {
 
     fn count(&mut self, page: PageSize, asked: &Asked) {
         let Range { start, end } = asked.bytes;
-        self.host.count(asked.op, end - start);
+        if asked.zeroes {
+            self.zeroes.bytes_zeroed += end - start;
+        } else {
+            self.host.count(asked.op, end - start);
+        }
         match asked.op {
             Op::Read => self.host.pages_read += u64::from(page.split(start, end).count),
             Op::Write => self.host.count_written(page.split(start, end)),
@@ -199,7 +215,7 @@ impl State {
 fn number(error: &DriveError) -> Errno {
     match error {
         DriveError::OutOfRange { .. } | DriveError::Options(_) => Errno::Inval,
-        DriveError::ReadOnly { .. } => Errno::Perm,
+        DriveError::ReadOnly { .. } | DriveError::TooManyBad { .. } => Errno::Perm,
         DriveError::Medium(error) if error.kind() == std::io::ErrorKind::StorageFull => Errno::NoSpc,
         DriveError::Off | DriveError::Unreadable(_) | DriveError::Unmountable(_) | DriveError::Medium(_) => Errno::Io,
     }
@@ -239,23 +255,15 @@ impl Export for Served {
             if how.fast {
                 return Err(Errno::NotSup);
             }
-            let zeros = vec![0; bytes.min(1 << 20) as usize];
-            return self.perform(&[Asked::new(Op::Write, offset, bytes, how.fua)], |drive| {
-                let mut at = offset;
-                while at < end {
-                    let piece = (end - at).min(zeros.len() as u64);
-                    drive.write(at, &zeros[..piece as usize], false)?;
-                    at += piece;
-                }
-                if how.fua { drive.flush() } else { Ok(()) }
-            });
+            let asked = [Asked::zeroes(Op::Write, offset..end, how.fua)];
+            return self.perform(&asked, |drive| drive.program_zeroes(offset, bytes, how.fua));
         }
         let Zeroed { written: [head, tail], trimmed } = Zeroed::of(self.page, offset..end);
         let pieces = [(Op::Write, head), (Op::Write, tail), (Op::Trim, trimmed)];
         let asked: Vec<_> = pieces
             .into_iter()
             .filter(|(_, piece)| !piece.is_empty())
-            .map(|(op, piece)| Asked::new(op, piece.start, piece.end - piece.start, how.fua))
+            .map(|(op, piece)| Asked::zeroes(op, piece, how.fua))
             .collect();
         self.perform(&asked, |drive| drive.write_zeroes(offset, bytes, how.fua))
     }

@@ -7,7 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import TYPE_CHECKING
 from ssdlab.model.config import Config, Overrides, config_of
 
@@ -32,6 +33,11 @@ class Faults:
     """Blocks for each that is bad from the factory."""
     seed: int = 0
     """Seed of all of it."""
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not 0 <= value < 1 << 64:
+                raise ConfigError(f"{name}={value}: operations are counted from 0 and below 2^64; give such a number")
 
 
 class Operations(NamedTuple):
@@ -90,8 +96,8 @@ class Drive:
     Raises:
         ConfigError: If the configuration is wrong, or the file holds a drive of another.
         OSError: If the file cannot be opened or is in use, and from every method: `errno` is EINVAL beyond the drive,
-            EIO for data that is lost, EROFS for a drive that is worn out, ENODEV without power, EBADF for one that is
-            closed.
+            EIO for data that is lost, EROFS for a drive that is worn out (or too bad to be made), ENODEV without power,
+            EBADF for one that is closed.
     """
 
     def __init__(
@@ -100,9 +106,11 @@ class Drive:
         path: str | os.PathLike[str] | None = None,
         faults: Faults | None = None,
     ) -> None:
+        self.config = config_of(config)
+        self._path = path
         plan = list(asdict(faults or Faults()).items())
         where = None if path is None else Path(path)
-        self._opened: _ssdlab.FlashDrive | None = _ssdlab.FlashDrive(config_of(config)._inner, where, plan)
+        self._opened: _ssdlab.FlashDrive | None = _ssdlab.FlashDrive(self.config._inner, where, plan)
 
     @property
     def _drive(self) -> _ssdlab.FlashDrive:
@@ -143,6 +151,24 @@ class Drive:
     def is_on(self) -> bool:
         """Whether it has power and is mounted."""
         return self._drive.is_on
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether so many blocks have failed that it can only be read."""
+        return self._drive.is_read_only
+
+    @property
+    def mounted(self) -> MountReport | None:
+        """What the latest mount did, be it that of the file that was opened; None if the drive was made anew."""
+        report = self._drive.mounted()
+        return None if report is None else MountReport(**{**report, "operations": Operations(**report["operations"])})
+
+    def __repr__(self) -> str:
+        where = "in memory" if self._path is None else f"in {text.path(self._path)}"
+        if self._opened is None:
+            return f"<ssdlab.Drive {where}: closed>"
+        state = "read-only" if self.is_read_only else "on" if self.is_on else "off"
+        return f"<ssdlab.Drive of {text.size(self.capacity_bytes)} {where}, ftl {self.config['ftl']}: {state}>"
 
     def _check_range(self, offset: int, size: int) -> None:
         """Fails as the drive does where a number is none of its bytes, which begin at 0."""
@@ -190,6 +216,8 @@ class Drive:
             after: Operations still done; the request during which the power goes off raises `OSError` (ENODEV).
             torn: Whether the operation after these may be interrupted in the middle.
         """
+        if after is not None and not 0 <= after < 1 << 64:
+            raise OSError(errno.EINVAL, f"after={after}: operations are counted from 0 and below 2^64")
         self._drive.cut_power(after, torn)
 
     def mount(self) -> MountReport:
@@ -198,8 +226,10 @@ class Drive:
         A drive that is on loses its power first: what its write buffer had not programmed is lost, unless that is
         protected.
         """
-        report: dict[str, Any] = self._drive.mount()
-        return MountReport(**{**report, "operations": Operations(**report["operations"])})
+        self._drive.mount()
+        report = self.mounted
+        assert report is not None
+        return report
 
     @property
     def operations(self) -> Operations:
@@ -208,7 +238,9 @@ class Drive:
 
     @property
     def health(self) -> dict[str, int]:
-        """Bad blocks, erases, media errors, power cycles and the like, by name."""
+        """What a health log says, by name: `available_spare` and its threshold, `percentage_used`, `bytes_written`,
+        `media_errors`, `power_cycles`, `unsafe_shutdowns`, erases, bad blocks and the like (`docs/device.md`).
+        """
         return self._drive.health()
 
     @property
@@ -230,6 +262,7 @@ class Drive:
     def holds(self, offset: int, data: "bytes | bytearray | memoryview | npt.NDArray[Any]") -> bool:
         """Whether the bytes from `offset` are these."""
         expected = _bytes_of(data)
+        self._check_range(offset, len(expected))
         step = 1 << 20
         parts = (expected[at : at + step] for at in range(0, len(expected), step))
         return all(self.read(offset + number * step, len(part)) == part for number, part in enumerate(parts))

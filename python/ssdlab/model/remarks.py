@@ -101,13 +101,13 @@ def _conditions(key: str) -> tuple[Condition, ...]:
     return tuple(found)
 
 
-def _unused(config: Config, varied: Iterable[str]) -> list[Remark]:
-    """Settings that a person made, or a study varies, and that nothing uses.
+def _unused(config: Config, varied: Iterable[str], but: Iterable[str] = ()) -> list[Remark]:
+    """Settings that a person made, or a study varies, and that nothing uses; `but` these.
 
     A file that says both, as that of a whole configuration does, means it so.
     """
     idle: dict[str, list[str]] = {}
-    for key in {**config.made, **dict.fromkeys(varied)}:
+    for key in [key for key in {**config.made, **dict.fromkeys(varied)} if key not in but]:
         for other, value, same in _conditions(key):
             file, colon, _ = config.made.get(key, "").rpartition(":")
             if (config[other] == value) != same and not (colon and config.made.get(other, "").startswith(f"{file}:")):
@@ -118,6 +118,22 @@ def _unused(config: Config, varied: Iterable[str]) -> list[Remark]:
         told = f"nothing uses {', '.join([*keys[:CASES], *more])}, as {other} is {config[other]}"
         found.append(Remark(told, told))
     return found
+
+
+RUN_ONLY = ("precondition", "host", "workload", "check")
+"""What of a configuration only a run uses."""
+
+EMPTY = {"precondition.fill": "0%", "precondition.overwrite": "none"}
+"""Settings that say of a drive what is so when it is served."""
+
+
+def unused_when_served(config: Config) -> list[str]:
+    """Settings that a person made and that nothing uses while the drive is served."""
+    idle = [key for key in config.made if key.partition(".")[0] in RUN_ONLY and config[key] != EMPTY.get(key)]
+    more = [f"{text.count(len(idle) - CASES)} more"] if len(idle) > CASES else []
+    why = "as a drive that is served begins empty or as its file has it, and does what its clients ask for"
+    found = [f"nothing uses {', '.join([*idle[:CASES], *more])}, {why}"] if idle else []
+    return [*found, *(one.text for one in _unused(config, (), but=idle))]
 
 
 def _rounded_up(config: Config, summary: Summary) -> list[Remark]:

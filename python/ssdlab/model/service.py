@@ -154,6 +154,10 @@ class DriveServer:
         while self.wait(0.1) is None:
             pass
 
+    def __repr__(self) -> str:
+        state = "running" if self.ended is None else f"ended {self.ended}"
+        return f"<ssdlab.DriveServer at {', '.join(self.uris)}: {state}>"
+
     def __enter__(self) -> Self:
         return self
 

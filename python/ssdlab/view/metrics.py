@@ -33,9 +33,15 @@ class Metrics(Collector):
         requests = CounterMetricFamily("ssdlab_requests", "Requests of clients that were done.", labels=["op"])
         for op in ("read", "write", "trim", "flush"):
             requests.add_metric([op], host[f"{op}_requests"])
+        requests.add_metric(["write_zeroes"], host["write_zeroes_requests"])
         yield requests
         moved = CounterMetricFamily("ssdlab_bytes", "Bytes of these requests.", labels=["op"])
-        for op, key in (("read", "bytes_read"), ("write", "bytes_written"), ("trim", "bytes_trimmed")):
+        for op, key in (
+            ("read", "bytes_read"),
+            ("write", "bytes_written"),
+            ("trim", "bytes_trimmed"),
+            ("write_zeroes", "bytes_zeroed"),
+        ):
             moved.add_metric([op], host[key])
         yield moved
         pages = CounterMetricFamily("ssdlab_pages", "Pages of the drive that they touched.", labels=["op"])
@@ -53,6 +59,11 @@ class Metrics(Collector):
         yield GaugeMetricFamily("ssdlab_free_blocks", "Erased blocks.", health["free_blocks"])
         yield GaugeMetricFamily("ssdlab_bad_blocks", "Blocks that are not used any more.", health["bad_blocks"])
         yield GaugeMetricFamily("ssdlab_blocks", "Blocks in all.", health["blocks"])
+        for name in ("available_spare", "percentage_used"):
+            help = f"As {name} of NVMe's health log, in percent."
+            yield GaugeMetricFamily(f"ssdlab_{name}_percent", help, health[name])
+        for name in ("media_errors", "power_cycles", "unsafe_shutdowns"):
+            yield CounterMetricFamily(f"ssdlab_{name}", f"As {name} of NVMe's health log.", health[name])
         yield GaugeMetricFamily("ssdlab_buffered_pages", "Pages in the write buffer.", report["buffered_pages"])
         yield GaugeMetricFamily("ssdlab_clients", "Clients that are connected.", self._server.connections)
         if report["times"] is not None:

@@ -8,6 +8,9 @@ use crate::backend::Backend;
 use crate::buffer::Buffer;
 use crate::error::DriveError;
 
+/// Percent of the spare, as most makers have it.
+const SPARE_THRESHOLD: u64 = 10;
+
 counters! {
     /// The health of a drive, in the words of NVMe's health log. What is counted since the drive was made lasts as long as
     /// its file: a loss of power takes bytes and errors back to the latest checkpoint, never power cycles.
@@ -15,6 +18,10 @@ counters! {
         free_blocks: "blocks", "Erased blocks that nothing is written to yet; without power, those when it went off.";
         bad_blocks: "blocks", "Blocks that are not used any more.";
         blocks: "blocks", "Blocks in all.";
+        available_spare: "percent", "Spare blocks that are left of those that the drive has by its settings; 0 when it can only be read.";
+        available_spare_threshold: "percent", "Spare below which the drive is to be replaced.";
+        spare_blocks: "blocks", "Blocks that may yet go bad before the drive can only be read; with several planes fewer may do.";
+        percentage_used: "percent", "Mean erases of a block against the cycles that it is rated for (nand.endurance); may exceed 100.";
         least_erases: "erases", "Erases of the block that was erased least.";
         most_erases: "erases", "Erases of the block that was erased most.";
         erases: "erases", "Erases of all blocks.";
@@ -65,11 +72,28 @@ impl<B: Backend> Drive<B> {
     /// Its health.
     pub fn health(&self) -> Health {
         let (erases, life) = (&self.medium.erases, &self.medium.life);
+        let (bad_blocks, spare) = (self.bad_blocks(), self.options.spare_blocks(self.geometry()));
+        let spare_left = if self.is_worn_out() { 0 } else { spare.saturating_sub(bad_blocks) };
         let sum = erases.iter().map(|&erases| u64::from(erases)).sum::<u64>();
+        let rated = erases.len() as u64 * u64::from(self.options.endurance_cycles);
         Health {
             free_blocks: self.ftl.as_ref().map_or(self.free_blocks, |ftl| ftl.free_blocks()).into(),
-            bad_blocks: self.bad_blocks().into(),
+            bad_blocks: bad_blocks.into(),
             blocks: erases.len() as u64,
+            available_spare: match (100 * u64::from(spare_left)).checked_div(spare.into()) {
+                Some(percent) => percent,
+                // A drive without spare has used none of it until it can only be read.
+                None => {
+                    if self.is_worn_out() {
+                        0
+                    } else {
+                        100
+                    }
+                }
+            },
+            available_spare_threshold: SPARE_THRESHOLD,
+            spare_blocks: spare_left.into(),
+            percentage_used: (100 * sum).checked_div(rated).unwrap_or(0),
             least_erases: erases.iter().min().copied().unwrap_or_default().into(),
             most_erases: erases.iter().max().copied().unwrap_or_default().into(),
             erases: sum,

@@ -34,6 +34,8 @@ pub struct Options {
     /// Blocks kept unwritten for programs that fail in the course of one collection or merge, with page mapping of each
     /// plane; 0 where none fails. A drive without them may be worn out when one does.
     pub spare_for_failures: u32,
+    /// Program/erase cycles that a block is rated for; what is told of wear goes by it.
+    pub endurance_cycles: u32,
 }
 
 impl Options {
@@ -47,6 +49,17 @@ impl Options {
         let Geometry { page_bytes, pages_per_block, blocks, order, parallelism } = *geometry;
         let planes = parallelism.planes();
         Shape { logical_pages: self.logical_pages, page_bytes, blocks, pages_per_block, order, planes }
+    }
+
+    /// Blocks that may go bad before the drive can only be read, if they do so evenly in all planes.
+    pub(crate) fn spare_blocks(&self, geometry: &Geometry) -> u32 {
+        let shape = self.shape(geometry);
+        let data = self.logical_pages.div_ceil(geometry.pages_per_block);
+        let kept = match self.ftl {
+            FtlChoice::Page(..) => self.spare_for_failures * shape.planes,
+            FtlChoice::Log(_, log_blocks) => self.spare_for_failures + log_blocks,
+        };
+        geometry.blocks.saturating_sub(data + kept + self.ftl.device_reserve_blocks(&shape))
     }
 
     /// What a file must have been created with for a drive with these options to be in it.

@@ -33,6 +33,15 @@ impl<B: Backend> Drive<B> {
         Ok(drive)
     }
 
+    /// The drive, just made, unless it can only be read: there is nothing to read.
+    pub(crate) fn writable_anew(self) -> Result<Self, DriveError> {
+        if self.is_worn_out() {
+            let blocks = self.geometry().blocks;
+            return Err(DriveError::TooManyBad { bad: self.bad_blocks(), blocks });
+        }
+        Ok(self)
+    }
+
     /// A drive that is to be mounted, on flash that one was created on.
     ///
     /// # Errors

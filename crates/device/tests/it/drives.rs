@@ -39,7 +39,15 @@ fn kind(
     Kind {
         name,
         geometry,
-        options: Options { logical_pages, ftl, seed: 1, buffer: None, journal_records: 20, spare_for_failures: 0 },
+        options: Options {
+            logical_pages,
+            ftl,
+            seed: 1,
+            buffer: None,
+            journal_records: 20,
+            spare_for_failures: 0,
+            endurance_cycles: 1_000,
+        },
     }
 }
 

@@ -34,6 +34,8 @@ fn blocks_fail_until_the_drive_can_only_be_read() {
             let mut world = world(&kind, FaultPlan { programs: 200, erases: 400, ..plan(seed) }, seed);
             let worn_out = (0..100_000).find_map(|_| world.request().err());
             assert!(matches!(worn_out, Some(Stop::WornOut)), "{}, seed {seed}: {worn_out:?}", kind.name);
+            let health = world.drive.health();
+            assert_eq!((health.available_spare, health.spare_blocks), (0, 0), "{}, seed {seed}", kind.name);
             let refused = world.drive.write(0, &[1], false).expect_err("it is worn out");
             assert!(matches!(refused, DriveError::ReadOnly { bad, .. } if bad > 0), "{}: {refused}", kind.name);
             world.take_stock().unwrap_or_else(|stop| panic!("{}, seed {seed}: {stop:?}", kind.name));
@@ -47,7 +49,9 @@ fn blocks_bad_from_the_factory_are_never_used() {
     for kind in roomy() {
         for seed in 0..4 {
             let mut world = world(&kind, FaultPlan { factory: 12, ..plan(seed) }, seed);
-            bad += world.drive.health().bad_blocks;
+            let health = world.drive.health();
+            bad += health.bad_blocks;
+            assert!(health.available_spare == 100 || health.bad_blocks > 0, "{}: {health:?}", kind.name);
             match world.go_on(600) {
                 Ok(()) | Err(Stop::WornOut) => {}
                 Err(stop) => panic!("{}, seed {seed}: {stop:?}", kind.name),

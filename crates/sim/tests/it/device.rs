@@ -150,8 +150,9 @@ fn within(setup: &Setup, requests: Vec<Request>) -> Vec<Request> {
 }
 
 fn recorded(setup: &Setup, buffer: Option<WriteBuffer>) -> Drive<Recording> {
-    let Setup { geometry, logical_pages, ftl, seed, .. } = *setup;
-    let options = Options { logical_pages, ftl, seed, buffer, journal_records: 64, spare_for_failures: 0 };
+    let Setup { geometry, logical_pages, ftl, seed, endurance_cycles, .. } = *setup;
+    let options =
+        Options { logical_pages, ftl, seed, buffer, journal_records: 64, spare_for_failures: 0, endurance_cycles };
     let flash = Recording { flash: MemoryBackend::new(geometry), done: RefCell::default() };
     Drive::create(flash, options).expect("a sound drive")
 }

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ssdlab import text
+from ssdlab.model.remarks import unused_when_served
 from ssdlab.model.service import Service
 from ssdlab.view.page import Beside, Facts, Page, Section, Table
 from ssdlab.view.pages.quantities import CAUSES, QUANTILES, operations, response_times
@@ -17,7 +18,7 @@ def page(service: Service) -> Page:
     report = service.report
     return Page(
         title="A drive in use",
-        remarks=list(_remarks(report)),
+        remarks=[*unused_when_served(service.config), *_remarks(report)],
         sections=[
             Section("", [Facts(_headlines(report), tiles=True)], terminal=False),
             Section("Summary", [Beside(list(_summary(report)))]),
@@ -71,6 +72,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
             ("reads", f"{text.count(host['read_requests'])} ({text.size(host['bytes_read'])})"),
             ("writes", f"{text.count(host['write_requests'])} ({text.size(host['bytes_written'])})"),
             ("trims", f"{text.count(host['trim_requests'])} ({text.size(host['bytes_trimmed'])})"),
+            ("zeroes", f"{text.count(host['write_zeroes_requests'])} ({text.size(host['bytes_zeroed'])})"),
             ("flushes", text.count(host["flush_requests"])),
             ("pages written in part", text.count(host["partial_pages_written"])),
             ("write amplification (WAF)", _amplification(report)),
@@ -83,6 +85,8 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
             ("erased blocks", text.count(health["free_blocks"])),
             ("bad blocks", text.count(health["bad_blocks"])),
             ("erases of a block", f"{health['least_erases']:,} to {health['most_erases']:,}"),
+            ("spare blocks left", f"{text.count(health['spare_blocks'])} ({health['available_spare']} %)"),
+            ("rated cycles used", f"{health['percentage_used']} %"),
             ("pages that could not be read", text.count(health["media_errors"])),
             ("pages in the write buffer", text.count(report["buffered_pages"])),
         ],
