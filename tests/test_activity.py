@@ -13,8 +13,11 @@ import faked
 import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
 from ssdlab.model.columns import GanttColumns, SlowColumns
+from ssdlab.view.chart import Axis, Chart, Panel, Points
 from ssdlab.view.charts import activity as activity_plots
+from ssdlab.view.charts.time import durations_between
 from ssdlab.view.pages import diagnosis, quantities, remarks
+from ssdlab.view.plots.drawing import drawn
 from tiers import examples
 
 EVENT = {
@@ -189,6 +192,16 @@ def test_heat_maps_have_a_row_for_each_die_and_channel(timed: ssdlab.Result) -> 
         values = np.asarray(axes.images[0].get_array())
         assert len(values) == rows and values.min() >= 0 and 0 < values.max() <= 100
         assert [label.get_text() for label in axes.get_yticklabels()] == ["0", "1"]
+
+
+@pytest.mark.parametrize("times_ns", [(1.2e6, 8.4e6), (0.9e6, 2e6), (0.9e6, 12e6), (1e5, 1e6), (45e3, 45e3)])
+def test_an_axis_of_times_names_two_of_them(times_ns: tuple[float, float]) -> None:
+    marks = [Points("read", np.arange(2.0), np.array(times_ns), "#000000")]
+    figure = drawn(Chart([Panel(marks, Axis(), durations_between("response time", *times_ns))]))
+    figure.draw_without_rendering()
+    [axes] = figure.axes
+    low, high = axes.get_ylim()
+    assert sum(bool(low <= tick <= high) for tick in axes.get_yticks()) >= 2
 
 
 @pytest.mark.parametrize("ops", [[], ["flush"], ["trim"], ["read"], ["write"]])

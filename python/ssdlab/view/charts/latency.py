@@ -7,7 +7,7 @@ from ssdlab.lazy import Numbers, np
 from ssdlab.model.columns import CourseColumns, LatencyColumns
 from ssdlab.model.result import Result
 from ssdlab.view.chart import Area, Axis, Chart, Dash, Intervals, Line, Mark, Panel, Points, nothing
-from ssdlab.view.charts.time import bin_edges, course, durations, time_axis, time_unit
+from ssdlab.view.charts.time import bin_edges, course, durations, durations_between, time_axis, time_unit
 from ssdlab.view.colours import AMBER, GREEN, GREY, INK, OF_OPERATION, PURPLE, SKY, YELLOW
 from ssdlab.view.pages.diagnosis import PARTS
 from ssdlab.view.pages.quantities import below
@@ -198,7 +198,8 @@ def slowest(result: Result) -> Chart:
             marks.append(Points(op, when / scale, took, OF_OPERATION[op], 5, notes))
     if not marks:
         return nothing(NO_TIME)
-    return Chart([Panel(marks, x, durations("response time"))])
+    shortest, longest = (float(end([end(points.y) for points in marks])) for end in (np.min, np.max))
+    return Chart([Panel(marks, x, durations_between("response time", shortest, longest))])
 
 
 def percentiles(result: Result) -> Chart:

@@ -37,3 +37,9 @@ def time_axis(result: Result) -> tuple[Axis, float]:
 def durations(title: str, low: float | None = None) -> Axis:
     """A logarithmic axis of nanoseconds."""
     return Axis(title, form="duration", log=True, low=low)
+
+
+def durations_between(title: str, shortest: float, longest: float) -> Axis:
+    """An axis of nanoseconds: logarithmic where that marks two at least, which are powers of ten."""
+    powers = np.floor(np.log10(longest)) - np.ceil(np.log10(shortest)) + 1
+    return durations(title) if powers >= 2 else Axis(title, form="duration")
