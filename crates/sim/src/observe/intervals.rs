@@ -80,6 +80,8 @@ pub(crate) struct Intervals {
     /// Requests of the interval under way by column, and which columns are not 0, a bit for each.
     requests: Vec<u32>,
     used: Vec<u64>,
+    /// Room for the columns of an interval, which keeps no more than it has.
+    counted: Vec<(u16, u32)>,
     /// Requests of the intervals before, by operation.
     before: [ByBucket; Op::ALL.len()],
 }
@@ -96,6 +98,7 @@ impl Intervals {
             sum_ns: 0,
             requests: vec![0; columns],
             used: vec![0; columns.div_ceil(64)],
+            counted: Vec::new(),
             before: Default::default(),
         }
     }
@@ -201,16 +204,15 @@ impl Intervals {
 
     /// What was counted since the last time.
     fn take_counted(&mut self) -> Vec<(u16, u32)> {
-        let columns = self.used.iter().map(|bits| bits.count_ones() as usize).sum();
-        let mut counted = Vec::with_capacity(columns);
+        self.counted.clear();
         for (bits, first) in self.used.iter_mut().zip((0_u16..).step_by(64)) {
             while *bits != 0 {
                 let column = first + bits.trailing_zeros() as u16;
                 *bits &= *bits - 1;
-                counted.push((column, std::mem::take(&mut self.requests[usize::from(column)])));
+                self.counted.push((column, std::mem::take(&mut self.requests[usize::from(column)])));
             }
         }
-        counted
+        self.counted.clone()
     }
 
     /// Ends the interval under way and begins that of `time_ns`, a time since the origin.
