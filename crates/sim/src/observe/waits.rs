@@ -169,12 +169,12 @@ fn in_proportion(time_ns: u64, dies: DieTime) -> [u64; WAITS] {
     let whole: u64 = at_work.iter().sum();
     let mut parts = [0; WAITS];
     let (mut before, mut given_ns) = (0, 0);
-    for (part, work) in parts.iter_mut().zip(at_work) {
+    for (part, work) in parts.iter_mut().zip(at_work).filter(|(_, work)| **work > 0) {
         before += work;
-        let until_ns = match before {
-            0 => 0,
-            all if all == whole => time_ns,
-            some => ((time_ns as f64 * some as f64 / whole as f64) as u64).min(time_ns),
+        let until_ns = if before == whole {
+            time_ns
+        } else {
+            ((time_ns as f64 * before as f64 / whole as f64) as u64).min(time_ns)
         };
         *part = until_ns - given_ns;
         given_ns = until_ns;
