@@ -1,4 +1,5 @@
-"""Requests per second of fio over a unix socket: servers of ours against `nbdkit memory`, in turns, in the same run.
+"""Requests per second of fio over a unix socket, and the processor time of the server for each of them: servers of ours
+against `nbdkit memory`, in turns, in the same run.
 
     python crates/bench/against_nbdkit.py NAME='COMMAND' ...
 
@@ -7,6 +8,7 @@ once before, so that none answers from holes.
 """
 
 import json
+import os
 import shlex
 import shutil
 import statistics
@@ -37,8 +39,8 @@ NBDKIT = "nbdkit --foreground --unix {socket} memory {size}"
 
 
 @contextmanager
-def serving(command: str, folder: Path) -> Iterator[str]:
-    """The URI of a server that was written once."""
+def serving(command: str, folder: Path) -> Iterator[tuple[str, int]]:
+    """The URI and the process of a server that was written once."""
     folder.mkdir()
     socket = folder / "socket"
     words = shlex.split(command.format(socket=socket, size=SIZE, file=folder / "file"))
@@ -51,14 +53,14 @@ def serving(command: str, folder: Path) -> Iterator[str]:
             time.sleep(0.01)
         uri = f"nbd+unix:///?socket={socket}"
         fio(uri, "write", "1m", 4, 1, "--refill_buffers")
-        yield uri
+        yield uri, process.pid
     finally:
         process.terminate()
         process.wait()
 
 
-def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str) -> float:
-    """Requests per second."""
+def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str) -> tuple[float, int]:
+    """Requests per second, and how many there were."""
     with tempfile.NamedTemporaryFile() as result:
         command = ["fio", "--name=load", "--ioengine=nbd", f"--uri={uri}", f"--rw={pattern}", f"--bs={block}"]
         command += [f"--iodepth={depth}", f"--numjobs={jobs}", f"--size={SIZE}", "--group_reporting", *options]
@@ -66,7 +68,15 @@ def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str
         command += ["--output-format=json", f"--output={result.name}"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=300)
         [job] = json.loads(Path(result.name).read_text())["jobs"]
-        return float(job["read"]["iops"] + job["write"]["iops"])
+        directions = (job["read"], job["write"])
+        return sum(float(way["iops"]) for way in directions), sum(int(way["total_ios"]) for way in directions)
+
+
+def worked(process: int) -> float:
+    """Seconds that processors have worked for a process."""
+    # Behind the name, which may hold blanks, times of the process and of the system are the 12th and 13th field.
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main(commands: dict[str, str]) -> None:
@@ -78,19 +88,30 @@ def main(commands: dict[str, str]) -> None:
     timed = (f"--runtime={SECONDS * 1000:.0f}ms", "--time_based")
     print("\n### NBD: requests of fio against `nbdkit memory`\n")
     print(f"Thousand requests per second; medians of {ROUNDS} rounds of {SECONDS} s in turns, and of their ratios.\n")
+    print("In brackets microseconds of the server's processor time for a request, over all rounds.\n")
     print("| load | nbdkit |" + "".join(f" {name} | ratio |" for name in commands))
     print("|---|---|" + "---|---|" * len(commands))
     with tempfile.TemporaryDirectory(prefix="ssdlab-nbd-") as folder, ExitStack() as servers:
         every = {"nbdkit": NBDKIT, **commands}
-        uris = [servers.enter_context(serving(command, Path(folder, name))) for name, command in every.items()]
+        running = [servers.enter_context(serving(command, Path(folder, name))) for name, command in every.items()]
         for load, (pattern, block, depth, jobs) in LOADS.items():
-            rounds = [[fio(uri, pattern, block, depth, jobs, *timed) for uri in uris] for _ in range(ROUNDS)]
-            theirs, *ours = zip(*rounds, strict=True)
-            cells = "".join(
-                f" {statistics.median(own) / 1e3:.1f} | **{statistics.median(map(truediv, own, theirs)):.2f}** |"
-                for own in ours
-            )
-            print(f"| {load} | {statistics.median(theirs) / 1e3:.1f} |{cells}", flush=True)
+            rates: list[list[float]] = [[] for _ in running]
+            seconds, requests = [0.0] * len(running), [0] * len(running)
+            for _ in range(ROUNDS):
+                for server, (uri, process) in enumerate(running):
+                    before = worked(process)
+                    rate, count = fio(uri, pattern, block, depth, jobs, *timed)
+                    rates[server].append(rate)
+                    seconds[server] += worked(process) - before
+                    requests[server] += count
+            shown = [
+                f"{statistics.median(own) / 1e3:.1f} ({spent / count * 1e6:.1f})"
+                for own, spent, count in zip(rates, seconds, requests, strict=True)
+            ]
+            theirs, *ours = rates
+            ratios = [statistics.median(map(truediv, own, theirs)) for own in ours]
+            cells = "".join(f" {cell} | **{ratio:.2f}** |" for cell, ratio in zip(shown[1:], ratios, strict=True))
+            print(f"| {load} | {shown[0]} |{cells}", flush=True)
 
 
 if __name__ == "__main__":
