@@ -77,11 +77,22 @@ def test_drives_that_volumes_share_are_runs_of_merged_files(trace: Path, alone: 
         assert {(row["drive"], row["drive.volumes"]) for row in its} == {(drive.name, len(its))}
         host = found.study.result(run)["ingest"]["counts"]
         assert sum(row["requests"] for row in its) == host["requests"]
+        # The parts of all response times are those of the volumes.
+        for operation, count in (("read", "reads"), ("write", "writes")):
+            together = found.study.result(run)["latency"][operation]
+            known = {one.name: getattr(one, count) for one in drive.volumes}
+            sums = [known[row["name"]] * (row[f"{operation}.mean_ns"] or 0.0) for row in its]
+            assert sum(sums) == pytest.approx(together["count"] * together["mean_ns"] if together else 0.0)
+            assert all((row[f"{operation}.p99_ns"] is None) == (known[row["name"]] == 0) for row in its)
     found.save(tmp_path / "saved")
     head, *lines = (tmp_path / "saved" / "volumes.csv").read_text(encoding="utf-8").splitlines()
     assert "written_bytes" in head and "drive.write_amplification" in head and len(lines) == 5
     assert found.to_dict()["volumes"] == [*rows.values()]
     assert found.page().sections[-1].title == "Volumes, busiest first"
+    # Alone on a drive, volumes have its times.
+    for run, row in enumerate(ssdlab.open_fleet(alone).by_volume()):
+        summary = ssdlab.open_fleet(alone).study.result(run)["latency"]["write"]
+        assert row["write.p99_ns"] == (summary and summary["p99_ns"])
     # All volumes on a drive are all devices of the trace side by side.
     whole = ssdlab.fleet(trace, CONFIG, pack="name", drives=1, out=tmp_path / "f")
     side_by_side = json.loads(json.dumps(ssdlab.simulate(CONFIG, ssdlab.TraceFile(trace, device="all")).to_dict()))

@@ -168,6 +168,26 @@ mod tests {
         std::fs::remove_dir_all(directory).unwrap();
     }
 
+    /// Goal: of devices side by side each request is of the stream that it names, or else of its device; of one device
+    /// it is of none. Method: by hand, with a format that names devices, and one that names processes too.
+    #[test]
+    fn devices_side_by_side_are_streams() {
+        let streams = |format, device, text: &[u8]| {
+            let options = ReadOptions { format: Some(format), device, ..ReadOptions::default() };
+            let mut reader = TraceReader::over(&[Origin::Memory(text.into())], &options).unwrap();
+            let mut requests = Vec::new();
+            while reader.fill(&mut requests, 10).unwrap() > 0 {}
+            let names = reader.streams();
+            requests.iter().map(|request| names[usize::from(request.stream)].clone()).collect::<Vec<_>>()
+        };
+        let volumes = b"7,W,0,4096,1\n3,R,0,4096,2\n7,R,0,4096,3\n";
+        assert_eq!(streams(Format::Alibaba, DeviceChoice::All, volumes), ["7", "3", "7"]);
+        assert_eq!(streams(Format::Alibaba, DeviceChoice::First, volumes), ["", ""]);
+        assert_eq!(streams(Format::Alibaba, DeviceChoice::All, b"7,W,0,4096,1\n7,R,0,4096,3\n"), ["", ""]);
+        let processes = b"0,R,0,512,0x1,42\n5,W,8,512,0x1,0\n";
+        assert_eq!(streams(Format::Csv, DeviceChoice::All, processes), ["42", ""]);
+    }
+
     #[test]
     fn a_lonely_per_cpu_file_is_noted() {
         let directory = std::env::temp_dir().join(format!("ssdlab-siblings-{}", std::process::id()));

@@ -109,6 +109,8 @@ pub(crate) struct Intake {
     layout: Layout,
     /// Requests of each device that was not chosen, by id.
     others: Vec<u64>,
+    /// The stream of each device among several, by id: its name, given to requests that name no stream of their own.
+    own_streams: Vec<Option<u32>>,
     /// Whether a file stood for its device.
     file_is_device: bool,
 }
@@ -122,7 +124,8 @@ impl Intake {
             DeviceChoice::All => Layout::Measure(Vec::new()),
             DeviceChoice::Named(name) => Layout::One(tables.devices.id(name.as_bytes())),
         };
-        Self { tables, report: IngestReport::new(format), layout, others: Vec::new(), file_is_device: false }
+        let (others, own_streams) = (Vec::new(), Vec::new());
+        Self { tables, report: IngestReport::new(format), layout, others, own_streams, file_is_device: false }
     }
 
     /// Takes every device, and tells that of each request.
@@ -203,8 +206,14 @@ impl Intake {
                 return Ok(());
             }
         };
+        let stream = match self.own_streams.get_mut(device as usize) {
+            Some(own) if io.stream == 0 => {
+                let Tables { devices, streams, .. } = &mut self.tables;
+                *own.get_or_insert_with(|| streams.id(devices.list()[device as usize].as_bytes())) as u16
+            }
+            _ => io.stream as u16,
+        };
         let counts = &mut self.report.counts;
-        let stream = io.stream as u16;
         if stream == u16::MAX && self.tables.streams.folded() {
             counts.streams_folded += 1;
         }
@@ -269,6 +278,9 @@ impl Intake {
                     TraceError::Device(why.into())
                 })?;
                 ranges.push((from, from + extent));
+            }
+            if ranges.len() > 1 {
+                self.own_streams = vec![None; ranges.len()];
             }
             self.layout = Layout::Ranges(ranges);
             self.report = IngestReport::new(self.report.format);

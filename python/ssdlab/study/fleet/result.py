@@ -25,6 +25,9 @@ USUAL = (
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 """Of the drives, at which a distribution is told."""
 
+OWN_TIMES = ("read.mean_ns", "read.p99_ns", "write.mean_ns", "write.p99_ns")
+"""Response times that are told of each volume."""
+
 BUSIEST = (0.01, 0.1, 0.2)
 """Shares of the volumes whose requests are counted together."""
 
@@ -117,24 +120,36 @@ class Fleet(Finding):
         return found
 
     def by_volume(self) -> list[dict[str, Any]]:
-        """A row for each volume: what its own requests are, exactly, and what its drive does.
+        """A row for each volume: what its own requests are and how long they took, and what its drive does.
 
-        Figures of the drive stand under `drive.` and the name of the figure. Volumes that share a drive have them in
-        common: its pages and its collection belong to no volume, and its response times are of the requests of all.
+        Response times in `OWN_TIMES` are of the volume's own requests: of volumes side by side each is a stream. They
+        are None where that is not known: of a drive without time, one below a cache, one with more than 256 streams, or
+        a volume whose trace names streams of its own. Figures of the drive stand under `drive.` and the name of the
+        figure. Volumes that share a drive have them in common: its pages and its collection belong to no volume.
         """
         figures = [one.figure for one in self.outcomes()]
-        done = {row["run"]: row for row in self.study.table.select(["run", *figures]).to_pylist()}
-        of = {
-            one.file: (drive.name, len(drive.volumes), done.get(run, {}))
-            for run, drive in enumerate(self.drives)
-            for one in drive.volumes
-        }
-        rows = []
-        for one in self.volumes:
-            drive, volumes, its = of[one.file]
+        done = {row["run"]: row for row in self.study.table.select(["run", "error", *figures]).to_pylist()}
+        found: dict[str, dict[str, Any]] = {}
+        for run, drive in enumerate(self.drives):
+            its = done.get(run, {})
+            times = self._times(run) if its and its["error"] is None else {}
             shared = {f"drive.{name}": its.get(name) for name in figures}
-            rows.append({**one._asdict(), "drive": drive, "drive.volumes": volumes, **shared})
-        return rows
+            for one in drive.volumes:
+                own = {name: _time(times.get(one.name), name) for name in OWN_TIMES}
+                found[one.file] = {
+                    **one._asdict(), **own, "drive": drive.name, "drive.volumes": len(drive.volumes), **shared
+                }  # fmt: skip
+        return [found[one.file] for one in self.volumes]
+
+    def _times(self, run: int) -> dict[str, Any]:
+        """The response times of the volumes on a drive that was run, by name, as far as they are known."""
+        result, volumes = self.study.result(run), self.drives[run].volumes
+        if len(volumes) == 1:
+            return {volumes[0].name: result["latency"]}
+        # What a cache asks of the drive is asked in no volume's name.
+        if result["cache"] is not None or result["drive"] is None:
+            return {}
+        return {one["stream"]: one for one in result["drive"]["streams"]}
 
     def outcomes(self) -> list[Outcome]:
         """The figures whose distributions are shown: those that were asked for, or the usual ones that drives have."""
@@ -265,3 +280,10 @@ class Fleet(Finding):
     def __repr__(self) -> str:
         volumes, drives = text.counted(len(self.volumes), "volumes"), text.counted(len(self.drives), "drives")
         return f"<ssdlab.Fleet of {volumes} on {drives}>"
+
+
+def _time(times: Mapping[str, Any] | None, name: str) -> float | None:
+    """One of `OWN_TIMES`; None of a volume without such requests, or whose times are not known."""
+    operation, _, figure = name.partition(".")
+    summary = None if times is None else times[operation]
+    return None if summary is None else summary[figure]

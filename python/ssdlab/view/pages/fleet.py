@@ -2,7 +2,7 @@
 
 from ssdlab import text
 from ssdlab.study.fleet.packing import ALONE, RULES
-from ssdlab.study.fleet.result import BUSIEST, SHARES, Fleet
+from ssdlab.study.fleet.result import BUSIEST, OWN_TIMES, SHARES, Fleet
 from ssdlab.view.page import Facts, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import form
 
@@ -103,7 +103,8 @@ def _drives(found: Fleet) -> Table:
 
 def _volumes(found: Fleet) -> Table:
     """The volumes, some of which share drives: their own requests, and figures of the drive, which are called so."""
-    names = {f"drive.{one.figure}": form(one.figure) for one in found.outcomes()}
+    names = {name: form(name) for name in OWN_TIMES if name.endswith("p99_ns")}
+    names |= {f"drive.{one.figure}": form(one.figure) for one in found.outcomes()}
     rows: list[Row] = [
         [
             text.path(row["name"]),
@@ -115,6 +116,6 @@ def _volumes(found: Fleet) -> Table:
         ]
         for row in sorted(found.by_volume(), key=lambda row: -row["requests"])
     ]
-    note = "Requests and bytes are the volume's own; figures of the drive are of all volumes on it."
+    note = "Requests, bytes and response times are the volume's own; figures of the drive are of all volumes on it."
     heads = ("volume", "on drive", "requests", "written", "read", *names)
     return Table(heads, rows, left=2, most=MOST_ROWS, note=note)
