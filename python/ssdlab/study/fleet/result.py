@@ -123,9 +123,9 @@ class Fleet(Finding):
         """A row for each volume: what its own requests are and how long they took, and what its drive does.
 
         Response times in `OWN_TIMES` are of the volume's own requests: of volumes side by side each is a stream. They
-        are None where that is not known: of a drive without time, one below a cache, one with more than 256 streams, or
-        a volume whose trace names streams of its own. Figures of the drive stand under `drive.` and the name of the
-        figure. Volumes that share a drive have them in common: its pages and its collection belong to no volume.
+        are None where that is not known: of a drive that is not in event time, one below a cache, one with more than
+        256 streams, or a volume whose trace names streams of its own. Figures of the drive stand under `drive.` and the
+        name of the figure. Volumes that share a drive have them in common: its pages and its collection belong to none.
         """
         figures = [one.figure for one in self.outcomes()]
         done = {row["run"]: row for row in self.study.table.select(["run", "error", *figures]).to_pylist()}
