@@ -75,9 +75,9 @@ def run(runs: Mapping[str, Run], points: Mapping[str, Point], axes: Sequence[Axi
     """
     covering, checks = tried(points, axes)
     seconds: dict[str, float] = {}
+    began = time.monotonic()
     alarm = threading.Timer(SECONDS, crew.stop)
     alarm.start()
-    began = time.monotonic()
     try:
         # The likely largest early, so that it is known even if time runs out.
         for key in dict.fromkeys((covering[0], *checks[:1], *covering, *checks)):
