@@ -1,6 +1,7 @@
 """The drive with bytes from Python; what it promises is tested in `crates/device`."""
 
 import errno
+import re
 import threading
 from pathlib import Path
 
@@ -97,6 +98,28 @@ def test_a_drive_in_a_file(tmp_path: Path) -> None:
     assert drive.read(5_000, 4) == b"kept"
     assert drive.allocation() == [(0, 4096, False), (4096, 4096, True), (8192, (4 << 20) - 8192, False)]
     assert drive.health["unsafe_shutdowns"] == 0
+
+
+@pytest.mark.parametrize("provision", ["device.op", "device.spare"])
+def test_a_drive_of_other_settings_is_opened_by_what_the_message_says(provision: str, tmp_path: Path) -> None:
+    path = tmp_path / "drive.ssd"
+    with Drive({**SMALL, "ftl": "fast", "ftl.fast.log": 8}, path) as drive:
+        drive.write(5_000, b"kept")
+    other = {**SMALL, "ftl": "page", "nand.page_size": "8KiB", "nand.program": "1ms"}
+    del other["device.op"]
+    other[provision] = "30%"
+    says = "it was created with ftl = fast, and the configuration says page; set (.*?)(?:; leave (.*) out)?, or create"
+    with pytest.raises(ssdlab.ConfigError, match=says) as error:
+        Drive(other, path)
+    [(remedy, out)] = re.findall(says, str(error.value))
+    assert out == ("" if provision == "device.op" else provision)
+    typed = dict(setting.split("=") for setting in remedy.split(" and "))
+    assert {"ftl", "ftl.fast.log", "device.op", "nand.page_size"} <= {*typed} and "nand.program" not in typed
+    other.pop(out, None)
+    for config in ({**other, **typed}, None):
+        with Drive(config, path) as drive:
+            assert drive.read(5_000, 4) == b"kept"
+            assert drive.config["ftl"] == "fast"
 
 
 def test_errors_have_their_numbers() -> None:

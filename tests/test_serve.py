@@ -176,6 +176,19 @@ def test_the_address_of_an_encrypted_drive_says_so(tmp_path: Path) -> None:
         assert server.uris[1].startswith("nbds://127.0.0.1:")
 
 
+def test_a_drive_that_is_there_needs_no_settings(tmp_path: Path) -> None:
+    file = tmp_path / "disk.drive"
+    with ssdlab.DriveServer(small("fast"), file=file, socket=tmp_path / "s"), connected(tmp_path / "s") as client:
+        client.write(PAGE, b"here")
+    with served(tmp_path, "--file", str(file)) as (process, path):
+        with connected(path) as client:
+            assert client.read(PAGE, 4) == b"here"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_SECONDS) == 0
+    with ssdlab.DriveServer(file=file, socket=tmp_path / "s") as server:
+        assert server.config["ftl"] == "fast"
+
+
 def test_how_a_drive_was_mounted_is_said_at_the_start(tmp_path: Path) -> None:
     file = tmp_path / "disk.drive"
     for words, end in (

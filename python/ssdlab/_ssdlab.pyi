@@ -46,6 +46,7 @@ __all__ = [
     "codecs",
     "corrections",
     "count",
+    "drive_settings",
     "explain",
     "formats",
     "ingest_counters",
@@ -85,6 +86,8 @@ class InternalError(SsdlabError):
     """A defect of ssdlab itself. `config` holds the resolved configuration as TOML (or None) to report with it."""
 
     config: str | None
+
+def drive_settings(path: Path) -> list[tuple[str, str]]: ...
 
 @final
 class FlashDrive:

@@ -11,6 +11,7 @@ mod checker;
 mod config;
 mod defaults;
 mod document;
+mod drive;
 mod error;
 mod explain;
 mod figures;

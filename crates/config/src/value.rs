@@ -179,6 +179,13 @@ impl Value {
     }
 }
 
+impl Value {
+    /// The value as `--set` takes it.
+    pub(crate) fn as_set(&self) -> String {
+        self.to_toml().trim_matches('"').to_owned()
+    }
+}
+
 impl LogSpace {
     pub(crate) fn to_toml(self) -> String {
         match self {

@@ -39,7 +39,7 @@ impl Config {
         let written = |(key, value): (&'static str, Option<Value>)| {
             let now = &self.entries.get(key)?.value;
             let value = value.filter(|value| value != now)?;
-            Some((key, value.to_toml().trim_matches('"').to_string()))
+            Some((key, value.as_set()))
         };
         changes.into_iter().filter_map(written).collect()
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use ssdlab_ftl::Line;
 use ssdlab_nand::Geometry;
 
 use crate::backend::{Backend, Fault, FileBackend, FileError, MemoryBackend};
@@ -21,8 +22,8 @@ pub enum OpenError {
     Drive(#[from] DriveError),
 }
 
-/// Mounts the drive in the file at `path`, or makes one where there is none; in memory without a path. `over` lays
-/// something over its flash. Beside the drive, what its mount did.
+/// Mounts the drive in the file at `path`, or makes one where there is none; in memory without a path. `settings`
+/// are those of its configuration, which a file keeps. `over` lays something over its flash. Beside the drive, what its mount did.
 ///
 /// # Errors
 /// If the file holds no such drive, or that cannot be made or mounted.
@@ -30,6 +31,7 @@ pub fn open<B: Backend>(
     path: Option<&Path>,
     geometry: Geometry,
     options: Options,
+    settings: &[Line],
     over: impl FnOnce(Box<dyn Backend>) -> Result<B, Fault>,
 ) -> Result<(Drive<B>, Option<MountReport>), OpenError> {
     let lines = options.lines(&geometry);
@@ -38,7 +40,7 @@ pub fn open<B: Backend>(
         Some(path) => {
             let there = path.exists();
             let open = if there { FileBackend::open } else { FileBackend::create };
-            let file = open(path, geometry, &lines)?;
+            let file = open(path, geometry, &lines, settings)?;
             let is_begun = file.is_begun();
             (Box::new(file), is_begun)
         }

@@ -41,7 +41,7 @@ mod shares;
 
 pub use choice::FtlChoice;
 pub use context::WriteContext;
-pub use lines::{Difference, Line, difference, lines};
+pub use lines::{Difference, Line, difference, lines, restored};
 pub use map::CachedEntries;
 pub use occupied::Occupied;
 pub use problem::Problem;

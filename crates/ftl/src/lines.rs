@@ -17,18 +17,20 @@ pub fn lines(shape: &Shape, ftl: &FtlChoice) -> Vec<Line> {
         ProgramOrder::Any => "any",
         ProgramOrder::Ascending => "ascending",
     };
+    // The first that differs is told, so what is chosen comes before what follows from it, as blocks do from the map.
     let mut lines = Vec::new();
     ftl_lines(ftl, &mut lines);
-    // The first that differs is told, so the choice of the FTL, on which others depend, comes first.
-    let of_shape = [
+    lines.extend([
         line("device.capacity", write_bytes(u64::from(logical_pages) * u64::from(page_bytes))),
         line("nand.page_size", write_bytes(page_bytes.into())),
         line("nand.pages_per_block", pages_per_block),
         line("nand.channels, ways, dies and planes (planes in all)", planes),
         line("device.op (erase blocks)", blocks),
         line("nand.order", order),
-    ];
-    lines.splice(1..1, of_shape);
+    ]);
+    if let FtlChoice::Log(log, log_blocks) = ftl {
+        lines.push(line(&format!("ftl.{}.log (blocks)", log.info.name), log_blocks));
+    }
     lines
 }
 
@@ -51,10 +53,7 @@ fn ftl_lines(ftl: &FtlChoice, lines: &mut Vec<Line>) {
             lines.push(line("ftl.page.allocation", allocation));
             choice("ftl.page.map", map, lines);
         }
-        FtlChoice::Log(log, log_blocks) => {
-            choice("ftl", log, lines);
-            lines.push(line(&format!("ftl.{}.log (blocks)", log.info.name), log_blocks));
-        }
+        FtlChoice::Log(log, _) => choice("ftl", log, lines),
     }
 }
 
@@ -101,6 +100,22 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
 }
 
+/// What makes a configuration with the settings `now` like one with `then`, as far as they shape a drive: settings that can
+/// be typed. None if these are the same.
+pub fn restored(then: &[Line], now: &[Line]) -> Option<String> {
+    const SHAPE: [&str; 7] = ["channels", "ways", "dies", "planes", "page_size", "pages_per_block", "order"];
+    let shapes = |key: &str| match key.split_once('.') {
+        None => key == "ftl",
+        Some((section, name)) => matches!(section, "ftl" | "device") || section == "nand" && SHAPE.contains(&name),
+    };
+    let differs = |line: &&Line| shapes(&line.0) && !now.contains(line);
+    let settings: Vec<_> = then.iter().filter(differs).map(|(key, was)| format!("{key}={was}")).collect();
+    // What says the same in another way cannot stand beside them.
+    let other_way = |key: &str| key.starts_with("device.") && !then.iter().any(|(was, _)| was == key);
+    let out = now.iter().filter(|(key, _)| other_way(key)).map(|(key, _)| format!("; leave {key} out"));
+    (!settings.is_empty()).then(|| format!("set {}{}", settings.join(" and "), out.collect::<String>()))
+}
+
 /// What else both drives have, with other values, as settings behind that of `first`; what is counted follows from these.
 fn others(then: &[Line], now: &[Line], first: &str) -> String {
     let differs = |(key, was): &&Line| now.iter().any(|(other, is)| other == key && is != was);
@@ -111,6 +126,18 @@ fn others(then: &[Line], now: &[Line], first: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_shapes_a_drive_is_restored() {
+        let then =
+            [line("device.op", "7%"), line("ftl", "page"), line("ftl.page.map", "ram"), line("nand.read", "1us")];
+        let now = [line("device.spare", "7%"), line("ftl", "fast"), line("nand.read", "2us")];
+        assert_eq!(
+            restored(&then, &now).as_deref(),
+            Some("set device.op=7% and ftl=page and ftl.page.map=ram; leave device.spare out")
+        );
+        assert_eq!(restored(&then, &then), None);
+    }
 
     #[test]
     fn the_first_difference_is_named() {

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use ssdlab_device::{
-    Backend, Drive, DriveError, FaultBackend, FaultPlan, MountReport, OpenError, Options, PowerCut, open,
+    Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBackend, MountReport, OpenError, Options, PowerCut, open,
 };
 use ssdlab_nand::{Cause, Counts, Timing};
 use ssdlab_serve::drive_options;
@@ -40,13 +40,14 @@ impl FlashDrive {
     #[new]
     #[pyo3(signature = (config, path, faults))]
     fn new(py: Python<'_>, config: &Config, path: Option<PathBuf>, faults: Vec<(String, u64)>) -> PyResult<Self> {
-        let settings = config.inner.settings(None).map_err(|error| config_error(&error))?;
-        let setup = settings.setup;
+        let config = &config.inner;
+        let setup = config.settings(None).map_err(|error| config_error(&error))?.setup;
         memory::require_drive(&setup, path.is_some())?;
         let plan = plan(&faults)?;
         let options = options(&setup, &plan)?;
+        let settings = config.drive_settings();
         let over = |flash| FaultBackend::new(flash, plan);
-        let opened = detached(py, None, || open(path.as_deref(), setup.geometry, options, over))?;
+        let opened = detached(py, None, || open(path.as_deref(), setup.geometry, options, &settings, over))?;
         let (inner, mounted) = opened.map_err(|error| match error {
             OpenError::File(error) => drive_file_error(&error),
             OpenError::Drive(error) => drive_error(&error, path.as_deref()),
@@ -199,6 +200,12 @@ fn options(setup: &Setup, plan: &FaultPlan) -> PyResult<Options> {
 
 /// More programs than these do not fail in the course of one collection, unless flash fails much more often than it may.
 const SPARE_FOR_FAILURES: u32 = 3;
+
+/// The settings that the drive in a file was made with, as `key` and value.
+#[pyfunction]
+pub fn drive_settings(path: PathBuf) -> PyResult<Vec<(String, String)>> {
+    FileBackend::settings(&path).map_err(|error| drive_file_error(&error))
+}
 
 fn plan(faults: &[(String, u64)]) -> PyResult<FaultPlan> {
     let mut plan = FaultPlan::default();

@@ -51,7 +51,7 @@ mod _ssdlab {
     #[pymodule_export]
     use config::{Config, explain, json_schema, options, presets, stated, variants};
     #[pymodule_export]
-    use drive::FlashDrive;
+    use drive::{FlashDrive, drive_settings};
     #[pymodule_export]
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
     #[pymodule_export]

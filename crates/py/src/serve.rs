@@ -73,9 +73,10 @@ impl DriveServer {
         let failed = |error: &dyn ToString| PyOSError::new_err(error.to_string());
         // Before the drive, which may take long to make, and stays.
         let sockets = Sockets::bind(&addresses).map_err(|error| failed(&error))?;
+        let settings = config.inner.drive_settings();
         let wishes = Wishes { file: file.as_deref(), scale, record };
         let toml = config.inner.to_toml();
-        let drive = detached(py, Some(&toml), || open(&setup, wishes))?;
+        let drive = detached(py, Some(&toml), || open(&setup, &settings, wishes))?;
         let drive = drive.map_err(|error| open_error(error, file.as_deref()))?;
         let entry = Entry::new(name, Arc::clone(&drive) as _);
         let is_encrypted = tls.is_some();

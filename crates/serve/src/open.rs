@@ -53,12 +53,12 @@ impl From<ssdlab_device::OpenError> for OpenError {
     }
 }
 
-/// Opens the drive of a set-up.
+/// Opens the drive of a set-up, which `settings` describe.
 ///
 /// # Errors
 /// If the file, the drive or the drive in time cannot be had.
-pub fn open(setup: &Setup, wishes: Wishes<'_>) -> Result<Arc<Served>, OpenError> {
-    let (mut drive, mount) = ssdlab_device::open(wishes.file, setup.geometry, drive_options(setup)?, Ok)?;
+pub fn open(setup: &Setup, settings: &[(String, String)], wishes: Wishes<'_>) -> Result<Arc<Served>, OpenError> {
+    let (mut drive, mount) = ssdlab_device::open(wishes.file, setup.geometry, drive_options(setup)?, settings, Ok)?;
     let description = match wishes.file {
         Some(path) => path.display().to_string(),
         None => "in memory, lost when the server ends".to_owned(),

@@ -87,7 +87,8 @@ def serve(
     printed. The second one ends it at once, as a loss of power would. SIGUSR1 prints the summary up to then; with
     --json it goes to standard error.
     """
-    settings = options.configuration(preset, config, set, [])
+    # A drive that is there needs no settings: it has its own.
+    settings = options.configuration(preset, config, set, []) if preset or config or set else None
     path = socket or Path(tempfile.gettempdir()) / f"ssdlab-{os.getuid()}.sock"
     scale = _scale(time)
     # Whatever fails once the drive is served, the other steps are taken, so that nothing is lost that is known.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import TYPE_CHECKING
-from ssdlab.model.config import Config, Overrides, config_of
+from ssdlab.model.config import Config, Overrides, config_of, layered
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,6 +73,19 @@ class MountReport:
     """Simulated time; None where the configuration has no clock."""
 
 
+def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Config:
+    """The configuration of a drive; where none is given and the file at `path` holds a drive, the one it was made with.
+
+    Raises:
+        ConfigError: If the configuration is wrong.
+        OSError: If the file holds no drive.
+    """
+    if config is not None or path is None or not path.exists():
+        return config_of(config)
+    settings = _ssdlab.drive_settings(path)
+    return layered(None, [], [(os.fspath(path), f"{key}={value}") for key, value in settings])
+
+
 def _bytes_of(data: object) -> memoryview:
     # Arrays are buffers too, which their stubs know from Python 3.12 on.
     return memoryview(data).cast("B")  # type: ignore[arg-type]
@@ -83,6 +96,8 @@ class Drive:
 
     What was written before a `flush`, or with `fua`, is there after any `cut_power`; of what came later each page is
     there or not, whole. Without a write buffer (`drive.buffer`) every write is safe. See `docs/device.md`.
+
+    Without a configuration the drive in a file is as it was made.
 
     As a context manager it is closed at the end: shut down in good order, unless an exception passes.
 
@@ -106,10 +121,10 @@ class Drive:
         path: str | os.PathLike[str] | None = None,
         faults: Faults | None = None,
     ) -> None:
-        self.config = config_of(config)
+        where = None if path is None else Path(path)
+        self.config = config_of_drive(config, where)
         self._path = path
         plan = list(asdict(faults or Faults()).items())
-        where = None if path is None else Path(path)
         self._opened: _ssdlab.FlashDrive | None = _ssdlab.FlashDrive(self.config._inner, where, plan)
 
     @property

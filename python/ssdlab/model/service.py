@@ -10,7 +10,8 @@ from typing import Any, Literal, Self
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError, SsdlabError
 from ssdlab.lazy import Counts
-from ssdlab.model.config import Config, Overrides, config_of
+from ssdlab.model.config import Config, Overrides
+from ssdlab.model.drive import config_of_drive
 from ssdlab.model.finding import Finding
 
 NAME = "ssdlab"
@@ -47,7 +48,8 @@ class DriveServer:
     """A drive that any program can use as a block device, until it is stopped.
 
     Args:
-        config: The drive. Nothing is above it: clients have caches and schedulers of their own.
+        config: The drive; None is the one in the file, if it is there. Nothing is above it: clients have caches and
+            schedulers of their own.
         file: Where its bytes are kept; created if it is not there, mounted if it is. None keeps them in memory.
         socket: Path of a unix socket to listen at.
         listen: Address and port to listen at, such as `127.0.0.1:10809`. Whoever reaches it can read and write.
@@ -76,13 +78,14 @@ class DriveServer:
             raise ConfigError("a server listens at a path or at an address; give socket or listen")
         if scale is not None and not 0 < scale < float("inf"):
             raise ConfigError(f"scale {scale:g}: replies cannot be timed so; give a positive number, or None")
-        self.config = config_of(config)
-        self._file = None if file is None else str(Path(file))
+        where = None if file is None else Path(file)
+        self.config = config_of_drive(config, where)
+        self._file = None if where is None else str(where)
         self._scale = scale
         self._rust = _ssdlab.DriveServer(
             self.config._inner,
             NAME,
-            file=None if file is None else Path(file),
+            file=where,
             socket=None if socket is None else Path(socket),
             listen=listen,
             tls=None if tls is None else Path(tls),

@@ -1,8 +1,8 @@
 //! Flash in one sparse file, which outlives the process.
 //!
 //! ```text
-//! 0           superblock: magic, format, length and checksum of the text, the text: settings, one a line; the magic
-//!             says whether a drive was made of it
+//! 0           superblock: magic, format, length and checksum of the text; the text: what shapes the drive, one a line, an
+//!             empty line, and the settings of its configuration; the magic says whether a drive was made of it
 //! 64 KiB      marks of bad blocks, a byte each
 //! then        spare areas | log A | log B | pages | write buffer, if it has power-loss protection
 //! ```
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use ssdlab_core::{BlockId, Ppn};
-use ssdlab_ftl::{Difference, Line, difference};
+use ssdlab_ftl::{Difference, Line, difference, restored};
 use ssdlab_nand::Geometry;
 use twox_hash::XxHash3_64;
 
@@ -129,11 +129,12 @@ pub struct FileBackend {
 }
 
 impl FileBackend {
-    /// Erased flash in a new file, of which a drive is to be made: then [`Self::finish`] says so.
+    /// Erased flash in a new file, of which a drive is to be made: then [`Self::finish`] says so. `lines` shape the drive,
+    /// `settings` are those of its configuration.
     ///
     /// # Errors
     /// If the file exists or cannot be written.
-    pub fn create(path: &Path, geometry: Geometry, lines: &[Line]) -> Result<Self, FileError> {
+    pub fn create(path: &Path, geometry: Geometry, lines: &[Line], settings: &[Line]) -> Result<Self, FileError> {
         let io = |error| FileError::Io { path: path.into(), error };
         let file = match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
             Ok(file) => file,
@@ -141,15 +142,15 @@ impl FileBackend {
             Err(error) => return Err(io(error)),
         };
         lock(&file, path)?;
-        Self::formatted(file, path, geometry, lines)
+        Self::formatted(file, path, geometry, &Text::of(lines, settings))
     }
 
     /// Erased flash in an empty file that is locked.
-    fn formatted(file: File, path: &Path, geometry: Geometry, lines: &[Line]) -> Result<Self, FileError> {
+    fn formatted(file: File, path: &Path, geometry: Geometry, text: &Text) -> Result<Self, FileError> {
         let io = |error| FileError::Io { path: path.into(), error };
         let (mut backend, bytes) = Self::laid_out(file, geometry);
         backend.begun = true;
-        let text: String = lines.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+        let text = text.written();
         let head = [
             &BEGUN[..],
             &FORMAT.to_le_bytes(),
@@ -189,36 +190,22 @@ impl FileBackend {
     }
 
     /// The flash of a file that was created with the same settings; of one whose creation was interrupted, whatever its
-    /// settings, erased flash.
+    /// settings, erased flash. `lines` and `settings` as for [`Self::create`].
     ///
     /// # Errors
     /// If the file holds no such drive, or another process has it.
-    pub fn open(path: &Path, geometry: Geometry, lines: &[Line]) -> Result<Self, FileError> {
+    pub fn open(path: &Path, geometry: Geometry, lines: &[Line], settings: &[Line]) -> Result<Self, FileError> {
         let io = |error| FileError::Io { path: path.into(), error };
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
         lock(&file, path)?;
-        let mut head = [0; HEAD_BYTES];
-        file.read_exact_at(&mut head, 0).map_err(|_| FileError::Foreign(path.into()))?;
-        if head[..14] == *BEGUN {
+        if is_begun(&file) {
             file.set_len(0).map_err(io)?;
-            return Self::formatted(file, path, geometry, lines);
+            return Self::formatted(file, path, geometry, &Text::of(lines, settings));
         }
-        if head[..14] != *MAGIC {
-            return Err(FileError::Foreign(path.into()));
-        }
-        let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
-        if number(14) != FORMAT {
-            return Err(FileError::Version { path: path.into(), found: number(14) });
-        }
-        let mut text = vec![0; (number(18) as usize).min(SUPERBLOCK_BYTES as usize - HEAD_BYTES)];
-        let whole = file.read_exact_at(&mut text, HEAD_BYTES as u64).is_ok();
-        if !whole || XxHash3_64::oneshot(&text).to_le_bytes() != head[22..30] {
-            return Err(FileError::Damaged(path.into()));
-        }
-        let text = String::from_utf8(text).map_err(|_| FileError::Damaged(path.into()))?;
-        let then: Vec<Line> =
-            text.lines().filter_map(|line| line.split_once(" = ")).map(|(k, v)| (k.into(), v.into())).collect();
-        if let Some(difference) = difference(&then, lines) {
+        let then = Text::read(&file, path)?;
+        if let Some(mut difference) = difference(&then.lines, lines) {
+            // Settings can be typed; of what follows from them that is not so.
+            difference.remedy = restored(&then.settings, settings).unwrap_or(difference.remedy);
             return Err(FileError::Differs { path: path.into(), difference });
         }
         let found = file.metadata().map_err(io)?.len();
@@ -230,6 +217,15 @@ impl FileBackend {
         backend.file.read_exact_at(&mut bad, SUPERBLOCK_BYTES).map_err(io)?;
         backend.bad = bad.iter().map(|&mark| mark != 0).collect();
         Ok(backend)
+    }
+
+    /// The settings of the configuration that the drive in a file was created with.
+    ///
+    /// # Errors
+    /// If the file holds no drive.
+    pub fn settings(path: &Path) -> Result<Vec<Line>, FileError> {
+        let file = File::open(path).map_err(|error| FileError::Io { path: path.into(), error })?;
+        Text::read(&file, path).map(|text| text.settings)
     }
 
     /// The regions for this geometry, and the length of the file.
@@ -249,6 +245,56 @@ impl FileBackend {
     fn page_at(&self, ppn: Ppn) -> u64 {
         self.pages + u64::from(ppn.0) * u64::from(self.geometry.page_bytes)
     }
+}
+
+/// What a drive file says of its drive.
+struct Text {
+    /// What shapes the drive.
+    lines: Vec<Line>,
+    /// Of its configuration.
+    settings: Vec<Line>,
+}
+
+impl Text {
+    fn of(lines: &[Line], settings: &[Line]) -> Self {
+        Self { lines: lines.to_vec(), settings: settings.to_vec() }
+    }
+
+    fn written(&self) -> String {
+        let written =
+            |lines: &[Line]| lines.iter().map(|(key, value)| format!("{key} = {value}\n")).collect::<String>();
+        format!("{}\n{}", written(&self.lines), written(&self.settings))
+    }
+
+    /// That of a file, whether a drive has been made of it or not.
+    fn read(file: &File, path: &Path) -> Result<Self, FileError> {
+        let mut head = [0; HEAD_BYTES];
+        file.read_exact_at(&mut head, 0).map_err(|_| FileError::Foreign(path.into()))?;
+        if head[..14] != *MAGIC && head[..14] != *BEGUN {
+            return Err(FileError::Foreign(path.into()));
+        }
+        let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
+        if number(14) != FORMAT {
+            return Err(FileError::Version { path: path.into(), found: number(14) });
+        }
+        let mut text = vec![0; (number(18) as usize).min(SUPERBLOCK_BYTES as usize - HEAD_BYTES)];
+        let whole = file.read_exact_at(&mut text, HEAD_BYTES as u64).is_ok();
+        if !whole || XxHash3_64::oneshot(&text).to_le_bytes() != head[22..30] {
+            return Err(FileError::Damaged(path.into()));
+        }
+        let text = String::from_utf8(text).map_err(|_| FileError::Damaged(path.into()))?;
+        let read = |lines: &str| {
+            lines.lines().filter_map(|line| line.split_once(" = ")).map(|(k, v)| (k.into(), v.into())).collect()
+        };
+        let (lines, settings) = text.split_once("\n\n").ok_or_else(|| FileError::Damaged(path.into()))?;
+        Ok(Self { lines: read(lines), settings: read(settings) })
+    }
+}
+
+/// Whether a creation was interrupted.
+fn is_begun(file: &File) -> bool {
+    let mut magic = [0; 14];
+    file.read_exact_at(&mut magic, 0).is_ok() && magic == *BEGUN
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), FileError> {

@@ -58,13 +58,13 @@ fn lines(value: &str) -> Vec<(String, String)> {
 }
 
 fn create(scratch: &Scratch, kind: &Kind) -> FileBackend {
-    let flash = FileBackend::create(scratch.path(), kind.geometry, &lines("page")).expect("a new file");
+    let flash = FileBackend::create(scratch.path(), kind.geometry, &lines("page"), &[]).expect("a new file");
     FileBackend::finish(scratch.path()).expect("it is there");
     flash
 }
 
 fn open(scratch: &Scratch, kind: &Kind) -> Result<FileBackend, FileError> {
-    FileBackend::open(scratch.path(), kind.geometry, &lines("page"))
+    FileBackend::open(scratch.path(), kind.geometry, &lines("page"), &[])
 }
 
 #[test]
@@ -160,14 +160,16 @@ fn what_is_no_such_drive_is_refused_with_the_remedy() {
     let kind = page_mapped();
     let other = scratch("other");
     drop(create(&other, &kind));
-    let differs = FileBackend::open(other.path(), kind.geometry, &lines("fast")).expect_err("another FTL").to_string();
+    let differs =
+        FileBackend::open(other.path(), kind.geometry, &lines("fast"), &[]).expect_err("another FTL").to_string();
     assert!(
         differs.ends_with(
             "it was created with ftl = page, and the configuration says fast; set ftl=page, or create another"
         ),
         "{differs}"
     );
-    let exists = FileBackend::create(other.path(), kind.geometry, &lines("page")).expect_err("it exists").to_string();
+    let exists =
+        FileBackend::create(other.path(), kind.geometry, &lines("page"), &[]).expect_err("it exists").to_string();
     assert!(exists.ends_with("the file exists; remove it, or open the drive that it holds"), "{exists}");
     let missing = open(&scratch("missing"), &kind).expect_err("it is not there").to_string();
     assert!(missing.contains("No such file"), "{missing}");
@@ -177,20 +179,21 @@ fn what_is_no_such_drive_is_refused_with_the_remedy() {
 #[test]
 fn a_creation_that_was_interrupted_is_done_anew() {
     let (scratch, kind) = (Scratch::new("begun"), page_mapped());
-    let flash = FileBackend::create(scratch.path(), kind.geometry, &lines("fast")).expect("a new file");
+    let flash = FileBackend::create(scratch.path(), kind.geometry, &lines("fast"), &[]).expect("a new file");
     assert!(flash.is_begun());
     assert!(matches!(open(&scratch, &kind), Err(FileError::InUse(_))));
     drop(flash);
     write_at(scratch.path(), 70_000, &[1; 5_000]);
     let (mut drive, mount) =
-        ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, Ok).expect("it is made");
+        ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, &[], Ok).expect("it is made");
     assert!(mount.is_none(), "{mount:?}");
     let mut read = [1; 512];
     drive.read(0, &mut read).expect("it is on");
     assert_eq!(read, [0; 512]);
     drive.shut_down().expect("it is on");
     drop(drive);
-    let (_, mount) = ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, Ok).expect("it is there");
+    let (_, mount) =
+        ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, &[], Ok).expect("it is there");
     assert!(mount.is_some_and(|mount| mount.clean && mount.blocks_scanned == 0), "{mount:?}");
 }
 
@@ -271,7 +274,7 @@ fn write_until_killed() {
         |(path, number)| (PathBuf::from(path), number.parse::<usize>().expect("a number")),
     );
     let kind = smallest()[number];
-    let flash = FileBackend::create(&path, kind.geometry, &lines("page")).expect("a new file");
+    let flash = FileBackend::create(&path, kind.geometry, &lines("page"), &[]).expect("a new file");
     let mut drive = Drive::create(flash, kind.options).expect("a sound drive");
     FileBackend::finish(&path).expect("it is there");
     for number in 1.. {
