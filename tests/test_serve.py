@@ -251,6 +251,23 @@ def test_replies_take_the_time_of_the_drive(tmp_path: Path) -> None:
         assert latency["count"] == 1
 
 
+def test_flash_and_times_are_of_one_drive(tmp_path: Path) -> None:
+    config = ssdlab.Config(overrides={**SMALL, **PROTECTED, "nand.program": "1ms"})
+    chance = random.Random(1)
+    with ssdlab.DriveServer(config, socket=tmp_path / "s", scale=0.5) as server, connected(tmp_path / "s") as client:
+        for _ in range(25):
+            # The buffer has sixteen places. A write that finds too few waits in time, and elsewhere makes room at once.
+            client.write(chance.randrange(29) * PAGE, bytes(12 * PAGE))
+        told = server.service()
+    programmed, stored = sum(told.report["flash"]["programs"].values()), told.report["times"]["pages_stored"]
+    assert programmed != stored and told.report["write_amplification"] == programmed / 300
+    (remark,) = (one for one in told.page().remarks if one.startswith("flash operations"))
+    assert (
+        f"of the drive in time, which programmed {programmed} pages; " in remark
+        and f"programmed {stored}, as" in remark
+    )
+
+
 @contextmanager
 def small_disk(tmp_path: Path, size: str) -> Iterator[Path]:
     """A file system with so much room."""

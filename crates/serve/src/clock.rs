@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ssdlab_core::{LatencyHistogram, Nanos};
+use ssdlab_nand::Counts;
 use ssdlab_nbd::{Later, Teller, later};
 use ssdlab_sim::{LiveDrive, SimError};
 use ssdlab_trace::Request;
@@ -41,6 +42,9 @@ impl Pace {
 pub struct Measured {
     /// Response times by [`ssdlab_trace::Op`].
     pub latency: [LatencyHistogram; 4],
+    /// Flash operations of its own, which are not those of the drive of bytes: a page being programmed in time still
+    /// waits in the write buffer, and may be overwritten there.
+    pub flash: Counts,
     /// Why the drive stopped telling times.
     pub failed: Option<Arc<SimError>>,
 }
@@ -66,7 +70,9 @@ impl Clock {
     pub fn start(drive: Box<dyn LiveDrive>, pace: Pace) -> std::io::Result<Self> {
         let (sender, asked) = mpsc::channel();
         let measured = Arc::new(Mutex::new(Measured::default()));
+        let before = drive.counts();
         let mut ticking = Ticking {
+            before,
             drive,
             pace,
             asked,
@@ -114,6 +120,8 @@ fn lock(measured: &Mutex<Measured>) -> MutexGuard<'_, Measured> {
 }
 
 struct Ticking {
+    /// Flash operations before time began.
+    before: Counts,
     drive: Box<dyn LiveDrive>,
     pace: Pace,
     asked: Receiver<Asked>,
@@ -139,6 +147,7 @@ impl Ticking {
         loop {
             let next = self.drive.advance(Nanos(self.pace.now_ns()), &mut done)?;
             self.complete(&mut done);
+            lock(&self.measured).flash = self.drive.counts() - self.before;
             let asked = match next {
                 // What is simulated is due at a moment on the wall.
                 Some(next) => {

@@ -61,6 +61,9 @@ impl Mount {
 pub struct Times {
     /// Response times as simulated.
     pub latency: LatencyByOp,
+    /// Pages programmed by the drive that holds the bytes, which empties its buffer at once: there pages are overwritten
+    /// less often than in that of the drive in time.
+    pub pages_stored: u64,
     /// Replies that waited for their time.
     pub replies: u64,
     /// Mean time by which they left late, in nanoseconds on the wall.
@@ -78,7 +81,7 @@ pub struct Report {
     pub capacity_bytes: u64,
     /// What clients asked for, as far as it was done.
     pub host: Clients,
-    /// Flash operations by cause.
+    /// Flash operations by cause; where there are times, those of the drive in time.
     pub flash: FlashSummary,
     /// Pages programmed for each page that clients wrote; none if they wrote nothing.
     pub write_amplification: Option<f64>,

@@ -73,11 +73,14 @@ impl Served {
     pub fn report(&self, lag: &Lag) -> Report {
         let state = self.lock();
         let State { drive, host, zeroes, .. } = &*state;
-        let flash = *drive.counts();
-        let times = self.clock.as_ref().map(|clock| {
-            let measured = clock.measured();
+        let measured = self.clock.as_ref().map(Clock::measured);
+        // All figures are of one drive: that in time, while it runs.
+        let in_time = measured.as_ref().filter(|measured| measured.failed.is_none());
+        let flash = in_time.map_or(*drive.counts(), |measured| measured.flash);
+        let times = measured.map(|measured| {
             let replies = lag.replies();
             Times {
+                pages_stored: drive.counts().programmed(),
                 latency: LatencyByOp::of(&measured.latency),
                 replies,
                 lag_mean_ns: if replies == 0 { 0.0 } else { lag.total().as_nanos() as f64 / replies as f64 },

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use ssdlab_core::{Archive, Nanos};
 use ssdlab_ftl::Ftl;
 use ssdlab_ftl::choice::Start;
-use ssdlab_nand::Timing;
 use ssdlab_nand::backend::OneByOne;
+use ssdlab_nand::{Counts, Timing};
 use ssdlab_trace::Request;
 
 use crate::assembly::{Prepared, Purpose, assemble, prepare_drive};
@@ -38,6 +38,9 @@ pub trait LiveDrive: Send {
     /// # Errors
     /// If the data check finds something wrong, or the drive is stuck.
     fn advance(&mut self, until: Nanos, done: &mut Vec<(Request, Nanos)>) -> Result<Option<Nanos>, SimError>;
+
+    /// Flash operations since the device was made.
+    fn counts(&self) -> Counts;
 }
 
 /// The device described by `setup`, prepared and at rest; none if the monitor stopped that. How the host replays, and the
@@ -139,6 +142,10 @@ impl<P: Parts<Flash: OneByOne>> LiveDrive for Serial<P> {
         }
         Ok(None)
     }
+
+    fn counts(&self) -> Counts {
+        self.drive.counts()
+    }
 }
 
 /// A drive that works on many.
@@ -156,5 +163,9 @@ impl<P: TimedParts> LiveDrive for Parallel<P> {
         let next = self.drive.advance_live(until.0, &mut self.done)?;
         done.extend(self.done.drain(..).map(|(request, time_ns)| (request, Nanos(time_ns))));
         Ok(next.map(Nanos))
+    }
+
+    fn counts(&self) -> Counts {
+        self.drive.counts()
     }
 }

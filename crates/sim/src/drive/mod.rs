@@ -21,6 +21,7 @@ mod submission;
 use std::collections::VecDeque;
 
 use ssdlab_core::{Pages, Slab};
+use ssdlab_nand::Counts;
 use ssdlab_nand::backend::parallel::{Requester, UntimedFlash};
 use ssdlab_nand::backend::{Flash, Resume};
 use ssdlab_sched::RequestId;
@@ -211,6 +212,11 @@ impl<P: TimedParts> TimedDrive<P> {
             state::save(&mut shut_down(self.stack, self.buffer), precondition, path)?;
         }
         Ok(outcome)
+    }
+
+    /// Flash operations since the device was made.
+    pub fn counts(&self) -> Counts {
+        self.stack.sinks.flash.counts()
     }
 
     /// Runs until the time of this request, or not at all if that has passed, and takes it.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ssdlab_nand::Counts;
 use ssdlab_nand::backend::{Flash, OneByOne};
 use ssdlab_trace::{Request, Source};
 
@@ -40,6 +41,10 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
 
     pub(crate) fn ftl(&mut self) -> &mut P::Ftl {
         &mut self.stack.ftl
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.stack.sinks.flash.counts()
     }
 
     /// Prepares the device, overwritten by `trace` if that is asked for; the clock begins after that.
