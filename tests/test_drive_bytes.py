@@ -175,6 +175,43 @@ def test_programs_that_fail_cost_blocks_and_no_data(ftl: str) -> None:
         drive.mount()
 
 
+@pytest.mark.parametrize("ftl", FTLS)
+def test_flash_may_fail_under_every_ftl(ftl: str, tmp_path: Path) -> None:
+    path, faults = tmp_path / "drive.ssd", Faults(programs=1000)
+    asked = {**SMALL, "device.capacity": "16MiB", "ftl": ftl, "device.spare": "25%"}
+    del asked["device.op"]
+    changed = [] if ftl == "page" else [f"ftl.{ftl}.log"]
+    config = ssdlab.Config(overrides=asked)
+    for opened in (config, config, None):
+        with Drive(opened, path, faults) as drive:
+            drive.write(0, b"kept")
+            differ = [key for key in config if drive.config[key] != config[key]]
+            # A file keeps what describes the drive, not what a run does first.
+            assert [key for key in differ if not key.startswith("precondition.")] == changed
+
+
+@pytest.mark.parametrize("ftl", FTLS[1:])
+def test_a_drive_that_can_lose_no_block_says_what_would(ftl: str) -> None:
+    asked = {**SMALL, "ftl": ftl, f"ftl.{ftl}.log": 10, "device.spare": "15%"}
+    del asked["device.op"]
+    Drive(asked).close()
+    with pytest.raises(ssdlab.ConfigError, match=r"make a drive .* and without device\.spare") as error:
+        Drive(asked, faults=Faults(programs=1000))
+    (enough,) = re.findall("with device.op=([0-9]+%)", str(error.value))
+    del asked["device.spare"]
+    Drive({**asked, "device.op": enough}, faults=Faults(programs=1000)).close()
+
+
+def test_a_file_whose_log_is_all_keeps_it(tmp_path: Path) -> None:
+    config = {**SMALL, "ftl": "fast"}
+    with Drive(config, tmp_path / "drive.ssd") as drive:
+        drive.write(0, b"kept")
+    with Drive(config, tmp_path / "drive.ssd", Faults(erases=1000)) as drive:
+        assert drive.read(0, 4) == b"kept" and drive.config["ftl.fast.log"] == "all"
+    with pytest.raises(ssdlab.ConfigError, match=r"make a drive with device\.op="):
+        Drive(config, tmp_path / "drive.ssd", Faults(programs=1000))
+
+
 def test_operations_are_those_of_a_simulation() -> None:
     drive = Drive({**SMALL, "ftl": "fast"})
     requests = [(page * 3 % 200, page % 3 + 1) for page in range(600)]

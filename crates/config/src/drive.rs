@@ -1,6 +1,10 @@
-//! What of a configuration describes the drive.
+//! What of a configuration describes the drive, and the same drive with something else.
 
-use crate::config::Config;
+use ssdlab_ftl::FtlChoice;
+
+use crate::config::{Config, Layer};
+use crate::error::ConfigError;
+use crate::value::{LogSpace, Value};
 
 /// The sections that describe a drive, and what else does.
 const OF_DRIVE: [&str; 6] = ["device", "drive", "ftl", "nand", "seed", "time"];
@@ -12,12 +16,33 @@ impl Config {
         let drive = self.entries.iter().filter(|(key, _)| of_drive(key));
         drive.map(|(key, entry)| (key.to_string(), entry.value.as_set())).collect()
     }
+
+    /// The setting with which flash may fail: of a log that takes all blocks beyond the data half, so that the others
+    /// can take the place of those that fail; none where a log is not asked for in this way.
+    ///
+    /// # Errors
+    /// Everything that makes no drive.
+    pub fn spared(&self) -> Result<Option<(&'static str, String)>, ConfigError> {
+        let all = |entry: &Value| *entry == Value::LogSpace(LogSpace::All);
+        let Some((key, _)) = self.entries.iter().find(|(_, entry)| all(&entry.value)) else { return Ok(None) };
+        let FtlChoice::Log(_, blocks) = self.settings(None)?.setup.ftl else { return Ok(None) };
+        Ok(Some((key, blocks.div_ceil(2).to_string())))
+    }
+
+    /// The same with another value of a setting.
+    ///
+    /// # Errors
+    /// As of [`Self::resolve`].
+    pub fn with(&self, key: &str, value: &str) -> Result<Self, ConfigError> {
+        let all = Layer { origin: "configuration".into(), text: self.to_toml() };
+        let set = Layer { origin: "change".into(), text: format!("{key}={value}") };
+        Self::resolve(None, &[all], &[set])
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Layer;
     use crate::presets::presets;
 
     #[test]
@@ -31,5 +56,18 @@ mod tests {
             let again = Config::resolve(None, &[], &sets).expect("what can be typed");
             assert_eq!(again.drive_settings(), settings, "{}", preset.name);
         }
+    }
+
+    #[test]
+    fn half_of_a_log_is_spared_and_nothing_else() {
+        let set = |text: &str| Layer { origin: "--set".into(), text: text.into() };
+        let config = Config::resolve(None, &[], &[set("ftl=fast"), set("device.spare=20%")]).expect("a drive");
+        let (key, half) = config.spared().expect("a drive").expect("its log is all");
+        let spared = config.with(key, &half).expect("half a log");
+        let differ: Vec<_> =
+            spared.leaves().into_iter().zip(config.leaves()).filter(|(a, b)| a.value != b.value).collect();
+        assert_eq!(differ.len(), 1, "{differ:?}");
+        assert_eq!(differ[0].0.key, "ftl.fast.log");
+        assert_eq!(spared.spared().expect("a drive"), None);
     }
 }

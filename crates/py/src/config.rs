@@ -41,6 +41,11 @@ impl Config {
         found.map_or_else(Vec::new, |what_if| self.inner.what_if(what_if))
     }
 
+    /// The setting with which the flash of a drive may fail, as `(key, value)`; none where nothing is to be changed.
+    fn spared(&self) -> PyResult<Option<(&'static str, String)>> {
+        self.inner.spared().map_err(|error| config_error(&error))
+    }
+
     /// Whether a run needs to know where the trace lies before it starts.
     fn needs_extent(&self) -> bool {
         self.inner.needs_extent()

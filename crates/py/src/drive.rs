@@ -45,6 +45,18 @@ impl FlashDrive {
         memory::require_drive(&setup, path.is_some())?;
         let plan = plan(&faults)?;
         let options = options(&setup, &plan)?;
+        if options.spare_for_failures > 0 {
+            options.check(&setup.geometry).map_err(|problem| {
+                let is_spare = |(key, _): &(String, String)| key == "device.spare";
+                let instead =
+                    if config.drive_settings().iter().any(is_spare) { " and without device.spare" } else { "" };
+                let remedy = match enough(config, &plan) {
+                    Some(op) => format!("make a drive with device.op={op}{instead}"),
+                    None => "raise device.capacity".to_owned(),
+                };
+                ConfigError::new_err(format!("{problem}; {remedy}"))
+            })?;
+        }
         let settings = config.drive_settings();
         let over = |flash| FaultBackend::new(flash, plan);
         let opened = detached(py, None, || open(path.as_deref(), setup.geometry, options, &settings, over))?;
@@ -196,6 +208,19 @@ impl FlashDrive {
 fn options(setup: &Setup, plan: &FaultPlan) -> PyResult<Options> {
     let options = drive_options(setup).map_err(|error| ConfigError::new_err(error.to_string()))?;
     Ok(Options { spare_for_failures: if plan.programs > 0 { SPARE_FOR_FAILURES } else { 0 }, ..options })
+}
+
+/// Over-provisioning with which blocks of such a drive may fail: the first of these that is enough.
+fn enough(config: &ssdlab_config::Config, plan: &FaultPlan) -> Option<&'static str> {
+    let suffices = |op: &str| {
+        let mut more = config.with("device.op", op).ok()?;
+        if let Some((key, half)) = more.spared().ok()? {
+            more = more.with(key, &half).ok()?;
+        }
+        let setup = more.settings(None).ok()?.setup;
+        options(&setup, plan).ok()?.check(&setup.geometry).ok()
+    };
+    ["10%", "15%", "20%", "28%", "50%", "100%", "200%", "400%", "1000%"].into_iter().find(|op| suffices(op).is_some())
 }
 
 /// More programs than these do not fail in the course of one collection, unless flash fails much more often than it may.

@@ -86,6 +86,16 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
     return layered(None, [], [(os.fspath(path), f"{key}={value}") for key, value in settings])
 
 
+def _spared(config: Config, path: Path | None) -> Config:
+    """The configuration with blocks to take the place of those that fail, unless the drive is there without them."""
+    spared = config._inner.spared()
+    if spared is None:
+        return config
+    key, value = spared
+    there = {} if path is None or not path.exists() else dict(_ssdlab.drive_settings(path))
+    return config.with_overrides({key: there.get(key, value)})
+
+
 def _bytes_of(data: object) -> memoryview:
     # Arrays are buffers too, which their stubs know from Python 3.12 on.
     return memoryview(data).cast("B")  # type: ignore[arg-type]
@@ -97,7 +107,9 @@ class Drive:
     What was written before a `flush`, or with `fua`, is there after any `cut_power`; of what came later each page is
     there or not, whole. Without a write buffer (`drive.buffer`) every write is safe. See `docs/device.md`.
 
-    Without a configuration the drive in a file is as it was made.
+    Without a configuration the drive in a file is as it was made. With `faults` that make blocks bad, a log of all
+    blocks beyond the data (`ftl.fast.log = "all"`) takes half of them, and the others replace the bad ones; `config`
+    says so.
 
     As a context manager it is closed at the end: shut down in good order, unless an exception passes.
 
@@ -122,9 +134,12 @@ class Drive:
         faults: Faults | None = None,
     ) -> None:
         where = None if path is None else Path(path)
+        faults = faults or Faults()
         self.config = config_of_drive(config, where)
+        if faults.programs or faults.erases or faults.factory:
+            self.config = _spared(self.config, where)
         self._path = path
-        plan = list(asdict(faults or Faults()).items())
+        plan = list(asdict(faults).items())
         self._opened: _ssdlab.FlashDrive | None = _ssdlab.FlashDrive(self.config._inner, where, plan)
 
     @property

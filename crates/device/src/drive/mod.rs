@@ -16,7 +16,7 @@ use crate::buffer::{Buffer, WriteBuffer};
 use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Pages, Payload};
 use crate::protected::Ram;
-use crate::translation::Translation;
+use crate::translation::{Boxed, Translation};
 
 /// What can be chosen about a drive beside its flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +60,23 @@ impl Options {
             FtlChoice::Log(_, log_blocks) => self.spare_for_failures + log_blocks,
         };
         geometry.blocks.saturating_sub(data + kept + self.ftl.device_reserve_blocks(&shape))
+    }
+
+    /// An FTL on an erased device.
+    fn build(&self, geometry: &Geometry, fails: bool) -> Result<Box<dyn Translation>, String> {
+        let mut ftl = self.ftl.build(self.shape(geometry), self.seed, Boxed { fails })?;
+        if self.spare_for_failures > 0 {
+            ftl.keep_for_failures(self.spare_for_failures)?;
+        }
+        Ok(ftl)
+    }
+
+    /// Whether there can be such a drive on flash that fails.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
+        self.build(geometry, true).map(drop)
     }
 
     /// What a file must have been created with for a drive with these options to be in it.

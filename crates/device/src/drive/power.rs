@@ -11,7 +11,7 @@ use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Payload};
 use crate::mount::{MountReport, Surveyed};
 use crate::protected::{Kept, Ram};
-use crate::translation::{Boxed, Translation};
+use crate::translation::Translation;
 
 impl<B: Backend> Drive<B> {
     /// A drive on erased flash, ready.
@@ -69,14 +69,7 @@ impl<B: Backend> Drive<B> {
     }
 
     fn build(&self) -> Result<Box<dyn Translation>, DriveError> {
-        let Options { ftl, seed, spare_for_failures, .. } = self.options;
-        let shape = self.options.shape(self.geometry());
-        let mut ftl =
-            ftl.build(shape, seed, Boxed { fails: self.medium.backend.fails() }).map_err(DriveError::Options)?;
-        if spare_for_failures > 0 {
-            ftl.keep_for_failures(spare_for_failures).map_err(DriveError::Options)?;
-        }
-        Ok(ftl)
+        self.options.build(self.geometry(), self.medium.backend.fails()).map_err(DriveError::Options)
     }
 
     /// Switches the power on, after [`Self::cut_power`] if it is on.

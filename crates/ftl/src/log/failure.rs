@@ -25,7 +25,7 @@ impl LogDevice {
         self.kept += blocks;
         if self.is_worn_out() {
             return Err(format!(
-                "no {blocks} blocks are left to keep for programs that fail; take fewer log blocks or more spare space"
+                "no {blocks} blocks are left beside data and log blocks to keep for programs that fail"
             ));
         }
         Ok(())
