@@ -3,6 +3,7 @@
 import errno
 import json
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -316,6 +317,28 @@ def test_a_full_disk_loses_neither_record_nor_summary(tmp_path: Path) -> None:
     report = json.loads((out / "service.json").read_text(encoding="utf-8"))
     assert report["result"]["host"]["write_requests"] == written
     assert sorted(one.name for one in tmp_path.iterdir()) == ["disk", "o", "r.parquet"]
+
+
+@pytest.mark.parametrize("volatile", [True, False])
+def test_what_a_full_disk_leaves_is_said(tmp_path: Path, volatile: bool) -> None:
+    buffer = {**PROTECTED, "drive.buffer.watermark.plp": False} if volatile else {}
+    config = ssdlab.Config(overrides={**SMALL, **buffer})
+    with small_disk(tmp_path, "3m") as where:
+        drive = ssdlab.Drive(config, where / "a.drive")
+        with pytest.raises(OSError, match="the drive stopped") as error:
+            for page in range(drive.capacity_bytes // PAGE):
+                drive.write(page * PAGE, random.Random(page).randbytes(PAGE))
+        says = r"stopped, and \d+ pages that waited in its write buffer are lost: No" if volatile else "stopped: No"
+        assert re.search(says, str(error.value)), error.value
+        drive.close()
+        (where / "a.drive").unlink()
+        server = ssdlab.DriveServer(config, socket=tmp_path / "s", file=where / "b.drive")
+        with connected(tmp_path / "s") as client, pytest.raises(NbdError):
+            for page in range(client.size // PAGE):
+                client.write(page * PAGE, random.Random(page).randbytes(PAGE))
+        with pytest.raises((ssdlab.SsdlabError, OSError)) as ended:
+            server.close()
+        assert ("lost" in str(ended.value)) == volatile, ended.value
 
 
 @pytest.mark.parametrize("buffer", [{}, PROTECTED], ids=["no buffer", "protected buffer"])

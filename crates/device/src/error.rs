@@ -51,8 +51,13 @@ pub enum DriveError {
     #[error("{0}")]
     Options(String),
     /// What holds the bytes reports an error.
-    #[error("the drive stopped, and what was not flushed is lost: {0}; remove the cause and mount it")]
-    Medium(std::io::Error),
+    #[error("the drive stopped{}: {error}; remove the cause and mount it", told(*lost))]
+    Medium {
+        /// What it reports.
+        error: std::io::Error,
+        /// Pages that waited in a volatile write buffer, and are lost.
+        lost: u32,
+    },
 }
 
 impl DriveError {
@@ -64,9 +69,17 @@ impl DriveError {
             Self::OutOfRange { .. } | Self::Options(_) => Errno::INVAL,
             Self::ReadOnly { .. } | Self::TooManyBad { .. } => Errno::ROFS,
             Self::Unreadable(_) | Self::Unmountable(_) => Errno::IO,
-            Self::Medium(error) => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
+            Self::Medium { error, .. } => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
         };
         errno.raw_os_error()
+    }
+}
+
+fn told(lost: u32) -> String {
+    match lost {
+        0 => String::new(),
+        1 => ", and a page that waited in its write buffer is lost".into(),
+        _ => format!(", and {lost} pages that waited in its write buffer are lost"),
     }
 }
 
@@ -74,8 +87,8 @@ impl From<Fault> for DriveError {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::PowerLost => Self::Off,
-            Fault::Io(error) => Self::Medium(error),
-            Fault::Failed | Fault::Uncorrectable => Self::Medium(std::io::Error::other(fault)),
+            Fault::Io(error) => Self::Medium { error, lost: 0 },
+            Fault::Failed | Fault::Uncorrectable => Self::Medium { error: std::io::Error::other(fault), lost: 0 },
         }
     }
 }

@@ -67,7 +67,7 @@ pub fn open(setup: &Setup, settings: &[(String, String)], wishes: Wishes<'_>) ->
         None => None,
         Some(_) => {
             let mut state = Vec::new();
-            drive.save_ftl(&mut Archive::Save(&mut state)).map_err(DriveError::Medium)?;
+            drive.save_ftl(&mut Archive::Save(&mut state)).map_err(|error| DriveError::Medium { error, lost: 0 })?;
             Some(live_from(setup, &state)?)
         }
     };

@@ -219,8 +219,10 @@ fn number(error: &DriveError) -> Errno {
     match error {
         DriveError::OutOfRange { .. } | DriveError::Options(_) => Errno::Inval,
         DriveError::ReadOnly { .. } | DriveError::TooManyBad { .. } => Errno::Perm,
-        DriveError::Medium(error) if error.kind() == std::io::ErrorKind::StorageFull => Errno::NoSpc,
-        DriveError::Off | DriveError::Unreadable(_) | DriveError::Unmountable(_) | DriveError::Medium(_) => Errno::Io,
+        DriveError::Medium { error, .. } if error.kind() == std::io::ErrorKind::StorageFull => Errno::NoSpc,
+        DriveError::Off | DriveError::Unreadable(_) | DriveError::Unmountable(_) | DriveError::Medium { .. } => {
+            Errno::Io
+        }
     }
 }
 

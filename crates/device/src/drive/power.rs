@@ -215,8 +215,12 @@ impl<B: Backend> Drive<B> {
         match self.medium.fault.take() {
             None => Ok(()),
             Some(fault) => {
+                let waiting = self.buffer.as_ref().filter(|buffer| !buffer.is_protected()).map_or(0, Buffer::len);
                 self.cut_power();
-                Err(fault.into())
+                Err(match fault.into() {
+                    DriveError::Medium { error, .. } => DriveError::Medium { error, lost: waiting },
+                    other => other,
+                })
             }
         }
     }

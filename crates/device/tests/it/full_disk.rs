@@ -111,7 +111,7 @@ fn fill(kind: &Kind, room: u64) -> Result<bool, String> {
     world = world.reopened(kind, roomy(room));
     let filled = match world.drive.mount() {
         Ok(_) => (0..40).try_for_each(|_| world.request()),
-        Err(DriveError::Medium(_)) => Err(Stop::Full),
+        Err(DriveError::Medium { .. }) => Err(Stop::Full),
         Err(error) => return Err(broken("mounted", Stop::Broken(error.to_string()))),
     };
     match filled {
@@ -125,7 +125,7 @@ fn fill(kind: &Kind, room: u64) -> Result<bool, String> {
             Ok(()) | Err(Stop::Full) => {}
             Err(stop) => return Err(broken("still full", stop)),
         },
-        Err(DriveError::Medium(error)) if error.kind() == io::ErrorKind::StorageFull => {}
+        Err(DriveError::Medium { error, .. }) if error.kind() == io::ErrorKind::StorageFull => {}
         Err(error) => return Err(broken("still full", Stop::Broken(error.to_string()))),
     }
     world = world.reopened(kind, roomy(u64::MAX));

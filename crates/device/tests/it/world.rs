@@ -119,7 +119,7 @@ impl<B: Backend + 'static> World<B> {
             Ok(()) => Ok(()),
             Err(DriveError::Off) => Err(Stop::Off),
             Err(DriveError::ReadOnly { .. }) => Err(Stop::WornOut),
-            Err(DriveError::Medium(error)) if error.kind() == io::ErrorKind::StorageFull => Err(Stop::Full),
+            Err(DriveError::Medium { error, .. }) if error.kind() == io::ErrorKind::StorageFull => Err(Stop::Full),
             Err(DriveError::Unreadable(_)) if self.loses => Ok(()),
             Err(error) => Err(Stop::Broken(error.to_string())),
         }
