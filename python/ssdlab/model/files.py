@@ -2,11 +2,12 @@
 
 import csv
 import errno
+import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -24,6 +25,51 @@ def naming(name: object) -> Iterator[None]:
         raise OSError(error.errno, error.strerror or os.strerror(error.errno), str(name)) from None
 
 
+_UNFINISHED = ".ssdlab-unfinished-"
+"""What the names of hidden directories begin with."""
+
+
+@contextmanager
+def _hidden(parent: Path) -> Iterator[Path]:
+    """A new hidden directory, locked until it is removed; those of processes that were killed are removed first."""
+    for left in parent.glob(f"{_UNFINISHED}*"):
+        with suppress(OSError), _locked(left):
+            shutil.rmtree(left, ignore_errors=True)
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=parent))
+        with ExitStack() as held:
+            try:
+                held.enter_context(_locked(made))
+            except (BlockingIOError, FileNotFoundError):
+                # Another process takes it for one that was left.
+                continue
+            except OSError:
+                # Where there are no locks nobody removes it.
+                pass
+            if not made.exists():
+                continue
+            try:
+                yield made
+            finally:
+                shutil.rmtree(made, ignore_errors=True)
+            return
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Nobody else has the directory locked, until the process ends at the latest.
+
+    Raises:
+        OSError: If somebody has, or there are no locks.
+    """
+    opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(opened)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yields a path beside `path`, with the same name in a hidden directory; moves it to `path` on success.
@@ -37,12 +83,9 @@ def replacing(path: Path) -> Iterator[Path]:
     path = path.resolve()
     if path.exists() and not path.is_file():
         raise OSError(errno.EEXIST, "exists and is no ordinary file", str(path))
-    hidden = Path(tempfile.mkdtemp(prefix=".ssdlab-", dir=path.parent))
-    try:
+    with _hidden(path.parent) as hidden:
         yield hidden / path.name
         (hidden / path.name).replace(path)
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)
 
 
 @contextmanager
@@ -53,8 +96,7 @@ def filling(directory: Path) -> Iterator[Path]:
         OSError: If `directory` cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    hidden = Path(tempfile.mkdtemp(prefix=".ssdlab-", dir=directory))
-    try:
+    with _hidden(directory) as hidden:
         yield hidden
         files = sorted(hidden.iterdir())
         # All or none: what cannot be replaced is found before anything is.
@@ -63,8 +105,6 @@ def filling(directory: Path) -> Iterator[Path]:
                 raise IsADirectoryError(errno.EISDIR, "is a directory", str(directory / file.name))
         for file in files:
             file.replace(directory / file.name)
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)
 
 
 def write(path: Path, contents: "str | pa.Table | Sequence[Sequence[object]]") -> None:
