@@ -177,9 +177,7 @@ impl Value {
             Self::Choice(name) => format!("{name:?}"),
         }
     }
-}
 
-impl Value {
     /// The value as `--set` takes it.
     pub(crate) fn as_set(&self) -> String {
         self.to_toml().trim_matches('"').to_owned()
