@@ -101,7 +101,8 @@ impl<L: Loader> Pool<L> {
             return Err(codec_error("it keeps no bytes; choose a codec that compresses".into()));
         }
         let page_bytes = options.page_bytes as usize;
-        let arena_bytes = options.workers() * options.batch() * page_bytes;
+        let batch_bytes = options.batch() * page_bytes;
+        let arena_bytes = options.workers() * batch_bytes;
         let budget_bytes = usize::try_from(options.budget.0).unwrap_or(usize::MAX);
         // For each worker and a caller or two; for many callers if that is a small part of the memory.
         let callers = (budget_bytes / 128 / Kits::kit_bytes(page_bytes)).clamp(2, MOST_CALLERS);
@@ -124,8 +125,9 @@ impl<L: Loader> Pool<L> {
         let inner = Arc::new(Inner { options, loader, shards, calls, kits, arena_bytes });
         let workers = (0..inner.options.workers())
             .map(|_| {
-                let inner = Arc::clone(&inner);
-                spawn(move || worker::run(&inner))
+                // Made here, as it counts from now on and the thread may begin much later.
+                let (inner, arena) = (Arc::clone(&inner), vec![0; batch_bytes]);
+                spawn(move || worker::run(&inner, arena))
             })
             .collect();
         Ok(Self { inner, workers })

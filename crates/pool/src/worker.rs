@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::demotion::{Jobs, Made, done};
 use crate::pool::{Inner, Loader};
 
-/// Serves calls until the cache is dropped. A panic ends one batch, is counted, and nothing else.
-pub fn run<L: Loader>(inner: &Arc<Inner<L>>) {
-    let mut arena = vec![0; inner.options.batch() * inner.options.page_bytes as usize];
+/// Serves calls until the cache is dropped, with room for a batch of pages. A panic ends one batch, is counted, and nothing
+/// else.
+pub fn run<L: Loader>(inner: &Arc<Inner<L>>, mut arena: Vec<u8>) {
     while let Some(index) = inner.calls.next() {
         let result = catch_unwind(AssertUnwindSafe(|| serve(inner, index, &mut arena)));
         let mut state = inner.shards[index].hold_as_worker();
