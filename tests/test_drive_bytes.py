@@ -202,6 +202,23 @@ def test_a_drive_that_can_lose_no_block_says_what_would(ftl: str) -> None:
     Drive({**asked, "device.op": enough}, faults=Faults(programs=1000)).close()
 
 
+@pytest.mark.parametrize("faults", [Faults(programs=2000), Faults(erases=500)])
+@pytest.mark.parametrize(
+    ("ftl", "capacity", "op"), [("fast", "4MiB", "7%"), ("sbfast", "16MiB", "7%"), ("faster", "16MiB", "10%")]
+)
+def test_a_drive_with_too_little_room_to_spare_says_what_is_enough(
+    ftl: str, capacity: str, op: str, faults: Faults
+) -> None:
+    """Half of so small a log is none of that FTL, of which nobody asked."""
+    asked = {"nand.pages_per_block": 32, "device.capacity": capacity, "ftl": ftl}
+    config = ssdlab.Config("tlc-chip", overrides=asked)
+    Drive(config.with_overrides({"device.op": op})).close()
+    with pytest.raises(ssdlab.ConfigError, match="too few blocks lie beyond the data") as error:
+        Drive(config.with_overrides({"device.op": op}), faults=faults)
+    (enough,) = re.findall("make a drive with device.op=([0-9]+%)", str(error.value))
+    Drive(config.with_overrides({"device.op": enough}), faults=faults).close()
+
+
 def test_a_file_whose_log_is_all_keeps_it(tmp_path: Path) -> None:
     config = {**SMALL, "ftl": "fast"}
     with Drive(config, tmp_path / "drive.ssd") as drive:

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import random
 import re
 import signal
@@ -455,6 +456,7 @@ def test_a_server_that_was_stopped_is_closed_in_good_order(tmp_path: Path) -> No
         (["--file", "nowhere/disk.drive"], "nowhere/disk.drive: No such file or directory"),
         (["--file", "/dev/null/disk.drive"], "/dev/null/disk.drive: Not a directory"),
         (["--file", "foreign"], "foreign: it is no drive of ssdlab; give another path"),
+        (["--file", "pipe"], "pipe: it is no drive of ssdlab; give another path"),
         (["--file", "other.drive"], "it was created with"),
         (["--socket", "x" * 120], "the path of a socket has at most 107 bytes"),
         (["--socket", "foreign"], "foreign: exists and is no socket; remove it, or choose another path"),
@@ -474,6 +476,7 @@ def test_what_cannot_be_served_is_one_clear_error(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("foreign").write_text("x" * 100_000)
+    os.mkfifo("pipe")
     ssdlab.DriveServer(small("fast"), socket="first", file="other.drive").close()
     before = sorted(Path().iterdir())
     place = [] if "--socket" in arguments else ["--socket", "s"]

@@ -2,9 +2,11 @@
 
 use pyo3::prelude::*;
 use ssdlab_config::Layer;
+use ssdlab_device::FaultPlan;
 use ssdlab_sim::WhatIf;
 
-use crate::errors::config_error;
+use crate::drive::enough;
+use crate::errors::{ConfigError, config_error};
 
 /// A resolved configuration: one value for every option that applies.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
@@ -43,7 +45,15 @@ impl Config {
 
     /// The setting with which the flash of a drive may fail, as `(key, value)`; none where nothing is to be changed.
     fn spared(&self) -> PyResult<Option<(&'static str, String)>> {
-        self.inner.spared().map_err(|error| config_error(&error))
+        let found = self.inner.spared().map_err(|error| config_error(&error))?;
+        if let Some((key, half)) = &found
+            && self.inner.with(key, half).and_then(|with| with.settings(None)).is_err()
+        {
+            let remedy = enough(&self.inner, &FaultPlan { programs: 1, ..FaultPlan::default() });
+            let problem = "too few blocks lie beyond the data for some of them to replace those that fail";
+            return Err(ConfigError::new_err(format!("{problem}; {remedy}")));
+        }
+        Ok(found)
     }
 
     /// Whether a run needs to know where the trace lies before it starts.

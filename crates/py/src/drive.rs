@@ -46,16 +46,9 @@ impl FlashDrive {
         let plan = plan(&faults)?;
         let options = options(&setup, &plan)?;
         if options.spare_for_failures > 0 {
-            options.check(&setup.geometry).map_err(|problem| {
-                let is_spare = |(key, _): &(String, String)| key == "device.spare";
-                let instead =
-                    if config.drive_settings().iter().any(is_spare) { " and without device.spare" } else { "" };
-                let remedy = match enough(config, &plan) {
-                    Some(op) => format!("make a drive with device.op={op}{instead}"),
-                    None => "raise device.capacity".to_owned(),
-                };
-                ConfigError::new_err(format!("{problem}; {remedy}"))
-            })?;
+            options
+                .check(&setup.geometry)
+                .map_err(|problem| ConfigError::new_err(format!("{problem}; {}", enough(config, &plan))))?;
         }
         let settings = config.drive_settings();
         let over = |flash| FaultBackend::new(flash, plan);
@@ -210,8 +203,8 @@ fn options(setup: &Setup, plan: &FaultPlan) -> PyResult<Options> {
     Ok(Options { spare_for_failures: if plan.programs > 0 { SPARE_FOR_FAILURES } else { 0 }, ..options })
 }
 
-/// Over-provisioning with which blocks of such a drive may fail: the first of these that is enough.
-fn enough(config: &ssdlab_config::Config, plan: &FaultPlan) -> Option<&'static str> {
+/// What to do so that blocks of such a drive may fail: the first over-provisioning of some that is enough.
+pub fn enough(config: &ssdlab_config::Config, plan: &FaultPlan) -> String {
     let suffices = |op: &str| {
         let mut more = config.with("device.op", op).ok()?;
         if let Some((key, half)) = more.spared().ok()? {
@@ -220,7 +213,11 @@ fn enough(config: &ssdlab_config::Config, plan: &FaultPlan) -> Option<&'static s
         let setup = more.settings(None).ok()?.setup;
         options(&setup, plan).ok()?.check(&setup.geometry).ok()
     };
-    ["10%", "15%", "20%", "28%", "50%", "100%", "200%", "400%", "1000%"].into_iter().find(|op| suffices(op).is_some())
+    let tried = ["10%", "15%", "20%", "28%", "50%", "100%", "200%", "400%", "1000%"];
+    let Some(op) = tried.into_iter().find(|op| suffices(op).is_some()) else { return "raise device.capacity".into() };
+    let is_spare = |(key, _): &(String, String)| key == "device.spare";
+    let instead = if config.drive_settings().iter().any(is_spare) { " and without device.spare" } else { "" };
+    format!("make a drive with device.op={op}{instead}")
 }
 
 /// More programs than these do not fail in the course of one collection, unless flash fails much more often than it may.

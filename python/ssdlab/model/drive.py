@@ -87,12 +87,22 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
 
 
 def _spared(config: Config, path: Path | None) -> Config:
-    """The configuration with blocks to take the place of those that fail, unless the drive is there without them."""
-    spared = config._inner.spared()
+    """The configuration with blocks to take the place of those that fail, unless the drive is there without them.
+
+    Raises:
+        ConfigError: If a new drive has too few blocks for that.
+    """
+    is_there = path is not None and path.exists()
+    try:
+        spared = config._inner.spared()
+    except ConfigError:
+        if is_there:
+            return config
+        raise
     if spared is None:
         return config
     key, value = spared
-    there = {} if path is None or not path.exists() else dict(_ssdlab.drive_settings(path))
+    there = dict(_ssdlab.drive_settings(path)) if path is not None and is_there else {}
     return config.with_overrides({key: there.get(key, value)})
 
 

@@ -224,7 +224,9 @@ impl FileBackend {
     /// # Errors
     /// If the file holds no drive.
     pub fn settings(path: &Path) -> Result<Vec<Line>, FileError> {
-        let file = File::open(path).map_err(|error| FileError::Io { path: path.into(), error })?;
+        // To be written as well, or opening a pipe would wait for whoever writes to it.
+        let opened = OpenOptions::new().read(true).write(true).open(path);
+        let file = opened.map_err(|error| FileError::Io { path: path.into(), error })?;
         Text::read(&file, path).map(|text| text.settings)
     }
 
