@@ -152,7 +152,8 @@ def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown
         ({"host.repeat.times.count": 2}, "the last replay"),
         ({}, "the last replay, steady by then"),
         ({"host.repeat.until-steady.most": 2}, "the last replay, steady by then in 0 of 1 run"),
-        ({"host.repeat.times.count": 1}, "the requests behind the warm-up"),
+        ({"host.repeat.times.count": 1}, "all requests"),
+        ({"host.repeat.times.count": 1, "host.warmup": 1000}, "the requests behind the warm-up"),
     ],
 )
 def test_all_figures_of_a_line_are_of_a_stretch_that_is_named(repeat: dict[str, object], measured: str) -> None:

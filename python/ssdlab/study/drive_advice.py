@@ -80,7 +80,8 @@ class DriveAdvice(Finding):
         """Of which stretch all figures of a drive are."""
         columns = self.study.table.column_names
         if "repeat.replays" not in columns:
-            return "the requests behind the warm-up"
+            warmup = self.study.plan["configuration"].get("host.warmup")
+            return "the requests behind the warm-up" if warmup and warmup["value"] else "all requests"
         steady = self.study.table["repeat.steady"].to_pylist() if "repeat.steady" in columns else []
         known = [one for one in steady if one is not None]
         if not known:

@@ -50,10 +50,11 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
     latency = times["latency"]["all"]
     due_ns = latency["mean_ns"] * times["scale"] if latency else 0
     if times["lag_mean_ns"] > BEHIND * due_ns:
+        # Ten times as slow as now, which is the drive's own pace or a multiple of that.
         yield (
             f"replies left {text.duration(times['lag_mean_ns'])} late on average, and are due after "
-            f"{text.duration(due_ns)}: this machine is too slow for it; slow the drive down, by --time 10 "
-            "for example"
+            f"{text.duration(due_ns)}: this machine is too slow for it; slow the drive down, by --time "
+            f"{10 * times['scale']:g} for example"
         )
 
 
