@@ -39,6 +39,8 @@ struct Waiting {
     idle: Vec<Kit>,
     /// Kits that exist, in hand or not.
     made: usize,
+    /// Threads that wait for one; telling nobody is a call of the system too.
+    waiting: usize,
 }
 
 impl Kits {
@@ -94,14 +96,26 @@ impl Kits {
     pub fn wait(&self) {
         let mut state = self.state.lock();
         while state.idle.is_empty() && state.made == self.most {
+            state.waiting += 1;
             state = self.returned.wait(state);
+            state.waiting -= 1;
         }
     }
 
     /// There is one kit less.
     fn gone(&self) {
-        self.state.lock().made -= 1;
-        self.returned.notify_all();
+        self.change(|state| state.made -= 1);
+    }
+
+    /// Changes what those who wait look at. Not all of them take a kit, so all are told.
+    fn change(&self, change: impl FnOnce(&mut Waiting)) {
+        let mut state = self.state.lock();
+        change(&mut state);
+        let told = state.waiting > 0;
+        drop(state);
+        if told {
+            self.returned.notify_all();
+        }
     }
 }
 
@@ -117,9 +131,7 @@ impl Drop for Borrowed<'_> {
             if kit.broken {
                 self.kits.gone();
             } else {
-                self.kits.state.lock().idle.push(kit);
-                // Not all that wait take one.
-                self.kits.returned.notify_all();
+                self.kits.change(|state| state.idle.push(kit));
             }
         }
     }
