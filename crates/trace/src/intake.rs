@@ -147,7 +147,7 @@ impl Intake {
     }
 
     /// Takes one entry of a file; `file` gives the id of the file as a device, where that is needed.
-    #[inline]
+    #[inline(always)]
     pub fn take<'a>(
         &mut self,
         entry: Entry,
@@ -217,23 +217,29 @@ impl Intake {
         if stream == u16::MAX && self.tables.streams.folded() {
             counts.streams_folded += 1;
         }
-        let mut request = Request { time_ns: io.time_ns, offset: 0, bytes: 0, op: io.op, flags: io.flags, stream };
-        if io.op != Op::Flush {
-            if io.bytes == 0 {
-                counts.zero_length += 1;
-                return Ok(());
-            }
-            request.offset = base + io.offset;
-            if io.bytes > u64::from(u32::MAX) {
-                counts.split_overlong += 1;
-                let before = out.len();
-                split(request, io.bytes, out);
-                self.note(device, out.len() - before);
-                return Ok(());
-            }
-            request.bytes = io.bytes as u32;
+        // Made in one go: a request put together piece by piece in memory waits for its pieces before it is copied.
+        let request = |offset: u64, bytes: u32| Request {
+            time_ns: io.time_ns,
+            offset,
+            bytes,
+            op: io.op,
+            flags: io.flags,
+            stream,
+        };
+        if io.op == Op::Flush {
+            out.push(request(0, 0));
+        } else if io.bytes == 0 {
+            counts.zero_length += 1;
+            return Ok(());
+        } else if let Ok(bytes) = u32::try_from(io.bytes) {
+            out.push(request(base + io.offset, bytes));
+        } else {
+            counts.split_overlong += 1;
+            let before = out.len();
+            split(request(base + io.offset, 0), io.bytes, out);
+            self.note(device, out.len() - before);
+            return Ok(());
         }
-        out.push(request);
         self.note(device, 1);
         Ok(())
     }

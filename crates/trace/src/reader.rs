@@ -264,13 +264,13 @@ impl Source for TraceReader {
                 continue;
             }
             let end = self.ready.len().min(self.next + (max - given));
-            let part = &self.ready[self.next..end];
+            let part = &mut self.ready[self.next..end];
             let first_ns = *self.first_ns.get_or_insert(part[0].time_ns);
-            let base_ns = self.base_ns;
-            let shifted =
-                |request: &Request| Request { time_ns: base_ns.saturating_add(request.time_ns - first_ns), ..*request };
-            out.extend(part.iter().map(shifted));
-            self.last_ns = base_ns.saturating_add(part[part.len() - 1].time_ns - first_ns);
+            for request in &mut *part {
+                request.time_ns = self.base_ns.saturating_add(request.time_ns - first_ns);
+            }
+            self.last_ns = part[part.len() - 1].time_ns;
+            out.extend_from_slice(part);
             given += end - self.next;
             self.next = end;
         }

@@ -2,7 +2,7 @@
 //!
 //! Requests are held until twice the window waits; then the earlier half leaves, sorted if need be. A
 //! request that comes after its time has left is *late*: it keeps its place in the file and gets the
-//! time of its predecessor. An ordered trace costs one comparison and two copies a request.
+//! time of its predecessor. An ordered trace costs one comparison and one copy a request.
 
 use crate::Request;
 use crate::report::IngestCounts;
@@ -13,7 +13,9 @@ pub(crate) const WINDOW: usize = 65_536;
 /// The window.
 pub(crate) struct Reorder {
     window: usize,
-    held: Vec<Request>,
+    /// Those held, in file order: a window full that leaves next, and what has come since.
+    earlier: Vec<Request>,
+    later: Vec<Request>,
     ordered: bool,
     /// Latest time seen.
     newest: u64,
@@ -26,7 +28,7 @@ pub(crate) struct Reorder {
 impl Reorder {
     /// An empty window of `window` requests.
     pub fn new(window: usize) -> Self {
-        Self { window, held: Vec::new(), ordered: true, newest: 0, previous: 0, released: 0 }
+        Self { window, earlier: Vec::new(), later: Vec::new(), ordered: true, newest: 0, previous: 0, released: 0 }
     }
 
     /// Takes requests in file order, and moves those whose time has come to `ready`.
@@ -43,23 +45,33 @@ impl Reorder {
             self.previous = request.time_ns;
             self.newest = self.newest.max(request.time_ns);
         }
-        self.held.extend_from_slice(batch);
-        if self.held.len() >= 2 * self.window {
-            self.release(self.held.len() - self.window, ready);
+        self.later.extend_from_slice(batch);
+        let held = self.earlier.len() + self.later.len();
+        if held >= 2 * self.window {
+            self.release(held - self.window, ready);
         }
     }
 
     /// Moves everything left to `ready`.
     pub fn finish(&mut self, ready: &mut Vec<Request>) {
-        self.release(self.held.len(), ready);
+        self.release(self.earlier.len() + self.later.len(), ready);
     }
 
     fn release(&mut self, count: usize, ready: &mut Vec<Request>) {
         if !self.ordered {
-            self.held.sort_by_key(|request| request.time_ns);
+            self.earlier.append(&mut self.later);
+            self.earlier.sort_by_key(|request| request.time_ns);
+            self.later.extend(self.earlier.drain(count..));
             self.ordered = true;
         }
-        ready.extend(self.held.drain(..count));
+        let rest = count - self.earlier.len();
+        if ready.is_empty() {
+            std::mem::swap(ready, &mut self.earlier);
+        } else {
+            ready.append(&mut self.earlier);
+        }
+        ready.extend(self.later.drain(..rest));
+        std::mem::swap(&mut self.earlier, &mut self.later);
         self.released = ready.last().map_or(self.released, |request| request.time_ns);
     }
 }
