@@ -100,6 +100,18 @@ def test_figures_do_not_depend_on_jobs_or_source() -> None:
         assert misses >= by_policy["belady", capacity], name
 
 
+def test_caches_that_follow_the_reading_see_what_those_see_that_wait() -> None:
+    """A share of what the trace touches is known at its end only, and all caches wait for it."""
+    names = [policy.name for policy in cache.policies() if not policy.needs_future]
+    follow = cache.simulate(skewed(), names, [37, 200])
+    for jobs in (1, 3):
+        wait = cache.simulate(skewed(), names, [37, 200, "90%"], jobs=jobs)
+        assert (wait.misses[:, :2] == follow.misses).all()
+        assert (wait.items, wait.accesses) == (follow.items, follow.accesses)
+        again = cache.simulate(skewed(), names, [37, 200], jobs=jobs)
+        assert (again.misses == follow.misses).all()
+
+
 def test_write_back_caches_hit_as_others_do() -> None:
     names = [policy.name for policy in cache.policies() if not policy.needs_future]
     plain = cache.simulate(skewed(), names, [10, "20%", "200%"])
@@ -114,12 +126,13 @@ def test_write_back_caches_hit_as_others_do() -> None:
     assert limited.pages_dirty[0, 0] <= limited.capacities[0] // 10
 
 
-def test_the_monitor_ends_it() -> None:
+@pytest.mark.parametrize("size", ["10%", "1000"])
+def test_the_monitor_ends_it(size: str) -> None:
     phases: list[str] = []
-    cache.simulate(OLTP, ["lru"], ["10%"], monitor=lambda phase, *_: phases.append(phase))
-    assert set(phases) == {"scan", "caches"}
+    cache.simulate(OLTP, ["lru"], [size], monitor=lambda phase, *_: phases.append(phase))
+    assert set(phases) == {"scan", "caches"} and phases == sorted(phases, reverse=True)
     with pytest.raises(KeyboardInterrupt):
-        cache.simulate(OLTP, ["lru"], ["10%"], monitor=lambda phase, *_: phase == "scan")
+        cache.simulate(OLTP, ["lru"], [size], monitor=lambda phase, *_: phase == "scan")
 
 
 @pytest.mark.parametrize("simulated", [cache.simulate, cache.mrc])

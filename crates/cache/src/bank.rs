@@ -53,9 +53,9 @@ impl Simulation {
         Ok(Self { policy, counts: Counts::default() })
     }
 
-    /// Accesses to items of `universe`, in order.
-    pub fn feed(&mut self, accesses: &[Access], universe: &Universe) {
-        self.policy.grow(universe.len());
+    /// Accesses to items `0..items`, in order.
+    pub fn feed(&mut self, accesses: &[Access], items: u32) {
+        self.policy.grow(items);
         self.policy.simulate(accesses, &mut self.counts);
     }
 
@@ -92,7 +92,7 @@ impl Bank {
         self.accesses.clear();
         self.splitter.split(requests, &mut self.accesses)?;
         for simulation in &mut self.simulations {
-            simulation.feed(&self.accesses, self.splitter.universe());
+            simulation.feed(&self.accesses, self.splitter.universe().len());
         }
         Ok(())
     }

@@ -84,7 +84,7 @@ impl Sieve {
 }
 
 /// Ids looked ahead.
-const AHEAD: usize = 16;
+const AHEAD: usize = 48;
 
 impl Splitter {
     /// A splitter with an empty universe.
@@ -136,6 +136,7 @@ impl Splitter {
             sieve.units += self.ahead.iter().map(|&(_, size)| u64::from(size)).sum::<u64>();
             self.ahead.retain(|&(id, _)| sieve.hash(id) < sieve.threshold);
         }
+        accesses.reserve(self.ahead.len());
         for (position, &(id, size)) in self.ahead.iter().enumerate() {
             if let Some(&(id, _)) = self.ahead.get(position + AHEAD) {
                 self.universe.prefetch(id);

@@ -9,7 +9,7 @@ use ssdlab_cache::{
     Sampler, Splitter, StageOptions, Trims, WriteMode, policy,
 };
 use ssdlab_core::Parameter;
-use ssdlab_sim::{CacheChoice, Control, CurvePoint, Watch};
+use ssdlab_sim::{CacheChoice, Control, CurvePoint, Follower, Followers, Watch};
 use ssdlab_trace::Request;
 
 use crate::counters;
@@ -68,6 +68,8 @@ fn choice((name, changes, capacity): Asked) -> PyResult<CacheChoice> {
 /// What is kept of a trace while it passes by.
 struct Gathering {
     splitter: Splitter,
+    /// Caches that are simulated meanwhile.
+    followers: Option<Followers>,
     accesses: Option<Vec<Access>>,
     future: bool,
     /// Whether items expire.
@@ -80,6 +82,9 @@ struct Gathering {
 
 impl Gathering {
     fn add(&mut self, requests: &[Request]) -> Result<(), CacheError> {
+        if let Some(followers) = &mut self.followers {
+            followers.split(requests, &mut self.splitter)?;
+        }
         if let Some(accesses) = &mut self.accesses {
             // The accesses of a request have its time and its stream.
             let at_a_time = if self.expire { 1 } else { 4096 };
@@ -103,6 +108,8 @@ impl Gathering {
 pub struct CacheTrace {
     gathering: Mutex<Option<Gathering>>,
     granularity: Granularity,
+    /// Accesses and items of a trace that was only followed.
+    followed: Option<(u64, u32)>,
     trace: Option<Arc<AccessTrace>>,
     requests: Option<Arc<Vec<Request>>>,
     sample: Option<Arc<Sample>>,
@@ -144,6 +151,7 @@ impl CacheTrace {
         });
         let gathering = Gathering {
             splitter: Splitter::new(granularity, trims).map_err(|error| cache_error(&error))?,
+            followers: None,
             accesses: accesses.then(Vec::new),
             future,
             expire,
@@ -151,7 +159,21 @@ impl CacheTrace {
             requests: requests.then(Vec::new),
             sampler: sampler.transpose().map_err(|error| cache_error(&error))?,
         };
-        Ok(Self { gathering: Mutex::new(Some(gathering)), granularity, trace: None, requests: None, sample: None })
+        let gathering = Mutex::new(Some(gathering));
+        Ok(Self { gathering, granularity, followed: None, trace: None, requests: None, sample: None })
+    }
+
+    /// Caches to be simulated while requests are added; asked for before the first of these, and where items are of one
+    /// size and live for ever.
+    fn follow(&mut self, caches: Vec<Asked>) -> PyResult<Vec<FollowingCache>> {
+        let granularity = self.granularity;
+        let Some(gathering) = exclusive(&mut self.gathering) else { return Ok(Vec::new()) };
+        let followers = gathering.followers.get_or_insert_with(|| Followers::new(granularity));
+        let mut follow = |cache| {
+            let follower = followers.follow(&choice(cache)?).map_err(|error| cache_error(&error))?;
+            Ok(FollowingCache { inner: Mutex::new(Some(follower)) })
+        };
+        caches.into_iter().map(&mut follow).collect()
     }
 
     /// Adds requests in replay order.
@@ -165,19 +187,21 @@ impl CacheTrace {
     fn finish(&mut self, py: Python<'_>, ttls_s: Vec<u32>) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering).take() else { return Ok(()) };
         let finished = detached(py, None, || {
-            let Gathering { splitter, accesses, future, mut lives, requests, sampler, .. } = gathering;
+            let Gathering { splitter, followers, accesses, future, mut lives, requests, sampler, .. } = gathering;
             for life in &mut lives {
                 let of_stream = ttls_s.get(life.ttl_s as usize).or(ttls_s.last());
                 life.ttl_s = of_stream.copied().unwrap_or(0);
             }
             let items = splitter.universe().len();
+            let followed = followers.map(|followers| (followers.uses(), items));
             let of = if future { AccessTrace::from_accesses } else { AccessTrace::of_the_past };
             let trace = accesses.map(|accesses| of(accesses, items)).transpose()?;
             let trace = trace.map(|trace| if lives.is_empty() { trace } else { trace.expiring(lives) });
             let sample = sampler.map(Sampler::finish).transpose()?;
-            Ok((trace, requests, sample))
+            Ok((followed, trace, requests, sample))
         })?;
-        let (trace, requests, sample) = finished.map_err(|error: CacheError| cache_error(&error))?;
+        let (followed, trace, requests, sample) = finished.map_err(|error: CacheError| cache_error(&error))?;
+        self.followed = followed;
         (self.trace, self.requests, self.sample) = (trace.map(Arc::new), requests.map(Arc::new), sample.map(Arc::new));
         Ok(())
     }
@@ -196,6 +220,9 @@ impl CacheTrace {
             }
             largest.into_iter().map(u64::from).sum::<u64>()
         };
+        if let Some((uses, items)) = self.followed {
+            return (uses, items.into(), items.into());
+        }
         match (&self.trace, &self.sample) {
             (Some(trace), _) => (trace.uses(), u64::from(trace.items()), units(trace)),
             (None, Some(sample)) => {
@@ -281,6 +308,22 @@ impl CacheTrace {
         let trace = self.kept(self.trace.as_ref())?;
         let found = watched(stopped, |watch| ssdlab_sim::one_pass_points(trace, info, capacities, watch))?;
         Ok(found.map(|points| points.iter().map(point).collect()))
+    }
+}
+
+/// A cache that is simulated while its trace is gathered.
+#[pyclass(module = "ssdlab._ssdlab")]
+pub struct FollowingCache {
+    inner: Mutex<Option<Follower>>,
+}
+
+#[pymethods]
+impl FollowingCache {
+    /// As that of `CacheTrace`, once; returns when the trace is finished.
+    fn simulate<'py>(&mut self, py: Python<'py>, stopped: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(follower) = exclusive(&mut self.inner).take() else { return Ok(None) };
+        let counts = watched(stopped, |watch| follower.simulate(watch))?;
+        counts.map(|counts| counters::dict(py, &counts)).transpose()
     }
 }
 

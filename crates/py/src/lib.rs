@@ -45,7 +45,7 @@ mod _ssdlab {
     #[pymodule_export]
     use analysis::Analysis;
     #[pymodule_export]
-    use cache::{CacheTrace, cache_admissions, cache_policies, check_cache};
+    use cache::{CacheTrace, FollowingCache, cache_admissions, cache_policies, check_cache};
     #[pymodule_export]
     use compress::{bench_codecs, codecs, modelled_codec};
     #[pymodule_export]

@@ -19,7 +19,7 @@ use crate::run::monitor::Control;
 /// Between two questions whether to go on.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 /// Accesses, or requests of a stage, between two checks whether to stop.
-const LOOK_EVERY: usize = 1 << 14;
+pub(crate) const LOOK_EVERY: usize = 1 << 14;
 
 /// One cache: a policy, changes to the defaults of its parameters, and units of capacity.
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ fn exact(counts: Counts) -> CurvePoint {
 }
 
 /// Runs a task on a thread of its own; its result, none if it was stopped.
-fn watched<T: Send + 'static>(
+pub(crate) fn watched<T: Send + 'static>(
     task: impl FnOnce(&AtomicBool) -> Result<T, CacheError> + Send + 'static,
     watch: Watch<'_>,
 ) -> Result<Option<T>, CacheError> {

@@ -27,6 +27,7 @@ mod assembly;
 mod caches;
 pub mod check;
 mod drive;
+mod following;
 mod host;
 mod live;
 pub mod observe;
@@ -39,6 +40,7 @@ pub use caches::{
     CacheChoice, CurvePoint, Watch, exact_point, one_pass_points, sampled_point, simulate_cache, simulate_stage,
 };
 pub use drive::buffer::BufferCounters;
+pub use following::{Follower, Followers};
 pub use host::block::BlockSummary;
 pub use host::cache::{BelowSummary, CacheSummary, PoolsSummary, WaitSummary};
 pub use host::fit::{Fitted, Fitter, Runs, runs};

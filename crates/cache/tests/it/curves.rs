@@ -131,7 +131,7 @@ fn simulations_may_run_at_once() {
         let mut splitter = ssdlab_cache::Splitter::new(PAGES, Trims::Drop).unwrap();
         let mut accesses = Vec::new();
         splitter.split(&requests, &mut accesses).unwrap();
-        simulation.feed(&accesses, splitter.universe());
+        simulation.feed(&accesses, splitter.universe().len());
         simulation.counts()
     });
     assert_eq!(moved.join().unwrap(), trace.simulate(policy("lru").unwrap(), &[], 300).unwrap());

@@ -5,6 +5,7 @@
 >>> found.miss_ratio  # doctest: +SKIP
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -80,14 +81,40 @@ def _jobs(jobs: int | None) -> int:
 def _side_by_side(works: Sequence[Callable[[Stopped], T | None]], jobs: int, monitor: Monitor | None) -> list[T | None]:
     """What simulations of caches yield, in their order; None of those that did not come to their end."""
     tasks = Tasks("caches", len(works), jobs=jobs, monitor=monitor)
+    return tasks.run([partial(_one, tasks, work) for work in works])
 
-    def one(work: Callable[[Stopped], T | None]) -> T | None:
-        found = None if tasks.stopped.is_set() else work(tasks.stopped.is_set)
-        if found is not None:
-            tasks.count()
-        return found
 
-    return tasks.run([partial(one, work) for work in works])
+def _one(tasks: Tasks, work: Callable[[Stopped], T | None]) -> T | None:
+    found = None if tasks.stopped.is_set() else work(tasks.stopped.is_set)
+    if found is not None:
+        tasks.count()
+    return found
+
+
+def _while_read(
+    gather: Callable[[Monitor], dict[str, Any]],
+    works: Sequence[Callable[[Stopped], T | None]],
+    jobs: int,
+    monitor: Monitor | None,
+) -> tuple[dict[str, Any], list[T | None]]:
+    """What gathering a trace yields, and simulations that follow it as `_side_by_side` does; gathering comes first."""
+    gathered = threading.Event()
+
+    def scanning(*progress: Any) -> object:
+        return tasks.stopped.is_set() or (monitor is not None and monitor(*progress))
+
+    def simulating(*progress: Any) -> object:
+        return gathered.is_set() and monitor is not None and monitor(*progress)
+
+    def read() -> dict[str, Any]:
+        common = gather(scanning)
+        gathered.set()
+        return common
+
+    tasks = Tasks("caches", len(works), jobs=jobs, monitor=simulating)
+    all_tasks: list[Callable[[], Any]] = [read, *(partial(_one, tasks, work) for work in works)]
+    common, *found = tasks.run(all_tasks)
+    return common, found
 
 
 def simulate(
@@ -144,16 +171,27 @@ def simulate(
     # The accesses tell the footprint even where requests are simulated.
     future = any(one.needs_future for one in asked)
     expire = ttl_s is not None
-    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, True, future, expire, write_back, None)
-    common = _gather(trace, items, gathered, monitor, ttl_s)
-    capacities = sorted({size.of(common["footprint"][2], items) for size in parsed})
-    percent = round(100 * dirty_share)
-    cells = [(one.name, one.changes, capacity) for one in asked for capacity in capacities]
-    works = [
-        partial(gathered.simulate_write_back, cell, percent) if write_back else partial(gathered.simulate, cell)
-        for cell in cells
-    ]
-    counts = _side_by_side(works, threads, monitor)
+    # Caches of known sizes need not wait for the end of the trace.
+    follow = items.one_size and not (future or expire or write_back or any(size.units is None for size in parsed))
+    gathered = _ssdlab.CacheTrace(granularity, page, not ignore_trims, not follow, future, expire, write_back, None)
+
+    def cells(footprint: int) -> tuple[list[int], list[Any]]:
+        capacities = sorted({size.of(footprint, items) for size in parsed})
+        return capacities, [(one.name, one.changes, capacity) for one in asked for capacity in capacities]
+
+    if follow:
+        capacities, caches = cells(0)
+        works = [cache.simulate for cache in gathered.follow(caches)]
+        common, counts = _while_read(partial(_gather, trace, items, gathered), works, threads, monitor)
+    else:
+        common = _gather(trace, items, gathered, monitor, ttl_s)
+        capacities, caches = cells(common["footprint"][2])
+        percent = round(100 * dirty_share)
+        works = [
+            partial(gathered.simulate_write_back, cache, percent) if write_back else partial(gathered.simulate, cache)
+            for cache in caches
+        ]
+        counts = _side_by_side(works, threads, monitor)
     rows, columns, stopped = _finished(np.array([one is not None for one in counts]), len(asked), len(capacities))
     at = [row * len(capacities) + column for row in rows for column in columns]
     kept = [one for one in map(counts.__getitem__, at) if one is not None]
