@@ -112,7 +112,9 @@ def test_a_drive_of_other_settings_is_opened_by_what_the_message_says(
     other = {**SMALL, **ftl, "nand.page_size": "8KiB", "nand.program": "1ms"}
     del other["device.op"]
     other[provision] = "30%"
-    says = f"it was created with ftl = fast, and the configuration says {ftl['ftl']}; set (.*?)((?:; leave .*? out)*), or"
+    says = (
+        f"it was created with ftl = fast, and the configuration says {ftl['ftl']}; set (.*?)((?:; leave .*? out)*), or"
+    )
     with pytest.raises(ssdlab.ConfigError, match=says) as error:
         Drive(other, path)
     [(remedy, left)] = re.findall(says, str(error.value))
