@@ -3,6 +3,7 @@
 import errno
 import re
 import threading
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -101,22 +102,28 @@ def test_a_drive_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("provision", ["device.op", "device.spare"])
-def test_a_drive_of_other_settings_is_opened_by_what_the_message_says(provision: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ftl", [{"ftl": "page", "ftl.page.gc": "fifo"}, {"ftl": "bast", "ftl.bast.log": "4"}])
+def test_a_drive_of_other_settings_is_opened_by_what_the_message_says(
+    ftl: dict[str, str], provision: str, tmp_path: Path
+) -> None:
     path = tmp_path / "drive.ssd"
     with Drive({**SMALL, "ftl": "fast", "ftl.fast.log": 8}, path) as drive:
         drive.write(5_000, b"kept")
-    other = {**SMALL, "ftl": "page", "nand.page_size": "8KiB", "nand.program": "1ms"}
+    other = {**SMALL, **ftl, "nand.page_size": "8KiB", "nand.program": "1ms"}
     del other["device.op"]
     other[provision] = "30%"
-    says = "it was created with ftl = fast, and the configuration says page; set (.*?)(?:; leave (.*) out)?, or create"
+    says = (
+        f"it was created with ftl = fast, and the configuration says {ftl['ftl']}; set (.*?)((?:; leave .*? out)*), or"
+    )
     with pytest.raises(ssdlab.ConfigError, match=says) as error:
         Drive(other, path)
-    [(remedy, out)] = re.findall(says, str(error.value))
-    assert out == ("" if provision == "device.op" else provision)
+    [(remedy, left)] = re.findall(says, str(error.value))
+    out = re.findall("; leave (?:any )?(.*?) out", left)
+    assert out == [*(["device.spare"] if provision == "device.spare" else []), f"ftl.{ftl['ftl']}.*"]
     typed = dict(setting.split("=") for setting in remedy.split(" and "))
     assert {"ftl", "ftl.fast.log", "device.op", "nand.page_size"} <= {*typed} and "nand.program" not in typed
-    other.pop(out, None)
-    for config in ({**other, **typed}, None):
+    kept = {key: value for key, value in other.items() if not any(fnmatch(key, pattern) for pattern in out)}
+    for config in ({**kept, **typed}, None):
         with Drive(config, path) as drive:
             assert drive.read(5_000, 4) == b"kept"
             assert drive.config["ftl"] == "fast"

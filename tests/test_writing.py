@@ -104,9 +104,35 @@ def test_a_directory_that_cannot_be_written_is_told_at_once(cli: Cli, tmp_path: 
     (tmp_path / "file").touch()
     sealed = tmp_path / "sealed"
     sealed.mkdir(mode=0o500)
-    for out, words in (("file", "is a file"), ("", "names no directory"), ("sealed/out", "cannot be written")):
+    (tmp_path / "astray").symlink_to("nowhere")
+    outs = {
+        "file": "is a file",
+        "file/out": "is a file",
+        "": "names no directory",
+        "astray": "astray is a link to nothing",
+        "astray/out": "astray is a link to nothing",
+        "sealed/out": "cannot be written: Permission denied",
+        "out/" + 256 * "x": "cannot be written: File name too long",
+        # Nobody makes a directory there, whoever it is.
+        "/proc/out": "cannot be written: No such file",
+    }
+    for out, words in outs.items():
         if out.startswith("sealed") and os.access(sealed, os.W_OK):
             continue
         failed = cli(*FEW, "--out", out, check=False)
         assert (failed.returncode, failed.stdout) == (2, "") and words in failed.stderr
         assert len(failed.stderr.splitlines()) == 1
+    failed = cli(*FEW, "--save-state", "/proc/drive", check=False)
+    assert (failed.returncode, failed.stdout) == (2, "") and "/proc cannot be written: No such file" in failed.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"file", "sealed", "astray"}
+
+
+def test_only_directories_with_our_lock_are_taken_for_left_over_ones(cli: Cli, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for name in ("mine", "ours"):
+        (out / f".ssdlab-unfinished-{name}").mkdir(parents=True)
+        (out / f".ssdlab-unfinished-{name}" / "thesis.tex").touch()
+    (out / ".ssdlab-unfinished-ours" / ".ssdlab-lock").touch()
+    cli(*FEW, "--out", "out")
+    assert (out / ".ssdlab-unfinished-mine" / "thesis.tex").exists()
+    assert [path.name for path in out.glob(".ssdlab-*")] == [".ssdlab-unfinished-mine"]

@@ -13,31 +13,40 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// The highest line below all numbers that there are.
-    pub fn below(slope: u64, numbers: impl Iterator<Item = Option<u64>>) -> Self {
-        // Signed, so that a line may begin below zero.
-        let (mut base, mut top) = (i64::MAX, i64::MIN);
-        for (at, number) in (0..).zip(numbers) {
-            if let Some(number) = number {
-                let offset = number.wrapping_sub(slope.wrapping_mul(at)) as i64;
-                (base, top) = (base.min(offset), top.max(offset));
-            }
-        }
-        let range = if top < base { 0 } else { top.wrapping_sub(base) as u64 };
-        let width = [0, 1, 2, 4].into_iter().find(|width| range >> (8 * width) == 0).unwrap_or(8);
-        Self { base: base as u64, slope, width }
+    /// What a number is above slope * i, which may be below zero.
+    #[inline(always)]
+    pub const fn offset(slope: u64, at: usize, number: u64) -> i64 {
+        number.wrapping_sub(slope.wrapping_mul(at as u64)) as i64
     }
 
-    /// Appends the distances of numbers; where there is none, any will be read.
-    pub fn distances(self, numbers: impl Iterator<Item = Option<u64>>, into: &mut Vec<u8>) {
-        let distance = |(at, number): (usize, Option<u64>)| number.map_or(0, |number| number.wrapping_sub(self.at(at)));
-        let distances = numbers.enumerate().map(distance);
+    /// The highest line below numbers with offsets from `least` to `most`.
+    pub fn below(slope: u64, least: i64, most: i64) -> Self {
+        let range = most.wrapping_sub(least) as u64;
+        let width = [0, 1, 2, 4].into_iter().find(|width| range >> (8 * width) == 0).unwrap_or(8);
+        Self { base: least as u64, slope, width }
+    }
+
+    /// Appends the distances of numbers with these offsets.
+    pub fn distances(self, offsets: impl ExactSizeIterator<Item = i64>, into: &mut Vec<u8>) {
         match self.width {
             0 => {}
-            1 => into.extend(distances.map(|distance| distance as u8)),
-            2 => distances.for_each(|distance| into.extend((distance as u16).to_le_bytes())),
-            4 => distances.for_each(|distance| into.extend((distance as u32).to_le_bytes())),
-            _ => distances.for_each(|distance| into.extend(distance.to_le_bytes())),
+            1 => self.append(offsets, |distance| [distance as u8], into),
+            2 => self.append(offsets, |distance| (distance as u16).to_le_bytes(), into),
+            4 => self.append(offsets, |distance| (distance as u32).to_le_bytes(), into),
+            _ => self.append(offsets, u64::to_le_bytes, into),
+        }
+    }
+
+    fn append<const WIDTH: usize>(
+        self,
+        offsets: impl ExactSizeIterator<Item = i64>,
+        bytes: impl Fn(u64) -> [u8; WIDTH],
+        into: &mut Vec<u8>,
+    ) {
+        let from = into.len();
+        into.resize(from + WIDTH * offsets.len(), 0);
+        for (offset, distance) in offsets.zip(into[from..].as_chunks_mut().0) {
+            *distance = bytes((offset as u64).wrapping_sub(self.base));
         }
     }
 
@@ -132,8 +141,12 @@ mod tests {
         ];
         for (numbers, width) in cases {
             let mut bytes = Vec::new();
-            let line = Line::below(1, numbers.into_iter());
-            line.distances(numbers.into_iter(), &mut bytes);
+            let offset = |(at, number)| Line::offset(1, at, number);
+            let known = numbers.iter().enumerate().filter_map(|(at, number)| Some(offset((at, (*number)?))));
+            let (least, most) = (known.clone().min().unwrap_or(0), known.max().unwrap_or(0));
+            let line = Line::below(1, least, most);
+            let any = numbers.map(|number| number.unwrap_or(3)).into_iter().enumerate();
+            line.distances(any.map(offset), &mut bytes);
             assert_eq!((line.width, bytes.len()), (width, 4 * usize::from(width)), "{numbers:?}");
             bytes.push(0xAA);
             let mut rest = &bytes[..];

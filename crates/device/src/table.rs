@@ -2,6 +2,9 @@
 //!
 //! It is kept as it stands in a checkpoint, so that a mount copies nothing; blocks that were read again come behind.
 
+use std::array::from_fn;
+
+use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn};
 use ssdlab_nand::{Found, Geometry, Oob, Scan};
 
@@ -15,8 +18,15 @@ const PROGRAMMED: u64 = 2;
 
 const STATES: u64 = PROGRAMMED + ROLES.len() as u64;
 
+/// What precedes the columns.
+const HEADER_BYTES: usize = 37;
+
 /// Of the columns of a block, in their order.
 const SLOPES: [u64; 4] = [0, 1, 1, 0];
+
+/// Bytes of the parts that hold blocks read again: each is twice as long as the one before.
+const LEAST_PART: usize = 4 << 10;
+const MOST_PART: usize = 16 << 20;
 
 /// Pages decoded at a time.
 const LANES: usize = 64;
@@ -42,32 +52,42 @@ impl<'a> BlockPages<'a> {
     /// Appends the pages of a block, of which some are `outdated`.
     pub fn encode(contents: &[Content], outdated: &[bool], into: &mut Vec<u8>) {
         let marked = outdated.contains(&true);
-        let states = contents.iter().map(|content| match content {
-            Content::Erased => ERASED,
-            Content::Damaged => DAMAGED,
-            Content::Programmed(spare) => PROGRAMMED + spare.oob.role as u64,
-        });
-        let spares = contents.iter().map(|content| match content {
-            Content::Programmed(spare) => Some(spare),
+        let known = |at: usize, content: &Content| match content {
+            Content::Programmed(Spare { oob, version, .. }) => Some([
+                Line::offset(SLOPES[1], at, oob.lpn.0.into()),
+                Line::offset(SLOPES[2], at, oob.sequence),
+                Line::offset(SLOPES[3], at, oob.sequence.wrapping_sub(*version)),
+            ]),
             Content::Erased | Content::Damaged => None,
-        });
-        let lpns = spares.clone().map(|spare| Some(spare?.oob.lpn.0.into()));
-        let sequences = spares.clone().map(|spare| Some(spare?.oob.sequence));
-        let age = |&Spare { oob, version, .. }: &Spare| oob.sequence.wrapping_sub(version);
-        let (states, ages) = (states.map(Some), spares.map(|spare| spare.map(age)));
-        let lines = [
-            Line::below(SLOPES[0], states.clone()),
-            Line::below(SLOPES[1], lpns.clone()),
-            Line::below(SLOPES[2], sequences.clone()),
-            Line::below(SLOPES[3], ages.clone()),
-        ];
+        };
+        // Pages that say nothing are on the line of one beside them, which makes no column wider.
+        let mut beside = contents.iter().enumerate().find_map(|(at, content)| known(at, content)).unwrap_or_default();
+        let offsets: Vec<[i64; 4]> = contents
+            .iter()
+            .enumerate()
+            .map(|(at, content)| {
+                let state = match content {
+                    Content::Erased => ERASED,
+                    Content::Damaged => DAMAGED,
+                    Content::Programmed(spare) => PROGRAMMED + spare.oob.role as u64,
+                };
+                beside = known(at, content).unwrap_or(beside);
+                let [lpn, sequence, age] = beside;
+                [Line::offset(SLOPES[0], at, state), lpn, sequence, age]
+            })
+            .collect();
+        let (mut least, mut most) = ([i64::MAX; 4], [i64::MIN; 4]);
+        for offsets in &offsets {
+            for (number, &offset) in offsets.iter().enumerate() {
+                (least[number], most[number]) = (least[number].min(offset), most[number].max(offset));
+            }
+        }
+        let column = |number: usize| offsets.iter().map(move |offsets| offsets[number]);
+        let lines: [Line; 4] = from_fn(|number| Line::below(SLOPES[number], least[number], most[number]));
         into.extend(lines.map(|line| line.width));
         into.push(marked.into());
         into.extend(lines.iter().flat_map(|line| line.base.to_le_bytes()));
-        lines[0].distances(states, into);
-        lines[1].distances(lpns, into);
-        lines[2].distances(sequences, into);
-        lines[3].distances(ages, into);
+        (0..).zip(lines).for_each(|(number, line)| line.distances(column(number), into));
         if marked {
             let bits = |pages: &[bool]| pages.iter().rev().fold(0, |bits, &page| bits << 1 | u8::from(page));
             into.extend(outdated.chunks(8).map(bits));
@@ -144,16 +164,23 @@ fn found([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) ->
 /// A block that is not erased.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
-    /// Where its pages are: from the first byte of the checkpoint on, behind which are those that were read again.
+    /// Where its pages are: in which part of the bytes, and where they begin there.
+    pub part: usize,
     pub at: usize,
+    /// Of its columns.
+    pub widths: [u8; 4],
     /// Whether its erased pages must not be programmed.
     pub closed: bool,
 }
 
 /// Contents of all pages, and what is known of the blocks.
 pub(crate) struct PageTable {
-    checkpoint: HugeVec<u8>,
-    read_again: Vec<u8>,
+    /// The checkpoint, then blocks that were read again; large ones, as pages are looked up at random.
+    parts: Vec<HugeVec<u8>>,
+    /// Bytes of the last part that are taken.
+    taken: usize,
+    /// A block on its way there.
+    block: Vec<u8>,
     written: Vec<Option<Written>>,
     pages_per_block: usize,
     /// Whether pages that are marked as outdated are so.
@@ -180,13 +207,26 @@ impl PageTable {
         erases: Vec<u32>,
     ) -> Self {
         let (pages_per_block, bad) = (geometry.pages_per_block as usize, vec![false; written.len()]);
-        Self { checkpoint, read_again: Vec::new(), written, pages_per_block, trusts_marks: true, sequence, bad, erases }
+        let (taken, parts) = (checkpoint.len(), vec![checkpoint]);
+        let (block, trusts_marks) = (Vec::new(), true);
+        Self { parts, taken, block, written, pages_per_block, trusts_marks, sequence, bad, erases }
     }
 
     /// Sets all pages of a block; erased ones of a block that is closed cannot be programmed.
     pub fn set(&mut self, block: BlockId, contents: &[Content], closed: bool) {
-        self.written[block.index()] = Some(Written { at: self.checkpoint.len() + self.read_again.len(), closed });
-        BlockPages::encode(contents, &[], &mut self.read_again);
+        self.block.clear();
+        BlockPages::encode(contents, &[], &mut self.block);
+        let bytes = self.block.len();
+        if self.parts.last().is_none_or(|part| part.len() - self.taken < bytes) {
+            let before = self.parts.last().map_or(0, |part| part.len());
+            self.parts.push(HugeVec::zeros((2 * before).clamp(LEAST_PART, MOST_PART).max(bytes)));
+            self.taken = 0;
+        }
+        let part = self.parts.len() - 1;
+        self.parts[part][self.taken..self.taken + bytes].copy_from_slice(&self.block);
+        let widths = *self.block.first_chunk().expect("widths come first");
+        self.written[block.index()] = Some(Written { part, at: self.taken, widths, closed });
+        self.taken += bytes;
         for content in contents {
             if let Content::Programmed(spare) = content {
                 self.sequence = self.sequence.max(spare.oob.sequence + 1);
@@ -197,29 +237,33 @@ impl PageTable {
     /// A block as a checkpoint holds it, if it is not erased.
     pub fn encoded(&self, block: BlockId) -> Option<&[u8]> {
         let written = self.written[block.index()]?;
-        let from = self.bytes_from(written.at);
+        let from = &self.parts[written.part][written.at..];
         let mut behind = from;
         BlockPages::take(self.pages_per_block, &mut behind)?;
         Some(&from[..from.len() - behind.len()])
     }
 
     #[inline]
-    fn bytes_from(&self, at: usize) -> &[u8] {
-        match at.checked_sub(self.checkpoint.len()) {
-            None => &self.checkpoint[at..],
-            Some(at) => &self.read_again[at..],
-        }
-    }
-
-    #[inline]
     fn pages(&self, written: Written) -> BlockPages<'_> {
-        let pages = BlockPages::take(self.pages_per_block, &mut self.bytes_from(written.at));
+        let pages = BlockPages::take(self.pages_per_block, &mut &self.parts[written.part][written.at..]);
         let pages = pages.expect("only whole blocks are placed");
         BlockPages { outdated: pages.outdated.filter(|_| self.trusts_marks), ..pages }
     }
 }
 
 impl Scan for PageTable {
+    #[inline]
+    fn expect(&self, ppn: Ppn) {
+        let (block, in_block) = (ppn.index() / self.pages_per_block, ppn.index() % self.pages_per_block);
+        let Some(Written { part, at, widths, .. }) = self.written[block] else { return };
+        let mut column = at + HEADER_BYTES;
+        prefetch(&self.parts[part], at);
+        for width in widths.map(usize::from) {
+            prefetch(&self.parts[part], column + width * in_block);
+            column += width * self.pages_per_block;
+        }
+    }
+
     #[inline]
     fn page(&self, ppn: Ppn) -> Found {
         let (block, at) = (ppn.index() / self.pages_per_block, ppn.index() % self.pages_per_block);
@@ -266,7 +310,8 @@ mod tests {
             checkpoint.copy_from_slice(&bytes);
             let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
             let geometry = Geometry { page_bytes: 512, pages_per_block: pages, blocks: 1, order, parallelism };
-            let written = vec![Some(Written { at: 0, closed: false })];
+            let written =
+                vec![Some(Written { part: 0, at: 0, widths: *bytes.first_chunk().expect("widths"), closed: false })];
             let mut table = PageTable::of(&geometry, checkpoint, written, 8, vec![0]);
             for trusted in [true, false] {
                 table.trusts_marks = trusted;

@@ -110,10 +110,20 @@ pub fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     };
     let differs = |line: &&Line| shapes(&line.0) && !now.contains(line);
     let settings: Vec<_> = then.iter().filter(differs).map(|(key, was)| format!("{key}={was}")).collect();
-    // What says the same in another way cannot stand beside them.
-    let other_way = |key: &str| key.starts_with("device.") && !then.iter().any(|(was, _)| was == key);
-    let out = now.iter().filter(|(key, _)| other_way(key)).map(|(key, _)| format!("; leave {key} out"));
-    (!settings.is_empty()).then(|| format!("set {}{}", settings.join(" and "), out.collect::<String>()))
+    let had = |beginning: &str| then.iter().any(|(was, _)| was.starts_with(beginning));
+    let new = now.iter().map(|(key, _)| key).filter(|key| !then.iter().any(|(was, _)| was == *key));
+    // What says the same in another way cannot stand beside them, nor what belongs to another FTL or to another map; of
+    // these it is not known whether somebody typed them.
+    let mut out: Vec<_> = new
+        .filter_map(|key| match key.split('.').collect::<Vec<_>>()[..] {
+            ["device", ..] => Some(format!("; leave {key} out")),
+            ["ftl", name, ..] if !had(&format!("ftl.{name}.")) => Some(format!("; leave any ftl.{name}.* out")),
+            ["ftl", ..] => Some(format!("; leave any {key} out")),
+            _ => None,
+        })
+        .collect();
+    out.dedup();
+    (!settings.is_empty()).then(|| format!("set {}{}", settings.join(" and "), out.concat()))
 }
 
 /// What else both drives have, with other values, as settings behind that of `first`; what is counted follows from these.
@@ -137,6 +147,16 @@ mod tests {
             Some("set device.op=7% and ftl=page and ftl.page.map=ram; leave device.spare out")
         );
         assert_eq!(restored(&then, &then), None);
+        let typed = [line("ftl", "bast"), line("ftl.bast.log", 4), line("ftl.bast.order", "fifo")];
+        assert_eq!(
+            restored(&then[1..3], &typed).as_deref(),
+            Some("set ftl=page and ftl.page.map=ram; leave any ftl.bast.* out")
+        );
+        let mapped = [line("ftl", "page"), line("ftl.page.map", "dftl"), line("ftl.page.map.dftl.cache", 8)];
+        assert_eq!(
+            restored(&then[1..3], &mapped).as_deref(),
+            Some("set ftl.page.map=ram; leave any ftl.page.map.dftl.cache out")
+        );
     }
 
     #[test]

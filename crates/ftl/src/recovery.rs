@@ -153,9 +153,15 @@ impl Survey {
         let first = found.block.0 * maps.pages_per_block;
         // Copies of pages of which there is another, and where that is.
         let mut rivals = Vec::new();
+        let fetch = |l2p: &[Entry], page: &Found| {
+            if let Found::Programmed { oob, .. } = page {
+                prefetch(l2p, oob.lpn.index());
+            }
+        };
+        pages.iter().take(AHEAD).for_each(|page| fetch(maps.l2p, page));
         for ((at, page), ppn) in pages.iter().enumerate().zip(first..) {
-            if let Some(Found::Programmed { oob, .. }) = pages.get(at + AHEAD) {
-                prefetch(maps.l2p, oob.lpn.index());
+            if let Some(page) = pages.get(at + AHEAD) {
+                fetch(maps.l2p, page);
             }
             let held = match page {
                 Found::Erased => NONE,
@@ -173,7 +179,10 @@ impl Survey {
                                 *known = Entry::of(ppn);
                                 found.valid += 1;
                             }
-                            known => rivals.push((at, known.page())),
+                            known => {
+                                scan.expect(Ppn(known.page()));
+                                rivals.push((at, known.page()));
+                            }
                         }
                     }
                     lpn.0
@@ -182,13 +191,13 @@ impl Survey {
             maps.p2l[ppn as usize] = Entry::of(held);
         }
         // All are fetched before one is judged: they are far apart, and the processor then waits for many at once.
-        let others: Vec<Found> = rivals.iter().map(|&(_, known)| scan.page(Ppn(known))).collect();
+        let others: Vec<_> = rivals.iter().map(|&(_, known)| recency(&scan.page(Ppn(known)))).collect();
         for (&(at, before), other) in rivals.iter().zip(others) {
             let ppn = first + at as u32;
             let lpn = maps.p2l[ppn as usize].page() as usize;
             let known = maps.l2p[lpn].page();
-            let other = if known == before { other } else { scan.page(Ppn(known)) };
-            if recency(&pages[at]) > recency(&other) {
+            let other = if known == before { other } else { recency(&scan.page(Ppn(known))) };
+            if recency(&pages[at]) > other {
                 maps.l2p[lpn] = Entry::of(ppn);
                 found.valid += 1;
                 let loser = if known >= first {

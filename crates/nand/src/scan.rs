@@ -34,6 +34,9 @@ pub trait Scan {
     /// What the spare area of a page says. Nothing is asked about bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
 
+    /// [`Self::page`] will be asked of the page soon: what takes long can begin.
+    fn expect(&self, _ppn: Ppn) {}
+
     /// What the spare areas of a block say, for as many pages as it has. Recovery goes through the blocks one by one, so
     /// what is faster for a block than for its pages counts.
     fn block(&self, block: BlockId, pages: &mut [Found]) {

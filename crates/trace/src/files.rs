@@ -1,11 +1,11 @@
 //! What the files of a trace are: their format, the devices they stand for, whether they belong together.
 
 use std::borrow::BorrowMut;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::error::shown;
-use crate::input::Input;
+use crate::input::{Input, Origin};
 use crate::{Files, Format, ReadOptions, TraceError};
 
 /// The format of an input, whose first bytes stay in view.
@@ -75,6 +75,20 @@ pub(crate) fn device_names(paths: &[&Path], files: Files) -> Vec<Vec<u8>> {
     paths.iter().map(named).collect()
 }
 
+/// Whether each file is another one: side by side the same file twice would be one device that does everything twice.
+pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
+    let mut met = BTreeSet::new();
+    for origin in origins {
+        if let Origin::File(_, name) = origin
+            && !met.insert(name)
+        {
+            let why = format!("{} is given twice", shown(name));
+            return Err(TraceError::Format(format!("{why}; name each file once, or a copy of it for a second device")));
+        }
+    }
+    Ok(())
+}
+
 /// Whether files are by nature parts of one recording: those of blktrace, one for each CPU.
 pub(crate) fn are_parts(inputs: &[Input], format: Format) -> bool {
     let stem = |input: &Input| {
@@ -106,7 +120,7 @@ mod tests {
 
     use crate::input::Origin;
     use crate::testing::read_several;
-    use crate::{DeviceChoice, Files, Format, ReadOptions, Source, TraceReader};
+    use crate::{DeviceChoice, Files, Format, ReadOptions, Source, TraceReader, VolumeReader};
 
     fn csv(skip_bad: bool) -> ReadOptions {
         ReadOptions { format: Some(Format::Csv), skip_bad, ..ReadOptions::default() }
@@ -186,6 +200,40 @@ mod tests {
         assert_eq!(streams(Format::Alibaba, DeviceChoice::All, b"7,W,0,4096,1\n7,R,0,4096,3\n"), ["", ""]);
         let processes = b"0,R,0,512,0x1,42\n5,W,8,512,0x1,0\n";
         assert_eq!(streams(Format::Csv, DeviceChoice::All, processes), ["42", ""]);
+    }
+
+    /// Files merged under the names of each other's processes.
+    #[test]
+    fn a_device_is_no_process_of_its_name() {
+        let directory = std::env::temp_dir().join(format!("ssdlab-namesakes-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let paths = ["1", "2"].map(|name| directory.join(name));
+        std::fs::write(&paths[0], "0,R,0,512,0x1,0\n20,R,0,512,0x1,2\n").unwrap();
+        std::fs::write(&paths[1], "10,R,0,512,0x1,0\n30,R,0,512,0x1,1\n").unwrap();
+        let options = ReadOptions { files: Files::Merged, ..csv(false) };
+        let mut reader = TraceReader::open(&paths, &options).unwrap();
+        let mut requests = Vec::new();
+        while reader.fill(&mut requests, 10).unwrap() > 0 {}
+        let names = reader.streams();
+        let streams: Vec<_> = requests.iter().map(|request| names[usize::from(request.stream)].as_str()).collect();
+        assert_eq!(streams, ["1 (device)", "2 (device)", "2", "1"]);
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_file_is_merged_once() {
+        let directory = std::env::temp_dir().join(format!("ssdlab-twice-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("a.csv");
+        std::fs::write(&path, "0,R,0,512\n20,R,8,512\n").unwrap();
+        let open = |files| TraceReader::open(&[path.clone(), path.clone()], &ReadOptions { files, ..csv(false) });
+        let message = open(Files::Merged).unwrap_err().to_string();
+        let fleet = VolumeReader::open_as(&[(path.clone(), path.clone()), (path.clone(), path.clone())], &csv(false));
+        assert_eq!(fleet.err().unwrap().to_string(), message);
+        assert!(message.ends_with("a.csv is given twice; name each file once, or a copy of it for a second device"));
+        let mut reader = open(Files::Concatenated).unwrap();
+        assert_eq!(reader.fill(&mut Vec::new(), 10).unwrap(), 4);
+        std::fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]

@@ -109,7 +109,8 @@ pub(crate) struct Intake {
     layout: Layout,
     /// Requests of each device that was not chosen, by id.
     others: Vec<u64>,
-    /// The stream of each device among several, by id: its name, given to requests that name no stream of their own.
+    /// The stream of each device among several, by id, for requests that name no stream of their own. When the first is
+    /// made, the first pass has met all processes, of which one may be called like a device.
     own_streams: Vec<Option<u32>>,
     /// Whether a file stood for its device.
     file_is_device: bool,
@@ -209,7 +210,7 @@ impl Intake {
         let stream = match self.own_streams.get_mut(device as usize) {
             Some(own) if io.stream == 0 => {
                 let Tables { devices, streams, .. } = &mut self.tables;
-                *own.get_or_insert_with(|| streams.id(devices.list()[device as usize].as_bytes())) as u16
+                *own.get_or_insert_with(|| streams.device(devices.list()[device as usize].as_bytes())) as u16
             }
             _ => io.stream as u16,
         };

@@ -69,6 +69,20 @@ impl Names {
         self.ids.insert(name.into(), id);
         id
     }
+
+    /// An id that nothing else has, for a device: under its name, or one that tells it from what is called so already.
+    pub fn device(&mut self, name: &[u8]) -> u32 {
+        let mut own = name[..name.len().min(NAME_BYTES)].to_vec();
+        for count in 1.. {
+            if !self.ids.contains_key(&own[..]) {
+                break;
+            }
+            let mark = if count == 1 { " (device)".into() } else { format!(" (device {count})") };
+            own = name[..name.len().min(NAME_BYTES - mark.len())].to_vec();
+            own.extend(mark.as_bytes());
+        }
+        self.id(&own)
+    }
 }
 
 #[cfg(test)]
@@ -84,6 +98,17 @@ mod tests {
         );
         assert_eq!((names.number(u64::MAX), names.number(u64::MAX)), (3, 3));
         assert_eq!(names.list()[..3], ["7", "sda", "263"]);
+    }
+
+    #[test]
+    fn a_device_has_an_id_of_its_own() {
+        let mut names = Names::new(10);
+        let long = [b'x'; 200];
+        let process = (names.id(b"7"), names.id(b"7 (device)"), names.id(&long));
+        assert_eq!(process, (0, 1, 2));
+        assert_eq!((names.device(b"7"), names.device(b"sda"), names.device(&long)), (3, 4, 5));
+        assert_eq!(names.list()[3..5], ["7 (device 2)", "sda"]);
+        assert!(names.list()[5].ends_with("x (device)") && names.list()[5].len() == NAME_BYTES);
     }
 
     #[test]

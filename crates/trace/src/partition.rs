@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::decode::BATCH;
-use crate::files::{device_names, format_of};
+use crate::files::{are_different, device_names, format_of};
 use crate::formats::volume::{self, Name, RECORD};
 use crate::input::{Input, Origin};
 use crate::intake::Intake;
@@ -54,6 +54,7 @@ impl VolumeReader {
     }
 
     fn over(origins: Vec<Origin>, options: &ReadOptions) -> Result<Self, TraceError> {
+        are_different(&origins)?;
         let paths: Vec<&Path> = origins.iter().map(Origin::path).collect();
         let devices = device_names(&paths, Files::Merged);
         // One at a time, as there may be more files than can be open; a file that is missing is told now.

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 
 use crate::decode::{BATCH, Decoder};
-use crate::files::{are_parts, device_names, format_of, missing_siblings};
+use crate::files::{are_different, are_parts, device_names, format_of, missing_siblings};
 use crate::input::{Input, Origin};
 use crate::intake::Intake;
 use crate::reorder::{Reorder, WINDOW};
@@ -106,6 +106,9 @@ impl TraceReader {
                  --merge to replay them side by side by their times",
                 inputs.len()
             )));
+        }
+        if options.files != Files::Concatenated {
+            are_different(origins)?;
         }
         let whole = options.files != Files::Parts && inputs.len() > 1 && options.device == DeviceChoice::First;
         let device = if whole { &DeviceChoice::All } else { &options.device };

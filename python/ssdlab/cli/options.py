@@ -12,6 +12,7 @@ from ssdlab.cli.declare import option
 from ssdlab.model import config as settings
 from ssdlab.model.config import Config, layered
 from ssdlab.model.conversion import FORMATS
+from ssdlab.model.files import try_filling
 from ssdlab.model.finding import FigureFormat, Finding
 
 
@@ -166,13 +167,18 @@ def writable(written: str) -> Path:
     if "://" in written:
         raise ConfigError(f"--out {text.path(written)}: only 'ssdlab sweep' writes to an address; name a directory")
     directory = Path(written)
-    existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+    existing = next(path for path in (directory, *directory.absolute().parents) if os.path.lexists(path))
+    if not existing.exists():
+        raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a link to nothing; name a directory")
     if not existing.is_dir():
         raise ConfigError(f"--out {text.path(directory)}: {text.path(existing)} is a file; name a directory")
-    if not os.access(existing, os.W_OK):
+    try:
+        try_filling(directory)
+    except OSError as error:
         raise ConfigError(
-            f"--out {text.path(directory)}: {text.path(existing)} cannot be written; name another directory"
-        )
+            f"--out {text.path(directory)}: {text.path(existing)} cannot be written: {error.strerror}; name another "
+            "directory"
+        ) from None
     return directory
 
 

@@ -27,19 +27,23 @@ def naming(name: object) -> Iterator[None]:
 
 _UNFINISHED = ".ssdlab-unfinished-"
 """What the names of hidden directories begin with."""
+_LOCK = ".ssdlab-lock"
+"""A file in each: a directory without it is somebody else's, whatever it is called."""
 
 
 @contextmanager
 def _hidden(parent: Path) -> Iterator[Path]:
-    """A new hidden directory, locked until it is removed; those of processes that were killed are removed first."""
+    """A new directory in a hidden one that is locked until it is removed; those of processes that were killed are
+    removed first.
+    """
     for left in parent.glob(f"{_UNFINISHED}*"):
-        with suppress(OSError), _locked(left):
+        with suppress(OSError), _locked(left / _LOCK, os.O_RDONLY):
             shutil.rmtree(left, ignore_errors=True)
     while True:
         made = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=parent))
         with ExitStack() as held:
             try:
-                held.enter_context(_locked(made))
+                held.enter_context(_locked(made / _LOCK, os.O_RDWR | os.O_CREAT))
             except (BlockingIOError, FileNotFoundError):
                 # Another process takes it for one that was left.
                 continue
@@ -49,20 +53,21 @@ def _hidden(parent: Path) -> Iterator[Path]:
             if not made.exists():
                 continue
             try:
-                yield made
+                (made / "files").mkdir()
+                yield made / "files"
             finally:
                 shutil.rmtree(made, ignore_errors=True)
             return
 
 
 @contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Nobody else has the directory locked, until the process ends at the latest.
+def _locked(file: Path, access: int) -> Iterator[None]:
+    """Nobody else has the file locked, until the process ends at the latest.
 
     Raises:
-        OSError: If somebody has, or there are no locks.
+        OSError: If somebody has, there is no such file, or there are no locks.
     """
-    opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    opened = os.open(file, access | os.O_NOFOLLOW)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
@@ -105,6 +110,18 @@ def filling(directory: Path) -> Iterator[Path]:
                 raise IsADirectoryError(errno.EISDIR, "is a directory", str(directory / file.name))
         for file in files:
             file.replace(directory / file.name)
+
+
+def try_filling(directory: Path) -> None:
+    """Fails where `filling` would, and makes nothing: what is missing of `directory` is made in a hidden one.
+
+    Raises:
+        OSError: If `directory` cannot be made or written.
+    """
+    whole = directory.absolute()
+    existing = next(path for path in (whole, *whole.parents) if os.path.lexists(path))
+    with _hidden(existing) as hidden:
+        (hidden / whole.relative_to(existing)).mkdir(parents=True, exist_ok=True)
 
 
 def write(path: Path, contents: "str | pa.Table | Sequence[Sequence[object]]") -> None:

@@ -14,6 +14,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np, npt
 from ssdlab.model.columns import ActivityColumns, LatencyColumns, LogColumns
 from ssdlab.model.config import Config, Overrides, config_of
+from ssdlab.model.files import try_filling
 from ssdlab.model.kept import keeping
 from ssdlab.model.notebook import following
 from ssdlab.model.requests import Monitor
@@ -182,10 +183,13 @@ def _savable(path: Path) -> Path:
         raise ConfigError(f"save_state {text.path(path)}: exists and is no ordinary file; name another file")
     if not folder.is_dir():
         raise ConfigError(f"save_state {text.path(path)}: there is no directory {text.path(folder)}; make it first")
-    if not os.access(folder, os.W_OK):
+    try:
+        try_filling(folder)
+    except OSError as error:
         raise ConfigError(
-            f"save_state {text.path(path)}: {text.path(folder)} cannot be written; name another directory"
-        )
+            f"save_state {text.path(path)}: {text.path(folder)} cannot be written: {error.strerror}; name another "
+            "directory"
+        ) from None
     return target
 
 

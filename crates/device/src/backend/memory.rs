@@ -1,10 +1,14 @@
 //! Flash in memory, for as long as the process lives.
 
+use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, HugeVec, Ppn};
 use ssdlab_nand::Geometry;
 
 use super::{Backend, Fault, Slot, spare_at};
 use crate::spare::{SPARE_BYTES, SpareBytes};
+
+/// Bytes that a processor fetches at once.
+const LINE_BYTES: usize = 64;
 
 /// Flash in memory. Pages that were never programmed take no memory where the system gives zeroed memory lazily.
 #[derive(Clone, Debug)]
@@ -46,6 +50,13 @@ impl Backend for MemoryBackend {
         Ok(())
     }
 
+    /// Fetches all lines of the page at once: where pages lie apart the processor itself fetches few ahead.
+    fn expect(&self, ppn: Ppn) {
+        let from = self.page_at(ppn);
+        (from..from + self.geometry.page_bytes as usize).step_by(LINE_BYTES).for_each(|at| prefetch(&self.pages, at));
+        prefetch(&self.spares, spare_at(ppn.0.into()) as usize);
+    }
+
     fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
         let at = spare_at(u64::from(block.0) * u64::from(self.geometry.pages_per_block)) as usize;
         spares.copy_from_slice(&self.spares[at..at + spares.len()]);
@@ -56,6 +67,8 @@ impl Backend for MemoryBackend {
         let (at, spare_at) = (self.page_at(ppn), spare_at(ppn.0.into()) as usize);
         self.pages[at..at + page.len()].copy_from_slice(page);
         self.spares[spare_at..spare_at + SPARE_BYTES].copy_from_slice(spare);
+        // A block is written on soon, in turns with those of other planes.
+        self.expect(Ppn(ppn.0 + 1));
         Ok(())
     }
 

@@ -64,6 +64,9 @@ pub trait Backend: Send {
     /// If it cannot be read.
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault>;
 
+    /// The page will be used next but one or soon after: what takes long can begin.
+    fn expect(&self, _ppn: Ppn) {}
+
     /// Reads the spare areas of a block, [`SPARE_BYTES`] for each page.
     ///
     /// # Errors
@@ -122,6 +125,10 @@ impl Backend for Box<dyn Backend> {
 
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
         (**self).read(ppn, page, spare)
+    }
+
+    fn expect(&self, ppn: Ppn) {
+        (**self).expect(ppn);
     }
 
     fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {

@@ -163,6 +163,11 @@ impl<B: Backend> Drive<B> {
                 into.copy_from_slice(&held.page[in_page]);
                 continue;
             }
+            if part.end < end
+                && let Some(next) = ftl.lookup(Lpn(lpn.0 + 1))
+            {
+                self.medium.backend.expect(next);
+            }
             let whole = into.len() as u64 == page_bytes;
             let target = if whole { &mut *into } else { &mut self.page_out[..] };
             read_page(ftl.as_mut(), &mut self.medium, lpn, Cause::Host, target)?;

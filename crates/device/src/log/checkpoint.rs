@@ -182,7 +182,8 @@ fn parse(bytes: HugeVec<u8>, geometry: &Geometry) -> Option<Checkpoint> {
             written.push(None);
             continue;
         }
-        written.push(Some(Written { at: bytes.len() - rest.len(), closed: state == CLOSED }));
+        let (at, widths) = (bytes.len() - rest.len(), *rest.first_chunk()?);
+        written.push(Some(Written { part: 0, at, widths, closed: state == CLOSED }));
         let pages = BlockPages::take(pages_per_block as usize, &mut rest)?.damaged(pages_per_block as usize)?;
         damaged.extend(pages.into_iter().map(|page| Ppn(block * pages_per_block + page)));
     }

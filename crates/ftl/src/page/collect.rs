@@ -315,10 +315,6 @@ impl<M: MapModel> PageFtl<M> {
         let mut sequence = self.sequence;
         let role = if cause == Cause::MapGc { Role::Map } else { Role::Data };
         for (number, (to, &(from, lpn))) in (to..).zip(live).enumerate() {
-            if !S::FAILS {
-                self.l2p[lpn as usize] = Entry::of(to);
-                self.p2l[to as usize] = Entry::of(lpn);
-            }
             sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence, role }, cause);
             sequence += 1;
             if S::FAILS {
@@ -328,6 +324,14 @@ impl<M: MapModel> PageFtl<M> {
                 }
                 self.l2p[lpn as usize] = Entry::of(to);
                 self.p2l[to as usize] = Entry::of(lpn);
+            }
+        }
+        // Apart from the loop above, which is a sum where flash only counts.
+        if !S::FAILS {
+            let places = self.p2l[to as usize..to as usize + live.len()].iter_mut();
+            for ((to, place), &(_, lpn)) in (to..).zip(places).zip(live) {
+                *place = Entry::of(lpn);
+                self.l2p[lpn as usize] = Entry::of(to);
             }
         }
         self.sequence = sequence;

@@ -1,7 +1,7 @@
 //! Replies of the transmission phase, in the three shapes that can be negotiated.
 
 use super::request::Request;
-use super::value::{EXTENDED_REPLY_MAGIC, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk, state};
+use super::value::{EXTENDED_REPLY_MAGIC, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk, cmd, state};
 use crate::buffer::Buffer;
 use crate::export::{Errno, Extent};
 
@@ -11,7 +11,7 @@ pub enum ReplyKind {
     /// A header, and data after that of a read.
     #[default]
     Simple,
-    /// Chunks that say their type and length.
+    /// Chunks that say their type and length; for what is done and has no data, the header alone.
     Structured,
     /// Chunks with lengths of 64 bits, as requests have then too.
     Extended,
@@ -34,6 +34,8 @@ impl Writer<'_> {
     pub fn success(&mut self) {
         match self.kind {
             ReplyKind::Simple => self.simple(0),
+            // Only a read must be answered by chunks. A client reads the longer header in two pieces, one system call each.
+            ReplyKind::Structured if self.request.command != cmd::READ => self.simple(0),
             _ => self.chunk(chunk::NONE, true, 0),
         }
     }

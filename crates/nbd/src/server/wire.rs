@@ -2,11 +2,19 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+use rustix::net::{self, RecvFlags};
 use rustls::{ServerConfig, ServerConnection};
+
+/// So often a socket is asked before its thread sleeps until something comes; between, others have the processor. The next
+/// request of a busy client is under way, and waking a thread would take the client as long as the request itself.
+const TRIES: usize = 4;
 
 /// A stream of either family.
 pub(super) enum Socket {
@@ -22,12 +30,33 @@ impl Socket {
         }
     }
 
+    /// Receives at most what fits into `space`; nothing at the end of the connection.
+    fn receive(&self, space: &mut [u8]) -> io::Result<usize> {
+        for _ in 0..TRIES {
+            match net::recv(self, &mut *space, RecvFlags::DONTWAIT) {
+                Err(Errno::AGAIN) => thread::yield_now(),
+                received => return Ok(received?.0),
+            }
+        }
+        let mut socket = self;
+        socket.read(space)
+    }
+
     /// Fails only if the client was faster.
     fn shutdown(&self, how: Shutdown) {
         let _ = match self {
             Self::Unix(socket) => socket.shutdown(how),
             Self::Tcp(socket) => socket.shutdown(how),
         };
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(socket) => socket.as_fd(),
+            Self::Tcp(socket) => socket.as_fd(),
+        }
     }
 }
 
@@ -150,7 +179,7 @@ impl Receiver {
     /// Receives at most what fits into `space`; nothing at the end of the connection.
     pub fn receive(&mut self, space: &mut [u8]) -> io::Result<usize> {
         if self.wire.tls.get().is_none() {
-            return (&self.wire.socket).read(space);
+            return self.wire.socket.receive(space);
         }
         loop {
             if let Some(bytes) = self.decrypt(space)? {
@@ -158,7 +187,7 @@ impl Receiver {
             }
             // Without the lock, so that replies can be sent meanwhile.
             self.records.resize(16 << 10, 0);
-            let bytes = (&self.wire.socket).read(&mut self.records)?;
+            let bytes = self.wire.socket.receive(&mut self.records)?;
             self.records.truncate(bytes);
             self.start = 0;
             if bytes == 0 {

@@ -339,8 +339,9 @@ pub(super) mod oracle {
             self.take(0, (domain, batching), id, requests, now);
         }
 
-        fn tick(&mut self, phase_ns: u64) {
+        fn tick(&mut self, phase_ns: u64) -> bool {
             self.jiffies = Jiffies::new(JIFFY_NS, phase_ns);
+            true
         }
 
         fn tune(&mut self, name: &str, value: u64) {

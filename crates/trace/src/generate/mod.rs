@@ -14,6 +14,8 @@ mod sequential;
 mod sizes;
 mod streams;
 
+use std::ops::Range;
+
 use ssdlab_core::Rng;
 
 use crate::scatter::Scatter;
@@ -285,6 +287,24 @@ impl Parts {
         }
     }
 
+    /// Requests of these numbers.
+    fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) {
+        let pure = self.reads <= 0.0 || self.reads >= 1.0;
+        match (&self.addresses.pattern, self.sizes.only(), &self.clock) {
+            // Nothing but addresses to draw is the common case of studies; alone, that is a third of the time.
+            (&Drawn::Uniform { slots }, Some(bytes), Clock::Closed) if pure => {
+                let op = if self.reads >= 1.0 { Op::Read } else { Op::Write };
+                let (align, mut rng) = (self.addresses.align, self.address_rng.clone());
+                out.extend(indices.map(|_| {
+                    let offset = rng.below(slots) * align;
+                    Request { time_ns: 0, offset, bytes, op, flags: 0, stream: 0 }
+                }));
+                self.address_rng = rng;
+            }
+            _ => out.extend(indices.map(|index| self.next(index))),
+        }
+    }
+
     /// Request number `index`.
     #[inline]
     fn next(&mut self, index: u64) -> Request {
@@ -303,7 +323,7 @@ impl Source for Generator {
         let count = usize::try_from(self.total - self.done).unwrap_or(max).min(max);
         let indices = self.done..self.done + count as u64;
         match &mut self.requests {
-            Requests::Parts(parts) => out.extend(indices.map(|index| parts.next(index))),
+            Requests::Parts(parts) => parts.fill(out, indices),
             Requests::Filebench(run) => {
                 for _ in indices {
                     out.push(run.next()?);

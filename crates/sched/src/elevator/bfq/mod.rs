@@ -108,6 +108,9 @@ pub(super) struct Bfq {
     timeout_ns: u64,
     strict: bool,
     low_latency: bool,
+    /// What the clock of a kernel says while requests are plugged.
+    #[cfg(test)]
+    clock: Option<u64>,
     /// Weights of groups that a process has for itself, by process: traces have none, but a capture has.
     #[cfg(test)]
     groups: FxHashMap<u32, u64>,
@@ -162,12 +165,18 @@ impl Bfq {
             strict: settings.is_set("strict_guarantees"),
             low_latency: settings.is_set("low_latency"),
             #[cfg(test)]
+            clock: None,
+            #[cfg(test)]
             groups: FxHashMap::default(),
         }
     }
 
     fn at(&mut self, now: u64) {
-        self.now = now;
+        #[cfg(test)]
+        let clock = self.clock.map_or(now, |clock| clock.max(self.now).min(now));
+        #[cfg(not(test))]
+        let clock = now;
+        self.now = clock;
         self.jiffy = self.jiffies.last(now) as i64;
     }
 

@@ -4,7 +4,7 @@
 
 use super::budget::Reason;
 use super::*;
-use crate::elevator::oracle::{JIFFY_NS, Proposal, Replayed};
+use crate::elevator::oracle::{JIFFY_NS, Likeness, Proposal, Raised, Replayed};
 
 pub fn model(changes: &[(String, u64)], device: &Device) -> Bfq {
     Bfq::new(&INFO.settings(changes).unwrap(), device)
@@ -37,8 +37,34 @@ impl Replayed for Bfq {
         self.serve(queue, requests);
     }
 
-    fn tick(&mut self, phase_ns: u64) {
+    fn raise_as(&mut self, id: RequestId, told: Raised, requests: &Requests) -> Likeness {
+        let queue = self.queue_of(&requests[id]);
+        let since = self.jiffies.last(told.asked) as i64 - told.lasted_ns as i64;
+        let (q, most) = (&mut self.queues[queue], told.most_ns as i64);
+        let (raise, was_raised) = (q.raise, q.is_raised());
+        if raise.coefficient != told.coefficient {
+            (q.raise.coefficient, q.entity.changed) = (told.coefficient, true);
+            self.raised_busy += u32::from(told.coefficient > 1);
+            self.raised_busy -= u32::from(was_raised);
+        }
+        if told.coefficient > 1 {
+            (q.raise.since, q.raise.most) = (since, most);
+        }
+        let apart = raise.since.abs_diff(since);
+        match raise.coefficient == told.coefficient {
+            true if told.coefficient == 1 || (raise.most == most && apart == 0) => Likeness::Same,
+            true if raise.most == most && apart == JIFFY_NS => Likeness::JiffyApart,
+            _ => Likeness::Other,
+        }
+    }
+
+    fn tick(&mut self, phase_ns: u64) -> bool {
         self.jiffies = Jiffies::new(JIFFY_NS, phase_ns);
+        true
+    }
+
+    fn stop_clock(&mut self, clock: Option<u64>) {
+        self.clock = clock;
     }
 
     fn group(&mut self, pid: u32, weight: u64) {

@@ -23,8 +23,8 @@ pub enum What {
     Insert { bio: Bio, cpu: u16 },
     /// A bio became part of a request, behind or in front of it.
     Merge { bio: Bio, front: bool },
-    /// A request was chosen.
-    Dispatch { start: u64, direction: Direction },
+    /// A request was chosen; how far the weight of its queue was raised, if the kernel tells.
+    Dispatch { start: u64, direction: Direction, raised: Option<Raised> },
     /// The scheduler was asked and gave nothing.
     Nothing,
     /// A request ended.
@@ -35,11 +35,30 @@ pub enum What {
     Depth { direction: Direction, depth: u32 },
 }
 
+/// How far the weight of the queue in service is raised when a request of it is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Raised {
+    /// What its weight is multiplied by; 1 if it is not raised.
+    pub coefficient: u64,
+    /// How long it was raised when it was asked, and for how long at most.
+    pub lasted_ns: u64,
+    pub most_ns: u64,
+    pub asked: u64,
+}
+
 /// A thing that happened and when.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub now: u64,
+    /// What the kernel's clock says then if it is another time: while requests are plugged, it stands still.
+    pub clock: Option<u64>,
     pub what: What,
+}
+
+impl Event {
+    pub fn new(now: u64, what: What) -> Self {
+        Self { now, clock: None, what }
+    }
 }
 
 /// What a kernel was seen to do, and with which settings.
@@ -60,6 +79,10 @@ pub struct Capture {
 
 /// How long a jiffy of the kernels captured is.
 pub const JIFFY_NS: u64 = 4_000_000;
+/// The kernel had been up for long when a capture began, in whole jiffies: its first request is no start of time.
+const UP_NS: u64 = 100_000_000_000;
+/// A task dispatches from the plug with which it inserted so soon before.
+const PLUG_NS: u64 = 200_000;
 
 fn unpack(path: &Path) -> String {
     let text = zstd::decode_all(File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())));
@@ -78,6 +101,8 @@ fn priority(text: &str) -> Priority {
 }
 
 fn events(text: &str) -> Vec<Event> {
+    // By processor: the task that inserted a request last, and when.
+    let mut plugs: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     let rows = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     rows.filter(|fields| fields[2] != "F")
         .map(|fields| {
@@ -90,13 +115,20 @@ fn events(text: &str) -> Vec<Event> {
             let bio = Bio { start, sectors, direction, flags, pid: number(fields[5]) as u32, priority, owner: 0 };
             let what = match fields[1] {
                 "I" => What::Insert { bio, cpu: number(fields[6]) as u16 },
-                "D" => What::Dispatch { start, direction },
+                "D" => What::Dispatch { start, direction, raised: None },
                 "C" => What::Complete { start, direction },
                 "M" => What::Merge { bio, front: false },
                 "F" => What::Merge { bio, front: true },
                 other => panic!("unknown event {other}"),
             };
-            Event { now: number(fields[0]), what }
+            let (now, pid, cpu) = (UP_NS + number(fields[0]), number(fields[5]), number(fields[6]));
+            if let What::Insert { .. } = what {
+                plugs.insert(cpu, (pid, now));
+            }
+            // Whatever ends, ends in an interrupt.
+            let asked = !matches!(what, What::Complete { .. });
+            let plug = plugs.get(&cpu).filter(|(task, since)| asked && *task == pid && now - since < PLUG_NS);
+            Event { now, clock: plug.map(|&(_, since)| since), what }
         })
         .collect()
 }
@@ -106,7 +138,7 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
     let mut fired = Vec::new();
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
-        let now = number(fields[0]);
+        let now = UP_NS + number(fields[0]);
         let what = match (fields[1], fields[2]) {
             ("adjust", "READ") => What::Depth { direction: Direction::Read, depth: number(fields[3]) as u32 },
             ("adjust", "WRITE") => What::Depth { direction: Direction::Write, depth: number(fields[3]) as u32 },
@@ -120,55 +152,84 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
             }
             _ => continue,
         };
-        events.push(Event { now, what });
+        events.push(Event::new(now, what));
     }
     fired
 }
 
-/// When a jiffy begins, if bfq tells it: between two lines in which the time of a raised weight differs by one.
+/// When jiffies begin, if bfq tells it: between two lines in which the time of a raised weight differs by one, amid what all
+/// such pairs leave.
 fn bfq_tick(text: &str) -> Option<u64> {
     let mut latest: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    let mut narrowest: Option<(u64, u64)> = None;
+    let mut left: Option<(u64, u64)> = None;
     for line in text.lines().skip(1) {
         let Some((head, rest)) = line.split_once(" raising period dur ") else { continue };
-        let (now, queue) = (number(head.split(',').next()?), head.rsplit(',').next()?);
+        let (now, queue) = (UP_NS + number(head.split(',').next()?), head.rsplit(',').next()?);
         let raised_ns = 1_000_000 * number(rest.split('/').next()?);
         let Some((before, was_ns)) = latest.insert(queue, (now, raised_ns)) else { continue };
-        let apart = now - before;
-        if raised_ns == was_ns + JIFFY_NS && narrowest.is_none_or(|(least, _)| apart < least) {
-            narrowest = Some((apart, now % JIFFY_NS));
+        if raised_ns != was_ns + JIFFY_NS || now - before > JIFFY_NS / 4 {
+            continue;
         }
+        let (from, to) = left.unwrap_or((before, now));
+        // The pair as if it had come when the first one did.
+        let since = (before - from + JIFFY_NS / 2) / JIFFY_NS * JIFFY_NS;
+        let both = (from.max(before - since), to.min(now - since));
+        // A tick may be late.
+        left = Some(both).filter(|(from, to)| from < to).or(Some((from, to)));
     }
-    narrowest.map(|(_, tick_ns)| tick_ns)
+    left.map(|(from, to)| (from + to) / 2 % JIFFY_NS)
 }
 
-/// Moves insertions and dispatches to when bfq says that it did them, and adds when it gave nothing.
+/// When a request was chosen, and how far the weight of its queue was raised if that was in service.
+type Served = (u64, Option<Raised>);
+
+/// What follows the name of a queue in a line that tells how far its weight is raised.
+fn raised(text: &str, asked: u64) -> Option<Raised> {
+    let (lasted, rest) = text.strip_prefix(" raising period dur ")?.split_once('/')?;
+    let (most, rest) = rest.split_once(" msec, old coeff ")?;
+    let ns = |ms: &str| 1_000_000 * number(ms);
+    let coefficient = number(rest.split(',').next()?);
+    Some(Raised { coefficient, lasted_ns: ns(lasted), most_ns: ns(most), asked })
+}
+
+/// Moves insertions and dispatches to when bfq says that it did them, and adds how far weights were raised then, and when
+/// it gave nothing.
 fn bfq(text: &str, events: &mut Vec<Event>) {
-    // By process and processor: when requests were added. By queue and sectors: when requests were chosen.
+    // By process and processor: when requests were added. By queue and sectors: when requests were chosen. The queue in
+    // service, and the one that was served last.
     let mut added: BTreeMap<(u64, u64), VecDeque<u64>> = BTreeMap::new();
-    let mut served: BTreeMap<(String, u64), VecDeque<u64>> = BTreeMap::new();
+    let mut served: BTreeMap<(String, u64), VecDeque<Served>> = BTreeMap::new();
     let mut nothing = Vec::new();
+    let mut in_service = "";
+    let mut latest = (String::new(), 0);
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.splitn(4, ',').collect();
-        let (now, pid, cpu, message) = (number(fields[0]), number(fields[1]), number(fields[2]), fields[3]);
+        let (now, pid, cpu, message) = (UP_NS + number(fields[0]), number(fields[1]), number(fields[2]), fields[3]);
         if message.contains("add_request") {
             added.entry((pid, cpu)).or_default().push_back(now);
         } else if let Some((queue, sectors)) = message.split_once(" bfqq_served ") {
-            let sectors = number(sectors.trim_end_matches(" secs"));
-            served.entry((queue.to_owned(), sectors)).or_default().push_back(now);
+            latest = (queue.to_owned(), number(sectors.trim_end_matches(" secs")));
+            let not = Raised { coefficient: 1, lasted_ns: 0, most_ns: 0, asked: now };
+            served.entry(latest.clone()).or_default().push_back((now, (queue == in_service).then_some(not)));
+        } else if let Some(queue) = message.split_once(" set_in_service_queue").map(|(queue, _)| queue) {
+            in_service = queue;
+        } else if let Some(told) = message.strip_prefix(&latest.0).and_then(|rest| raised(rest, now)) {
+            if let Some(choice) = served.get_mut(&latest).and_then(VecDeque::back_mut) {
+                choice.1 = Some(told);
+            }
         } else if message.contains("no queue returned") {
-            nothing.push(Event { now, what: What::Nothing });
+            nothing.push(Event::new(now, What::Nothing));
         }
     }
     let mut owners: BTreeMap<(u64, Direction), VecDeque<(Bio, u64)>> = BTreeMap::new();
     for event in events.iter_mut() {
-        match &event.what {
+        match &mut event.what {
             What::Insert { bio, cpu } => {
                 let times = added.get_mut(&(u64::from(bio.pid), u64::from(*cpu)));
                 event.now = times.and_then(VecDeque::pop_front).unwrap_or(event.now);
                 owners.entry((bio.start, bio.direction)).or_default().push_back((*bio, event.now));
             }
-            What::Dispatch { start, direction } => {
+            What::Dispatch { start, direction, raised } => {
                 let Some((bio, since)) = owners.get_mut(&(*start, *direction)).and_then(VecDeque::pop_front) else {
                     continue;
                 };
@@ -182,13 +243,13 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
                 // The earliest choice of such a request since it was added that no other dispatch followed.
                 let choices = kinds.into_iter().filter_map(|kind| {
                     let times = served.get_mut(&kind)?;
-                    while times.front().is_some_and(|&time| time < since) {
+                    while times.front().is_some_and(|&(time, _)| time < since) {
                         times.pop_front();
                     }
-                    times.front().filter(|&&time| time <= event.now).map(|&time| (time, kind.clone()))
+                    times.front().filter(|&&(time, _)| time <= event.now).map(|&(time, _)| (time, kind.clone()))
                 });
                 if let Some((time, kind)) = choices.min() {
-                    served.get_mut(&kind).map(VecDeque::pop_front);
+                    *raised = served.get_mut(&kind).and_then(VecDeque::pop_front).and_then(|(_, raised)| raised);
                     event.now = time;
                 }
             }

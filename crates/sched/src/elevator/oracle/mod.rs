@@ -18,8 +18,8 @@ use rustc_hash::FxHashMap;
 use super::Elevator;
 use crate::bio::{Bio, Direction};
 use crate::request::{RequestId, Requests};
-pub(super) use capture::JIFFY_NS;
 use capture::{Capture, Event, What};
+pub(super) use capture::{JIFFY_NS, Raised};
 
 /// What a scheduler would dispatch.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,14 @@ pub(super) struct Proposal {
     pub id: RequestId,
     /// What it has to know to carry that out, when requests may have come since.
     pub state: [u64; 3],
+}
+
+/// How like a raised weight is to the kernel's.
+pub(super) enum Likeness {
+    Same,
+    /// As high, but raised a jiffy before or after: one of two times fell on the other side of a tick.
+    JiffyApart,
+    Other,
 }
 
 /// A scheduler that can be told what the kernel did.
@@ -37,8 +45,18 @@ pub(super) trait Replayed: Elevator {
     /// Dispatches `id`, which waits, as the kernel did, whatever it proposed.
     fn follow(&mut self, id: RequestId, proposal: Option<Proposal>, requests: &Requests, now: u64);
 
-    /// Counts time in jiffies that begin with `phase_ns`.
-    fn tick(&mut self, _phase_ns: u64) {}
+    /// How like the kernel's the raised weight is of the queue of `id`, which is about to be dispatched; then it is the same.
+    fn raise_as(&mut self, _id: RequestId, _told: Raised, _requests: &Requests) -> Likeness {
+        Likeness::Same
+    }
+
+    /// Counts time in jiffies that begin with `phase_ns`; whether it counts in jiffies at all.
+    fn tick(&mut self, _phase_ns: u64) -> bool {
+        false
+    }
+
+    /// Until the next call the clock says this, whatever the time is.
+    fn stop_clock(&mut self, _clock: Option<u64>) {}
 
     /// A process has a group of its own.
     fn group(&mut self, _pid: u32, _weight: u64) {}
@@ -69,6 +87,11 @@ struct Findings {
     /// Times the kernel gave nothing, and times the scheduler did so too.
     nothing: u64,
     equal_nothing: u64,
+    /// Times the kernel told how far the weight of the queue in service is raised, those at which the scheduler has it raised
+    /// likewise, and those of them that are a jiffy apart.
+    raised: u64,
+    equal_raised: u64,
+    jiffy_apart: u64,
     /// Changes of depths by the kernel, by the scheduler, and by both alike.
     depths: u64,
     own_depths: u64,
@@ -172,7 +195,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn dispatch(&mut self, key: Key, depth: usize, now: u64) {
+    fn dispatch(&mut self, key: Key, raised: Option<Raised>, depth: usize, now: u64) {
         // What was inserted before the capture began is unknown.
         let Some(id) = self.queued.get_mut(&key).and_then(VecDeque::pop_front) else { return };
         let direction = key.1;
@@ -183,6 +206,12 @@ impl<'a> Replay<'a> {
         self.findings.equal += equal;
         self.findings.choices += others;
         self.findings.equal_choices += others * equal;
+        if let Some(raised) = raised.filter(|_| equal > 0) {
+            let likeness = self.model.raise_as(id, raised, &self.requests);
+            self.findings.raised += 1;
+            self.findings.equal_raised += u64::from(!matches!(likeness, Likeness::Other));
+            self.findings.jiffy_apart += u64::from(matches!(likeness, Likeness::JiffyApart));
+        }
         self.model.follow(id, proposed, &self.requests, now);
         let end = (self.requests[id].end(), direction);
         if self.ends.get(&end) == Some(&id) {
@@ -199,10 +228,11 @@ impl<'a> Replay<'a> {
     fn happen(&mut self, event: &Event, depth: usize) {
         let now = event.now;
         self.fire(now);
+        self.model.stop_clock(event.clock);
         match &event.what {
             What::Insert { bio, cpu } => self.insert(*bio, *cpu, now),
             What::Merge { bio, front } => self.merge(*bio, *front),
-            What::Dispatch { start, direction } => self.dispatch((*start, *direction), depth, now),
+            What::Dispatch { start, direction, raised } => self.dispatch((*start, *direction), *raised, depth, now),
             What::Nothing => {
                 self.findings.nothing += 1;
                 self.findings.equal_nothing += u64::from(self.model.propose(&self.requests, now).is_none());
@@ -224,12 +254,12 @@ impl<'a> Replay<'a> {
                 }
             }
         }
+        self.model.stop_clock(None);
     }
 }
 
-/// Replays a capture with jiffies that begin at a time.
-fn replay(model: &mut dyn Replayed, capture: &Capture, tick_ns: u64) -> Findings {
-    model.tick(tick_ns);
+/// Replays a capture, of a scheduler that was told when jiffies begin.
+fn replay(model: &mut dyn Replayed, capture: &Capture) -> Findings {
     let mut replay = Replay::new(model, capture);
     for event in &capture.events {
         replay.happen(event, capture.depth);
