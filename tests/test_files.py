@@ -23,7 +23,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> No
     assert done.returncode == -signal.SIGKILL and len(list(tmp_path.iterdir())) == 2
     # What is being written stays, also for a process that looks for what was left.
     with replacing(tmp_path / "a") as a, filling(tmp_path) as folder, replacing(tmp_path / "c") as c:
-        assert sorted(tmp_path.iterdir()) == sorted([a.parent, folder, c.parent])
+        assert sorted(tmp_path.iterdir()) == sorted([a.parent.parent, folder.parent, c.parent.parent])
         for file in (a, folder / "b", c):
             file.write_text("whole")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a", "b", "c"]
