@@ -314,27 +314,22 @@ impl<M: MapModel> PageFtl<M> {
     fn copy_pages<S: FlashSink>(&mut self, live: &[(u32, u32)], to: u32, cause: Cause, sink: &mut S) -> usize {
         let mut sequence = self.sequence;
         let role = if cause == Cause::MapGc { Role::Map } else { Role::Data };
+        let mut copied = live.len();
+        // Apart from the loop below, as it is a sum where flash only counts.
         for (number, (to, &(from, lpn))) in (to..).zip(live).enumerate() {
             sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence, role }, cause);
             sequence += 1;
-            if S::FAILS {
-                if sink.failure().is_some() {
-                    self.sequence = sequence;
-                    return number;
-                }
-                self.l2p[lpn as usize] = Entry::of(to);
-                self.p2l[to as usize] = Entry::of(lpn);
-            }
-        }
-        // Apart from the loop above, which is a sum where flash only counts.
-        if !S::FAILS {
-            let places = self.p2l[to as usize..to as usize + live.len()].iter_mut();
-            for ((to, place), &(_, lpn)) in (to..).zip(places).zip(live) {
-                *place = Entry::of(lpn);
-                self.l2p[lpn as usize] = Entry::of(to);
+            if S::FAILS && sink.failure().is_some() {
+                copied = number;
+                break;
             }
         }
         self.sequence = sequence;
-        live.len()
+        let places = self.p2l[to as usize..to as usize + copied].iter_mut();
+        for ((to, place), &(_, lpn)) in (to..).zip(places).zip(live) {
+            *place = Entry::of(lpn);
+            self.l2p[lpn as usize] = Entry::of(to);
+        }
+        copied
     }
 }
