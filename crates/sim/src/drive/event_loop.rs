@@ -39,8 +39,9 @@ impl<P: TimedParts> TimedDrive<P> {
             if self.let_sleep() {
                 let unfinished = self.unfinished();
                 self.settle(issuer)?;
-                // What took no time may let the host go on at once.
-                if self.unfinished() < unfinished || self.holds_up() != issuer.held_up {
+                // What took no time may let the host go on at once; and the cache, on behalf of processes awake again.
+                let is_awake = self.block.as_ref().is_some_and(BlockStage::is_awake);
+                if is_awake || self.unfinished() < unfinished || self.holds_up() != issuer.held_up {
                     continue;
                 }
             }

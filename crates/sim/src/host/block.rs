@@ -91,7 +91,7 @@ pub(crate) struct BlockStage {
     outstanding: u32,
     /// Processes that have submitted since they slept last, and whether each of all processes has.
     awake: Vec<u16>,
-    is_awake: Vec<bool>,
+    has_submitted: Vec<bool>,
     /// Requests all bios of which have ended.
     done: Vec<u32>,
     /// Bios that ended with a request to the drive; empty but for that moment.
@@ -126,7 +126,7 @@ impl BlockStage {
             requests: Slab::default(),
             outstanding: 0,
             awake: Vec::new(),
-            is_awake: Vec::new(),
+            has_submitted: Vec::new(),
             done: Vec::new(),
             ended: Vec::new(),
             marks: Marks::default(),
@@ -272,18 +272,24 @@ impl BlockStage {
     }
 
     fn wake(&mut self, stream: u16) {
-        if self.is_awake.len() <= usize::from(stream) {
-            self.is_awake.resize(usize::from(stream) + 1, false);
+        if self.has_submitted.len() <= usize::from(stream) {
+            self.has_submitted.resize(usize::from(stream) + 1, false);
         }
-        if !std::mem::replace(&mut self.is_awake[usize::from(stream)], true) {
+        if !std::mem::replace(&mut self.has_submitted[usize::from(stream)], true) {
             self.awake.push(stream);
         }
+    }
+
+    /// Whether there are processes that have submitted and wait, and do not sleep yet.
+    #[inline]
+    pub fn is_awake(&self) -> bool {
+        !self.awake.is_empty()
     }
 
     /// Puts the processes that have submitted and wait to sleep. Returns whether there were any.
     #[inline]
     pub fn sleep(&mut self, now_ns: u64) -> bool {
-        if self.awake.is_empty() {
+        if !self.is_awake() {
             return false;
         }
         self.let_go(now_ns);
@@ -294,7 +300,7 @@ impl BlockStage {
     fn let_go(&mut self, now_ns: u64) {
         self.timer_ns = None;
         while let Some(stream) = self.awake.pop() {
-            self.is_awake[usize::from(stream)] = false;
+            self.has_submitted[usize::from(stream)] = false;
             self.layer.unplug(u32::from(stream), now_ns);
         }
     }

@@ -229,6 +229,19 @@ fn what_gives_way_is_written_while_nobody_waits() {
     assert_eq!(cache.mean_ns, Some((READ_NS + COPY_NS + COPY_NS + COPY_NS + waits_ns) as f64 / 4.0));
 }
 
+/// The trim takes no time; the reads that waited for it are then plugged by processes that have slept once already.
+#[test]
+fn what_a_trim_of_no_time_lets_go_is_unplugged_as_well() {
+    let trim = Request { bytes: 4 * 4096, ..at(0, Op::Trim, 0) };
+    let requests: Vec<_> = std::iter::once(trim).chain((0..4).map(|page| at(0, Op::Read, page))).collect();
+    let together = Replay::Closed { depth: 8, per_stream: false, think: Nanos::ZERO };
+    for scheduler in SCHEDULERS {
+        let block = Some(BlockOptions::of(scheduler.name));
+        let (cache, _) = timed(&Setup { block, ..one_die(Some(lru(8, 100)), together) }, &requests);
+        assert_eq!((cache.counters.reads_below, cache.requests), (4, 5), "{}", scheduler.name);
+    }
+}
+
 #[test]
 fn background_writes_begin_above_their_limit_and_count_until_they_end() {
     let cache = CacheOptions { background_percent: 25, ..lru(4, 50) };
