@@ -66,11 +66,16 @@ impl PageSize {
     #[inline(always)]
     pub const fn split(self, offset: u64, end: u64) -> Pages {
         let first = self.page_of(offset);
+        let in_page = self.bytes() - 1;
+        // As most runs are; what becomes of pages in part is no question then.
+        if (offset | end) & in_page == 0 {
+            let count = self.page_of(end).saturating_sub(first);
+            return Pages { first: first as u32, count: count as u32, head: false, tail: false };
+        }
         if offset >= end {
             return Pages { first: first as u32, count: 0, head: false, tail: false };
         }
         let more = self.page_of(end - 1) - first;
-        let in_page = self.bytes() - 1;
         let (begins_inside, ends_inside) = (offset & in_page != 0, end & in_page != 0);
         Pages {
             first: first as u32,

@@ -1,7 +1,8 @@
-//! Blocks that are collected by the number of their valid pages: which are sealed, and in which order they were.
+//! Blocks that are collected by the number of their valid pages: which pages are valid, which blocks are sealed, and in
+//! which order they were.
 //!
-//! The block table's counts have the minimum of every 64 blocks beside them. An overwrite touches one count and one
-//! minimum; finding the least valid block is a vectorised scan of the minima. A block that is not sealed carries the
+//! The block table's counts have the minimum of every 64 blocks beside them. An overwrite touches one bit, one count
+//! and one minimum; finding the least valid block is a vectorised scan of the minima. A block that is not sealed carries the
 //! table's flag, so it is never the minimum.
 //!
 //! The arrays run over all planes. Free blocks and the order of sealing are kept for each plane; a search for the least
@@ -13,10 +14,14 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived, BlockId};
 
+use super::bits::PageBits;
 use super::table::{Allocation, BlockTable, FLAG, FreeList};
 use crate::recovery;
 
 const CHUNK: usize = 64;
+
+/// Values compared at once in a search.
+const SEARCHED: usize = 16;
 
 /// What each plane keeps for itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -27,10 +32,12 @@ struct PlaneState {
 }
 
 /// The block table of an FTL that collects. Pages of an open block count as valid until they are invalidated, whether
-/// written yet or not; the count is exact from sealing on.
+/// written yet or not; bits and counts are exact from sealing on.
 #[derive(Debug)]
 pub struct SealedBlocks {
     table: BlockTable,
+    /// Whether each page counts as valid.
+    valid: PageBits,
     chunk_min: Vec<u16>,
     sealed_at: Vec<u64>,
     planes: Vec<PlaneState>,
@@ -48,6 +55,7 @@ impl SealedBlocks {
                 (0..planes).map(free).collect(),
                 count.next_multiple_of(CHUNK) - count,
             ),
+            valid: PageBits::new(blocks * pages_per_block),
             chunk_min: vec![FLAG; count.div_ceil(CHUNK)],
             sealed_at: vec![0; count],
             planes: (0..planes).map(|_| PlaneState { order: Queue::new(blocks_per_plane), sealed: 0 }).collect(),
@@ -88,7 +96,7 @@ impl SealedBlocks {
     /// If none is free: the FTL's reserve rules that out.
     pub fn open(&mut self, plane: usize) -> BlockId {
         let block = self.table.take(plane);
-        self.table.gain(block, self.table.pages_per_block() as u16);
+        self.write_on(block, self.pages_of(block));
         block
     }
 
@@ -105,9 +113,10 @@ impl SealedBlocks {
         self.planes[plane].sealed += 1;
     }
 
-    /// Counts one page of `block` invalid.
+    /// Counts page `ppn`, which is one of `block`, invalid.
     #[inline(always)]
-    pub fn invalidate(&mut self, block: BlockId) {
+    pub fn invalidate(&mut self, ppn: u32, block: BlockId) {
+        self.valid.clear(ppn);
         let index = block.index();
         let key = self.table.counts[index] - 1;
         self.table.counts[index] = key;
@@ -127,9 +136,17 @@ impl SealedBlocks {
         self.planes[plane].sealed -= 1;
     }
 
-    /// Counts `pages` valid pages of a withdrawn block as moved elsewhere.
-    pub fn move_out(&mut self, block: BlockId, pages: u32) {
-        self.table.lose(block, pages as u16);
+    /// Which of `count` pages (at most 64) from `first` on are valid, the first one in the lowest bit.
+    #[inline(always)]
+    pub fn valid_among(&self, first: u32, count: u32) -> u64 {
+        self.valid.window(first, count)
+    }
+
+    /// Counts pages of a block that is not sealed as moved elsewhere or never written, of which `valid` counted as valid.
+    pub fn move_out(&mut self, block: BlockId, pages: Range<u32>, valid: u32) {
+        debug_assert_eq!(self.valid.count(pages.clone()), valid);
+        self.valid.fill(pages, false);
+        self.table.lose(block, valid as u16);
     }
 
     /// Returns a withdrawn block, now erased, to the free blocks.
@@ -157,6 +174,8 @@ impl SealedBlocks {
     /// Makes the blocks of a plane those of a plane of `other`, which has as many. `sealed_at` converts its clock.
     pub fn take_over(&mut self, plane: usize, other: &Self, from: usize, sealed_at: impl Fn(u64) -> u64) {
         let (own, theirs) = (self.plane(plane).blocks(), other.plane(from).blocks());
+        let pages = self.pages_per_block();
+        self.valid.copy(own.start * pages, &other.valid, theirs.start * pages..theirs.end * pages);
         let (own, theirs) = (own.start as usize..own.end as usize, theirs.start as usize..theirs.end as usize);
         self.table.take_over(plane, &other.table, from);
         for (own, theirs) in own.clone().zip(theirs) {
@@ -168,14 +187,23 @@ impl SealedBlocks {
         }
     }
 
-    /// Takes up the blocks of a device in use in place of erased ones; those written to are open.
-    pub(crate) fn take_up(&mut self, found: &[recovery::Block]) {
+    /// Takes up the blocks of a device in use, which has these valid pages, in place of erased ones; those written to are
+    /// open.
+    pub(crate) fn take_up(&mut self, found: &[recovery::Block], valid: impl Iterator<Item = u32>) {
         self.table.take_up(found);
+        valid.for_each(|ppn| self.valid.set(ppn));
     }
 
-    /// Counts the pages of an open block that are not yet written, which count as valid.
-    pub(crate) fn write_on(&mut self, block: BlockId, pages: u32) {
-        self.table.gain(block, pages as u16);
+    /// Counts pages of an open block as valid that are not yet written.
+    pub(crate) fn write_on(&mut self, block: BlockId, pages: Range<u32>) {
+        self.table.gain(block, pages.len() as u16);
+        self.valid.fill(pages, true);
+    }
+
+    /// Numbers of a block's pages.
+    fn pages_of(&self, block: BlockId) -> Range<u32> {
+        let first = block.0 * self.pages_per_block();
+        first..first + self.pages_per_block()
     }
 
     /// Saves or loads the state of every block.
@@ -183,8 +211,9 @@ impl SealedBlocks {
     /// # Errors
     /// See [`Archive`].
     pub fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {
-        let Self { table, chunk_min, sealed_at, planes } = self;
+        let Self { table, valid, chunk_min, sealed_at, planes } = self;
         table.archive(archive)?;
+        valid.archive(archive)?;
         archive.array(chunk_min)?;
         archive.array(sealed_at)?;
         archive.value(planes)
@@ -194,11 +223,17 @@ impl SealedBlocks {
     pub fn memory_bytes(&self) -> u64 {
         let per_block = size_of::<u64>() + Queue::BYTES_PER_ITEM;
         let own = self.sealed_at.len() * per_block + self.chunk_min.len() * size_of::<u16>();
-        self.table.memory_bytes() + own as u64
+        self.table.memory_bytes() + self.valid.memory_bytes() + own as u64
     }
 
-    /// Verifies the minima and the order lists against the counts.
+    /// Verifies the bits, the minima and the order lists against the counts.
     pub fn check(&self) -> Result<(), String> {
+        for block in (0..self.table.len()).map(BlockId) {
+            let (bits, counted) = (self.valid.count(self.pages_of(block)), self.valid(block));
+            if bits != counted {
+                return Err(format!("{bits} pages of block {block} are marked valid, {counted} are counted"));
+            }
+        }
         for (chunk, &min) in self.chunk_min.iter().enumerate() {
             let truth = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
             if min != truth {
@@ -275,10 +310,10 @@ impl<'a> PlaneView<'a> {
         if least >= FLAG {
             return None;
         }
-        let least_of = |blocks: Range<usize>| blocks.into_iter().find(|&block| keys[block] == least);
+        let least_of = |blocks: Range<usize>| first_of(&keys[blocks.clone()], least).map(|at| blocks.start + at);
         let found = least_of(start..first)
             .or_else(|| {
-                let chunk = chunks.start + minima[chunks].iter().position(|&min| min == least)?;
+                let chunk = chunks.start + first_of(&minima[chunks], least)?;
                 least_of(chunk * CHUNK..(chunk + 1) * CHUNK)
             })
             .or_else(|| least_of(after..end));
@@ -296,6 +331,15 @@ impl<'a> PlaneView<'a> {
 #[inline]
 fn min_of(values: &[u16]) -> u16 {
     values.iter().fold(u16::MAX, |least, &value| least.min(value))
+}
+
+/// Where the first of `values` is that is `wanted`; a search in runs, each of which is compared by vector instructions.
+#[inline]
+fn first_of(values: &[u16], wanted: u16) -> Option<usize> {
+    let has = |run: &[u16]| run.iter().fold(false, |found, &value| found | (value == wanted));
+    let run = values.chunks(SEARCHED).position(has)?;
+    let from = run * SEARCHED;
+    values[from..].iter().position(|&value| value == wanted).map(|at| from + at)
 }
 
 #[cfg(test)]
@@ -323,7 +367,8 @@ mod tests {
                 if pool.is_sealed(block) && rng.below(8) == 0 {
                     pool.withdraw(block);
                 } else if pool.is_sealed(block) && pool.valid(block) > 0 {
-                    pool.invalidate(block);
+                    let first = block.0 * 16;
+                    pool.invalidate(first + pool.valid_among(first, 16).trailing_zeros(), block);
                 }
                 let plane = pool.plane((block.0 / blocks_per_plane) as usize);
                 let sealed = plane.blocks().map(BlockId).filter(|&block| pool.is_sealed(block));

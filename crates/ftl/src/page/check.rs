@@ -17,6 +17,9 @@ impl<M: MapModel> PageFtl<M> {
             if self.p2l[ppn as usize].page() as usize != lpn {
                 return Err(format!("page {lpn} is mapped to {ppn}, which holds {:?}", self.p2l[ppn as usize]));
             }
+            if self.blocks.valid_among(ppn, 1) == 0 {
+                return Err(format!("page {lpn} is mapped to {ppn}, which is not marked valid"));
+            }
             valid[self.block_of(ppn).index()] += 1;
         }
         for (index, plane) in self.planes.iter().enumerate() {

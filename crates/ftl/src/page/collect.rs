@@ -11,9 +11,7 @@ use crate::map::MapModel;
 use crate::placement::Route;
 
 /// Most victim pages looked at together; the map entries of as many more are fetched ahead.
-const GATHER: u32 = 64;
-/// And least, as of a few pages mostly none is valid in a victim that is worth choosing.
-const GATHER_LEAST: u32 = 8;
+const WINDOW: u32 = u64::BITS;
 
 /// A block being emptied.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -211,73 +209,123 @@ impl<M: MapModel> PageFtl<M> {
         &mut self,
         plane: usize,
         victim: &mut Victim,
-        mut count: u32,
+        count: u32,
         route: Route,
         cause: Cause,
         sink: &mut S,
     ) {
         let mut left = count;
-        let mut live = [(0, 0); GATHER as usize];
         while left > 0 {
-            // No more than are wanted: a drive that copies a few at a time would look at the rest again and again.
-            let after = victim.end.min(victim.next + left.clamp(GATHER_LEAST, GATHER));
-            let found = self.gather_valid(victim.next, after, &mut live);
-            let taken = found.min(left as usize);
-            victim.next = if taken < found { live[taken].0 } else { after };
-            left -= taken as u32;
+            let found = self.window(victim.next, victim.end);
+            if self.prefetching {
+                self.fetch_entries(victim);
+            }
+            let later = without_lowest(found.valid, left);
+            let wanted = Window { valid: found.valid ^ later, ..found };
             let unplaced = match route {
-                Route::Fixed(frontier) => self.append(plane, frontier, &live[..taken], cause, sink),
+                Route::Fixed(frontier) => self.append(plane, frontier, wanted, cause, sink).valid,
                 Route::Each => {
                     let mut unplaced = 0;
-                    for page in &live[..taken] {
+                    for ppn in wanted.ppns() {
                         let policy = self.placement.as_mut().expect("a policy that is asked");
-                        let frontier = policy.of_survivor(page.1, victim.block);
-                        unplaced += self.append(plane, frontier, std::slice::from_ref(page), cause, sink);
+                        let frontier = policy.of_survivor(self.p2l[ppn as usize].page(), victim.block);
+                        let page = Window { first: ppn, valid: 1 };
+                        unplaced |= self.append(plane, frontier, page, cause, sink).valid << (ppn - found.first);
                     }
                     unplaced
                 }
             };
-            if S::FAILS && unplaced > 0 {
-                count -= left + unplaced as u32;
+            let stay = later | unplaced;
+            let moved = (found.valid ^ stay).count_ones();
+            victim.next = victim.end.min(found.first + stay.trailing_zeros());
+            self.blocks.move_out(victim.block, found.first..victim.next, moved);
+            self.planes[plane].unwritten -= moved;
+            left -= moved;
+            if S::FAILS && unplaced != 0 {
                 break;
             }
         }
-        self.planes[plane].unwritten -= count;
-        self.blocks.move_out(victim.block, count);
     }
 
-    /// Copies `live` pages to a frontier; how many found no place, which is none on flash that does not fail.
+    /// The pages from `first` on, before `end`.
+    #[inline(always)]
+    fn window(&self, first: u32, end: u32) -> Window {
+        Window { first, valid: self.blocks.valid_among(first, WINDOW.min(end - first)) }
+    }
+
+    /// Fetches the map entries of the window after the victim's next one, and of that if it is the first.
+    fn fetch_entries(&self, victim: &Victim) {
+        let &Victim { next, end, .. } = victim;
+        let begins = next == end - self.blocks.pages_per_block();
+        for first in [begins.then_some(next), Some(end.min(next + WINDOW))].into_iter().flatten() {
+            for ppn in self.window(first, end).ppns() {
+                prefetch(&self.l2p, self.p2l[ppn as usize].page() as usize);
+            }
+        }
+    }
+
+    /// Copies pages to a frontier; which of them found no place, which is none on flash that does not fail.
     #[inline]
     fn append<S: FlashSink>(
         &mut self,
         plane: usize,
         number: u8,
-        mut live: &[(u32, u32)],
+        mut pages: Window,
         cause: Cause,
         sink: &mut S,
-    ) -> usize {
-        while !live.is_empty() {
+    ) -> Window {
+        while pages.valid != 0 {
             let frontier = self.make_writable(plane, number, sink);
             if S::FAILS && self.stuck {
                 break;
             }
-            let (now, later) = live.split_at(live.len().min(frontier.left() as usize));
+            let now = Window { valid: pages.valid ^ without_lowest(pages.valid, frontier.left()), ..pages };
             let copied = self.copy_pages(now, frontier.next, cause, sink);
             if M::CHARGED && cause == Cause::Gc {
-                self.planes[plane].outdated.extend(now[..copied].iter().filter_map(|&(_, lpn)| self.map.moved(lpn)));
+                for ppn in copied.ppns() {
+                    self.planes[plane].outdated.extend(self.map.moved(self.p2l[ppn as usize].page()));
+                }
             }
-            self.planes[plane].frontiers[usize::from(number)].next += copied as u32;
-            if S::FAILS && copied < now.len() {
-                let failed = frontier.next + copied as u32;
-                self.planes[plane].frontiers[usize::from(number)].next += 1;
-                self.planes[plane].unwritten -= 1;
-                self.close_failing(plane, number, failed, now[copied].1);
-                live = &live[copied..];
-            } else {
-                live = later;
+            self.planes[plane].frontiers[usize::from(number)].next += copied.valid.count_ones();
+            pages.valid ^= copied.valid;
+            if S::FAILS && copied.valid != now.valid {
+                let at = &mut self.planes[plane];
+                let failed = at.frontiers[usize::from(number)].next;
+                at.frontiers[usize::from(number)].next += 1;
+                at.unwritten -= 1;
+                let lpn = pages.ppns().next().map(|ppn| self.p2l[ppn as usize].page());
+                self.close_failing(plane, number, failed, lpn.expect("the page that could not be programmed"));
             }
         }
-        live.len()
+        pages
+    }
+
+    /// Copies pages to `to` and on: which of them, all unless one could not be programmed.
+    #[inline]
+    fn copy_pages<S: FlashSink>(&mut self, pages: Window, to: u32, cause: Cause, sink: &mut S) -> Window {
+        let mut sequence = self.sequence;
+        let role = if cause == Cause::MapGc { Role::Map } else { Role::Data };
+        let mut copied = pages;
+        // Apart from the loop below, and with no index that may be wrong: where flash only counts, it is a sum.
+        for (to, from) in (to..).zip(pages.ppns()) {
+            let lpn = Lpn(self.p2l.get(from as usize).map_or(u32::MAX, |held| held.page()));
+            sink.copy(Ppn(from), Ppn(to), Oob { lpn, sequence, role }, cause);
+            sequence += 1;
+            if S::FAILS && sink.failure().is_some() {
+                copied.valid = pages.valid & ((1 << (from - pages.first)) - 1);
+                break;
+            }
+        }
+        self.sequence = sequence;
+        let (mut left, mut to) = (copied.valid, to);
+        while left != 0 {
+            let held = self.p2l[(copied.first + left.trailing_zeros()) as usize];
+            self.p2l[to as usize] = held;
+            self.l2p[held.page() as usize] = Entry::of(to);
+            to += 1;
+            left &= left - 1;
+        }
+        copied
     }
 
     /// Erases a victim without valid pages.
@@ -290,46 +338,37 @@ impl<M: MapModel> PageFtl<M> {
         self.blocks.release(block);
         self.planes[plane].unwritten += self.blocks.pages_per_block();
     }
+}
 
-    /// Collects (ppn, lpn) of the valid pages of `from..end`, at most [`GATHER`], and says how many.
-    ///
-    /// Without a branch on validity, which is as good as random: the loads overlap and nothing mispredicts.
-    #[inline]
-    fn gather_valid(&self, from: u32, end: u32, live: &mut [(u32, u32); GATHER as usize]) -> usize {
-        if self.prefetching {
-            let next = end as usize..self.p2l.len().min(end as usize + (end - from) as usize);
-            self.p2l[next].iter().for_each(|held| prefetch(&self.l2p, held.page() as usize));
-        }
-        let mut count = 0;
-        for (ppn, held) in (from..).zip(&self.p2l[from as usize..end as usize]) {
-            let lpn = held.page();
-            live[count] = (ppn, lpn);
-            count += usize::from(self.l2p[lpn as usize] == Entry::of(ppn));
-        }
-        count
-    }
+/// Some of [`WINDOW`] pages in a row.
+#[derive(Clone, Copy)]
+struct Window {
+    first: u32,
+    /// Which of them, the first one in the lowest bit.
+    valid: u64,
+}
 
-    /// Copies `live` pages to `to` and on: how many, which is all of them unless one could not be programmed.
-    #[inline]
-    fn copy_pages<S: FlashSink>(&mut self, live: &[(u32, u32)], to: u32, cause: Cause, sink: &mut S) -> usize {
-        let mut sequence = self.sequence;
-        let role = if cause == Cause::MapGc { Role::Map } else { Role::Data };
-        let mut copied = live.len();
-        // Apart from the loop below, as it is a sum where flash only counts.
-        for (number, (to, &(from, lpn))) in (to..).zip(live).enumerate() {
-            sink.copy(Ppn(from), Ppn(to), Oob { lpn: Lpn(lpn), sequence, role }, cause);
-            sequence += 1;
-            if S::FAILS && sink.failure().is_some() {
-                copied = number;
-                break;
-            }
-        }
-        self.sequence = sequence;
-        let places = self.p2l[to as usize..to as usize + copied].iter_mut();
-        for ((to, place), &(_, lpn)) in (to..).zip(places).zip(live) {
-            *place = Entry::of(lpn);
-            self.l2p[lpn as usize] = Entry::of(to);
-        }
-        copied
+impl Window {
+    /// Counted first, so that a loop that needs no numbers is a sum.
+    #[inline(always)]
+    fn ppns(self) -> impl Iterator<Item = u32> {
+        let mut valid = self.valid;
+        (0..valid.count_ones()).map(move |_| {
+            let ppn = self.first + valid.trailing_zeros();
+            valid &= valid.wrapping_sub(1);
+            ppn
+        })
     }
+}
+
+/// What is left of `bits` without so many of the lowest.
+#[inline(always)]
+fn without_lowest(mut bits: u64, count: u32) -> u64 {
+    if count >= WINDOW || count >= bits.count_ones() {
+        return 0;
+    }
+    for _ in 0..count {
+        bits &= bits - 1;
+    }
+    bits
 }

@@ -86,13 +86,13 @@ impl<M: MapModel> PageFtl<M> {
     pub(super) fn close_failing(&mut self, plane: usize, number: u8, ppn: u32, lpn: u32) {
         let block = self.block_of(ppn);
         let frontier = std::mem::replace(&mut self.planes[plane].frontiers[usize::from(number)], Frontier::CLOSED);
-        // The first page of a block tells whether it holds map pages; pages never written must name one that is elsewhere.
-        self.p2l[ppn as usize..frontier.end as usize].fill(Entry::of(lpn));
+        // The first page of a block tells whether it holds map pages.
+        self.p2l[ppn as usize] = Entry::of(lpn);
         let left = frontier.left();
         self.planes[plane].unwritten -= left;
         // Open blocks count pages as valid that are not yet written; this one keeps what it has. It is not sealed, so that
         // no policy chooses it: emptying it yields no block.
-        self.blocks.move_out(block, left + 1);
+        self.blocks.move_out(block, ppn..frontier.end, left + 1);
         self.failing.insert(block);
         self.lose_block(plane);
     }

@@ -6,9 +6,9 @@
 //!              append to the plane's host frontier; map[lpn] = there; the old copy is invalid
 //! collect:     victim = policy; append its valid pages to the plane's survivors' frontier; erase it
 //! ```
-//! Invariant: a physical page is valid iff `l2p[p2l[ppn]] == ppn` (validity is never stored, so an
-//! overwrite touches only the map and one counter). Cost per victim with `v` valid pages: `v` copies and
-//! an erase. Memory: 4 bytes per logical and 4 per physical page, plus some 30 per block.
+//! Invariant: a page of a sealed block is valid iff `l2p[p2l[ppn]] == ppn`. A bit for each page says so too, so that
+//! collection reads neither the entries of a victim's outdated pages nor where their data is now. Cost per victim with `v`
+//! valid pages: `v` copies and an erase. Memory: 4 bytes per logical page, 4 and a bit per physical page, some 30 per block.
 //!
 //! Free pages are "short" when only the spare block(s) remain unwritten: one with shared survivors (the
 //! classic models), two when survivors have a frontier of their own, which may need a block of its own in
@@ -56,8 +56,8 @@ use crate::placement::{MOST_FRONTIERS, Placement, Route};
 use crate::{Ftl, Occupied, Shape, Shares, WriteContext};
 use collect::Victim;
 
-/// Maps up to this size stay in a core's own caches: fetching ahead would only cost instructions.
-const CACHED_MAP_BYTES: usize = 2 << 20;
+/// Maps up to this size stay in the caches of a processor: fetching ahead would only cost instructions.
+const CACHED_MAP_BYTES: usize = 16 << 20;
 
 /// A block being written from its first page to its last.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -330,13 +330,16 @@ impl<M: MapModel> PageFtl<M> {
     }
 
     /// Makes a full or closed frontier one with a page to write.
+    #[inline]
     fn make_writable<S: FlashSink>(&mut self, plane: usize, number: u8, sink: &mut S) -> Frontier {
-        let mut frontier = self.sealed_if_full(self.planes[plane].frontiers[usize::from(number)]);
-        if frontier.is_full() {
-            frontier = self.open_block(plane, number, sink);
+        let frontier = self.planes[plane].frontiers[usize::from(number)];
+        if !frontier.is_full() {
+            return frontier;
         }
-        self.planes[plane].frontiers[usize::from(number)] = frontier;
-        frontier
+        self.sealed_if_full(frontier);
+        let opened = self.open_block(plane, number, sink);
+        self.planes[plane].frontiers[usize::from(number)] = opened;
+        opened
     }
 }
 
@@ -381,7 +384,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
                 self.map.changed(lpn);
             }
             if old != u32::MAX {
-                self.blocks.invalidate(self.block_of(old));
+                self.blocks.invalidate(old, self.block_of(old));
             } else if !self.is_striped() {
                 self.planes[plane].valid += 1;
             }
@@ -412,7 +415,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
                 self.map.changed(page as u32);
             }
             if old != u32::MAX {
-                self.blocks.invalidate(self.block_of(old));
+                self.blocks.invalidate(old, self.block_of(old));
             }
             self.uncount(old);
         }

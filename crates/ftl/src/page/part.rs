@@ -45,10 +45,8 @@ impl<M: MapModel> PageFtl<M> {
                 *to = Entry::of(from.page() + page_shift);
             });
         }
-        // A page that was never written must name one that is elsewhere, as one does that is valid no more.
-        let anchor = Entry::of(shares.lpn(share, 0));
         for (to, &held) in self.p2l[page_shift as usize..][..part.p2l.len()].iter_mut().zip(&*part.p2l) {
-            *to = if held == Entry::NONE { anchor } else { Entry::of(shares.lpn(share, held.page())) };
+            *to = if held == Entry::NONE { held } else { Entry::of(shares.lpn(share, held.page())) };
         }
     }
 }

@@ -38,7 +38,8 @@ impl<M: MapModel> PageFtl<M> {
         sink: &mut S,
     ) -> Result<(), String> {
         let (survey, given_up) = self.survey(scan, trims)?;
-        self.blocks.take_up(&survey.blocks);
+        let valid = self.l2p.iter().filter(|&&entry| entry != Entry::NONE);
+        self.blocks.take_up(&survey.blocks, valid.map(|entry| entry.page()));
         self.sequence = survey.sequence;
         self.host_pages = survey.sequence;
         let pages = self.blocks.pages_per_block();
@@ -89,19 +90,17 @@ impl<M: MapModel> PageFtl<M> {
         written.sort_by_key(|found| found.written);
         for found in written {
             let (block, first) = (found.block, found.block.0 * pages);
-            // Pages that are not valid must name one that is elsewhere, and a page that cannot be read is not valid.
-            let anchor = Entry::of(0);
-            for held in &mut self.p2l[first as usize..(first + pages) as usize] {
-                if held.page() as usize >= self.l2p.len() {
-                    *held = anchor;
-                }
+            // It tells whether the block holds map pages; a page that cannot be read is one of data.
+            let held = &mut self.p2l[first as usize];
+            if held.page() as usize >= self.l2p.len() {
+                *held = Entry::of(0);
             }
             let plane = self.plane_of(first);
             self.planes[plane].valid += found.valid;
             match self.frontier_for(plane, found) {
                 Some(number) => {
                     let frontier = Frontier { next: first + found.next, end: first + pages };
-                    self.blocks.write_on(block, frontier.left());
+                    self.blocks.write_on(block, frontier.next..frontier.end);
                     self.planes[plane].unwritten += frontier.left();
                     self.planes[plane].frontiers[number] = frontier;
                 }

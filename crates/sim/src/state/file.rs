@@ -24,7 +24,7 @@ use super::frames::{FrameReader, FrameWriter, damaged};
 /// What a file begins with.
 const MAGIC: &[u8; 14] = b"ssdlab drive\x1a\n";
 /// Raised with every change of what is archived.
-const FORMAT: u32 = 6;
+const FORMAT: u32 = 7;
 
 /// What is known of a drive before its state is read.
 #[derive(Serialize, Deserialize, Default, PartialEq, Debug)]
