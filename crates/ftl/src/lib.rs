@@ -8,9 +8,9 @@
 //! - **A flat map is the truth.** One array says where the newest copy of each page is, under block mapping too. Block
 //!   tables, log tables and cached parts of a map decide costs and are reported in bytes, but cannot lead a read
 //!   astray.
-//! - **Validity is never stored.** A page is valid if the flat map leads to it. Collection first gathers the valid
-//!   pages of a victim without branching on validity, then copies them: validity is as unpredictable as a coin, and a
-//!   mispredicted branch costs more than the rest of a copy.
+//! - **A page is valid if the flat map leads to it.** Page mapping keeps that as a bit for each page as well, so that
+//!   collection goes from one valid page of a victim to the next without a branch on validity, which is as unpredictable as
+//!   a coin, and without touching what the outdated ones held.
 //! - **Planes are all that an FTL knows of geometry.** They are numbered in the order in which successive pages go to
 //!   them. Page mapping collects each plane as a device of its own; log blocks are taken from the planes in turn.
 //! - **Policies that decide for each block are boxed**, as one decision serves dozens of copies. Whatever is called for
@@ -22,7 +22,8 @@
 //! [`choice`] lists the FTLs and builds them; [`page`] is page mapping, with [`gc`] for victims, [`placement`] for
 //! frontiers and [`map`] for a map in flash; [`log`] holds the log-block FTLs; [`blocks`] is the block table of all.
 //!
-//! Memory: 4 bytes for each logical and each physical page, some 30 for each block.
+//! Memory: 4 bytes for each logical and each physical page, some 30 for each block; page mapping a bit for each physical
+//! page as well.
 
 pub mod blocks;
 pub mod choice;
