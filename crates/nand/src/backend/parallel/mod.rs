@@ -304,6 +304,7 @@ impl ParallelFlash {
 
     /// Begins a job for `owner`: what is emitted until [`Self::submitted`] belongs to it. A recording names
     /// `requester` as the request of the host behind it.
+    #[inline]
     pub fn submit(&mut self, owner: u32, requester: Requester, kind: JobKind) {
         let job = Job { left: 0, began_ns: NEVER, owner, everything: kind == JobKind::Collection };
         let index = self.jobs.insert(job);
@@ -318,6 +319,7 @@ impl ParallelFlash {
 
     /// Ends a job's submission; says how many operations it waits for. If there are none, it is over and
     /// [`Self::take_done`] will not name it.
+    #[inline]
     pub fn submitted(&mut self) -> u32 {
         let index = self.submission.job;
         self.submission = NOTHING_SUBMITTED;

@@ -117,6 +117,7 @@ impl ParallelFlash {
         self.commands.cache_read && moving.reads && self.begin_next_read(number)
     }
 
+    #[inline(never)]
     fn begin_next_read(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
         if die.suspended.is_some() {
@@ -138,6 +139,7 @@ impl ParallelFlash {
             && self.begin_next_program(number, programmed)
     }
 
+    #[inline(never)]
     fn begin_next_program(&mut self, number: u32, programmed: u32) -> bool {
         let die = &self.dies[number as usize];
         let Some(class) = self.picked(number) else { return false };
@@ -180,7 +182,7 @@ impl ParallelFlash {
     }
 
     /// Begins the first ready operation of a class, and with it those for other planes that fit into one command.
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self, number: u32, class: Class) {
         let first = self.dies[number as usize].first_ready(class as usize);
         let mut candidate = self.ops[first].next;
@@ -240,6 +242,7 @@ impl ParallelFlash {
     }
 
     /// Puts the cells to work.
+    #[inline(always)]
     fn work(&mut self, number: u32, command: Command) {
         let op = &self.ops[command.first];
         let kind = op.kind;
@@ -278,6 +281,7 @@ impl ParallelFlash {
     }
 
     /// Asks for the bus.
+    #[inline(always)]
     fn transfer(&mut self, number: u32, command: Command) {
         let die = &mut self.dies[number as usize];
         die.registers = Registers::Moving(command);
@@ -411,7 +415,7 @@ impl ParallelFlash {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn record_cells(&mut self, number: u32, work: &Work) {
         let first = &self.ops[work.command.first];
         self.record.cells(number, work.began_ns, self.now_ns, first, first.next != NONE);
@@ -468,7 +472,7 @@ impl ParallelFlash {
     }
 
     /// An operation is over.
-    #[inline]
+    #[inline(always)]
     fn end(&mut self, index: u32) {
         let Op { block, from_block, gate, job, behind, behind_from, watched, .. } = self.ops[index];
         if let Some(waits) = &mut self.waits
