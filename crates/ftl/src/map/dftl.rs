@@ -190,7 +190,7 @@ impl Segment {
     }
 
     /// The slot that has been here longest.
-    #[inline]
+    #[inline(always)]
     fn oldest(&mut self, slots: &[Slot], slot_of: &[Entry]) -> Option<u32> {
         while self.begin != self.end {
             let place = self.begin;
@@ -292,6 +292,7 @@ impl Dftl {
         self.slots[slot as usize].dirty = false;
     }
 
+    #[inline(always)]
     fn miss(&mut self, lpn: u32) -> Lookup {
         let mut write_back = None;
         let slot = if self.taken < self.slots.len() as u32 {
