@@ -61,10 +61,16 @@ impl LogDevice {
     pub(super) fn succeeded<S: FlashSink>(&mut self, block: u32, sink: &mut S) -> bool {
         let failed = S::FAILS && sink.failure().is_some();
         if failed {
-            self.failing.insert(block);
-            self.seal(block);
+            self.give_up_failing(block);
         }
         !failed
+    }
+
+    /// Gives up a block of which a page could not be programmed.
+    #[cold]
+    pub(super) fn give_up_failing(&mut self, block: u32) {
+        self.failing.insert(block);
+        self.seal(block);
     }
 
     /// Lets no more be written to a block.

@@ -202,40 +202,46 @@ impl LogDevice {
     ) -> Option<u32> {
         let pages = self.pages_per_block;
         let (first_lpn, first_to) = (lbn * pages, to * pages);
+        let at = |first: u32| (first + offsets.start) as usize..(first + offsets.end) as usize;
+        let Self { l2p, p2l, table, block_of, .. } = self;
+        // Slices of their own stay in registers.
+        let (entries, places) = (&mut l2p[at(first_lpn)], &mut p2l[at(first_to)]);
         let mut sequence = self.sequence;
-        let mut copies = 0;
-        let mut whole = true;
+        let (mut copies, mut after, mut is_whole) = (0, 0, true);
         // Most pages come from one block after the other: count them by block and book them at its end.
         let (mut from_block, mut from_first, mut taken) = (to, first_to, 0);
-        for offset in offsets {
-            let lpn = first_lpn + offset;
-            let from = self.l2p[lpn as usize].page();
+        for ((offset, entry), place) in offsets.clone().zip(entries).zip(places) {
+            let from = entry.page();
             if from == NONE || from.wrapping_sub(first_to) < pages {
                 continue;
             }
-            let ppn = first_to + offset;
+            let (lpn, ppn) = (first_lpn + offset, first_to + offset);
             sink.copy(Ppn(from), Ppn(ppn), Oob { lpn: Lpn(lpn), sequence, role: Role::Data }, cause);
             sequence += 1;
-            whole = self.succeeded(to, sink);
-            if !whole {
+            if S::FAILS && sink.failure().is_some() {
+                is_whole = false;
                 break;
             }
             if from.wrapping_sub(from_first) >= pages {
-                self.table.lose(BlockId(from_block), taken);
-                from_block = self.block_of.divide(from);
+                table.lose(BlockId(from_block), taken);
+                from_block = block_of.divide(from);
                 from_first = from_block * pages;
                 taken = 0;
             }
             taken += 1;
             copies += 1;
-            self.l2p[lpn as usize] = Entry::of(ppn);
-            self.p2l[ppn as usize] = Entry::of(lpn);
-            self.next[to as usize] = self.next[to as usize].max(offset as u16 + 1);
+            after = offset as u16 + 1;
+            *entry = Entry::of(ppn);
+            *place = Entry::of(lpn);
         }
-        self.table.lose(BlockId(from_block), taken);
-        self.table.gain(BlockId(to), copies as u16);
+        table.lose(BlockId(from_block), taken);
+        table.gain(BlockId(to), copies as u16);
         self.sequence = sequence;
-        whole.then_some(copies)
+        self.next[to as usize] = self.next[to as usize].max(after);
+        if !is_whole {
+            self.give_up_failing(to);
+        }
+        is_whole.then_some(copies)
     }
 
     /// Makes `block` (or nothing) the data block of `lbn` and erases the one before.
