@@ -312,7 +312,10 @@ impl BlockLayer {
         {
             return turn;
         }
-        let id = self.queues[0].ahead.pop_front().or_else(|| self.pull(0, now, false))?;
+        let id = match self.queues[0].ahead.pop_front() {
+            Some(id) => id,
+            None => self.pull(0, now, false)?,
+        };
         self.boundary = self.requests[id].end();
         Some(id)
     }
@@ -460,7 +463,7 @@ impl BlockLayer {
     }
 
     /// Gives the requests of a plug to the scheduler, in their order.
-    #[inline]
+    #[inline(always)]
     fn insert_all(&mut self, plug: &mut Plug, now: u64) {
         self.plugged -= plug.len();
         for &id in &*plug {

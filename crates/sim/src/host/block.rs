@@ -214,6 +214,7 @@ impl BlockStage {
     }
 
     /// Takes a request of the host.
+    #[inline(always)]
     pub fn submit(&mut self, issued: Issued, origin: u32, now_ns: u64) {
         self.timer_ns = None;
         let Issued { request, time_ns } = issued;
@@ -312,6 +313,7 @@ impl BlockStage {
     }
 
     /// The next request for the drive, with the stream of the first process that is in it.
+    #[inline(always)]
     pub fn next(&mut self, now_ns: u64) -> Option<(RequestId, Request)> {
         self.timer_ns = None;
         let Dispatched { id, operation, start, sectors, pid, .. } = self.layer.next(now_ns)?;
@@ -333,6 +335,7 @@ impl BlockStage {
     }
 
     /// The drive has done a request.
+    #[inline(always)]
     pub fn completed(&mut self, id: RequestId, now_ns: u64) {
         self.timer_ns = None;
         self.layer.completed(id, now_ns, &mut self.ended);
