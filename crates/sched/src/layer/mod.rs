@@ -119,7 +119,7 @@ impl BlockLayer {
     }
 
     /// Takes a bio.
-    #[inline]
+    #[inline(always)]
     pub fn submit(&mut self, bio: Bio, now: u64) -> Submitted {
         self.counters.bios += 1;
         let steps = self.steps(&bio);
@@ -187,7 +187,7 @@ impl BlockLayer {
     }
 
     /// Makes a request for a bio that one has been taken for, and queues it.
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, queue: u16, bio: &Bio, steps: Option<Steps>, now: u64) {
         let id = self.requests.allocate(*bio, self.options.segments(bio.sectors), queue, now);
         self.counters.requests += 1;
@@ -274,7 +274,7 @@ impl BlockLayer {
     ///
     /// In the legacy frame a request is chosen even while the device is full, and then waits for the slot: the
     /// scheduler is committed one request early. blk-mq takes a slot before it asks the scheduler.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self, now: u64) -> Option<Dispatched> {
         let id = if self.queues.has_others() {
             let id = self.take_turns(now)?;
@@ -350,7 +350,7 @@ impl BlockLayer {
     }
 
     /// The device has done a request. The bios that have ended with it are appended to `ended`.
-    #[inline]
+    #[inline(always)]
     pub fn completed(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let Request { cpu: queue, in_elevator, .. } = self.requests[id];
         self.queues[queue].in_flight -= 1;
