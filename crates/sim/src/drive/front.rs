@@ -84,7 +84,7 @@ impl Queues {
     }
 
     /// The request that the drive takes next, if it may hold one more.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self) -> Option<u32> {
         if self.waiting == 0 || self.inside >= self.slots {
             return None;

@@ -18,7 +18,7 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 impl<P: TimedParts> TimedDrive<P> {
     /// A request enters its queue.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enter(&mut self, issued: Issued, origin: u32, block: Option<RequestId>) {
         let Issued { request, time_ns: issued_ns } = issued;
         let queue = self.queues.queue_of(request.stream);
@@ -51,6 +51,7 @@ impl<P: TimedParts> TimedDrive<P> {
         if self.queues.waiting() > 0 { self.take_waiting(issuer) } else { Ok(()) }
     }
 
+    #[inline(always)]
     pub(super) fn take_waiting(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         while self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way {
             let Some(index) = self.queues.take() else { break };
@@ -138,6 +139,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// Hands a request to buffer and FTL.
+    #[inline(always)]
     pub(super) fn submit(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         self.tell_epoch(now_ns);
@@ -221,6 +223,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// A request of the host or of its cache is complete.
+    #[inline(always)]
     pub(super) fn finish(
         &mut self,
         request: &Request,

@@ -246,6 +246,7 @@ impl Meters {
     }
 
     /// A request is complete; `so_far` are the response times of those before.
+    #[inline(always)]
     pub fn request_done(
         &mut self,
         request: &Request,

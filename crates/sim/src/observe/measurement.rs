@@ -120,7 +120,7 @@ impl Measurement {
     }
 
     /// A request of the host is done.
-    #[inline]
+    #[inline(always)]
     pub fn request_done<P: Parts>(&mut self, stack: &Stack<P>, op: Op, latency_ns: u64) {
         if stack.sinks.flash.is_timed() {
             self.latency[op as usize].record(latency_ns);

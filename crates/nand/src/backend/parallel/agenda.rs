@@ -75,7 +75,7 @@ impl Agenda {
     }
 
     /// Sets when the next event of a resource is, no earlier than the latest one taken.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, resource: usize, time: u64) {
         if time - self.base_ns >= REACH_NS {
             self.rebase(time);

@@ -128,7 +128,7 @@ impl Die {
     }
 
     /// Takes a ready operation out, to begin it.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];
         let (previous, next) = (ops[index].previous, ops[index].next);

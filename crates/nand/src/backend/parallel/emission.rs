@@ -9,7 +9,7 @@ use crate::{Cause, FlashSink, Oob, Place, Source};
 
 impl ParallelFlash {
     /// Puts an operation into the queue of its die.
-    #[inline]
+    #[inline(always)]
     fn emit(&mut self, kind: Kind, ppn: Ppn, bytes: u32, from: Option<Ppn>, cause: Cause) -> u32 {
         let block = self.block_of.divide(ppn.0);
         let Place { die, plane, .. } = self.places[self.plane_of.divide(ppn.0) as usize];

@@ -450,7 +450,7 @@ impl ParallelFlash {
     }
 
     /// One thing less to wait for.
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, waiter: u32) {
         self.ops[waiter].waits -= 1;
         if self.ops[waiter].waits == 0 {
