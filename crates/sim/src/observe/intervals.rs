@@ -104,7 +104,7 @@ impl Intervals {
     }
 
     /// A request is complete, with what its response time is made of; how long it waited is given with its bucket.
-    #[inline]
+    #[inline(always)]
     pub fn request_done(
         &mut self,
         request: &Request,
@@ -119,7 +119,7 @@ impl Intervals {
         self.add(request.op, latency_ns, parts);
     }
 
-    #[inline]
+    #[inline(always)]
     fn count_in_interval(
         &mut self,
         request: &Request,
@@ -152,7 +152,7 @@ impl Intervals {
     }
 
     /// Adds a request up with those of its bucket.
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, op: Op, latency_ns: u64, parts: MadeOf<'_>) {
         // No part is larger than the whole.
         if self.sum_ns.checked_add(latency_ns).is_none() {
@@ -196,7 +196,7 @@ impl Intervals {
         interval.parts_ns.iter_mut().zip(&sums).for_each(|(parts_ns, more)| add(parts_ns, more));
     }
 
-    #[inline]
+    #[inline(always)]
     fn count(&mut self, column: usize, requests: u32) {
         self.used[column / 64] |= 1 << (column % 64);
         self.requests[column] += requests;

@@ -185,7 +185,7 @@ fn in_proportion(time_ns: u64, dies: DieTime) -> [u64; WAITS] {
 
 impl MadeOf<'_> {
     /// Adds it to sums by part.
-    #[inline]
+    #[inline(always)]
     pub fn add_to(self, sums: &mut Charged) {
         sums.0.iter_mut().zip(self.in_drive.0).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
         sums.0[Part::HostQueue as usize] += self.above_ns;
@@ -270,7 +270,7 @@ impl Waits {
     }
 
     /// A request enters the drive's queues.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&mut self, flight: u32, issued_ns: u64) {
         let flight = flight as usize;
         if self.ways.len() <= flight {
@@ -280,7 +280,7 @@ impl Waits {
     }
 
     /// The time since a request was charged last went to this.
-    #[inline]
+    #[inline(always)]
     pub fn charge(&mut self, flight: u32, part: Part, now_ns: u64) {
         let way = &mut self.ways[flight as usize];
         way.charged.0[part as usize] += now_ns - way.until_ns;
@@ -288,7 +288,7 @@ impl Waits {
     }
 
     /// The flash is done with a request.
-    #[inline]
+    #[inline(always)]
     pub fn flash(&mut self, flight: u32, charges: &Charges, now_ns: u64) {
         let way = &mut self.ways[flight as usize];
         way.charged.add(charges);
@@ -306,7 +306,7 @@ impl Waits {
     }
 
     /// Whether it still does.
-    #[inline]
+    #[inline(always)]
     pub fn is_behind_flash(&self, flight: u32) -> bool {
         self.ways[flight as usize].behind_flash
     }
@@ -322,7 +322,7 @@ impl Waits {
     }
 
     /// A request is back at the host.
-    #[inline]
+    #[inline(always)]
     pub fn leave(&mut self, flight: u32) {
         self.left = Some(flight);
     }
@@ -334,7 +334,7 @@ impl Waits {
 
     /// A request of the host is complete with the one that left the drive last. Before that entered the drive, it was in
     /// the block layer. Returns what its response time is made of.
-    #[inline]
+    #[inline(always)]
     pub fn made_of(&self, latency_ns: u64) -> MadeOf<'_> {
         let way = self.left.map_or(&Way::ABOVE, |flight| &self.ways[flight as usize]);
         let bucket = LatencyHistogram::bucket(latency_ns);

@@ -76,7 +76,7 @@ impl Wait {
         of
     };
 
-    #[inline]
+    #[inline(always)]
     fn of(op: &Op) -> Self {
         Self::OF[usize::from(op.kind != Kind::Read)][op.cause as usize]
     }
@@ -150,7 +150,7 @@ impl Running {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn turn_to(&mut self, cells: Wait, all: &mut AllDies, now_ns: u64) {
         self.sums.add(self.cells, now_ns);
         self.sums.sub(cells, now_ns);
@@ -275,7 +275,7 @@ impl Waits {
     }
 
     /// Operations that are watched from now on are those of another request.
-    #[inline]
+    #[inline(always)]
     pub fn submit(&mut self) {
         self.submissions += 1;
     }
@@ -292,7 +292,7 @@ impl Waits {
 
     /// The operations of a request on a die share what that does for the request, from the second on. They are emitted
     /// before any of them begins.
-    #[inline]
+    #[inline(always)]
     fn own_of(&mut self, die: u32, index: u32) -> u32 {
         let (submission, before) = std::mem::replace(&mut self.latest[die as usize], (self.submissions, index));
         if submission != self.submissions { NONE } else { self.shared_own(before) }
@@ -309,7 +309,7 @@ impl Waits {
     }
 
     /// A die holds a command, the first.
-    #[inline]
+    #[inline(always)]
     pub fn holds(&mut self, number: u32, now_ns: u64) {
         let die = &mut self.dies[number as usize];
         die.sums.sub(Wait::Bus, now_ns);
@@ -318,7 +318,7 @@ impl Waits {
     }
 
     /// It holds none any more.
-    #[inline]
+    #[inline(always)]
     pub fn is_free(&mut self, number: u32, now_ns: u64) {
         let die = &mut self.dies[number as usize];
         die.sums.add(Wait::Bus, now_ns);
@@ -327,7 +327,7 @@ impl Waits {
     }
 
     /// The cells begin or resume work on a command.
-    #[inline]
+    #[inline(always)]
     pub fn cells_begin(&mut self, number: u32, first: u32, ops: &Ops, now_ns: u64) {
         let die = &mut self.dies[number as usize];
         let op = &ops[first];
@@ -336,14 +336,14 @@ impl Waits {
     }
 
     /// They interrupt it.
-    #[inline]
+    #[inline(always)]
     pub fn cells_interrupt(&mut self, number: u32, ops: &Ops, now_ns: u64) {
         let Self { dies, owns, paths, .. } = self;
         dies[number as usize].end_work(owns, paths, ops, now_ns);
     }
 
     /// They end it.
-    #[inline]
+    #[inline(always)]
     pub fn cells_end(&mut self, number: u32, ops: &Ops, now_ns: u64) {
         let Self { dies, all, owns, paths, .. } = self;
         let die = &mut dies[number as usize];
@@ -367,7 +367,7 @@ impl Waits {
     }
 
     /// From now on an operation waits for its die, or its data for the bus; or it has waited there.
-    #[inline]
+    #[inline(always)]
     pub fn turn(&mut self, index: u32, ops: &Ops, now_ns: u64) {
         let path = &mut self.paths[index as usize];
         if path.on_bus {
@@ -417,7 +417,7 @@ impl Waits {
     }
 
     /// An operation has ended, and with it the request of an owner or none.
-    #[inline]
+    #[inline(always)]
     pub fn ended(&mut self, index: u32, done: Option<u32>) {
         let path = &self.paths[index as usize];
         if path.own != NONE {
@@ -433,7 +433,7 @@ impl Waits {
     }
 
     /// What the last request of an owner that is done was charged for.
-    #[inline]
+    #[inline(always)]
     pub fn of(&self, owner: u32) -> &Charges {
         &self.done[owner as usize]
     }
