@@ -18,9 +18,9 @@
 //! follows at the end, because sums are linear:
 //!
 //! ```text
-//! bus = held - cells at work      order = cells at rest - bus
+//! bus = held - cells at work      order = all - held
 //! ```
-//! So in running sums [`Wait::Bus`] stands for the time that a command is held, and [`Wait::Order`] for that of rest. For
+//! So in running sums [`Wait::Bus`] stands for the time that a command is held, and [`Wait::Order`] for all time. For
 //! the same reason requests can be added up before their parts are told apart ([`Charges`]).
 
 use ssdlab_core::Slab;
@@ -105,20 +105,20 @@ impl Charges {
 
     /// Of parts by [`Wait`]: the other way from [`Self::parts`].
     pub fn of(parts: [u64; WAITS]) -> Self {
-        let [.., bus, order, _own] = parts;
+        let [.., order, _own] = parts;
         let mut charges = Self(parts);
-        charges.0[Wait::Bus as usize] = parts.iter().sum::<u64>() - order;
-        charges.0[Wait::Order as usize] = bus + order;
+        let all: u64 = parts.iter().sum();
+        charges.0[Wait::Bus as usize] = all - order;
+        charges.0[Wait::Order as usize] = all;
         charges
     }
 
     /// What the time went to, by [`Wait`].
     pub fn parts(mut self) -> [u64; WAITS] {
-        let [.., held, rest, own] = self.0;
-        let others = self.0[..Wait::Bus as usize].iter().fold(own, |sum, &part| sum.wrapping_add(part));
-        let bus = held.wrapping_sub(others);
-        self.0[Wait::Bus as usize] = bus;
-        self.0[Wait::Order as usize] = rest.wrapping_sub(bus);
+        let [.., held, all, own] = self.0;
+        let at_work = self.0[..Wait::Bus as usize].iter().fold(own, |sum, &part| sum.wrapping_add(part));
+        self.0[Wait::Bus as usize] = held.wrapping_sub(at_work);
+        self.0[Wait::Order as usize] = all.wrapping_sub(held);
         self.0
     }
 }
@@ -128,8 +128,8 @@ impl Charges {
 struct Running {
     /// Of what it is at, less when that began.
     sums: Charges,
-    /// What the cells work on, also while they interrupt it; else [`Wait::Order`].
-    cells: Wait,
+    /// What the cells work on, also while they interrupt it; none while they rest.
+    cells: Option<Wait>,
     is_held: bool,
     /// The first operation of a command for pages of the host, while the cells work on it; else none.
     host: u32,
@@ -139,24 +139,30 @@ struct Running {
 
 impl Running {
     /// A die that rests from time 0 on.
-    const REST: Self = Self { sums: Charges([0; WAITS]), cells: Wait::Order, is_held: false, host: NONE, since_ns: 0 };
+    const REST: Self = Self { sums: Charges([0; WAITS]), cells: None, is_held: false, host: NONE, since_ns: 0 };
 
     /// Adds what it is at, which its sums lack.
     #[inline(always)]
     fn add_current(&self, sums: &mut Charges, now_ns: u64) {
-        sums.add(self.cells, now_ns);
+        sums.add(Wait::Order, now_ns);
+        if let Some(cells) = self.cells {
+            sums.add(cells, now_ns);
+        }
         if self.is_held {
             sums.add(Wait::Bus, now_ns);
         }
     }
 
     #[inline(always)]
-    fn turn_to(&mut self, cells: Wait, all: &mut AllDies, now_ns: u64) {
-        self.sums.add(self.cells, now_ns);
-        self.sums.sub(cells, now_ns);
-        all.end(self.cells, now_ns);
-        all.begin(cells, now_ns);
-        self.cells = cells;
+    fn turn_to(&mut self, cells: Option<Wait>, all: &mut AllDies, now_ns: u64) {
+        if let Some(ended) = std::mem::replace(&mut self.cells, cells) {
+            self.sums.add(ended, now_ns);
+            all.end(ended, now_ns);
+        }
+        if let Some(begun) = cells {
+            self.sums.sub(begun, now_ns);
+            all.begin(begun, now_ns);
+        }
     }
 
     /// The cells no longer work on pages of the host, if they did: that was for whoever asked for them.
@@ -164,17 +170,17 @@ impl Running {
     fn end_work(&mut self, owns: &mut Slab<Own>, paths: &mut [Path], ops: &Ops, now_ns: u64) {
         let mut index = std::mem::replace(&mut self.host, NONE);
         let worked_ns = now_ns - self.since_ns;
-        while index != NONE {
+        while let Some(cells) = self.cells.filter(|_| index != NONE) {
             let op = &ops[index];
             if op.watched && op.cause == Cause::Host {
                 let path = &mut paths[index as usize];
                 if path.own == NONE {
-                    path.sums.add(self.cells, worked_ns);
+                    path.sums.add(cells, worked_ns);
                     path.sums.sub(Wait::Own, worked_ns);
                 } else if let own = &mut owns[path.own]
                     && own.until_ns != now_ns
                 {
-                    own.sums[self.cells as usize] += worked_ns;
+                    own.sums[cells as usize] += worked_ns;
                     own.until_ns = now_ns;
                 }
             }
@@ -331,7 +337,7 @@ impl Waits {
     pub fn cells_begin(&mut self, number: u32, first: u32, ops: &Ops, now_ns: u64) {
         let die = &mut self.dies[number as usize];
         let op = &ops[first];
-        die.turn_to(Wait::of(op), &mut self.all, now_ns);
+        die.turn_to(Some(Wait::of(op)), &mut self.all, now_ns);
         (die.host, die.since_ns) = (if op.cause == Cause::Host { first } else { NONE }, now_ns);
     }
 
@@ -348,17 +354,17 @@ impl Waits {
         let Self { dies, all, owns, paths, .. } = self;
         let die = &mut dies[number as usize];
         die.end_work(owns, paths, ops, now_ns);
-        die.turn_to(Wait::Order, all, now_ns);
+        die.turn_to(None, all, now_ns);
     }
 
     /// What a die did so far for a request: reads and programs.
     fn own(&self, die: &Running, own: u32, ops: &Ops, now_ns: u64) -> [u64; 2] {
         let mut sums = self.owns[own].sums;
         let mut index = die.host;
-        while index != NONE {
+        while let Some(cells) = die.cells.filter(|_| index != NONE) {
             let op = &ops[index];
             if op.watched && op.cause == Cause::Host && self.paths[index as usize].own == own {
-                sums[die.cells as usize] += now_ns - die.since_ns;
+                sums[cells as usize] += now_ns - die.since_ns;
                 break;
             }
             index = op.next;
