@@ -216,6 +216,7 @@ impl<M: MapModel> PageFtl<M> {
     ) {
         let mut left = count;
         while left > 0 {
+            assert!(victim.next < victim.end, "block {} has fewer valid pages than are counted", victim.block);
             let found = self.window(victim.next, victim.end);
             if self.prefetching {
                 self.fetch_entries(victim);
