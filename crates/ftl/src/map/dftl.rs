@@ -111,6 +111,9 @@ pub struct Dftl {
 /// Steps between the hint that a page is looked up soon and the look at its slot, which is in the processor's cache then.
 const AHEAD: usize = 8;
 
+/// Where slots are found of so many logical pages stays in the processor's caches: to fetch that ahead costs more than it saves.
+const CACHED_ENTRIES: usize = 1 << 20;
+
 /// Places ahead in a segment whose slots are brought into the processor's cache; half as far ahead they are there.
 const FAR: u32 = 32;
 
@@ -189,14 +192,16 @@ impl Segment {
         }
     }
 
-    /// The slot that has been here longest.
+    /// The slot that has been here longest. `slot_of` is given where it is too large for the processor's caches.
     #[inline(always)]
-    fn oldest(&mut self, slots: &[Slot], slot_of: &[Entry]) -> Option<u32> {
+    fn oldest(&mut self, slots: &[Slot], slot_of: Option<&[Entry]>) -> Option<u32> {
         while self.begin != self.end {
             let place = self.begin;
             // Whoever leaves after it is wanted soon, and so is where its page is found.
             prefetch(slots, self.slot_at(place.wrapping_add(FAR)) as usize);
-            prefetch(slot_of, slots[self.slot_at(place.wrapping_add(FAR / 2)) as usize].lpn as usize);
+            if let Some(slot_of) = slot_of {
+                prefetch(slot_of, slots[self.slot_at(place.wrapping_add(FAR / 2)) as usize].lpn as usize);
+            }
             if !self.is_stale(place, slots) {
                 return Some(self.slot_at(place));
             }
@@ -249,6 +254,7 @@ impl Dftl {
     }
 
     fn use_again(&mut self, slot: u32) {
+        let ahead = self.slot_of.len() > CACHED_ENTRIES;
         let Self { slots, slot_of, probation, protection, .. } = self;
         if self.most_protected == 0 {
             return probation.push(slots, slot);
@@ -256,7 +262,7 @@ impl Dftl {
         self.protected += u32::from(!slots[slot as usize].protected);
         protection.push(slots, slot);
         if self.protected > self.most_protected
-            && let Some(oldest) = protection.oldest(slots, slot_of)
+            && let Some(oldest) = protection.oldest(slots, ahead.then_some(slot_of))
         {
             probation.push(slots, oldest);
             self.protected -= 1;
@@ -299,7 +305,8 @@ impl Dftl {
             self.taken += 1;
             self.taken - 1
         } else {
-            let victim = self.probation.oldest(&self.slots, &self.slot_of).expect("some entry is on probation");
+            let ahead = (self.slot_of.len() > CACHED_ENTRIES).then_some(&*self.slot_of);
+            let victim = self.probation.oldest(&self.slots, ahead).expect("some entry is on probation");
             let Slot { lpn, dirty, .. } = self.slots[victim as usize];
             if dirty {
                 write_back = Some(self.page_of(lpn));

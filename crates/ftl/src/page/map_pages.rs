@@ -89,7 +89,7 @@ impl<M: MapModel> PageFtl<M> {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn load_entry<S: FlashSink>(&mut self, lookup: Lookup, sink: &mut S) {
         if let Some(page) = lookup.write_back {
             self.end_shortage(self.map_turn, sink);

@@ -391,6 +391,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         }
     }
 
+    #[inline(always)]
     fn read<S: FlashSink>(&mut self, lpn: Lpn, count: u32, cause: Cause, sink: &mut S) -> u32 {
         let mut unmapped = 0;
         for lpn in lpn.0..lpn.0 + count {
