@@ -142,11 +142,12 @@ impl SealedBlocks {
         self.valid.window(first, count)
     }
 
-    /// Counts pages of a block that is not sealed as moved elsewhere or never written, of which `valid` counted as valid.
-    pub fn move_out(&mut self, block: BlockId, pages: Range<u32>, valid: u32) {
-        debug_assert_eq!(self.valid.count(pages.clone()), valid);
+    /// Counts pages of a block that is not sealed as moved elsewhere or never written; how many of them counted as valid.
+    pub fn move_out(&mut self, block: BlockId, pages: Range<u32>) -> u32 {
+        let valid = self.valid.count(pages.clone());
         self.valid.fill(pages, false);
         self.table.lose(block, valid as u16);
+        valid
     }
 
     /// Returns a withdrawn block, now erased, to the free blocks.

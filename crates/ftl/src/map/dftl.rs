@@ -192,14 +192,14 @@ impl Segment {
         }
     }
 
-    /// The slot that has been here longest. `slot_of` is given where it is too large for the processor's caches.
+    /// The slot that has been here longest.
     #[inline(always)]
-    fn oldest(&mut self, slots: &[Slot], slot_of: Option<&[Entry]>) -> Option<u32> {
+    fn oldest(&mut self, slots: &[Slot], slot_of: &[Entry]) -> Option<u32> {
         while self.begin != self.end {
             let place = self.begin;
             // Whoever leaves after it is wanted soon, and so is where its page is found.
             prefetch(slots, self.slot_at(place.wrapping_add(FAR)) as usize);
-            if let Some(slot_of) = slot_of {
+            if slot_of.len() > CACHED_ENTRIES {
                 prefetch(slot_of, slots[self.slot_at(place.wrapping_add(FAR / 2)) as usize].lpn as usize);
             }
             if !self.is_stale(place, slots) {
@@ -254,7 +254,6 @@ impl Dftl {
     }
 
     fn use_again(&mut self, slot: u32) {
-        let ahead = self.slot_of.len() > CACHED_ENTRIES;
         let Self { slots, slot_of, probation, protection, .. } = self;
         if self.most_protected == 0 {
             return probation.push(slots, slot);
@@ -262,7 +261,7 @@ impl Dftl {
         self.protected += u32::from(!slots[slot as usize].protected);
         protection.push(slots, slot);
         if self.protected > self.most_protected
-            && let Some(oldest) = protection.oldest(slots, ahead.then_some(slot_of))
+            && let Some(oldest) = protection.oldest(slots, slot_of)
         {
             probation.push(slots, oldest);
             self.protected -= 1;
@@ -305,8 +304,7 @@ impl Dftl {
             self.taken += 1;
             self.taken - 1
         } else {
-            let ahead = (self.slot_of.len() > CACHED_ENTRIES).then_some(&*self.slot_of);
-            let victim = self.probation.oldest(&self.slots, ahead).expect("some entry is on probation");
+            let victim = self.probation.oldest(&self.slots, &self.slot_of).expect("some entry is on probation");
             let Slot { lpn, dirty, .. } = self.slots[victim as usize];
             if dirty {
                 write_back = Some(self.page_of(lpn));

@@ -236,10 +236,8 @@ impl<M: MapModel> PageFtl<M> {
                     unplaced
                 }
             };
-            let stay = later | unplaced;
-            let moved = (found.valid ^ stay).count_ones();
-            victim.next = victim.end.min(found.first + stay.trailing_zeros());
-            self.blocks.move_out(victim.block, found.first..victim.next, moved);
+            victim.next = victim.end.min(found.first + (later | unplaced).trailing_zeros());
+            let moved = self.blocks.move_out(victim.block, found.first..victim.next);
             self.planes[plane].unwritten -= moved;
             left -= moved;
             if S::FAILS && unplaced != 0 {
@@ -318,6 +316,7 @@ impl<M: MapModel> PageFtl<M> {
             }
         }
         self.sequence = sequence;
+        // Ended by the bits, which need not be counted here.
         let (mut left, mut to) = (copied.valid, to);
         while left != 0 {
             let held = self.p2l[(copied.first + left.trailing_zeros()) as usize];

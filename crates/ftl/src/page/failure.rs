@@ -92,7 +92,7 @@ impl<M: MapModel> PageFtl<M> {
         self.planes[plane].unwritten -= left;
         // Open blocks count pages as valid that are not yet written; this one keeps what it has. It is not sealed, so that
         // no policy chooses it: emptying it yields no block.
-        self.blocks.move_out(block, ppn..frontier.end, left + 1);
+        self.blocks.move_out(block, ppn..frontier.end);
         self.failing.insert(block);
         self.lose_block(plane);
     }

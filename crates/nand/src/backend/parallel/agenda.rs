@@ -19,16 +19,9 @@ const REACH_NS: u64 = 1 << (Event::BITS - RESOURCE_BITS);
 
 const ARITY: usize = 8;
 
-/// Events with one parent.
-#[derive(Clone, Copy, Debug)]
-struct Group([Event; ARITY]);
-
-impl Group {
-    #[inline(always)]
-    fn least(&self) -> Event {
-        let [a, b, c, d, e, f, g, h] = self.0;
-        (a.min(b).min(c.min(d))).min(e.min(f).min(g.min(h)))
-    }
+#[inline(always)]
+fn least(&[a, b, c, d, e, f, g, h]: &[Event; ARITY]) -> Event {
+    (a.min(b).min(c.min(d))).min(e.min(f).min(g.min(h)))
 }
 
 /// The next event of every resource.
@@ -36,7 +29,7 @@ impl Group {
 pub(crate) struct Agenda {
     /// The earliest event below each node but the root, by eights with one parent: the children of node `n` are group `n`,
     /// node 0 is the root and node `n` is at place `n - 1` of all groups. The last nodes are the leaves.
-    groups: Vec<Group>,
+    groups: Vec<[Event; ARITY]>,
     /// The earliest of all.
     first: Event,
     /// Time that events are counted from.
@@ -48,7 +41,7 @@ impl Agenda {
     pub fn new(resources: usize) -> Self {
         assert!(resources < 1 << RESOURCE_BITS, "{resources} resources have no numbers");
         let groups = (resources.max(2) - 1).div_ceil(ARITY - 1);
-        Self { groups: vec![Group([NONE; ARITY]); groups], first: NONE, base_ns: 0 }
+        Self { groups: vec![[NONE; ARITY]; groups], first: NONE, base_ns: 0 }
     }
 
     /// The earliest event and its resource; [`NEVER`] if there is none.
@@ -92,23 +85,23 @@ impl Agenda {
     #[inline(always)]
     fn leaf(&mut self, resource: usize) -> &mut Event {
         let place = self.place(resource);
-        &mut self.groups[place / ARITY].0[place % ARITY]
+        &mut self.groups[place / ARITY][place % ARITY]
     }
 
     /// An event of a group has changed.
     #[inline(always)]
     fn update(&mut self, mut group: usize) {
-        let mut earliest = self.groups[group].least();
+        let mut earliest = least(&self.groups[group]);
         while group > 0 {
             let place = group - 1;
             group = place / ARITY;
             let siblings = &mut self.groups[group];
             // The earliest of this node stays, so nothing changes above it.
-            if siblings.0[place % ARITY] == earliest {
+            if siblings[place % ARITY] == earliest {
                 return;
             }
-            siblings.0[place % ARITY] = earliest;
-            earliest = siblings.least();
+            siblings[place % ARITY] = earliest;
+            earliest = least(siblings);
         }
         self.first = earliest;
     }
@@ -117,17 +110,18 @@ impl Agenda {
     #[cold]
     fn rebase(&mut self, time: u64) {
         let leaves = self.place(0);
-        let mut pending: Vec<&mut Event> = self.groups.iter_mut().flat_map(|group| &mut group.0).skip(leaves).collect();
-        pending.retain(|event| **event != NONE);
-        let earliest = pending.iter().map(|event| **event >> RESOURCE_BITS).min().unwrap_or(u64::MAX);
+        let pending = self.groups.as_flattened()[leaves..].iter().filter(|event| **event != NONE);
+        let earliest = pending.map(|event| event >> RESOURCE_BITS).min().unwrap_or(u64::MAX);
         let forward_ns = (time - REACH_NS / 2 - self.base_ns).min(earliest);
         self.base_ns += forward_ns;
         assert!(time - self.base_ns < REACH_NS, "an event hours after another");
-        pending.into_iter().for_each(|event| *event -= forward_ns << RESOURCE_BITS);
-        for place in (0..leaves).rev() {
-            self.groups[place / ARITY].0[place % ARITY] = self.groups[place + 1].least();
+        for event in self.groups.as_flattened_mut()[leaves..].iter_mut().filter(|event| **event != NONE) {
+            *event -= forward_ns << RESOURCE_BITS;
         }
-        self.first = self.groups[0].least();
+        for place in (0..leaves).rev() {
+            self.groups[place / ARITY][place % ARITY] = least(&self.groups[place + 1]);
+        }
+        self.first = least(&self.groups[0]);
     }
 }
 

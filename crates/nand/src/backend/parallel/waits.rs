@@ -170,7 +170,8 @@ impl Running {
     fn end_work(&mut self, owns: &mut Slab<Own>, paths: &mut [Path], ops: &Ops, now_ns: u64) {
         let mut index = std::mem::replace(&mut self.host, NONE);
         let worked_ns = now_ns - self.since_ns;
-        while let Some(cells) = self.cells.filter(|_| index != NONE) {
+        let Some(cells) = self.cells else { return };
+        while index != NONE {
             let op = &ops[index];
             if op.watched && op.cause == Cause::Host {
                 let path = &mut paths[index as usize];
@@ -360,8 +361,9 @@ impl Waits {
     /// What a die did so far for a request: reads and programs.
     fn own(&self, die: &Running, own: u32, ops: &Ops, now_ns: u64) -> [u64; 2] {
         let mut sums = self.owns[own].sums;
+        let Some(cells) = die.cells else { return sums };
         let mut index = die.host;
-        while let Some(cells) = die.cells.filter(|_| index != NONE) {
+        while index != NONE {
             let op = &ops[index];
             if op.watched && op.cause == Cause::Host && self.paths[index as usize].own == own {
                 sums[cells as usize] += now_ns - die.since_ns;
