@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// Processor model and core count.
 pub fn describe() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -38,8 +40,8 @@ pub fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811C_9DC5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Seconds that this thread has had a processor; 0 where the system does not say.
+/// Seconds that this thread has had a processor.
 pub fn processor_seconds() -> f64 {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split(' ').next().and_then(|nanos| nanos.parse().ok()).map_or(0.0, |nanos: f64| nanos / 1e9)
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
