@@ -97,7 +97,7 @@ fn drive_of(pages: u32) -> Result<Drive<SpareAreas>, Box<dyn Error>> {
         ftl: FtlChoice::Page(page, ram::INFO.defaults()),
         seed: 1,
         buffer: None,
-        journal_records: Options::journal_records(blocks),
+        journal_blocks: Options::journal_blocks(blocks),
         spare_for_failures: 0,
         endurance_cycles: 3_000,
     };

@@ -107,6 +107,12 @@ impl<B: Backend> Medium<B> {
         Ok(())
     }
 
+    /// Begins the journal of a checkpoint that is not the last thing a drive does: one without a record is of a drive that was
+    /// shut down.
+    pub fn go_on(&mut self) -> Result<(), Fault> {
+        self.log.as_mut().map_or(Ok(()), |log| log.synced(&mut self.backend, self.sequence))
+    }
+
     /// Makes everything done so far safe.
     pub fn flush(&mut self) -> Result<(), Fault> {
         match &mut self.log {
@@ -159,7 +165,8 @@ impl<B: Backend> Medium<B> {
                 self.unlogged.insert(block);
             }
         }
-        match self.backend.program(ppn, page, &spare.encode(ppn, page)) {
+        let spare = spare.encode(ppn, (!self.backend.keeps_pages()).then_some(page));
+        match self.backend.program(ppn, page, &spare) {
             Err(Fault::Failed) if self.backend.fails() => self.failure = Some(Failure::Program),
             result => self.note_fault(result),
         }
@@ -355,7 +362,7 @@ impl<B: Backend> Move for Flash<'_, B> {
         let medium = &mut *self.medium;
         match &mut medium.log {
             Some(log) => {
-                let named = log.erase(&mut medium.backend, block, cause);
+                let named = log.erase(&mut medium.backend, block, medium.sequence, cause);
                 if named.is_err() {
                     return medium.note_fault(named);
                 }

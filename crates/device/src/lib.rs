@@ -13,7 +13,8 @@
 //! - **The FTL is the one that is simulated**, unchanged: the same requests give the same flash operations, one for one.
 //! - **Flash is the truth.** The log names the blocks that changed since the last checkpoint, so that a mount reads few;
 //!   what the FTL then recovers from is what a scan of the flash would have found.
-//! - **Every page and every spare area has a checksum**, seeded with its place.
+//! - **Every page and every spare area has a checksum**, seeded with its place; but a page of flash that keeps what it
+//!   was given needs none.
 //! - **A fault is a loss of power.** What the medium reports that is no failure of the flash switches the drive off; a
 //!   mount goes on from what is there.
 

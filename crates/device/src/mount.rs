@@ -13,7 +13,8 @@
 //!
 //! Not trusted are: the erased pages of a block that was being written, as an interrupted program may look like none; a
 //! block of which the last thing known is that it was to be erased; the data of pages that were programmed since the last
-//! flush, until their checksums have been compared.
+//! flush, until their checksums have been compared; pages older than the erase of their block, which a computer that lost
+//! its power may have forgotten though it remembers what came after it.
 
 use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
 use ssdlab_nand::{Counts, Found, Geometry, Scan, Timing, Trimmed};
@@ -64,7 +65,18 @@ impl MountReport {
 pub(crate) struct Surveyed {
     pub table: PageTable,
     pub trims: Vec<Trimmed>,
+    /// How many of them are no newer than the checkpoint.
+    pub older_trims: usize,
     pub report: MountReport,
+}
+
+/// What is known of a block whose spare areas are read.
+struct Scanned {
+    /// Whether it was erased last.
+    trusted: bool,
+    /// Pages with lower sequence numbers are left over from before an erase.
+    from: u64,
+    verify: Verify,
 }
 
 /// Which pages of a block are read to compare their checksums.
@@ -80,12 +92,14 @@ impl<B: Backend> Medium<B> {
     /// Finds out what is on the flash.
     pub fn survey(&mut self) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
-        let (table, trims) = match Log::load(&self.backend)? {
+        let loaded = Log::load(&self.backend)?;
+        let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
+        let (table, trims) = match loaded {
             Some((log, known)) => self.survey_touched(log, known, &mut report)?,
             None => (self.survey_all(&mut report)?, Vec::new()),
         };
         self.erases.copy_from_slice(&table.erases);
-        Ok(Surveyed { table, trims, report })
+        Ok(Surveyed { table, trims, older_trims, report })
     }
 
     fn survey_touched(
@@ -94,11 +108,9 @@ impl<B: Backend> Medium<B> {
         known: Known,
         report: &mut MountReport,
     ) -> Result<(PageTable, Vec<Trimmed>), Fault> {
-        let Known { mut table, closed, mut trims, sequence, synced, damaged, erasing, life, bytes } = known;
+        let Known { mut table, closed, mut trims, sequence, synced, damaged, erasing, erased, life, bytes, .. } = known;
         (report.log_bytes_read, report.clean) = (bytes, log.records() == 0);
         (self.sequence, self.closed, self.damaged, self.life) = (sequence, closed, damaged, life);
-        // Nothing that was emitted since may have a lower number, even if all trace of it is gone.
-        trims.push(Trimmed { lpn: Lpn(0), count: 0, sequence });
         let log = self.log.insert(log);
         if let Some(block) = erasing {
             log.distrust(&mut self.backend, block)?;
@@ -109,9 +121,16 @@ impl<B: Backend> Medium<B> {
             .collect();
         let mut spares = Vec::new();
         for (block, touch) in blocks {
-            let erased = touch == Touch::Erased;
-            self.scan_block(block, erased, Verify::From(synced), &mut spares, &mut table, report)?;
+            let known = Scanned {
+                trusted: touch == Touch::Erased,
+                from: erased.get(&block).copied().unwrap_or_default(),
+                // Where an erase may be lost, pages may be new and their spare areas old.
+                verify: Verify::From(if erasing == Some(block) { 0 } else { synced }),
+            };
+            self.scan_block(block, known, &mut spares, &mut table, report)?;
         }
+        // Nothing that is emitted from now on may have a lower number, even where the one it had been given to is gone.
+        trims.push(Trimmed { lpn: Lpn(0), count: 0, sequence: self.sequence });
         for block in (0..self.closed.len() as u32).map(BlockId) {
             table.bad[block.index()] = self.backend.is_bad(block);
         }
@@ -127,7 +146,8 @@ impl<B: Backend> Medium<B> {
         self.damaged.clear();
         for block in (0..geometry.blocks).map(BlockId) {
             table.bad[block.index()] = self.backend.is_bad(block);
-            self.scan_block(block, false, Verify::Latest, &mut spares, &mut table, report)?;
+            let known = Scanned { trusted: false, from: 0, verify: Verify::Latest };
+            self.scan_block(block, known, &mut spares, &mut table, report)?;
         }
         Ok(table)
     }
@@ -137,8 +157,7 @@ impl<B: Backend> Medium<B> {
     fn scan_block(
         &mut self,
         block: BlockId,
-        was_erased: bool,
-        verify: Verify,
+        known: Scanned,
         spares: &mut Vec<u8>,
         table: &mut PageTable,
         report: &mut MountReport,
@@ -151,18 +170,22 @@ impl<B: Backend> Medium<B> {
         report.spares_read += u64::from(pages);
         let mut contents = Vec::with_capacity(pages as usize);
         decode_block(block, spares, &mut contents);
-        let trusted = was_erased && contents.iter().all(|content| *content == Content::Erased);
+        let trusted = known.trusted && contents.iter().all(|content| *content == Content::Erased);
         self.closed[block.index()] = !trusted;
         let sequence = |content: &Content| match content {
             Content::Programmed(Spare { oob, .. }) => Some(oob.sequence),
             Content::Erased | Content::Damaged => None,
         };
-        let from = match verify {
+        let from = match known.verify {
             Verify::From(sequence) => Some(sequence),
             Verify::Latest => contents.iter().filter_map(sequence).max(),
         };
         for ((ppn, content), spare) in (first..).map(Ppn).zip(&mut contents).zip(spares.chunks_exact(SPARE_BYTES)) {
             let Some(sequence) = sequence(content) else { continue };
+            self.sequence = self.sequence.max(sequence + 1);
+            if sequence < known.from {
+                self.damaged.insert(ppn);
+            }
             if self.damaged.contains(&ppn) {
                 *content = Content::Damaged;
             } else if Some(sequence) >= from && !self.is_whole(ppn, spare, report)? {

@@ -9,10 +9,10 @@
 //! written to the other, whose head comes last.
 //!
 //! A page written in part belongs to the version that the flash held then. If a computer that lost its power has kept
-//! another, both the part and what came between were not flushed, and the part is dropped.
+//! another, both the part and what came between were not flushed: the part is dropped, and a record before it counts.
 //!
 //! What the flash has got since is not written down: a record is outdated if the flash holds a version of its page that is
-//! no lower than the sequence number which the drive had come to then. The next mount programs and trims what is not,
+//! no lower than the sequence number which the drive had come to then, or if the page was trimmed since. The next mount programs and trims what is not,
 //! whatever buffer the drive has by then: as if the capacitors had lasted for that.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,8 +57,10 @@ pub(crate) struct Ram {
 pub(crate) struct Kept {
     /// The sequence number of a trim.
     pub trimmed: Option<u64>,
-    /// What was written since, and its sequence number.
-    pub page: Option<(u64, Held)>,
+    /// The sequence number of a trim that the log tells of, since its checkpoint.
+    pub logged_trim: Option<u64>,
+    /// What was written since, record by record with their sequence numbers.
+    pub pages: Vec<(u64, Held)>,
 }
 
 /// A journal, and what it says of each page.
@@ -147,8 +149,8 @@ impl Ram {
         while let Some((lpn, sequence, held)) = ram.next(backend)? {
             let kept = kept.entry(lpn).or_default();
             match held {
-                Some(held) => kept.page = Some((sequence, held)),
-                None => *kept = Kept { trimmed: Some(sequence), page: None },
+                Some(held) => kept.pages.push((sequence, held)),
+                None => *kept = Kept { trimmed: Some(sequence), ..Kept::default() },
             }
         }
         Ok(Some((ram, kept)))

@@ -5,7 +5,8 @@
 //! 24 checksum of the page (4)   28 checksum of the 28 bytes before (4)
 //! ```
 //! Numbers are little-endian. Both checksums are XXH3, seeded with the number of the physical page, so that a page that
-//! was written to the wrong place is damaged too. An erased spare area is all zeros.
+//! was written to the wrong place is damaged too. One of the marks says that the page has none, for flash that keeps pages
+//! as they are. An erased spare area is all zeros.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Oob, Role};
@@ -20,6 +21,7 @@ pub type SpareBytes = [u8; SPARE_BYTES];
 const ERASED: SpareBytes = [0; SPARE_BYTES];
 const WRITTEN: u8 = 1;
 const LOST: u8 = 2;
+const UNCHECKED: u8 = 4;
 pub(crate) const ROLES: [Role; 6] =
     [Role::Data, Role::Log, Role::SequentialLog, Role::Isolation, Role::Map, Role::Checkpoint];
 
@@ -46,15 +48,16 @@ pub enum Content {
 }
 
 impl Spare {
-    /// The bytes to program with `page` at `ppn`.
-    pub fn encode(&self, ppn: Ppn, page: &[u8]) -> SpareBytes {
+    /// The bytes to program at `ppn`, with a checksum of `page` unless that is not given.
+    pub fn encode(&self, ppn: Ppn, page: Option<&[u8]>) -> SpareBytes {
         let mut bytes = ERASED;
         bytes[0..4].copy_from_slice(&self.oob.lpn.0.to_le_bytes());
         bytes[4] = self.oob.role as u8;
-        bytes[5] = WRITTEN | if self.lost { LOST } else { 0 };
+        let mark = |set: bool, mark: u8| if set { mark } else { 0 };
+        bytes[5] = WRITTEN | mark(self.lost, LOST) | mark(page.is_none(), UNCHECKED);
         bytes[8..16].copy_from_slice(&self.version.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.oob.sequence.to_le_bytes());
-        bytes[24..28].copy_from_slice(&checksum(ppn, page).to_le_bytes());
+        bytes[24..28].copy_from_slice(&page.map_or(0, |page| checksum(ppn, page)).to_le_bytes());
         let own = checksum(ppn, &bytes[..28]);
         bytes[28..32].copy_from_slice(&own.to_le_bytes());
         bytes
@@ -87,9 +90,9 @@ pub(crate) fn decode_block(block: BlockId, spares: &[u8], contents: &mut Vec<Con
     contents.extend(pages.map(|(ppn, spare)| Content::decode(ppn, spare)));
 }
 
-/// Whether `page` is the one that the spare area of `ppn` was written with.
+/// Whether `page` is the one that the spare area of `ppn`, which is sound, was written with, as far as it tells.
 pub fn belongs(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> bool {
-    spare[24..28] == checksum(ppn, page).to_le_bytes()
+    spare[5] & UNCHECKED != 0 || spare[24..28] == checksum(ppn, page).to_le_bytes()
 }
 
 fn checksum(ppn: Ppn, bytes: &[u8]) -> u32 {
@@ -105,7 +108,7 @@ mod tests {
 
     #[test]
     fn what_was_encoded_is_decoded() {
-        let bytes = SPARE.encode(Ppn(3), b"page");
+        let bytes = SPARE.encode(Ppn(3), Some(b"page"));
         assert_eq!(Content::decode(Ppn(3), &bytes), Content::Programmed(SPARE));
         assert!(belongs(Ppn(3), b"page", &bytes));
         assert_eq!(Content::decode(Ppn(3), &ERASED), Content::Erased);
@@ -114,7 +117,7 @@ mod tests {
     /// Goal: no damage goes unnoticed. Method: every bit flipped, another place, another page.
     #[test]
     fn damage_is_noticed() {
-        let bytes = SPARE.encode(Ppn(3), b"page");
+        let bytes = SPARE.encode(Ppn(3), Some(b"page"));
         for bit in 0..8 * SPARE_BYTES {
             let mut damaged = bytes;
             damaged[bit / 8] ^= 1 << (bit % 8);
@@ -122,5 +125,16 @@ mod tests {
         }
         assert_eq!(Content::decode(Ppn(4), &bytes), Content::Damaged);
         assert!(!belongs(Ppn(3), b"pagE", &bytes) && !belongs(Ppn(4), b"page", &bytes));
+    }
+
+    /// Its spare area has one all the same.
+    #[test]
+    fn a_page_without_a_checksum_is_what_was_written() {
+        let bytes = SPARE.encode(Ppn(3), None);
+        assert_eq!(Content::decode(Ppn(3), &bytes), Content::Programmed(SPARE));
+        assert!(belongs(Ppn(3), b"any", &bytes));
+        let mut checked = bytes;
+        checked[5] &= !UNCHECKED;
+        assert_eq!(Content::decode(Ppn(3), &checked), Content::Damaged);
     }
 }

@@ -45,7 +45,7 @@ pub fn drive_options(setup: &Setup) -> Result<Options, OptionsError> {
         ftl: setup.ftl,
         seed: setup.seed,
         buffer,
-        journal_records: Options::journal_records(setup.geometry.blocks),
+        journal_blocks: Options::journal_blocks(setup.geometry.blocks),
         spare_for_failures: 0,
         endurance_cycles: setup.endurance_cycles,
     })

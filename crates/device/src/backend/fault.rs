@@ -356,9 +356,11 @@ impl<B: Backend> Backend for FaultBackend<B> {
 
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
         if let Some(way) = self.interrupted(3)? {
-            // Nothing, a part of it, or all of it with nobody told.
+            // Not begun, a part of it, or all of it with nobody told.
             let part = [0, self.rng.get_mut().below(bytes.len() as u64) as usize, bytes.len()][way as usize];
-            self.inner.write_log(slot, offset, &bytes[..part])?;
+            if way > 0 {
+                self.inner.write_log(slot, offset, &bytes[..part])?;
+            }
             return Err(Fault::PowerLost);
         }
         self.inner.write_log(slot, offset, bytes)

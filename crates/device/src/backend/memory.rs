@@ -1,7 +1,7 @@
 //! Flash in memory, for as long as the process lives.
 
 use ssdlab_core::mem::prefetch;
-use ssdlab_core::{BlockId, HugeVec, Ppn};
+use ssdlab_core::{BlockId, HugeVec, Ppn, Reciprocal};
 use ssdlab_nand::Geometry;
 
 use super::{Backend, Fault, Slot, spare_at};
@@ -11,9 +11,13 @@ use crate::spare::{SPARE_BYTES, SpareBytes};
 const LINE_BYTES: usize = 64;
 
 /// Flash in memory. Pages that were never programmed take no memory where the system gives zeroed memory lazily.
+///
+/// Pages of one number in all planes lie side by side: FTLs write to planes in turns, so that what a long request moves is
+/// most often in one piece, which a processor fetches ahead.
 #[derive(Clone, Debug)]
 pub struct MemoryBackend {
     geometry: Geometry,
+    plane_of: Reciprocal,
     pages: HugeVec<u8>,
     spares: HugeVec<u8>,
     bad: Vec<bool>,
@@ -26,6 +30,7 @@ impl MemoryBackend {
         let pages = geometry.pages() as usize;
         Self {
             geometry,
+            plane_of: Reciprocal::new((geometry.pages() / u64::from(geometry.parallelism.planes())) as u32),
             pages: HugeVec::zeros(pages * geometry.page_bytes as usize),
             spares: HugeVec::zeros(pages * SPARE_BYTES),
             bad: vec![false; geometry.blocks as usize],
@@ -34,13 +39,20 @@ impl MemoryBackend {
     }
 
     fn page_at(&self, ppn: Ppn) -> usize {
-        ppn.index() * self.geometry.page_bytes as usize
+        let plane = self.plane_of.divide(ppn.0);
+        let row = ppn.0 - plane * self.plane_of.divisor();
+        let place = row as usize * self.geometry.parallelism.planes() as usize + plane as usize;
+        place * self.geometry.page_bytes as usize
     }
 }
 
 impl Backend for MemoryBackend {
     fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    fn keeps_pages(&self) -> bool {
+        true
     }
 
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
@@ -67,8 +79,6 @@ impl Backend for MemoryBackend {
         let (at, spare_at) = (self.page_at(ppn), spare_at(ppn.0.into()) as usize);
         self.pages[at..at + page.len()].copy_from_slice(page);
         self.spares[spare_at..spare_at + SPARE_BYTES].copy_from_slice(spare);
-        // A block is written on soon, in turns with those of other planes.
-        self.expect(Ppn(ppn.0 + 1));
         Ok(())
     }
 

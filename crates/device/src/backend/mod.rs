@@ -58,6 +58,11 @@ pub trait Backend: Send {
         false
     }
 
+    /// Whether every page reads as it was programmed, so that it needs no checksum.
+    fn keeps_pages(&self) -> bool {
+        false
+    }
+
     /// Reads a page and its spare area.
     ///
     /// # Errors
@@ -121,6 +126,10 @@ impl Backend for Box<dyn Backend> {
 
     fn fails(&self) -> bool {
         (**self).fails()
+    }
+
+    fn keeps_pages(&self) -> bool {
+        (**self).keeps_pages()
     }
 
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {

@@ -29,8 +29,8 @@ pub struct Options {
     pub seed: u64,
     /// RAM that writes complete in; none writes through.
     pub buffer: Option<WriteBuffer>,
-    /// Records of the journal after which a checkpoint is written: at most so many blocks are read by a mount.
-    pub journal_records: u32,
+    /// Blocks that the journal names before a checkpoint is written: a mount reads no more than these.
+    pub journal_blocks: u32,
     /// Blocks kept unwritten for programs that fail in the course of one collection or merge, with page mapping of each
     /// plane; 0 where none fails. A drive without them may be worn out when one does.
     pub spare_for_failures: u32,
@@ -39,9 +39,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// Records for flash of so many blocks: a mount reads no more than a quarter of them.
-    pub fn journal_records(blocks: u32) -> u32 {
-        (blocks / 4).max(256)
+    /// Blocks of the journal for flash of so many: a mount reads no more than a quarter of them.
+    pub fn journal_blocks(blocks: u32) -> u32 {
+        (blocks / 4).max(128)
     }
 
     /// The flash as the FTL sees it.

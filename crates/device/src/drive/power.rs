@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ssdlab_core::{Lpn, PageSize};
+use ssdlab_nand::Trimmed;
 
 use super::{Drive, Options};
 use crate::backend::Backend;
@@ -28,7 +29,7 @@ impl<B: Backend> Drive<B> {
             let mut ftl = drive.erased_ftl()?;
             ftl.preload(&mut Flash { medium: &mut drive.medium, payload: Payload::None });
             drive.ftl = Some(ftl);
-            drive.power_buffer()?;
+            drive.power_buffer(&[])?;
         }
         Ok(drive)
     }
@@ -80,7 +81,7 @@ impl<B: Backend> Drive<B> {
         self.cut_power();
         let before = self.medium.counts;
         let mut ftl = self.erased_ftl()?;
-        let Surveyed { table, trims, mut report } = self.medium.survey()?;
+        let Surveyed { table, trims, older_trims, mut report } = self.medium.survey()?;
         self.medium.sequence = self.medium.sequence.max(table.sequence);
         let mut flash = Flash { medium: &mut self.medium, payload: Payload::None };
         let recovered = ftl.recover(&table, &trims, &mut flash);
@@ -97,9 +98,10 @@ impl<B: Backend> Drive<B> {
             log.mounted(&mut self.medium.backend, report.clean)?;
         } else {
             self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn), Some(&table))?;
+            self.medium.go_on()?;
         }
         self.ftl = Some(ftl);
-        if let Err(error) = self.power_buffer() {
+        if let Err(error) = self.power_buffer(&trims[older_trims..]) {
             self.cut_power();
             return Err(error);
         }
@@ -110,13 +112,16 @@ impl<B: Backend> Drive<B> {
     }
 
     /// Brings to the flash what a protected buffer held when the power was lost; then the buffer is empty. A drive that can
-    /// only be read keeps it.
-    fn power_buffer(&mut self) -> Result<(), DriveError> {
+    /// only be read keeps it. `trims` are those of the journal: of them the buffer may know nothing.
+    fn power_buffer(&mut self, trims: &[Trimmed]) -> Result<(), DriveError> {
         let loaded = Ram::load(&self.medium.backend)?;
-        let (before, kept) = loaded.map_or((None, BTreeMap::new()), |(ram, kept)| (Some(ram), kept));
+        let (before, mut kept) = loaded.map_or((None, BTreeMap::new()), |(ram, kept)| (Some(ram), kept));
+        for &Trimmed { lpn, count, sequence } in trims {
+            kept.range_mut(lpn.0..lpn.0 + count).for_each(|(_, kept)| kept.logged_trim = Some(sequence));
+        }
         let was_empty = kept.is_empty();
         let mut pages = Vec::new();
-        for (lpn, Kept { trimmed, page }) in kept {
+        for (lpn, Kept { trimmed, logged_trim, pages: written }) in kept {
             let mut version = self.version_on_flash(Lpn(lpn))?;
             if version.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence)) {
                 let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
@@ -124,9 +129,9 @@ impl<B: Backend> Drive<B> {
                 self.stop_at_fault()?;
                 version = None;
             }
-            let is_newer = |sequence| version.is_none_or(|version| version < sequence);
+            let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
             let fits = |&(sequence, ref held): &(u64, Held)| is_newer(sequence) && (held.whole || held.base == version);
-            pages.extend(page.filter(fits).map(|(_, held)| (lpn, held)));
+            pages.extend(written.into_iter().rfind(fits).map(|(_, held)| (lpn, held)));
         }
         if !pages.is_empty() {
             let all = WriteBuffer { pages: pages.len() as u32, high: 1, low: 0, protected: true };
@@ -207,8 +212,14 @@ impl<B: Backend> Drive<B> {
         if let Some(ram) = self.ram.take_if(|ram| ram.is_long()) {
             self.ram = self.new_ram(Some(&ram)).inspect_err(|_| self.cut_power())?;
         }
-        let long = |log: &crate::log::Log| log.records() >= u64::from(self.options.journal_records);
-        if self.medium.log.as_ref().is_some_and(long) { self.checkpoint() } else { Ok(()) }
+        let is_long = self.medium.log.as_ref().is_some_and(|log| log.is_long(self.options.journal_blocks));
+        if is_long {
+            self.checkpoint()?;
+            let begun = self.medium.go_on();
+            self.medium.note_fault(begun);
+            self.stop_at_fault()?;
+        }
+        Ok(())
     }
 
     pub(super) fn stop_at_fault(&mut self) -> Result<(), DriveError> {

@@ -14,7 +14,7 @@ mod stream;
 
 pub(crate) use checkpoint::Facts;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ssdlab_core::{BlockId, Ppn};
 use ssdlab_nand::{Cause, Trimmed};
@@ -45,21 +45,28 @@ pub(crate) struct Log {
     /// Records in it.
     records: u64,
     touched: Vec<Touch>,
+    /// Blocks that it names.
+    named: u32,
 }
 
 /// What the log knew when the power went off.
 pub(crate) struct Known {
     pub table: PageTable,
     pub closed: Vec<bool>,
+    /// Those that the checkpoint tells of, and those of the journal.
     pub trims: Vec<Trimmed>,
-    /// Programs and trims before the checkpoint.
+    /// How many the checkpoint tells of.
+    pub older_trims: usize,
+    /// Programs and trims that are known.
     pub sequence: u64,
     /// Below this sequence number every program was complete.
     pub synced: u64,
     /// Pages found damaged, in blocks not erased since.
     pub damaged: BTreeSet<Ppn>,
-    /// The block whose erase may not have been completed.
+    /// The block whose erase may not have been completed, nor what was programmed before be safe.
     pub erasing: Option<BlockId>,
+    /// Blocks that were erased: what they hold of lower sequence numbers is left over, if the erase itself was lost.
+    pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
     /// Bytes of checkpoint and journal.
     pub bytes: u64,
@@ -78,7 +85,7 @@ impl Log {
         };
         let journal = checkpoint::write(backend, slot, generation, facts)?;
         let touched = vec![Touch::None; facts.erases.len()];
-        Ok(Self { slot, generation, journal, records: 0, touched })
+        Ok(Self { slot, generation, journal, records: 0, touched, named: 0 })
     }
 
     /// Reads the log in use; none if it is damaged. A header is written when its checkpoint is whole, so the other log is
@@ -96,36 +103,57 @@ impl Log {
         let checkpoint::Checkpoint { generation, bytes: journal, sequence, life, table, closed, damaged, trims } =
             checkpoint;
         let touched = vec![Touch::None; closed.len()];
-        let mut log = Self { slot, generation, journal, records: 0, touched };
-        let mut known =
-            Known { table, closed, trims, sequence, synced: sequence, damaged, erasing: None, life, bytes: 0 };
+        let mut log = Self { slot, generation, journal, records: 0, touched, named: 0 };
+        let mut known = Known {
+            older_trims: trims.len(),
+            synced: sequence,
+            erasing: None,
+            erased: BTreeMap::new(),
+            bytes: 0,
+            table,
+            closed,
+            trims,
+            sequence,
+            damaged,
+            life,
+        };
+        let mut latest = None;
         let pages_per_block = backend.geometry().pages_per_block;
         let mut bytes = [0; RECORD_BYTES];
         loop {
             backend.read_log(slot, log.end(), &mut bytes)?;
             let Some(record) = Record::decode(&bytes, generation, log.records) else { break };
             log.records += 1;
-            let erasing = known.erasing.take();
-            // Whatever came next shows that an erase was completed.
-            if let Some(block) = erasing.filter(|&block| record != Record::Interrupted(block)) {
+            // Whatever came next shows that all before the erase was safe and the erase begun, but not that it was safe too.
+            if let Some((block, sequence)) = latest.take().filter(|&(block, _)| record != Record::Interrupted(block)) {
                 known.damaged.retain(|ppn| ppn.0 / pages_per_block != block.0);
+                known.erased.insert(block, sequence);
             }
             match record {
-                Record::Opened(block) | Record::Interrupted(block) => log.touched[block.index()] = Touch::Opened,
-                Record::Erased(block) | Record::GivenUp(block) => {
-                    known.table.trusts_marks &= record == Record::Erased(block);
-                    log.touched[block.index()] = Touch::Erased;
-                    known.table.erases[block.index()] += 1;
-                    known.erasing = Some(block);
+                Record::Opened(block) | Record::Interrupted(block) => {
+                    log.name(block, Touch::Opened);
                 }
-                Record::Trimmed(trim) => known.trims.push(trim),
-                Record::Synced(sequence) => known.synced = sequence,
+                Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
+                    known.table.trusts_marks &= matches!(record, Record::Erased(..));
+                    known.sequence = known.sequence.max(sequence);
+                    log.name(block, Touch::Erased);
+                    known.table.erases[block.index()] += 1;
+                    latest = Some((block, sequence));
+                }
+                Record::Trimmed(trim) => {
+                    known.sequence = known.sequence.max(trim.sequence + 1);
+                    known.trims.push(trim);
+                }
+                Record::Synced(sequence) => {
+                    (known.synced, known.sequence) = (sequence, known.sequence.max(sequence));
+                }
                 Record::Damaged(ppn) => {
                     known.damaged.insert(ppn);
                 }
                 Record::Mounted { clean } => known.life.mounted(clean),
             }
         }
+        known.erasing = latest.map(|(block, _)| block);
         known.bytes = log.end();
         Ok((log, known))
     }
@@ -142,6 +170,18 @@ impl Log {
     /// Records of the journal.
     pub fn records(&self) -> u64 {
         self.records
+    }
+
+    /// Whether the journal names so many blocks, or has four records for each of as many.
+    pub fn is_long(&self, blocks: u32) -> bool {
+        self.named >= blocks || self.records >= 4 * u64::from(blocks)
+    }
+
+    /// A record names a block; what was known of it before.
+    fn name(&mut self, block: BlockId, touch: Touch) -> Touch {
+        let before = std::mem::replace(&mut self.touched[block.index()], touch);
+        self.named += u32::from(before == Touch::None);
+        before
     }
 
     fn append<B: Backend>(&mut self, backend: &mut B, record: Record) -> Result<(), Fault> {
@@ -162,21 +202,28 @@ impl Log {
     #[cold]
     fn open<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
         self.append(backend, Record::Opened(block))?;
-        let before = std::mem::replace(&mut self.touched[block.index()], Touch::Opened);
+        let before = self.name(block, Touch::Opened);
         if before == Touch::None { backend.sync() } else { Ok(()) }
     }
 
-    /// The block is about to be erased, for this cause. Everything programmed before is safe when this returns.
-    pub fn erase<B: Backend>(&mut self, backend: &mut B, block: BlockId, cause: Cause) -> Result<(), Fault> {
-        let record = if cause == Cause::Recovery { Record::GivenUp(block) } else { Record::Erased(block) };
-        self.append(backend, record)?;
-        self.touched[block.index()] = Touch::Erased;
+    /// The block is about to be erased, for this cause. Everything programmed before, with lower sequence numbers, is safe
+    /// when this returns.
+    pub fn erase<B: Backend>(
+        &mut self,
+        backend: &mut B,
+        block: BlockId,
+        sequence: u64,
+        cause: Cause,
+    ) -> Result<(), Fault> {
+        let record = if cause == Cause::Recovery { Record::GivenUp } else { Record::Erased };
+        self.append(backend, record(block, sequence))?;
+        self.name(block, Touch::Erased);
         backend.sync()
     }
 
     /// The latest erase, of this block, may not have been completed.
     pub fn distrust<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
-        self.touched[block.index()] = Touch::Opened;
+        self.name(block, Touch::Opened);
         self.append(backend, Record::Interrupted(block))
     }
 
@@ -198,7 +245,11 @@ impl Log {
     /// Makes everything before safe, of which the newest program or trim has a lower sequence number.
     pub fn flush<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
         backend.sync()?;
-        // Only now: where it is, nothing below it need be looked at.
+        self.synced(backend, sequence)
+    }
+
+    /// Everything of a lower sequence number is safe, as after a checkpoint: nothing below it need be looked at.
+    pub fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
         self.append(backend, Record::Synced(sequence))
     }
 }
@@ -228,7 +279,7 @@ mod tests {
         };
         let mut log = Log::begin(None, &mut backend, &facts).unwrap();
         for (cause, trusted) in [(Cause::Gc, true), (Cause::Recovery, false), (Cause::Gc, false)] {
-            log.erase(&mut backend, BlockId(1), cause).unwrap();
+            log.erase(&mut backend, BlockId(1), 5, cause).unwrap();
             let (_, known) = Log::load(&backend).unwrap().unwrap();
             assert_eq!((known.table.trusts_marks, known.erasing), (trusted, Some(BlockId(1))));
         }

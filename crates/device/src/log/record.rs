@@ -18,10 +18,10 @@ pub(super) const RECORD_BYTES: usize = 24;
 pub(super) enum Record {
     /// The block is about to be programmed.
     Opened(BlockId),
-    /// The block is about to be erased.
-    Erased(BlockId),
+    /// The block is about to be erased; programs so far have lower sequence numbers.
+    Erased(BlockId, u64),
     /// The same by a recovery, which may give up copies in it: what they were made from, though marked as outdated, counts.
-    GivenUp(BlockId),
+    GivenUp(BlockId, u64),
     /// The erase that the record before tells of may not have been completed, or not begun.
     Interrupted(BlockId),
     /// The host forgot pages.
@@ -42,12 +42,12 @@ impl Record {
     pub fn encode(self, generation: u64, number: u64) -> [u8; RECORD_BYTES] {
         let (kind, first, count, sequence) = match self {
             Self::Opened(block) => (1_u32, block.0, 0_u32, 0_u64),
-            Self::Erased(block) => (2, block.0, 0, 0),
+            Self::Erased(block, sequence) => (2, block.0, 0, sequence),
             Self::Trimmed(Trimmed { lpn, count, sequence }) => (3, lpn.0, count, sequence),
             Self::Synced(sequence) => (4, 0, 0, sequence),
             Self::Damaged(ppn) => (5, ppn.0, 0, 0),
             Self::Interrupted(block) => (6, block.0, 0, 0),
-            Self::GivenUp(block) => (7, block.0, 0, 0),
+            Self::GivenUp(block, sequence) => (7, block.0, 0, sequence),
             Self::Mounted { clean } => (8, clean.into(), 0, 0),
         };
         let mut bytes = [0; RECORD_BYTES];
@@ -71,12 +71,12 @@ impl Record {
         let sequence = u64::from_le_bytes(bytes[16..24].try_into().expect("eight bytes"));
         match half(0) {
             1 => Some(Self::Opened(BlockId(half(4)))),
-            2 => Some(Self::Erased(BlockId(half(4)))),
+            2 => Some(Self::Erased(BlockId(half(4)), sequence)),
             3 => Some(Self::Trimmed(Trimmed { lpn: Lpn(half(4)), count: half(8), sequence })),
             4 => Some(Self::Synced(sequence)),
             5 => Some(Self::Damaged(Ppn(half(4)))),
             6 => Some(Self::Interrupted(BlockId(half(4)))),
-            7 => Some(Self::GivenUp(BlockId(half(4)))),
+            7 => Some(Self::GivenUp(BlockId(half(4)), sequence)),
             8 => Some(Self::Mounted { clean: half(4) != 0 }),
             _ => None,
         }
@@ -97,12 +97,12 @@ mod tests {
         let trim = Trimmed { lpn: Lpn(4), count: 9, sequence: 77 };
         let all = [
             Record::Opened(BlockId(3)),
-            Record::Erased(BlockId(8)),
+            Record::Erased(BlockId(8), 1 << 40),
             Record::Trimmed(trim),
             Record::Synced(1 << 50),
             Record::Damaged(Ppn(6)),
             Record::Interrupted(BlockId(7)),
-            Record::GivenUp(BlockId(9)),
+            Record::GivenUp(BlockId(9), 3),
             Record::Mounted { clean: true },
             Record::Mounted { clean: false },
         ];

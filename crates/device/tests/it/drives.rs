@@ -44,7 +44,7 @@ fn kind(
             ftl,
             seed: 1,
             buffer: None,
-            journal_records: 20,
+            journal_blocks: 8,
             spare_for_failures: 0,
             endurance_cycles: 1_000,
         },

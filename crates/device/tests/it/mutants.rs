@@ -58,7 +58,7 @@ impl Backend for Mutant {
         match Content::decode(ppn, spare) {
             Content::Programmed(written) if self.mistake == Mistake::VersionIgnored => {
                 let wrong = Spare { version: written.oob.sequence, ..written };
-                self.inner.program(ppn, page, &wrong.encode(ppn, page))
+                self.inner.program(ppn, page, &wrong.encode(ppn, Some(page)))
             }
             _ => self.inner.program(ppn, page, spare),
         }

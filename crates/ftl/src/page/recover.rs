@@ -90,9 +90,10 @@ impl<M: MapModel> PageFtl<M> {
         written.sort_by_key(|found| found.written);
         for found in written {
             let (block, first) = (found.block, found.block.0 * pages);
-            // It tells whether the block holds map pages; a page that cannot be read is one of data.
+            // It tells whether the block holds map pages, of which none is valid before the map is written anew: not if it
+            // cannot be read, nor if it is left over from before an erase that was lost.
             let held = &mut self.p2l[first as usize];
-            if held.page() as usize >= self.l2p.len() {
+            if held.page() >= self.logical_pages {
                 *held = Entry::of(0);
             }
             let plane = self.plane_of(first);

@@ -152,7 +152,7 @@ fn within(setup: &Setup, requests: Vec<Request>) -> Vec<Request> {
 fn recorded(setup: &Setup, buffer: Option<WriteBuffer>) -> Drive<Recording> {
     let Setup { geometry, logical_pages, ftl, seed, endurance_cycles, .. } = *setup;
     let options =
-        Options { logical_pages, ftl, seed, buffer, journal_records: 64, spare_for_failures: 0, endurance_cycles };
+        Options { logical_pages, ftl, seed, buffer, journal_blocks: 32, spare_for_failures: 0, endurance_cycles };
     let flash = Recording { flash: MemoryBackend::new(geometry), done: RefCell::default() };
     Drive::create(flash, options).expect("a sound drive")
 }
