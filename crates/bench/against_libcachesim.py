@@ -2,7 +2,7 @@
 
 Called with the Python that has ssdlab; the first argument is the one that has libcachesim. Both read the requests from
 the file and simulate one cache. ssdlab reads by a thread of its own, so that both the time that passes and that of the
-processor are told.
+processor are told. Then the same by whole processes, as a user starts them, from their first instruction to their end.
 """
 
 import json
@@ -19,6 +19,8 @@ POLICIES = {
     "w-tinylfu": "WTinyLFU",
 }  # fmt: skip
 OBJECTS, REQUESTS, THETA = 1_000_000, 20_000_000, 1.0
+WHOLE_REQUESTS = 10_000_000
+"""Of the comparison of processes."""
 SHARES = (0.1,)
 """Of the objects touched, that a cache holds."""
 ROUNDS = 3
@@ -65,6 +67,48 @@ def ours(path: str, name: str, size: int) -> Timed:
     return timed(simulate)
 
 
+SCRIPT = """
+import libcachesim
+reader = libcachesim.TraceReader(
+    {path!r}, libcachesim.TraceType.VSCSI_TRACE, libcachesim.ReaderInitParam(ignore_obj_size=True)
+)
+print(libcachesim.{name}({size}, hashpower={HASHPOWER}).process_trace(reader))
+"""
+"""What a user of libCacheSim writes."""
+
+
+def whole(command: list[str]) -> float:
+    """Seconds from the start of a process to its end."""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    began = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+    return time.monotonic() - began
+
+
+def processes(theirs: str, path: str, size: int) -> None:
+    """Prints a table of whole processes: one for each policy, and one of ours for all."""
+    ssdlab = str(Path(sys.executable).with_name("ssdlab"))
+    print(f"\n## Whole processes against libCacheSim: {WHOLE_REQUESTS:,} of these requests, {size:,} objects cached\n")
+    print("| policy | libCacheSim, s | `ssdlab cache sim`, s | ratio |")
+    print("|---|---|---|---|")
+
+    def row(title: str, policies: list[str]) -> None:
+        scripts = [
+            SCRIPT.format(path=path, name=POLICIES[policy], size=size, HASHPOWER=HASHPOWER) for policy in policies
+        ]
+        ours = [ssdlab, "cache", "sim", path, "--format", "vscsi1", "--objects", "--json"]
+        ours += ["--policy", ",".join(policies), "--size", str(size)]
+        peers, own = [], []
+        for _ in range(ROUNDS):
+            peers.append(sum(whole([theirs, "-c", script]) for script in scripts))
+            own.append(whole(ours))
+        print(f"| {title} | {min(peers):.2f} | {min(own):.2f} | **{min(peers) / min(own):.2f}** |", flush=True)
+
+    for policy in POLICIES:
+        row(policy, [policy])
+    row("all of these", list(POLICIES))
+
+
 def ask(python: str, *arguments: str) -> Timed:
     """The same in a process of its own, so that neither leaves memory behind for the other."""
     # The threads of NumPy's algebra, which nobody uses, would spin beside those that are timed.
@@ -76,16 +120,15 @@ def ask(python: str, *arguments: str) -> Timed:
 
 def main(theirs: str) -> None:
     """Prints a table; stops if both do not agree where they must."""
-    from ssdlab import Config, generate
+    from ssdlab import Config, Trace, generate
 
-    with tempfile.TemporaryDirectory() as directory:
-        path = str(Path(directory) / "zipf.vscsi")
+    def generated(requests: int, path: str) -> Trace:
         trace = generate(
             Config(
                 overrides={
                     "workload.pattern": "zipf",
                     "workload.pattern.zipf.theta": THETA,
-                    "workload.requests": REQUESTS,
+                    "workload.requests": requests,
                     "workload.reads": "100%",
                     "workload.size": "4KiB",
                     "workload.span": f"{OBJECTS * 4}KiB",
@@ -94,6 +137,11 @@ def main(theirs: str) -> None:
             )
         )
         trace.save(path, format="vscsi1")
+        return trace
+
+    with tempfile.TemporaryDirectory() as directory:
+        path = str(Path(directory) / "zipf.vscsi")
+        trace = generated(REQUESTS, path)
         touched = trace.profile()["footprint_bytes"] // 4096
         print(f"## Caches against libCacheSim: {REQUESTS:,} requests by Zipf's law ({THETA}) for {touched:,} objects\n")
         print(
@@ -119,6 +167,8 @@ def main(theirs: str) -> None:
                     f"| {processor[0] / processor[1]:.2f} | {misses[0]:,} | {misses[1]:,} |",
                     flush=True,
                 )
+        generated(WHOLE_REQUESTS, path)
+        processes(theirs, path, int(SHARES[0] * touched))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ against `nbdkit memory`, in turns, in the same run.
     python crates/bench/against_nbdkit.py NAME='COMMAND' ...
 
 A command starts a server at `{socket}` with `{size}` bytes, perhaps in `{file}`, that ends on SIGTERM. All are written
-once before, so that none answers from holes.
+once before, so that none answers from holes. Loads come in the order of the table: pages of a drive lie where they were
+written, so long requests are timed before random writes and after them.
 """
 
 import json
@@ -26,12 +27,14 @@ ROUNDS = 15
 SECONDS = 0.5
 
 LOADS = {
+    "128 KiB sequential read, depth 4": ("read", "128k", 4, 1),
+    "128 KiB sequential write, depth 4": ("write", "128k", 4, 1),
     "4 KiB random read, depth 1": ("randread", "4k", 1, 1),
     "4 KiB random read, depth 32": ("randread", "4k", 32, 1),
     "4 KiB random write, depth 32": ("randwrite", "4k", 32, 1),
     "4 KiB random read, depth 32, 2 jobs": ("randread", "4k", 32, 2),
-    "128 KiB sequential read, depth 4": ("read", "128k", 4, 1),
-    "128 KiB sequential write, depth 4": ("write", "128k", 4, 1),
+    "128 KiB sequential read, depth 4, written at random": ("read", "128k", 4, 1),
+    "128 KiB sequential write, depth 4, written at random": ("write", "128k", 4, 1),
 }
 """Pattern, block, depth and jobs of fio."""
 

@@ -112,6 +112,7 @@ impl<B: Backend> Medium<B> {
         (report.log_bytes_read, report.clean) = (bytes, log.records() == 0);
         (self.sequence, self.closed, self.damaged, self.life) = (sequence, closed, damaged, life);
         let log = self.log.insert(log);
+        log.mounted(&mut self.backend, report.clean)?;
         if let Some(block) = erasing {
             log.distrust(&mut self.backend, block)?;
         }

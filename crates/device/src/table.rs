@@ -185,6 +185,8 @@ pub(crate) struct PageTable {
     pages_per_block: usize,
     /// Whether pages that are marked as outdated are so.
     pub trusts_marks: bool,
+    /// See [`Scan::erased_before`].
+    pub erased_before: u64,
     /// Above the sequence number of every page.
     pub sequence: u64,
     pub bad: Vec<bool>,
@@ -208,8 +210,8 @@ impl PageTable {
     ) -> Self {
         let (pages_per_block, bad) = (geometry.pages_per_block as usize, vec![false; written.len()]);
         let (taken, parts) = (checkpoint.len(), vec![checkpoint]);
-        let (block, trusts_marks) = (Vec::new(), true);
-        Self { parts, taken, block, written, pages_per_block, trusts_marks, sequence, bad, erases }
+        let (block, trusts_marks, erased_before) = (Vec::new(), true, u64::MAX);
+        Self { parts, taken, block, written, pages_per_block, trusts_marks, erased_before, sequence, bad, erases }
     }
 
     /// Sets all pages of a block; erased ones of a block that is closed cannot be programmed.
@@ -286,6 +288,10 @@ impl Scan for PageTable {
 
     fn erases(&self, block: BlockId) -> u32 {
         self.erases[block.index()]
+    }
+
+    fn erased_before(&self) -> u64 {
+        self.erased_before
     }
 }
 

@@ -212,7 +212,9 @@ impl Survey {
     }
 
     /// The survey as if nothing were in `block`, which is to be given up; but as it is if the block alone holds a page. In
-    /// the target of a merge that may be the page which the host was writing when power was lost: the newest of all.
+    /// the target of a merge that may be the page which the host was writing when power was lost: the newest of all. And
+    /// anywhere it may be a copy of what is lost itself, as a computer that lost its power may have kept later writes and
+    /// not earlier ones; then it was never safe.
     pub fn without(
         self,
         block: BlockId,
@@ -225,15 +227,21 @@ impl Survey {
         let before = maps.l2p[..maps.logical_pages as usize].to_vec();
         given_up.insert(block);
         let survey = Self::new(maps, scan, trims, given_up)?;
-        let differ = before.iter().zip(maps.l2p.iter()).filter(|(before, after)| before != after);
         let version = |entry: &Entry| version(scan, entry.page());
-        let mut lost =
-            differ.map(|(before, after)| (version(before), version(after))).filter(|(b, a)| b != a).peekable();
+        let differ = (0..before.len()).filter(|&lpn| before[lpn] != maps.l2p[lpn]);
+        let mut lost = differ
+            .map(|lpn| (lpn, version(&before[lpn]), version(&maps.l2p[lpn])))
+            .filter(|(_, before, after)| before != after)
+            .map(|(lpn, before, _)| (lpn, before))
+            .peekable();
         if lost.peek().is_none() {
             return Ok(survey);
         }
         let newest = if of_merge { before.iter().filter_map(version).max() } else { None };
-        if lost.all(|(before, _)| of_merge && before == newest) {
+        let is_copy =
+            |lpn: usize| recency(&scan.page(Ppn(before[lpn].page()))).is_some_and(|(version, at)| version != at);
+        let was_safe = |version: Option<u64>| version < Some(scan.erased_before());
+        if lost.all(|(lpn, version)| of_merge && version == newest || is_copy(lpn) && !was_safe(version)) {
             return Ok(survey);
         }
         given_up.remove(&block);

@@ -51,6 +51,12 @@ pub trait Scan {
 
     /// How often the block was erased, or 0 where nobody knows.
     fn erases(&self, block: BlockId) -> u32;
+
+    /// Nothing was erased since pages have versions from here on: where one is a copy and nothing else holds it, what it was
+    /// made from is lost, and was never safe.
+    fn erased_before(&self) -> u64 {
+        u64::MAX
+    }
 }
 
 /// A trim that was written down ([`crate::FlashSink::trimmed`]): copies of these pages with a version below `sequence`

@@ -94,9 +94,7 @@ impl<B: Backend> Drive<B> {
         }
         recovered.map_err(DriveError::Unmountable)?;
         self.medium.life.mounted(report.clean);
-        if let Some(log) = &mut self.medium.log {
-            log.mounted(&mut self.medium.backend, report.clean)?;
-        } else {
+        if self.medium.log.is_none() {
             self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn), Some(&table))?;
             self.medium.go_on()?;
         }

@@ -40,6 +40,8 @@ pub(crate) enum Touch {
 pub(crate) struct Log {
     slot: Slot,
     generation: u64,
+    /// How often the drive was switched on since the checkpoint.
+    mounts: u64,
     /// Where the journal begins.
     journal: u64,
     /// Records in it.
@@ -85,7 +87,7 @@ impl Log {
         };
         let journal = checkpoint::write(backend, slot, generation, facts)?;
         let touched = vec![Touch::None; facts.erases.len()];
-        Ok(Self { slot, generation, journal, records: 0, touched, named: 0 })
+        Ok(Self { slot, generation, mounts: 0, journal, records: 0, touched, named: 0 })
     }
 
     /// Reads the log in use; none if it is damaged. A header is written when its checkpoint is whole, so the other log is
@@ -103,7 +105,7 @@ impl Log {
         let checkpoint::Checkpoint { generation, bytes: journal, sequence, life, table, closed, damaged, trims } =
             checkpoint;
         let touched = vec![Touch::None; closed.len()];
-        let mut log = Self { slot, generation, journal, records: 0, touched, named: 0 };
+        let mut log = Self { slot, generation, mounts: 0, journal, records: 0, touched, named: 0 };
         let mut known = Known {
             older_trims: trims.len(),
             synced: sequence,
@@ -117,15 +119,21 @@ impl Log {
             damaged,
             life,
         };
+        // A checkpoint comes after all that was erased before it.
+        known.table.erased_before = sequence;
         let mut latest = None;
         let pages_per_block = backend.geometry().pages_per_block;
         let mut bytes = [0; RECORD_BYTES];
         loop {
             backend.read_log(slot, log.end(), &mut bytes)?;
-            let Some(record) = Record::decode(&bytes, generation, log.records) else { break };
+            let Some(record) = Record::decode(&bytes, log.seed()) else { break };
             log.records += 1;
-            // Whatever came next shows that all before the erase was safe and the erase begun, but not that it was safe too.
-            if let Some((block, sequence)) = latest.take().filter(|&(block, _)| record != Record::Interrupted(block)) {
+            // What came next shows that all before the erase was safe and the erase begun, but not that it was safe too. That
+            // the drive was switched on again shows nothing.
+            let next = |(block, _): &(BlockId, u64)| record != Record::Interrupted(*block);
+            if !matches!(record, Record::Mounted { .. })
+                && let Some((block, sequence)) = latest.take().filter(next)
+            {
                 known.damaged.retain(|ppn| ppn.0 / pages_per_block != block.0);
                 known.erased.insert(block, sequence);
             }
@@ -134,7 +142,12 @@ impl Log {
                     log.name(block, Touch::Opened);
                 }
                 Record::Erased(block, sequence) | Record::GivenUp(block, sequence) => {
-                    known.table.trusts_marks &= matches!(record, Record::Erased(..));
+                    if matches!(record, Record::GivenUp(..)) {
+                        known.table.trusts_marks = false;
+                        // All before it was safe: nothing of the block is needed, and what was given up stays so.
+                        known.erased.insert(block, sequence);
+                    }
+                    known.table.erased_before = sequence;
                     known.sequence = known.sequence.max(sequence);
                     log.name(block, Touch::Erased);
                     known.table.erases[block.index()] += 1;
@@ -150,12 +163,20 @@ impl Log {
                 Record::Damaged(ppn) => {
                     known.damaged.insert(ppn);
                 }
-                Record::Mounted { clean } => known.life.mounted(clean),
+                Record::Mounted { clean } => {
+                    log.mounts += 1;
+                    known.life.mounted(clean);
+                }
             }
         }
         known.erasing = latest.map(|(block, _)| block);
         known.bytes = log.end();
         Ok((log, known))
+    }
+
+    /// No two records of a log share one: each of these is small.
+    fn seed(&self) -> u64 {
+        self.generation << 44 ^ self.mounts << 28 ^ self.records
     }
 
     fn end(&self) -> u64 {
@@ -187,7 +208,7 @@ impl Log {
     fn append<B: Backend>(&mut self, backend: &mut B, record: Record) -> Result<(), Fault> {
         // With zeros behind it, so that what was there when a computer lost its power is no record.
         let mut bytes = [0; 2 * RECORD_BYTES];
-        bytes[..RECORD_BYTES].copy_from_slice(&record.encode(self.generation, self.records));
+        bytes[..RECORD_BYTES].copy_from_slice(&record.encode(self.seed()));
         backend.write_log(self.slot, self.end(), &bytes)?;
         self.records += 1;
         Ok(())
@@ -215,6 +236,9 @@ impl Log {
         sequence: u64,
         cause: Cause,
     ) -> Result<(), Fault> {
+        if cause == Cause::Recovery {
+            backend.sync()?;
+        }
         let record = if cause == Cause::Recovery { Record::GivenUp } else { Record::Erased };
         self.append(backend, record(block, sequence))?;
         self.name(block, Touch::Erased);
@@ -237,9 +261,12 @@ impl Log {
         self.append(backend, Record::Damaged(ppn))
     }
 
-    /// The drive was switched on.
+    /// The drive is switched on. What is left of records behind this one counts no more: a computer that lost its power may
+    /// have kept some behind those that it lost.
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
-        self.append(backend, Record::Mounted { clean })
+        self.append(backend, Record::Mounted { clean })?;
+        self.mounts += 1;
+        backend.sync()
     }
 
     /// Makes everything before safe, of which the newest program or trim has a lower sequence number.

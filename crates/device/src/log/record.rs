@@ -3,7 +3,8 @@
 //! ```text
 //! 0 kind (4)   4 first (4)   8 count (4)   12 checksum (4)   16 sequence (8)
 //! ```
-//! The checksum is XXH3 seeded with the generation of the checkpoint and the number of the record behind it, so that what
+//! The checksum is XXH3 seeded with the generation of the checkpoint, how often the drive was switched on since, and the
+//! number of the record, so that what
 //! is left of an older journal is no record.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
@@ -38,8 +39,8 @@ pub(super) enum Record {
 }
 
 impl Record {
-    /// The bytes of record `number` behind checkpoint `generation`.
-    pub fn encode(self, generation: u64, number: u64) -> [u8; RECORD_BYTES] {
+    /// The bytes of the record at a place with this seed.
+    pub fn encode(self, seed: u64) -> [u8; RECORD_BYTES] {
         let (kind, first, count, sequence) = match self {
             Self::Opened(block) => (1_u32, block.0, 0_u32, 0_u64),
             Self::Erased(block, sequence) => (2, block.0, 0, sequence),
@@ -55,17 +56,17 @@ impl Record {
         bytes[4..8].copy_from_slice(&first.to_le_bytes());
         bytes[8..12].copy_from_slice(&count.to_le_bytes());
         bytes[16..24].copy_from_slice(&sequence.to_le_bytes());
-        let check = checksum(generation, number, &bytes);
+        let check = checksum(seed, &bytes);
         bytes[12..16].copy_from_slice(&check);
         bytes
     }
 
     /// The record, unless these bytes are none.
-    pub fn decode(bytes: &[u8; RECORD_BYTES], generation: u64, number: u64) -> Option<Self> {
+    pub fn decode(bytes: &[u8; RECORD_BYTES], seed: u64) -> Option<Self> {
         let half = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         let mut unsigned = *bytes;
         unsigned[12..16].fill(0);
-        if bytes[12..16] != checksum(generation, number, &unsigned) {
+        if bytes[12..16] != checksum(seed, &unsigned) {
             return None;
         }
         let sequence = u64::from_le_bytes(bytes[16..24].try_into().expect("eight bytes"));
@@ -83,9 +84,8 @@ impl Record {
     }
 }
 
-fn checksum(generation: u64, number: u64, bytes: &[u8; RECORD_BYTES]) -> [u8; 4] {
-    // Generations are small: no two records of a log share a seed.
-    (XxHash3_64::oneshot_with_seed(generation << 40 ^ number, bytes) as u32).to_le_bytes()
+fn checksum(seed: u64, bytes: &[u8; RECORD_BYTES]) -> [u8; 4] {
+    (XxHash3_64::oneshot_with_seed(seed, bytes) as u32).to_le_bytes()
 }
 
 #[cfg(test)]
@@ -107,16 +107,15 @@ mod tests {
             Record::Mounted { clean: false },
         ];
         for record in all {
-            let bytes = record.encode(2, 5);
-            assert_eq!(Record::decode(&bytes, 2, 5), Some(record));
-            assert_eq!(Record::decode(&bytes, 2, 6), None);
-            assert_eq!(Record::decode(&bytes, 3, 5), None);
+            let bytes = record.encode(5);
+            assert_eq!(Record::decode(&bytes, 5), Some(record));
+            assert_eq!(Record::decode(&bytes, 6), None);
             for bit in 0..8 * RECORD_BYTES {
                 let mut damaged = bytes;
                 damaged[bit / 8] ^= 1 << (bit % 8);
-                assert_eq!(Record::decode(&damaged, 2, 5), None, "{record:?}, bit {bit}");
+                assert_eq!(Record::decode(&damaged, 5), None, "{record:?}, bit {bit}");
             }
         }
-        assert_eq!(Record::decode(&[0; RECORD_BYTES], 1, 0), None);
+        assert_eq!(Record::decode(&[0; RECORD_BYTES], 1), None);
     }
 }

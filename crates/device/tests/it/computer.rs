@@ -2,7 +2,7 @@
 //! up to the latest sync, and of later writes any: page and spare area apart, and each sector of a log.
 
 use ssdlab_core::{BlockId, Ppn, Rng};
-use ssdlab_device::{Backend, Fault, FaultBackend, FaultPlan, MemoryBackend, SPARE_BYTES, Slot, SpareBytes};
+use ssdlab_device::{Backend, Fault, FaultBackend, FaultPlan, MemoryBackend, PowerCut, SPARE_BYTES, Slot, SpareBytes};
 use ssdlab_nand::Geometry;
 
 use crate::drives::{Kind, all_buffers, smallest};
@@ -126,11 +126,18 @@ fn a_computer_that_loses_its_power_keeps_what_was_flushed() {
             let place = |crash: u32| format!("seed {seed}, {}, crash {crash}", kind.name);
             let mut world =
                 World::new(&kind, Disk::new(&kind), FaultPlan::default(), 4 + seed, Lie::None).over_a_disk();
+            let mut was_cut = false;
             for crash in 0..40 {
+                // Between two requests, or in the midst of one.
+                if rng.below(2) == 0 {
+                    was_cut = true;
+                    world.drive.backend_mut().cut_power(PowerCut { after: rng.below(60), torn: true });
+                }
                 match (0..rng.below(30)).try_for_each(|_| world.request()) {
-                    Ok(()) => {}
-                    // Older copies that are valid again may be more than one of several planes can collect.
-                    Err(Stop::WornOut) if kind.geometry.parallelism.planes() > 1 => break,
+                    Ok(()) | Err(Stop::Off) => {}
+                    // Older copies that are valid again may be more than one of several planes can collect, or leave no block
+                    // where an erase was lost and nothing tells that it had begun.
+                    Err(Stop::WornOut) if was_cut || kind.geometry.parallelism.planes() > 1 => break,
                     Err(stop) => panic!("{}: {stop:?}", place(crash)),
                 }
                 world = world.reopened(&kind, |flash| {
