@@ -79,6 +79,14 @@ struct Scanned {
     verify: Verify,
 }
 
+/// The sequence number of a page.
+fn sequence_of(content: &Content) -> Option<u64> {
+    match content {
+        Content::Programmed(Spare { oob, .. }) => Some(oob.sequence),
+        Content::Erased | Content::Damaged => None,
+    }
+}
+
 /// Which pages of a block are read to compare their checksums.
 #[derive(Clone, Copy)]
 enum Verify {
@@ -113,22 +121,42 @@ impl<B: Backend> Medium<B> {
         (self.sequence, self.closed, self.damaged, self.life) = (sequence, closed, damaged, life);
         let log = self.log.insert(log);
         log.mounted(&mut self.backend, report.clean)?;
-        if let Some(block) = erasing {
-            log.distrust(&mut self.backend, block)?;
-        }
-        let blocks: Vec<(BlockId, Touch)> = (0..self.closed.len() as u32)
-            .map(|block| (BlockId(block), log.touch(BlockId(block))))
-            .filter(|&(_, touch)| touch != Touch::None)
+        let known_of = |block: BlockId| Scanned {
+            trusted: log.touch(block) == Touch::Erased,
+            from: erased.get(&block).copied().unwrap_or_default(),
+            verify: Verify::From(synced),
+        };
+        let is_erasing = |block| erasing.is_some_and(|(erasing, _)| erasing == block);
+        let others: Vec<(BlockId, Scanned)> = (0..self.closed.len() as u32)
+            .map(BlockId)
+            .filter(|&block| log.touch(block) != Touch::None && !is_erasing(block))
+            .map(|block| (block, known_of(block)))
             .collect();
-        let mut spares = Vec::new();
-        for (block, touch) in blocks {
-            let known = Scanned {
-                trusted: touch == Touch::Erased,
-                from: erased.get(&block).copied().unwrap_or_default(),
+        let last = erasing.map(|(block, sequence)| (block, sequence, known_of(block)));
+        let (mut spares, mut spoiled) = (Vec::new(), Vec::new());
+        for (block, known) in others {
+            spoiled.extend(self.scan_block(block, known, &mut spares, &mut table, report)?);
+        }
+        if let Some((block, sequence, known)) = last {
+            let newest = self.newest_in(block, &mut spares)?;
+            // What was programmed later shows that the erase was begun, though its own record comes last.
+            let was_begun = newest.is_some_and(|newest| newest >= sequence) || self.sequence > sequence;
+            let known = if was_begun {
+                let pages = self.backend.geometry().pages_per_block;
+                self.damaged.retain(|ppn| ppn.0 / pages != block.0);
+                Scanned { from: sequence, ..known }
+            } else {
                 // Where an erase may be lost, pages may be new and their spare areas old.
-                verify: Verify::From(if erasing == Some(block) { 0 } else { synced }),
+                Scanned { trusted: false, verify: Verify::From(0), ..known }
             };
-            self.scan_block(block, known, &mut spares, &mut table, report)?;
+            if let Some(log) = self.log.as_mut().filter(|_| !was_begun) {
+                log.distrust(&mut self.backend, block)?;
+            }
+            spoiled.extend(self.scan_block(block, known, &mut spares, &mut table, report)?);
+        }
+        // Behind what is said of the erase, as whatever follows its record shows that it was begun.
+        if let Some(log) = &mut self.log {
+            spoiled.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
         }
         // Nothing that is emitted from now on may have a lower number, even where the one it had been given to is gone.
         trims.push(Trimmed { lpn: Lpn(0), count: 0, sequence: self.sequence });
@@ -153,8 +181,18 @@ impl<B: Backend> Medium<B> {
         Ok(table)
     }
 
+    /// The highest sequence number of the pages of a block; its spare areas are read to `spares`.
+    fn newest_in(&self, block: BlockId, spares: &mut Vec<u8>) -> Result<Option<u64>, Fault> {
+        let pages = self.backend.geometry().pages_per_block as usize;
+        spares.resize(pages * SPARE_BYTES, 0);
+        self.backend.read_spares(block, spares)?;
+        let mut contents = Vec::with_capacity(pages);
+        decode_block(block, spares, &mut contents);
+        Ok(contents.iter().filter_map(sequence_of).max())
+    }
+
     /// Reads the spare areas of a block, to `spares`; its erased pages are trusted if it was erased last and all of them
-    /// are.
+    /// are. Returns the pages that it found damaged.
     fn scan_block(
         &mut self,
         block: BlockId,
@@ -162,7 +200,7 @@ impl<B: Backend> Medium<B> {
         spares: &mut Vec<u8>,
         table: &mut PageTable,
         report: &mut MountReport,
-    ) -> Result<(), Fault> {
+    ) -> Result<Vec<Ppn>, Fault> {
         let pages = self.backend.geometry().pages_per_block;
         let first = block.0 * pages;
         spares.resize(pages as usize * SPARE_BYTES, 0);
@@ -173,16 +211,13 @@ impl<B: Backend> Medium<B> {
         decode_block(block, spares, &mut contents);
         let trusted = known.trusted && contents.iter().all(|content| *content == Content::Erased);
         self.closed[block.index()] = !trusted;
-        let sequence = |content: &Content| match content {
-            Content::Programmed(Spare { oob, .. }) => Some(oob.sequence),
-            Content::Erased | Content::Damaged => None,
-        };
+        let mut spoiled = Vec::new();
         let from = match known.verify {
             Verify::From(sequence) => Some(sequence),
-            Verify::Latest => contents.iter().filter_map(sequence).max(),
+            Verify::Latest => contents.iter().filter_map(sequence_of).max(),
         };
         for ((ppn, content), spare) in (first..).map(Ppn).zip(&mut contents).zip(spares.chunks_exact(SPARE_BYTES)) {
-            let Some(sequence) = sequence(content) else { continue };
+            let Some(sequence) = sequence_of(content) else { continue };
             self.sequence = self.sequence.max(sequence + 1);
             if sequence < known.from {
                 self.damaged.insert(ppn);
@@ -192,13 +227,11 @@ impl<B: Backend> Medium<B> {
             } else if Some(sequence) >= from && !self.is_whole(ppn, spare, report)? {
                 *content = Content::Damaged;
                 self.damaged.insert(ppn);
-                if let Some(log) = &mut self.log {
-                    log.damaged(&mut self.backend, ppn)?;
-                }
+                spoiled.push(ppn);
             }
         }
         table.set(block, &contents, !trusted);
-        Ok(())
+        Ok(spoiled)
     }
 
     /// Whether the data of a page is what its spare area was written with.

@@ -66,7 +66,7 @@ pub(crate) struct Known {
     /// Pages found damaged, in blocks not erased since.
     pub damaged: BTreeSet<Ppn>,
     /// The block whose erase may not have been completed, nor what was programmed before be safe.
-    pub erasing: Option<BlockId>,
+    pub erasing: Option<(BlockId, u64)>,
     /// Blocks that were erased: what they hold of lower sequence numbers is left over, if the erase itself was lost.
     pub erased: BTreeMap<BlockId, u64>,
     pub life: Life,
@@ -169,7 +169,7 @@ impl Log {
                 }
             }
         }
-        known.erasing = latest.map(|(block, _)| block);
+        known.erasing = latest;
         known.bytes = log.end();
         Ok((log, known))
     }
@@ -308,7 +308,7 @@ mod tests {
         for (cause, trusted) in [(Cause::Gc, true), (Cause::Recovery, false), (Cause::Gc, false)] {
             log.erase(&mut backend, BlockId(1), 5, cause).unwrap();
             let (_, known) = Log::load(&backend).unwrap().unwrap();
-            assert_eq!((known.table.trusts_marks, known.erasing), (trusted, Some(BlockId(1))));
+            assert_eq!((known.table.trusts_marks, known.erasing), (trusted, Some((BlockId(1), 5))));
         }
         Log::begin(Some(&log), &mut backend, &facts).unwrap();
         assert!(Log::load(&backend).unwrap().unwrap().1.table.trusts_marks, "a new checkpoint has marks of its own");

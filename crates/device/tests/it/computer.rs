@@ -126,18 +126,15 @@ fn a_computer_that_loses_its_power_keeps_what_was_flushed() {
             let place = |crash: u32| format!("seed {seed}, {}, crash {crash}", kind.name);
             let mut world =
                 World::new(&kind, Disk::new(&kind), FaultPlan::default(), 4 + seed, Lie::None).over_a_disk();
-            let mut was_cut = false;
             for crash in 0..40 {
                 // Between two requests, or in the midst of one.
                 if rng.below(2) == 0 {
-                    was_cut = true;
                     world.drive.backend_mut().cut_power(PowerCut { after: rng.below(60), torn: true });
                 }
                 match (0..rng.below(30)).try_for_each(|_| world.request()) {
                     Ok(()) | Err(Stop::Off) => {}
-                    // Older copies that are valid again may be more than one of several planes can collect, or leave no block
-                    // where an erase was lost and nothing tells that it had begun.
-                    Err(Stop::WornOut) if was_cut || kind.geometry.parallelism.planes() > 1 => break,
+                    // Older copies that are valid again may be more than one of several planes can collect.
+                    Err(Stop::WornOut) if kind.geometry.parallelism.planes() > 1 => break,
                     Err(stop) => panic!("{}: {stop:?}", place(crash)),
                 }
                 world = world.reopened(&kind, |flash| {
