@@ -77,11 +77,15 @@ print(libcachesim.{name}({size}, hashpower={HASHPOWER}).process_trace(reader))
 """What a user of libCacheSim writes."""
 
 
+def environment() -> dict[str, str]:
+    """Of a process that is timed: the threads of NumPy's algebra, which nobody uses, would spin beside those that work."""
+    return {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+
+
 def whole(command: list[str]) -> float:
     """Seconds from the start of a process to its end."""
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     began = time.monotonic()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment())
     return time.monotonic() - began
 
 
@@ -111,9 +115,7 @@ def processes(theirs: str, path: str, size: int) -> None:
 
 def ask(python: str, *arguments: str) -> Timed:
     """The same in a process of its own, so that neither leaves memory behind for the other."""
-    # The threads of NumPy's algebra, which nobody uses, would spin beside those that are timed.
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run([python, __file__, *arguments], check=True, capture_output=True, text=True, env=environment)
+    done = subprocess.run([python, __file__, *arguments], check=True, capture_output=True, text=True, env=environment())
     passed, processor, misses = json.loads(done.stdout)
     return passed, processor, misses
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use rustix::time::{ClockId, clock_gettime};
+use ssdlab_measure::thread_cpu_ns;
 
 /// Processor model and core count.
 pub fn describe() -> String {
@@ -42,6 +42,5 @@ pub fn hash(text: &str) -> u32 {
 
 /// Seconds that this thread has had a processor.
 pub fn processor_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    thread_cpu_ns() as f64 / 1e9
 }

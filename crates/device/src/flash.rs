@@ -10,7 +10,7 @@ use ssdlab_nand::{Cause, Counts, Failure, FlashSink, Note, Oob, Source, Trimmed}
 
 use crate::backend::{Backend, Fault};
 use crate::life::Life;
-use crate::log::{Facts, Log};
+use crate::log::{Facts, Log, forget_block};
 use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
 use crate::table::PageTable;
 
@@ -377,7 +377,7 @@ impl<B: Backend> Move for Flash<'_, B> {
             Ok(()) => {
                 let pages = medium.backend.geometry().pages_per_block;
                 medium.closed[block.index()] = false;
-                medium.damaged.retain(|ppn| ppn.0 / pages != block.0);
+                forget_block(&mut medium.damaged, block, pages);
             }
             Err(fault) => medium.note_fault(Err(fault)),
         }

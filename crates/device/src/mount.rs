@@ -22,7 +22,7 @@ use ssdlab_nand::{Counts, Found, Geometry, Scan, Timing, Trimmed};
 use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
 use crate::life::Life;
-use crate::log::{Known, Log, Touch};
+use crate::log::{Known, Log, Touch, forget_block};
 use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs, decode_block};
 use crate::table::PageTable;
 
@@ -138,21 +138,20 @@ impl<B: Backend> Medium<B> {
             spoiled.extend(self.scan_block(block, known, &mut spares, &mut table, report)?);
         }
         if let Some((block, sequence, known)) = last {
-            let newest = self.newest_in(block, &mut spares)?;
+            let contents = self.read_block(block, &mut spares, report)?;
+            let newest = contents.iter().filter_map(sequence_of).max();
             // What was programmed later shows that the erase was begun, though its own record comes last.
-            let was_begun = newest.is_some_and(|newest| newest >= sequence) || self.sequence > sequence;
-            let known = if was_begun {
-                let pages = self.backend.geometry().pages_per_block;
-                self.damaged.retain(|ppn| ppn.0 / pages != block.0);
+            let known = if self.sequence > sequence || newest >= Some(sequence) {
+                forget_block(&mut self.damaged, block, self.backend.geometry().pages_per_block);
                 Scanned { from: sequence, ..known }
             } else {
+                if let Some(log) = &mut self.log {
+                    log.distrust(&mut self.backend, block)?;
+                }
                 // Where an erase may be lost, pages may be new and their spare areas old.
                 Scanned { trusted: false, verify: Verify::From(0), ..known }
             };
-            if let Some(log) = self.log.as_mut().filter(|_| !was_begun) {
-                log.distrust(&mut self.backend, block)?;
-            }
-            spoiled.extend(self.scan_block(block, known, &mut spares, &mut table, report)?);
+            spoiled.extend(self.judge(block, contents, &spares, known, &mut table, report)?);
         }
         // Behind what is said of the erase, as whatever follows its record shows that it was begun.
         if let Some(log) = &mut self.log {
@@ -181,18 +180,7 @@ impl<B: Backend> Medium<B> {
         Ok(table)
     }
 
-    /// The highest sequence number of the pages of a block; its spare areas are read to `spares`.
-    fn newest_in(&self, block: BlockId, spares: &mut Vec<u8>) -> Result<Option<u64>, Fault> {
-        let pages = self.backend.geometry().pages_per_block as usize;
-        spares.resize(pages * SPARE_BYTES, 0);
-        self.backend.read_spares(block, spares)?;
-        let mut contents = Vec::with_capacity(pages);
-        decode_block(block, spares, &mut contents);
-        Ok(contents.iter().filter_map(sequence_of).max())
-    }
-
-    /// Reads the spare areas of a block, to `spares`; its erased pages are trusted if it was erased last and all of them
-    /// are. Returns the pages that it found damaged.
+    /// Reads the spare areas of a block, to `spares`, and judges them. Returns the pages that were found damaged.
     fn scan_block(
         &mut self,
         block: BlockId,
@@ -201,14 +189,39 @@ impl<B: Backend> Medium<B> {
         table: &mut PageTable,
         report: &mut MountReport,
     ) -> Result<Vec<Ppn>, Fault> {
+        let contents = self.read_block(block, spares, report)?;
+        self.judge(block, contents, spares, known, table, report)
+    }
+
+    /// What the spare areas of a block say; they are read to `spares`.
+    fn read_block(
+        &self,
+        block: BlockId,
+        spares: &mut Vec<u8>,
+        report: &mut MountReport,
+    ) -> Result<Vec<Content>, Fault> {
         let pages = self.backend.geometry().pages_per_block;
-        let first = block.0 * pages;
         spares.resize(pages as usize * SPARE_BYTES, 0);
         self.backend.read_spares(block, spares)?;
         report.blocks_scanned += 1;
         report.spares_read += u64::from(pages);
         let mut contents = Vec::with_capacity(pages as usize);
         decode_block(block, spares, &mut contents);
+        Ok(contents)
+    }
+
+    /// Puts into the table what is to be believed of a block: its erased pages are trusted if it was erased last and all of
+    /// them are. Returns the pages that were found damaged.
+    fn judge(
+        &mut self,
+        block: BlockId,
+        mut contents: Vec<Content>,
+        spares: &[u8],
+        known: Scanned,
+        table: &mut PageTable,
+        report: &mut MountReport,
+    ) -> Result<Vec<Ppn>, Fault> {
+        let first = block.0 * self.backend.geometry().pages_per_block;
         let trusted = known.trusted && contents.iter().all(|content| *content == Content::Erased);
         self.closed[block.index()] = !trusted;
         let mut spoiled = Vec::new();

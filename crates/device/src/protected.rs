@@ -12,8 +12,8 @@
 //! another, both the part and what came between were not flushed: the part is dropped, and a record before it counts.
 //!
 //! What the flash has got since is not written down: a record is outdated if the flash holds a version of its page that is
-//! no lower than the sequence number which the drive had come to then, or if the page was trimmed since. The next mount programs and trims what is not,
-//! whatever buffer the drive has by then: as if the capacitors had lasted for that.
+//! no lower than the sequence number which the drive had come to then, or if the page was trimmed since. The next mount
+//! programs and trims what is not, whatever buffer the drive has by then: as if the capacitors had lasted for that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

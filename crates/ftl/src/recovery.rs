@@ -228,20 +228,23 @@ impl Survey {
         given_up.insert(block);
         let survey = Self::new(maps, scan, trims, given_up)?;
         let version = |entry: &Entry| version(scan, entry.page());
-        let differ = (0..before.len()).filter(|&lpn| before[lpn] != maps.l2p[lpn]);
-        let mut lost = differ
-            .map(|lpn| (lpn, version(&before[lpn]), version(&maps.l2p[lpn])))
-            .filter(|(_, before, after)| before != after)
-            .map(|(lpn, before, _)| (lpn, before))
-            .peekable();
-        if lost.peek().is_none() {
+        let lost: Vec<&Entry> = before
+            .iter()
+            .zip(maps.l2p.iter())
+            .filter(|(before, after)| before != after && version(before) != version(after))
+            .map(|(before, _)| before)
+            .collect();
+        if lost.is_empty() {
             return Ok(survey);
         }
         let newest = if of_merge { before.iter().filter_map(version).max() } else { None };
-        let is_copy =
-            |lpn: usize| recency(&scan.page(Ppn(before[lpn].page()))).is_some_and(|(version, at)| version != at);
-        let was_safe = |version: Option<u64>| version < Some(scan.erased_before());
-        if lost.all(|(lpn, version)| of_merge && version == newest || is_copy(lpn) && !was_safe(version)) {
+        let may_be_lost = |entry: &Entry| match recency_at(scan, entry.page()) {
+            Some((version, sequence)) => {
+                of_merge && Some(version) == newest || version != sequence && version >= scan.erased_before()
+            }
+            None => false,
+        };
+        if lost.into_iter().all(may_be_lost) {
             return Ok(survey);
         }
         given_up.remove(&block);
@@ -270,6 +273,10 @@ fn recency(page: &Found) -> Option<(u64, u64)> {
 
 /// The version of the copy at `ppn`, if there is one.
 fn version(scan: &impl Scan, ppn: u32) -> Option<u64> {
-    let there = (ppn != NONE).then(|| scan.page(Ppn(ppn)))?;
-    recency(&there).map(|(version, _)| version)
+    recency_at(scan, ppn).map(|(version, _)| version)
+}
+
+/// [`recency`] of the copy at a place, if it is one.
+fn recency_at(scan: &impl Scan, ppn: u32) -> Option<(u64, u64)> {
+    (ppn != NONE).then(|| scan.page(Ppn(ppn))).as_ref().and_then(recency)
 }

@@ -46,6 +46,11 @@ pub fn process_cpu_ns() -> u64 {
     cpu_ns(ClockId::ProcessCPUTime)
 }
 
+/// Processor time of the calling thread so far, in nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    cpu_ns(ClockId::ThreadCPUTime)
+}
+
 /// Both clocks of the calling thread.
 pub(crate) struct Stopwatch {
     began: Instant,
@@ -54,7 +59,7 @@ pub(crate) struct Stopwatch {
 
 impl Stopwatch {
     pub fn start() -> Self {
-        Self { began: Instant::now(), cpu_ns: cpu_ns(ClockId::ThreadCPUTime) }
+        Self { began: Instant::now(), cpu_ns: thread_cpu_ns() }
     }
 
     /// The time since the start or the last lap.

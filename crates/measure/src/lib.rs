@@ -10,4 +10,4 @@ pub mod simulated;
 pub mod storage;
 mod watch;
 
-pub use clock::{Time, process_cpu_ns};
+pub use clock::{Time, process_cpu_ns, thread_cpu_ns};

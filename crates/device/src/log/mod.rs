@@ -121,7 +121,6 @@ impl Log {
         };
         // A checkpoint comes after all that was erased before it.
         known.table.erased_before = sequence;
-        let mut latest = None;
         let pages_per_block = backend.geometry().pages_per_block;
         let mut bytes = [0; RECORD_BYTES];
         loop {
@@ -132,9 +131,9 @@ impl Log {
             // the drive was switched on again shows nothing.
             let next = |(block, _): &(BlockId, u64)| record != Record::Interrupted(*block);
             if !matches!(record, Record::Mounted { .. })
-                && let Some((block, sequence)) = latest.take().filter(next)
+                && let Some((block, sequence)) = known.erasing.take().filter(next)
             {
-                known.damaged.retain(|ppn| ppn.0 / pages_per_block != block.0);
+                forget_block(&mut known.damaged, block, pages_per_block);
                 known.erased.insert(block, sequence);
             }
             match record {
@@ -151,7 +150,7 @@ impl Log {
                     known.sequence = known.sequence.max(sequence);
                     log.name(block, Touch::Erased);
                     known.table.erases[block.index()] += 1;
-                    latest = Some((block, sequence));
+                    known.erasing = Some((block, sequence));
                 }
                 Record::Trimmed(trim) => {
                     known.sequence = known.sequence.max(trim.sequence + 1);
@@ -169,7 +168,6 @@ impl Log {
                 }
             }
         }
-        known.erasing = latest;
         known.bytes = log.end();
         Ok((log, known))
     }
@@ -236,10 +234,13 @@ impl Log {
         sequence: u64,
         cause: Cause,
     ) -> Result<(), Fault> {
-        if cause == Cause::Recovery {
+        let record = if cause == Cause::Recovery {
+            // What is given up must not be needed if this record is the last that a computer keeps.
             backend.sync()?;
-        }
-        let record = if cause == Cause::Recovery { Record::GivenUp } else { Record::Erased };
+            Record::GivenUp
+        } else {
+            Record::Erased
+        };
         self.append(backend, record(block, sequence))?;
         self.name(block, Touch::Erased);
         backend.sync()
@@ -281,6 +282,11 @@ impl Log {
     }
 }
 
+/// Takes the pages of a block out of those that were found damaged: it was erased.
+pub(crate) fn forget_block(damaged: &mut BTreeSet<Ppn>, block: BlockId, pages_per_block: u32) {
+    damaged.retain(|ppn| ppn.0 / pages_per_block != block.0);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,12 +294,10 @@ mod tests {
 
     use crate::MemoryBackend;
 
-    /// Goal: what a checkpoint marked as outdated counts again once a recovery gave up what was newer, and only then.
-    #[test]
-    fn marks_count_until_a_recovery_gives_up_copies() {
+    /// Three blocks of two pages, and what is known of them.
+    fn erased() -> (MemoryBackend, Facts<'static>) {
         let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
         let geometry = Geometry { page_bytes: 512, pages_per_block: 2, blocks: 3, order, parallelism };
-        let mut backend = MemoryBackend::new(geometry);
         let facts = Facts {
             sequence: 1,
             life: Life::default(),
@@ -304,6 +308,37 @@ mod tests {
             logical_pages: 2,
             surveyed: &|_| None,
         };
+        (MemoryBackend::new(geometry), facts)
+    }
+
+    /// A computer lost its power, the second of three records, and later the zeros that end the journal.
+    #[test]
+    fn records_behind_a_mount_are_those_that_followed_it() {
+        let (mut backend, facts) = erased();
+        let mut log = Log::begin(None, &mut backend, &facts).unwrap();
+        (0..3).for_each(|ppn| log.damaged(&mut backend, Ppn(ppn)).unwrap());
+        let [second, third] = [1, 2].map(|number| log.journal + number * RECORD_BYTES as u64);
+        let mut left = [0; RECORD_BYTES];
+        backend.read_log(log.slot, third, &mut left).unwrap();
+        backend.write_log(log.slot, second, &[0; RECORD_BYTES]).unwrap();
+        let (mut log, known) = Log::load(&backend).unwrap().unwrap();
+        assert_eq!(known.damaged, BTreeSet::from([Ppn(0)]));
+        log.mounted(&mut backend, false).unwrap();
+        backend.write_log(log.slot, third, &left).unwrap();
+        let (again, known) = Log::load(&backend).unwrap().unwrap();
+        assert_eq!((again.records(), known.damaged), (2, BTreeSet::from([Ppn(0)])));
+        // Nor those of another checkpoint in their places.
+        let next = Log::begin(Some(&log), &mut backend, &facts).unwrap();
+        let mut first = [0; RECORD_BYTES];
+        backend.read_log(log.slot, log.journal, &mut first).unwrap();
+        backend.write_log(next.slot, next.journal, &first).unwrap();
+        assert_eq!(Log::load(&backend).unwrap().unwrap().0.records(), 0);
+    }
+
+    /// Goal: what a checkpoint marked as outdated counts again once a recovery gave up what was newer, and only then.
+    #[test]
+    fn marks_count_until_a_recovery_gives_up_copies() {
+        let (mut backend, facts) = erased();
         let mut log = Log::begin(None, &mut backend, &facts).unwrap();
         for (cause, trusted) in [(Cause::Gc, true), (Cause::Recovery, false), (Cause::Gc, false)] {
             log.erase(&mut backend, BlockId(1), 5, cause).unwrap();

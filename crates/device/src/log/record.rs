@@ -4,8 +4,7 @@
 //! 0 kind (4)   4 first (4)   8 count (4)   12 checksum (4)   16 sequence (8)
 //! ```
 //! The checksum is XXH3 seeded with the generation of the checkpoint, how often the drive was switched on since, and the
-//! number of the record, so that what
-//! is left of an older journal is no record.
+//! number of the record, so that what is left of an older journal, or of one before the last mount, is no record.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::Trimmed;
