@@ -78,7 +78,7 @@ print(libcachesim.{name}({size}, hashpower={HASHPOWER}).process_trace(reader))
 
 
 def environment() -> dict[str, str]:
-    """Of a process that is timed: the threads of NumPy's algebra, which nobody uses, would spin beside those that work."""
+    """Of a process that is timed: threads of NumPy, which nobody uses, would spin beside those that work."""
     return {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 
