@@ -81,11 +81,16 @@ def _end(server: subprocess.Popen[bytes]) -> None:
 
 def _serve() -> None:
     from ssdlab.analyse import corpus
-    from ssdlab.cli import COMMANDS
-    from ssdlab.cli.command import load
+    from ssdlab.cli import app
+    from ssdlab.cli.command import Group, Later
 
-    for name in COMMANDS:
-        load(name, "")
+    def load(command: object) -> None:
+        found = command.loaded if isinstance(command, Later) else command
+        if isinstance(found, Group):
+            for below in found.commands.values():
+                load(below)
+
+    load(app)
     for module in MODULES:
         import_module(module)
     corpus.default()

@@ -14,8 +14,8 @@ import pytest
 import ssdlab
 from conftest import SMALL_SETS
 from ssdlab import api
-from ssdlab.cli import COMMANDS
-from ssdlab.cli.command import load
+from ssdlab.cli import COMMANDS, app
+from ssdlab.cli.command import Later
 from ssdlab.model.arrow import table
 
 SLOW = {
@@ -97,6 +97,15 @@ def test_figures_of_a_run_need_no_columns() -> None:
     assert packages(loaded(LOADED, "run", *SMALL_SETS, "--json")) & {*SLOW, "rich"} == set()
 
 
+def test_a_cache_is_simulated_without_what_measures_and_plans_one(tmp_path: Path) -> None:
+    trace = tmp_path / "one.csv"
+    trace.write_text("time_ns,op,offset,bytes\n0,read,0,4096\n", encoding="utf-8")
+    modules = loaded(LOADED, "cache", "sim", str(trace), "--json")
+    assert "ssdlab.analyse.cache.simulation" in modules
+    unused = ("api", "cache", "view", "analyse.cache.benchmark", "analyse.cache.planning")
+    assert {f"ssdlab.{one}" for one in unused} & modules == set()
+
+
 def test_the_package_has_the_names_of_its_api() -> None:
     assert dir(ssdlab) == sorted(api.__all__)
     assert all(hasattr(ssdlab, name) for name in api.__all__)
@@ -105,7 +114,9 @@ def test_the_package_has_the_names_of_its_api() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_of_the_table_has_help(name: str) -> None:
-    command = load(name, COMMANDS[name])
+    later = app.commands[name]
+    assert isinstance(later, Later)
+    command = later.loaded
     assert command.name == name and (command.help or "").startswith(COMMANDS[name])
     assert isinstance(command, click.Group) == (
         name

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import jsonschema
 import pytest
 
 import ssdlab
 from conftest import ROOT, SMALL, SMALL_SETS
 from ssdlab import cli
-from ssdlab.cli.command import load
+from ssdlab.cli.command import Later
 from ssdlab.model.envelope import envelope, written
 from ssdlab.model.finding import Finding
+from ssdlab.model.source import _digest_of, identify_meanwhile
 from ssdlab.study.validation import amplification
 
 OLTP = str(ROOT / "traces" / "oltp.csv.zst")
@@ -88,12 +90,15 @@ OF_ITS_OWN = {"view", "config schema"}
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    for name, summary in cli.COMMANDS.items():
-        loaded = load(name, summary)
-        if hasattr(loaded, "commands"):
-            yield from ((f"{name} {below}", command) for below, command in loaded.commands.items())
+    def below(name: str, command: click.Command) -> Iterator[tuple[str, Any]]:
+        found = command.loaded if isinstance(command, Later) else command
+        if isinstance(found, click.Group):
+            for called, one in found.commands.items():
+                yield from below(f"{name} {called}".strip(), one)
         else:
-            yield name, loaded
+            yield name, found
+
+    return below("", cli.app)
 
 
 def test_every_command_prints_json() -> None:
@@ -154,7 +159,11 @@ def test_a_file_that_is_gone_has_no_digest(tmp_path: Path) -> None:
     path = tmp_path / "gone.csv"
     path.write_text("time_ns,op,sector,bytes,flags,pid\n0,W,0,4096,0x2,1\n")
     source = ssdlab.TraceFile(path).about
+    # Computed meanwhile or now, but once.
+    before = _digest_of.cache_info().misses
+    identify_meanwhile(source)
     digests = [envelope("result", {}, source=source)["source"]["sha256"]]
+    assert _digest_of.cache_info().misses == before + 1
     path.write_text("time_ns,op,sector,bytes,flags,pid\n0,W,8,8192,0x2,1\n0,W,8,8192,0x2,1\n")
     digests.append(envelope("result", {}, source=source)["source"]["sha256"])
     path.unlink()

@@ -10,7 +10,7 @@ import pytest
 
 import ssdlab
 from conftest import ROOT, Cli
-from ssdlab.analyse.cache.planning import PAPER, Compressor, comparison, compressors
+from ssdlab.analyse.cache.planning import PAPER, Choice, Compressor, comparison, compressors
 from ssdlab.analyse.corpus import Corpus, Member
 from ssdlab.analyse.drive import fio, reads
 from ssdlab.study.experiments import measured
@@ -19,7 +19,7 @@ from ssdlab.study.experiments.models import MODELS
 PAPER_PLAN = ["cache", "plan", "--memory", "15GiB", "--data", "200GiB", "--paper"]
 
 
-def choice(plan: ssdlab.cache.CachePlan, model: str, name: str) -> ssdlab.cache.planning.Choice:
+def choice(plan: ssdlab.cache.CachePlan, model: str, name: str) -> Choice:
     return next(one for one in plan.choices if (one.model, one.compressor.name) == (model, name))
 
 

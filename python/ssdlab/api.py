@@ -1,5 +1,6 @@
 """What `import ssdlab` offers; the package loads it with the first of these names that is used."""
 
+from ssdlab import cache
 from ssdlab._ssdlab import (
     ConfigError,
     InternalError,
@@ -8,7 +9,7 @@ from ssdlab._ssdlab import (
     TraceError,
     __version__,
 )
-from ssdlab.analyse import cache, compress, corpus
+from ssdlab.analyse import compress, corpus
 from ssdlab.analyse import map_cache as advise
 from ssdlab.analyse.diagnose import diagnose
 from ssdlab.analyse.drive.errors import CalibrationError

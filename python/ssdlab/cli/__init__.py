@@ -11,7 +11,7 @@ import click
 
 from ssdlab import interrupt, text
 from ssdlab._ssdlab import InternalError, SsdlabError, __version__
-from ssdlab.cli.command import Group, load
+from ssdlab.cli.command import Group, Later
 from ssdlab.cli.declare import Option
 from ssdlab.cli.output import STDOUT
 from ssdlab.lazy import room
@@ -49,23 +49,15 @@ COMMANDS = {
 
 
 class Commands(Group):
-    """All commands; the module of one is loaded when it is called, not to list it."""
-
-    def __init__(self, name: str, **more: Any) -> None:
-        super().__init__(name, commands=[click.Command(one, help=summary) for one, summary in COMMANDS.items()], **more)
+    """All commands, which Ctrl-C interrupts."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Calls a command, which Ctrl-C interrupts. Click would end without a word then."""
+        """Calls a command. Click would end without a word when it is interrupted."""
         try:
             with interrupt.raised():
                 return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise _Interrupted(*error.args) from None
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Name, command and its arguments, of a command line."""
-        name, command, rest = super().resolve_command(ctx, args)
-        return name, load(name, COMMANDS[name]) if name else command, rest
 
 
 @click.pass_context
@@ -92,6 +84,7 @@ COMPLETE = "_SSDLAB_COMPLETE"
 
 app = Commands(
     PROGRAM,
+    commands=[Later(name, summary) for name, summary in COMMANDS.items()],
     help="A laboratory for the flash storage stack: replays block traces against simulated SSDs.",
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,

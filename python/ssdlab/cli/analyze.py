@@ -5,6 +5,7 @@ from typing import Annotated
 
 from ssdlab.analyse.workload import TraceAnalysis
 from ssdlab.cli import options
+from ssdlab.cli.command import App
 from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
@@ -12,9 +13,10 @@ from ssdlab.cli.traces import reads_trace
 from ssdlab.model.source import RANGE
 from ssdlab.model.trace_file import TraceFile
 
-EXAMPLES = "ssdlab trace analyze traces/varmail.csv.zst --range 64MiB --out out/varmail"
+app = App()
 
 
+@app.command(examples="ssdlab trace analyze traces/varmail.csv.zst --range 64MiB --out out/varmail")
 @reads_trace
 def analyze(
     trace: TraceFile,
@@ -23,9 +25,7 @@ def analyze(
     out: Annotated[Path | None, options.out(TraceAnalysis)] = None,
     figures: options.Figures = None,
 ) -> int:
-    """Analyse a workload: accesses by address, distance between requests, sizes, working set, sequences, arrivals.
-
-    One pass in bounded memory; reads, writes and trims are told apart. Distances are between the beginnings of a
+    """One pass in bounded memory; reads, writes and trims are told apart. Distances are between the beginnings of a
     request and the one before, of any kind.
     """
     with watching("trace") as watch:

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 from ssdlab._ssdlab import ConfigError
-from ssdlab.analyse.cache import CacheSimulation
-from ssdlab.analyse.cache import mrc as curves_of
-from ssdlab.analyse.cache import simulate as simulate_caches
 from ssdlab.analyse.cache.policies import PAGE
+from ssdlab.analyse.cache.result import CacheSimulation
 from ssdlab.analyse.cache.simulation import SAMPLE_REPLICAS
-from ssdlab.cli import cache_bench, cache_plan, options
-from ssdlab.cli.command import App
+from ssdlab.analyse.cache.simulation import mrc as curves_of
+from ssdlab.analyse.cache.simulation import simulate as simulate_caches
+from ssdlab.cli import options
+from ssdlab.cli.command import App, Later
 from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
@@ -18,8 +18,10 @@ from ssdlab.cli.traces import reads_trace
 from ssdlab.model.trace_file import TraceFile
 
 app = App()
-app.command("bench", examples=cache_bench.EXAMPLES)(cache_bench.bench)
-app.command("plan", examples=cache_plan.EXAMPLES)(cache_plan.plan)
+BENCH = "Measure a cache with a raw and a compressed pool under one budget, with real pages and threads."
+PLAN = "Tell whether to compress part of a page cache, with which compressor and how much of it."
+app.add(Later("bench", BENCH, "cache-bench"))
+app.add(Later("plan", PLAN, "cache-plan"))
 
 CACHES = "Caches"
 

@@ -5,14 +5,17 @@ from typing import Annotated
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
-from ssdlab.analyse.cache import CacheBench, benchmark
+from ssdlab.analyse.cache import benchmark
 from ssdlab.cli import options
+from ssdlab.cli.command import App
 from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.model.config import Config
 from ssdlab.model.pool import COMPRESSED_POLICY, POLICY
 from ssdlab.model.trace_file import read_trace
+
+app = App()
 
 EXAMPLES = """
 ssdlab cache bench --share 0,25,50,75 --access zipf:0.9 --cost 20us
@@ -24,6 +27,7 @@ ssdlab cache bench --drive sata-mlc --set nand.read=30us --share 0,50
 CACHE, LOAD, BELOW = "Cache", "Accesses", "Storage below"
 
 
+@app.command(examples=EXAMPLES)
 def bench(
     share: Annotated[
         str,
@@ -122,12 +126,10 @@ def bench(
     ] = [],
     runs: Annotated[int, option("--runs INTEGER", "Runs of each cell.", min=1)] = benchmark.RUNS,
     json: options.Json = False,
-    out: Annotated[Path | None, options.out(CacheBench)] = None,
+    out: Annotated[Path | None, options.out(benchmark.CacheBench)] = None,
     figures: options.Figures = None,
 ) -> int:
-    """Measure a cache with a raw and a compressed pool under one budget, with real pages and threads.
-
-    Sweeps the share of the compressed pool (C_% of Harper 2018) and the codecs. A share of 0 is the usual cache.
+    """Sweeps the share of the compressed pool (C_% of Harper 2018) and the codecs. A share of 0 is the usual cache.
     Times are of this machine, and of others' work on it: look at their range.
     """
     with watching("cache") as watch:

@@ -6,14 +6,16 @@ from typing import Annotated
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.analyse import cache
-from ssdlab.analyse.cache import CachePlan
-from ssdlab.analyse.cache.planning import COMPRESSORS, DISTRIBUTION, PAGE, Distribution
+from ssdlab.analyse.cache import planning
+from ssdlab.analyse.cache.planning import COMPRESSORS, DISTRIBUTION, PAGE, CachePlan, Distribution
 from ssdlab.analyse.drive.reads import SECONDS
 from ssdlab.cli import options
+from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
+
+app = App()
 
 EXAMPLES = """
 ssdlab cache plan --memory 15GiB --data 200GiB --paper --out out/plan
@@ -25,6 +27,7 @@ ssdlab cache plan --memory 4GiB --data 100GiB --device /dev/sdx table.ibd
 COSTS = "Costs"
 
 
+@app.command(examples=EXAMPLES)
 def plan(
     paths: Annotated[
         list[Path],
@@ -77,16 +80,14 @@ def plan(
     out: Annotated[Path | None, options.out(CachePlan)] = None,
     figures: options.Figures = None,
 ) -> int:
-    """Tell whether to compress part of a page cache, with which compressor and how much of it.
-
-    The model is that of Harper 2018, as in the document and corrected where it errs; the advice follows the
+    """The model is that of Harper 2018, as in the document and corrected where it errs; the advice follows the
     corrected one. Compressors are measured on this machine and the files named, with one processor; the device
     is measured with fio, or with threads of ssdlab if fio is not installed: four reads at a time, nine in ten of
     them sequential, as in the document.
     """
     spread: Distribution = distribution if curve is None else _points(curve, curve_policy, data, page)
     with watching("cache") as watch:
-        found = cache.plan(
+        found = planning.plan(
             memory,
             data,
             page=page,

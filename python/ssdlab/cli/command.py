@@ -6,6 +6,7 @@ Help is plain text of at most 80 columns: rich takes longer to load than the hel
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from inspect import cleandoc
 from typing import Any, TypeVar
 
@@ -25,7 +26,11 @@ class App:
     """A module's commands. One of the same name as the module is all of it; else they are a group."""
 
     def __init__(self) -> None:
-        self.commands: dict[str, Command] = {}
+        self.commands: dict[str, click.Command] = {}
+
+    def add(self, command: "Later") -> None:
+        """Declares a command of a module of its own."""
+        self.commands[command.name or ""] = command
 
     def command(self, name: str | None = None, *, examples: str = "") -> Callable[[Function], Function]:
         """Declares a command, with command lines as examples. Its docstring is its help."""
@@ -38,12 +43,24 @@ class App:
         return declare
 
 
-def load(name: str, summary: str) -> click.Command:
-    """The command or group that the module of this name below `cli` declares."""
-    commands = room(f"cli.{name.replace('-', '_')}").app.commands
-    command: click.Command = commands[name] if [*commands] == [name] else Group(name, commands=commands)
-    command.help = f"{summary}\n\n{command.help or ''}"
-    return command
+class Later(click.Command):
+    """Stands for a command, or a group, until it is called: its module below `cli` is loaded then, not to list it.
+
+    Its summary is the first paragraph of the help.
+    """
+
+    def __init__(self, name: str, summary: str, module: str | None = None) -> None:
+        super().__init__(name, help=summary)
+        self._called, self._module = name, (module or name).replace("-", "_")
+
+    @cached_property
+    def loaded(self) -> click.Command:
+        """The command."""
+        commands = room(f"cli.{self._module}").app.commands
+        alone = [*commands] == [self._called]
+        command: click.Command = commands[self._called] if alone else Group(self._called, commands=commands)
+        command.help = f"{self.help}\n\n{command.help or ''}"
+        return command
 
 
 class Command(click.Command):
@@ -111,6 +128,11 @@ class Command(click.Command):
 
 class Group(click.Group):
     """A group of commands; its help lists them, as they were declared."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Name, command and its arguments, of a command line."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command.loaded if isinstance(command, Later) else command, rest
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """The names of its commands."""

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.intervals import WriteIntervals
-from ssdlab.cli import analyze, options
-from ssdlab.cli.command import App
+from ssdlab.cli import options
+from ssdlab.cli.command import App, Later
 from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import deliver, print_json, show, status_of
 from ssdlab.cli.progress import watching
@@ -21,7 +21,8 @@ from ssdlab.model.trace import Workload
 from ssdlab.model.trace_file import TraceFile
 
 app = App()
-app.command("analyze", examples=analyze.EXAMPLES)(analyze.analyze)
+ANALYZE = "Analyse a workload: accesses by address, distance between requests, sizes, working set, sequences, arrivals."
+app.add(Later("analyze", ANALYZE))
 
 
 def _target(written: str) -> Path:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 from ssdlab.cli import options
 from ssdlab.cli.declare import argument, option
+from ssdlab.model.source import identify_meanwhile
 from ssdlab.model.trace_file import TraceFile
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -90,7 +91,12 @@ def reads_trace(command: Function) -> Function:
         reading = {name: given.pop(name) for name in _OPTIONS}
         if asks:
             given["reading"] = reading
-        return command(trace=TraceFile(*trace, **reading) if trace else None, **given)
+        if not trace:
+            return command(trace=None, **given)
+        source = TraceFile(*trace, **reading)
+        if given.get("json") or given.get("out"):
+            identify_meanwhile(source.about)
+        return command(trace=source, **given)
 
     read.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
     read.__annotations__ = {one.name: one.annotation for one in own}

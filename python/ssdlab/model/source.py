@@ -1,8 +1,10 @@
 """Where requests come from: a trace in memory, a file, a generated workload."""
 
 import hashlib
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -136,11 +138,27 @@ def identified(source: Mapping[str, Any]) -> dict[str, Any]:
     return {**source, "sha256": [_digest(Path(path)) for path in source["paths"]]}
 
 
+def identify_meanwhile(source: Mapping[str, Any]) -> None:
+    """Begins to compute what `identified` will add, on a thread, while the files are read for something else."""
+
+    def identify() -> None:
+        # What keeps a file from being read is the business of who reads it.
+        with suppress(OSError):
+            identified(source)
+
+    threading.Thread(target=identify, daemon=True).start()
+
+
+_identifying = threading.Lock()
+"""Whoever asks for a digest that is being computed waits for it."""
+
+
 def _digest(path: Path) -> str | None:
     if not path.is_file():
         return None
     status = path.stat()
-    return _digest_of(path, status.st_size, status.st_mtime_ns)
+    with _identifying:
+        return _digest_of(path, status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=256)
