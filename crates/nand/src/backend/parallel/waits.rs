@@ -128,9 +128,10 @@ impl Charges {
 struct Running {
     /// Of what it is at, less when that began.
     sums: Charges,
+    /// All ones for what it is at, else 0: so its time is added to all sums at once.
+    at: [u64; WAITS],
     /// What the cells work on, also while they interrupt it; none while they rest.
     cells: Option<Wait>,
-    is_held: bool,
     /// The first operation of a command for pages of the host, while the cells work on it; else none.
     host: u32,
     /// When they began to.
@@ -139,28 +140,40 @@ struct Running {
 
 impl Running {
     /// A die that rests from time 0 on.
-    const REST: Self = Self { sums: Charges([0; WAITS]), cells: None, is_held: false, host: NONE, since_ns: 0 };
+    const REST: Self = {
+        let mut at = [0; WAITS];
+        at[Wait::Order as usize] = u64::MAX;
+        Self { sums: Charges([0; WAITS]), at, cells: None, host: NONE, since_ns: 0 }
+    };
 
-    /// Adds what it is at, which its sums lack.
+    /// What it did so far.
     #[inline(always)]
-    fn add_current(&self, sums: &mut Charges, now_ns: u64) {
-        sums.add(Wait::Order, now_ns);
-        if let Some(cells) = self.cells {
-            sums.add(cells, now_ns);
-        }
-        if self.is_held {
-            sums.add(Wait::Bus, now_ns);
-        }
+    fn so_far(&self, now_ns: u64) -> Charges {
+        Charges(std::array::from_fn(|wait| self.sums.0[wait].wrapping_add(self.at[wait] & now_ns)))
+    }
+
+    /// It is at this.
+    #[inline(always)]
+    fn begin(&mut self, wait: Wait, now_ns: u64) {
+        self.sums.sub(wait, now_ns);
+        self.at[wait as usize] = u64::MAX;
+    }
+
+    /// It is at this no more.
+    #[inline(always)]
+    fn end(&mut self, wait: Wait, now_ns: u64) {
+        self.sums.add(wait, now_ns);
+        self.at[wait as usize] = 0;
     }
 
     #[inline(always)]
     fn turn_to(&mut self, cells: Option<Wait>, all: &mut AllDies, now_ns: u64) {
         if let Some(ended) = std::mem::replace(&mut self.cells, cells) {
-            self.sums.add(ended, now_ns);
+            self.end(ended, now_ns);
             all.end(ended, now_ns);
         }
         if let Some(begun) = cells {
-            self.sums.sub(begun, now_ns);
+            self.begin(begun, now_ns);
             all.begin(begun, now_ns);
         }
     }
@@ -292,9 +305,7 @@ impl Waits {
     pub fn emitted(&mut self, index: u32, die: u32, now_ns: u64) {
         let own = self.own_of(die, index);
         let running = &self.dies[die as usize];
-        let path = entry(&mut self.paths, index);
-        *path = Path { die, on_bus: false, own, sums: running.sums };
-        running.add_current(&mut path.sums, now_ns);
+        *entry(&mut self.paths, index) = Path { die, on_bus: false, own, sums: running.so_far(now_ns) };
     }
 
     /// The operations of a request on a die share what that does for the request, from the second on. They are emitted
@@ -319,8 +330,7 @@ impl Waits {
     #[inline(always)]
     pub fn holds(&mut self, number: u32, now_ns: u64) {
         let die = &mut self.dies[number as usize];
-        die.sums.sub(Wait::Bus, now_ns);
-        die.is_held = true;
+        die.begin(Wait::Bus, now_ns);
         self.all.begin(Wait::Bus, now_ns);
     }
 
@@ -328,8 +338,7 @@ impl Waits {
     #[inline(always)]
     pub fn is_free(&mut self, number: u32, now_ns: u64) {
         let die = &mut self.dies[number as usize];
-        die.sums.add(Wait::Bus, now_ns);
-        die.is_held = false;
+        die.end(Wait::Bus, now_ns);
         self.all.end(Wait::Bus, now_ns);
     }
 
@@ -386,8 +395,7 @@ impl Waits {
             return;
         }
         let die = &self.dies[path.die as usize];
-        path.sums.take_off(&die.sums);
-        die.add_current(&mut path.sums, now_ns);
+        path.sums.take_off(&die.so_far(now_ns));
         if path.own != NONE {
             self.turn_own(index, ops, now_ns);
         }
