@@ -152,7 +152,7 @@ impl<B: Backend> Medium<B> {
         })
     }
 
-    fn program_page(&mut self, ppn: Ppn, spare: &Spare, page: &[u8]) {
+    fn program_page(&mut self, ppn: Ppn, oob: &Oob, version: u64, lost: bool, page: &[u8]) {
         let block = self.block_of(ppn);
         match &mut self.log {
             Some(log) => {
@@ -165,7 +165,7 @@ impl<B: Backend> Medium<B> {
                 self.unlogged.insert(block);
             }
         }
-        let spare = spare.encode(ppn, (!self.backend.keeps_pages()).then_some(page));
+        let spare = Spare { oob: *oob, version, lost }.encode(ppn, (!self.backend.keeps_pages()).then_some(page));
         match self.backend.program(ppn, page, &spare) {
             Err(Fault::Failed) if self.backend.fails() => self.failure = Some(Failure::Program),
             result => self.note_fault(result),
@@ -321,14 +321,14 @@ impl<B: Backend> Move for Flash<'_, B> {
         self.medium.sequence = oob.sequence + 1;
         let page_bytes = self.medium.scratch.len();
         if let (Source::Host(number), Payload::Write(pages)) = (source, &self.payload) {
-            let spare = Spare { oob, version: oob.sequence, lost: pages.lost };
-            return self.medium.program_page(ppn, &spare, pages.page(number, page_bytes));
+            let (version, lost) = (oob.sequence, pages.lost);
+            return self.medium.program_page(ppn, &oob, version, lost, pages.page(number, page_bytes));
         }
-        let spare = match source {
+        let (version, lost) = match source {
             Source::Host(_) => unreachable!("pages of the host come with a write"),
             Source::Map => {
                 fill_map_page(&mut self.medium.scratch, oob.lpn, oob.sequence);
-                Spare { oob, version: oob.sequence, lost: false }
+                (oob.sequence, false)
             }
             Source::Copy(from) => {
                 if self.medium.held.is_none_or(|(held, _)| held != from) {
@@ -338,19 +338,19 @@ impl<B: Backend> Move for Flash<'_, B> {
                     Some((_, spare)) => {
                         debug_assert_eq!(spare.oob.lpn, oob.lpn, "page {from} holds another logical page");
                         self.medium.life.pages_lost += u64::from(spare.lost);
-                        Spare { oob, ..spare }
+                        (spare.version, spare.lost)
                     }
                     // Its version is unknown; no other copy may take it for newer.
                     None => {
                         self.medium.life.pages_lost += 1;
-                        Spare { oob, version: 0, lost: true }
+                        (0, true)
                     }
                 }
             }
         };
         self.medium.held = None;
         let scratch = std::mem::take(&mut self.medium.scratch);
-        self.medium.program_page(ppn, &spare, &scratch);
+        self.medium.program_page(ppn, &oob, version, lost, &scratch);
         self.medium.scratch = scratch;
     }
 
