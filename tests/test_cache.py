@@ -183,11 +183,13 @@ def test_items_expire_by_hand(cli: Cli) -> None:
 
 
 def expiring_lru(requests: list[tuple[int, int, int]], capacity: int) -> tuple[int, int]:
-    """Hits of an LRU cache, and misses of what had expired; a request has its second, its object and a time to live."""
+    """Hits of an LRU cache, and misses of what had expired; a request has its millisecond, its object and the seconds that
+    it lives.
+    """
     until: dict[int, float] = {}
     hits = expired = 0
-    for second, key, ttl in requests:
-        if key in until and until[key] > second:
+    for millisecond, key, ttl in requests:
+        if key in until and until[key] > millisecond:
             hits += 1
             until[key] = until.pop(key)
             continue
@@ -196,19 +198,19 @@ def expiring_lru(requests: list[tuple[int, int, int]], capacity: int) -> tuple[i
             del until[key]
         elif len(until) == capacity:
             del until[next(iter(until))]
-        until[key] = second + ttl if ttl else math.inf
+        until[key] = millisecond + 1000 * ttl if ttl else math.inf
     return hits, expired
 
 
 def test_requests_tell_how_long_what_they_bring_in_lives(cli: Cli, tmp_path: Path) -> None:
     random = Random(5)
-    seconds = sorted(random.randrange(4000) for _ in range(3000))
-    requests = [(second, random.randrange(60), random.choice((0, 0, 5, 40, 300))) for second in seconds]
+    times = sorted(random.randrange(4_000_000) for _ in range(3000))
+    requests = [(time, random.randrange(60), random.choice((0, 0, 1, 5, 40, 300))) for time in times]
     expected = [expiring_lru(requests, size) for size in (5, 40)]
     assert min(min(one) for one in expected) > 10
-    lines = (f"{second},{key},read,100,{ttl or ''}\n" for second, key, ttl in requests)
+    lines = (f"{time},{key},read,100,{ttl or ''}\n" for time, key, ttl in requests)
     (tmp_path / "keys.csv").write_text("".join(lines))
-    columns = "time=0:s,offset=1,op=2,size=3,stream=4"
+    columns = "time=0:ms,offset=1,op=2,size=3,stream=4"
     asked = ["keys.csv", "--objects", "--columns", columns, "--size", "5,40", "--ttl", "stream"]
     shown = json.loads(cli("cache", "sim", *asked, "--json").stdout)["result"]
     assert [(one["hits"], one["expired"]) for one in shown["caches"]] == expected and shown["ttl_s"] == "stream"

@@ -48,7 +48,7 @@ pub struct Object {
     pub life: Life,
 }
 
-/// The accesses of a whole trace: 12 bytes each, and 8 more where items expire.
+/// The accesses of a whole trace: 12 bytes each, and 16 more where items expire.
 #[derive(Clone, Debug)]
 pub struct AccessTrace {
     accesses: Vec<Access>,

@@ -16,27 +16,27 @@ use crate::{Access, Policy};
 /// When an access is made, and how long an item lives that it brings in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Life {
-    /// Time of the access, seconds.
-    pub time_s: u32,
+    /// Time of the access.
+    pub time_ns: u64,
     /// Seconds that the item lives; 0 for ever.
     pub ttl_s: u32,
 }
 
 /// Lives for ever.
-const EVER: u32 = u32::MAX;
+const EVER: u64 = u64::MAX;
 
 /// The times at which cached items expire.
 #[derive(Debug)]
 pub struct Expiry {
-    until_s: HugeVec<u32>,
+    until_ns: HugeVec<u64>,
 }
 
 impl Expiry {
     /// Of items `0..items`, none of which is cached.
     pub fn new(items: u32) -> Self {
-        let mut until_s = HugeVec::filled(EVER, 0);
-        grow(&mut until_s, EVER, items as usize);
-        Self { until_s }
+        let mut until_ns = HugeVec::filled(EVER, 0);
+        grow(&mut until_ns, EVER, items as usize);
+        Self { until_ns }
     }
 
     /// Accesses and drops in order, each with its life; adds what is seen to `counts`.
@@ -46,16 +46,17 @@ impl Expiry {
     pub fn simulate(&mut self, policy: &mut dyn Policy, accesses: &[Access], lives: &[Life], counts: &mut Counts) {
         assert_eq!(accesses.len(), lives.len(), "a life for each access");
         for (access, life) in accesses.iter().zip(lives) {
-            let until_s = &mut self.until_s[access.item as usize];
+            let until_ns = &mut self.until_ns[access.item as usize];
             if !access.is_drop() && policy.contains(access.item) {
-                if *until_s > life.time_s {
+                if *until_ns > life.time_ns {
                     policy.simulate(std::slice::from_ref(access), counts);
                     continue;
                 }
                 policy.remove(access.item);
                 counts.expired += 1;
             }
-            *until_s = if life.ttl_s == 0 { EVER } else { life.time_s.saturating_add(life.ttl_s) };
+            let lives_ns = u64::from(life.ttl_s) * 1_000_000_000;
+            *until_ns = if lives_ns == 0 { EVER } else { life.time_ns.saturating_add(lives_ns) };
             policy.simulate(std::slice::from_ref(access), counts);
         }
     }

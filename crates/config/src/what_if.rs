@@ -1,8 +1,10 @@
 //! One thing changed, as settings: what the drive would be that is asked for so.
 
+use ssdlab_nand::Geometry;
 use ssdlab_sim::WhatIf;
 
 use crate::config::Config;
+use crate::sections::provision::Provision;
 use crate::value::{LogSpace, Value};
 
 impl Config {
@@ -58,8 +60,8 @@ impl Config {
         keys.iter().filter_map(entry).collect()
     }
 
-    /// Twice the flash beyond the capacity that is asked for, which says nothing of a reserve beside it; and twice the log
-    /// blocks, unless they are whatever there is.
+    /// Twice the flash beyond the capacity that is asked for, which says nothing of a reserve beside it, or twice what there
+    /// is where blocks are few; and twice the log blocks, unless they are whatever there is.
     fn more_spare(&self) -> Vec<(&'static str, Option<Value>)> {
         let of_physical = |value: &Value| match value {
             // Of the flash that there is then, in steps that are enough.
@@ -68,9 +70,28 @@ impl Config {
         };
         let mut changes = self.each(&["device.op"], doubled);
         changes.extend(self.each(&["device.spare"], of_physical));
+        for (key, value) in &mut changes {
+            if let Some(Value::Percent(percent)) = value {
+                let provision = if *key == "device.op" { Provision::OverLogical } else { Provision::OfPhysical };
+                *percent = self.twice_what_there_is(provision(*percent / 100.0)).unwrap_or(*percent);
+            }
+        }
         let log = self.entries.iter().find(|(_, entry)| matches!(entry.value, Value::LogSpace(_)));
         changes.extend(log.map(|(&key, entry)| (key, doubled(&entry.value))));
         changes
+    }
+
+    /// The percentage that gives twice the flash beyond the capacity that there is; none if `asked` does, up to a block in
+    /// each plane, or if there is no such drive.
+    fn twice_what_there_is(&self, asked: Provision) -> Option<f64> {
+        let setup = self.settings(None).ok()?.setup;
+        let Geometry { pages_per_block, parallelism, blocks, .. } = setup.geometry;
+        let (pages, pages_per_block) = (u64::from(setup.logical_pages), u64::from(pages_per_block));
+        let reserve = if self.chooses("device.reserve", "extra") { setup.reserve_blocks() } else { 0 };
+        let provided = u64::from(blocks - reserve);
+        let twice = (2 * provided).checked_sub(pages.div_ceil(pages_per_block))?;
+        let enough = asked.blocks(pages, pages_per_block) + u64::from(parallelism.planes()) >= twice;
+        (!enough).then(|| asked.percent_for(twice, pages, pages_per_block))
     }
 }
 

@@ -91,8 +91,8 @@ impl Gathering {
             for batch in requests.chunks(at_a_time) {
                 self.splitter.split(batch, accesses)?;
                 if self.expire {
-                    let time_s = u32::try_from(batch[0].time_ns / 1_000_000_000).unwrap_or(u32::MAX);
-                    self.lives.resize(accesses.len(), Life { time_s, ttl_s: batch[0].stream.into() });
+                    let Request { time_ns, stream, .. } = batch[0];
+                    self.lives.resize(accesses.len(), Life { time_ns, ttl_s: stream.into() });
                 }
             }
         }

@@ -7,6 +7,9 @@ from ssdlab.model.requests import Monitor
 from ssdlab.model.simulation import simulate
 from ssdlab.model.trace_file import Given
 
+SAME_DRIVE = "the drive is the same, as blocks are whole; make it larger"
+"""Why more spare was not tried."""
+
 MOST = 6
 """Changes that are tried: those of the weightiest findings."""
 
@@ -31,18 +34,20 @@ def diagnose(
         TraceError: If the trace cannot be read.
         SimulationError: If a request lies beyond the device and `host.fit` is `error`, or a check fails.
     """
-    config = config_of(config)
-    result = simulate(config, trace, monitor=monitor)
-    found = result.diagnose()
+    result = simulate(config_of(config), trace, monitor=monitor)
+    found, config = result.diagnose(), result.config
     names = dict.fromkeys(name for finding in found.findings for name in finding["what_ifs"])
     for name in [*names][:MOST] if what_ifs and not found.partial else []:
         settings = config.what_if(name)
         try:
-            changed = simulate(config.with_overrides(settings), trace, monitor=monitor, keep=False)
+            changed = simulate(config.changed(settings), trace, monitor=monitor, keep=False)
         except (ConfigError, SimulationError) as error:
             found.what_ifs.append(WhatIf(name, settings, None, str(error)))
             continue
         if changed.partial:
             break
+        if changed.summary["device"] == result.summary["device"] and name == "spare":
+            found.what_ifs.append(WhatIf(name, settings, None, SAME_DRIVE))
+            continue
         found.what_ifs.append(WhatIf(name, settings, changed.summary))
     return found

@@ -186,6 +186,14 @@ class Config(Mapping[str, Any]):
         """
         return _rebuilt(self._preset, self._files, [*self._sets, *set_by("overrides", overrides)])
 
+    def changed(self, changes: Mapping[str, str]) -> "Config":
+        """The same drive but for `changes`; what was said of a variant that they replace is said no more.
+
+        Raises:
+            ConfigError: As the constructor.
+        """
+        return _rebuilt(None, [("configuration", self.to_toml())], set_by("change", changes))
+
     def what_if(self, name: str) -> dict[str, str]:
         """The settings that make a change of a diagnosis, by its name; none where there is nothing to change."""
         return dict(self._inner.what_if(name))

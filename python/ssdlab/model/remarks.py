@@ -19,8 +19,9 @@ MOST_REPLAYS = 100
 NOTICEABLE = 0.1
 """Share of what was asked for by which a drive may have more space beyond its capacity without a remark."""
 
-BEHIND_SHARE = 0.1
-"""Share of the simulated time by which a drive may finish after the last arrival without a remark."""
+BEHIND_SHARE = 0.05
+"""Share of the simulated time by which a drive may finish later after the last arrival than requests take on average,
+without a remark: where a queue grows, they take half of that."""
 
 UNSETTLED = {
     "unsettled": ("over the whole run", "when the flash was written for the last time"),
@@ -269,8 +270,13 @@ def remarks(
             "multi-plane commands find no partners (precondition.overwrite.steady.method)"
         )
         found.append(Remark(told, told))
-    time = summary["time"]
-    if time and time["behind_ns"] and time["behind_ns"] > BEHIND_SHARE * time["elapsed_ns"]:
+    time, latency = summary["time"], (summary["latency"] or {}).get("all")
+    if (
+        time
+        and time["behind_ns"]
+        and latency
+        and time["behind_ns"] - latency["mean_ns"] > BEHIND_SHARE * time["elapsed_ns"]
+    ):
         fast, queue = (
             "requests arrived faster than the drive serves them",
             "response times are those of a growing queue",

@@ -142,13 +142,13 @@ proptest! {
     #[test]
     fn expired_items_are_dropped_when_they_are_asked_for(
         accesses in traces(),
-        times in prop::collection::vec((0_u32..4, 0_u32..30), 300),
+        times in prop::collection::vec((0_u32..16, 0_u32..30), 300),
         capacity in 1_u64..40,
     ) {
-        let mut now_s = 0;
-        let objects: Vec<Object> = accesses.iter().zip(times).map(|(access, (step_s, ttl_s))| {
-            now_s += step_s;
-            Object { id: 1000 + u64::from(access.item), bytes: access.size, life: Life { time_s: now_s, ttl_s } }
+        let mut time_ns = 0;
+        let objects: Vec<Object> = accesses.iter().zip(times).map(|(access, (quarters, ttl_s))| {
+            time_ns += u64::from(quarters) * 250_000_000;
+            Object { id: 1000 + u64::from(access.item), bytes: access.size, life: Life { time_ns, ttl_s } }
         }).collect();
         for sized in [false, true] {
             let trace = AccessTrace::of_objects(&objects, sized).unwrap();
@@ -156,24 +156,24 @@ proptest! {
             for info in POLICIES.iter().filter(|info| !info.needs_future && (info.sizes || !sized)) {
                 let counts = trace.simulate(info, &[], capacity).unwrap();
                 let mut policy = info.build(&[], capacity, trace.items(), !sized).unwrap();
-                let mut until_s = BTreeMap::new();
+                let mut until_ns = BTreeMap::new();
                 let (mut misses, mut expired) = (0, 0);
                 for (access, object) in trace.accesses().iter().zip(&objects) {
                     if access.is_drop() {
                         policy.remove(access.item);
                         continue;
                     }
-                    let Life { time_s, ttl_s } = object.life;
-                    if policy.contains(access.item) && until_s.get(&access.item).is_some_and(|&until| until <= time_s) {
+                    let Life { time_ns, ttl_s } = object.life;
+                    if policy.contains(access.item) && until_ns.get(&access.item).is_some_and(|&until| until <= time_ns) {
                         policy.remove(access.item);
                         expired += 1;
                     }
                     let fits = u64::from(access.size) <= capacity || policy.contains(access.item);
                     if !fits || !policy.access(*access, &mut Vec::new()) {
                         misses += 1;
-                        until_s.remove(&access.item);
+                        until_ns.remove(&access.item);
                         if ttl_s > 0 {
-                            until_s.insert(access.item, time_s + ttl_s);
+                            until_ns.insert(access.item, time_ns + u64::from(ttl_s) * 1_000_000_000);
                         }
                     }
                 }

@@ -10,6 +10,6 @@ pub(crate) mod general;
 pub(crate) mod host;
 pub(crate) mod nand;
 pub(crate) mod precondition;
-mod provision;
+pub(crate) mod provision;
 mod repeat;
 pub(crate) mod workload;

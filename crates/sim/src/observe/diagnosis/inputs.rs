@@ -2,13 +2,14 @@
 
 use super::{Finding, Subject};
 use crate::observe::series::Series;
-use crate::observe::summary::{Summary, TimeSummary};
+use crate::observe::summary::Summary;
 use crate::setup::Setup;
 use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 
-/// Share of the simulated time by which a drive may finish after the last arrival.
-const BEHIND: f64 = 0.1;
+/// Share of the simulated time by which a drive may finish later after the last arrival than requests take on average: where
+/// a queue grows, they take half of that.
+const BEHIND: f64 = 0.05;
 
 /// A cache that misses more often than this holds too little of what the trace uses.
 const MISSES: f64 = 0.5;
@@ -21,8 +22,9 @@ const SETTLES_AFTER: f64 = 2.0;
 const SETTLED: f64 = 0.05;
 
 /// How long a drive went on after the last arrival, where it did not keep up with them.
-pub(super) fn behind_ns(time: &TimeSummary) -> Option<u64> {
-    time.behind_ns.filter(|&behind_ns| behind_ns as f64 > BEHIND * time.elapsed_ns as f64)
+pub(super) fn behind_ns(summary: &Summary) -> Option<u64> {
+    let (time, mean_ns) = (summary.time.as_ref()?, summary.latency.as_ref()?.all.as_ref()?.mean_ns);
+    time.behind_ns.filter(|&behind_ns| behind_ns as f64 - mean_ns > BEHIND * time.elapsed_ns as f64)
 }
 
 /// Suspicious inputs.
@@ -65,7 +67,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary, series: &Series, trace_
         found.push(new("times_ignored", 0.0).with("trace_ns", trace_ns as f64).with_any("elapsed_ns", elapsed_ns));
     }
     if let Some(time) = &summary.time
-        && let Some(behind_ns) = behind_ns(time)
+        && let Some(behind_ns) = behind_ns(summary)
     {
         found.push(new("queue_grows", behind_ns as f64 / time.elapsed_ns as f64).with("behind_ns", behind_ns as f64));
     }

@@ -1,4 +1,4 @@
-//! What bounds throughput: the resource that is busy most, if one is; else the arrivals, if the drive keeps up with them;
+//! What bounds throughput: the arrivals, if the drive keeps up with them; else the resource that is busy most, if one is;
 //! else what requests wait for; else the host. A cache above the drive works on one page after the other, and is such a
 //! resource.
 
@@ -49,7 +49,9 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
     };
     let cache = summary.cache.as_ref().and_then(|cache| cache.waits.as_ref());
     let at_cache = cache.map(|waits| waits.utilisation).filter(|&share| share >= SATURATED && share > busiest.1);
-    let found = if let Some(share) = at_cache {
+    let found = if is_open(setup) && inputs::behind_ns(summary).is_none() {
+        host(setup, drive, busiest.1)
+    } else if let Some(share) = at_cache {
         Finding::new(Subject::Throughput, "cache", share)
     } else if busiest.1 >= SATURATED {
         by_use()
@@ -57,8 +59,6 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
         uneven("uneven_dies", &drive.die_utilisation).tried_by(&[WhatIf::Dies])
     } else if is_uneven(&drive.channel_utilisation) {
         uneven("uneven_channels", &drive.channel_utilisation).tried_by(&[WhatIf::Channels])
-    } else if is_open(setup) && inputs::behind_ns(time).is_none() {
-        host(setup, drive, busiest.1)
     } else if let Some(found) = waiting(setup, &options, summary, drive).filter(|_| cached::waits_below(summary)) {
         found
     } else if drive.queue_depth_mean >= ENOUGH * f64::from(drive.dies) {
@@ -121,10 +121,10 @@ fn at_work(summary: &Summary, drive: &DriveSummary, utilisation: f64) -> Finding
 
 /// Whether a write buffer is full because of bursts, between which the dies rest, or as it is too small for them.
 pub(super) fn a_larger_buffer_helps(setup: &Setup, summary: &Summary) -> bool {
-    let (Clock::Event(_, options), Some(drive), Some(time)) = (setup.clock, &summary.drive, &summary.time) else {
+    let (Clock::Event(_, options), Some(drive)) = (setup.clock, &summary.drive) else {
         return false;
     };
-    let keeps_up = is_open(setup) && inputs::behind_ns(time).is_none();
+    let keeps_up = is_open(setup) && inputs::behind_ns(summary).is_none();
     let is_small = options.buffer.is_some_and(|buffer| is_small(&buffer, drive));
     drive.die_utilisation.mean < SATURATED && (keeps_up || is_small)
 }
