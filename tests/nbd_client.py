@@ -10,7 +10,7 @@ OPTION_MAGIC = b"IHAVEOPT"
 EXPORT_NAME = 1
 NO_ZEROES = 1 << 1
 READ, WRITE, DISCONNECT, FLUSH, TRIM, WRITE_ZEROES = 0, 1, 2, 3, 4, 6
-FUA = 1
+FUA, NO_HOLE = 1, 2
 
 
 class NbdError(Exception):
@@ -61,9 +61,9 @@ class Client:
         """Forgets bytes."""
         self._ask(TRIM, offset, count)
 
-    def zero(self, offset: int, count: int) -> None:
+    def zero(self, offset: int, count: int, flags: int = 0) -> None:
         """Makes bytes zero."""
-        self._ask(WRITE_ZEROES, offset, count)
+        self._ask(WRITE_ZEROES, offset, count, flags=flags)
 
     def flush(self) -> None:
         """Makes safe what was written."""

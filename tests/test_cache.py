@@ -183,8 +183,8 @@ def test_items_expire_by_hand(cli: Cli) -> None:
 
 
 def expiring_lru(requests: list[tuple[int, int, int]], capacity: int) -> tuple[int, int]:
-    """Hits of an LRU cache, and misses of what had expired; a request has its millisecond, its object and the seconds that
-    it lives.
+    """Hits of an LRU cache, and misses of what had expired; a request has its millisecond, its object and the seconds
+    that it lives.
     """
     until: dict[int, float] = {}
     hits = expired = 0
@@ -219,7 +219,7 @@ def test_requests_tell_how_long_what_they_bring_in_lives(cli: Cli, tmp_path: Pat
     for name, ttl in ((None, "stream"), (7, "stream"), ("x", "7s")):
         trace = ssdlab.Trace.from_columns(
             op=["read"] * len(requests), offset=[key for _, key, _ in requests], bytes=[100] * len(requests),
-            time_ns=[second * 10**9 for second in seconds],
+            time_ns=[time * 10**6 for time in times],
             stream=[str(of if name is None else name) for *_, of in requests],
         )  # fmt: skip
         found = cache.simulate(trace, ["lru"], [40], granularity="objects", ttl=ttl)

@@ -172,7 +172,7 @@ def test_serve_has_metrics(tmp_path: Path) -> None:
         ("somewhere:9090", "--metrics somewhere:9090: no port of this machine alone"),
         ("127.0.0.1:99999", "--metrics 127.0.0.1:99999: no port"),
         ("foreign", "foreign: exists and is no socket; remove it, or choose another path"),
-        ("s", "s: another server listens there"),
+        ("s", "--metrics s: that is what --socket names too"),
         ("nowhere/m", "nowhere/m: No such file or directory"),
         ("./" + "x" * 120, "AF_UNIX path too long"),
     ],

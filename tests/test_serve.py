@@ -20,7 +20,7 @@ import pytest
 import ssdlab
 from conftest import ROOT, SMALL_SETS, Cli
 from forked import PATIENCE_SECONDS
-from nbd_client import FUA, Client, NbdError, connected
+from nbd_client import FUA, NO_HOLE, Client, NbdError, connected
 from ssdlab.model.service import Service
 
 PAGE = 4096
@@ -158,6 +158,75 @@ def test_a_drive_is_shut_down_in_good_order_by_sigterm(tmp_path: Path) -> None:
         assert found["result"]["host"]["flush_requests"] == 0 and found["result"]["cut_off"] == 0
 
 
+def test_a_drive_that_nobody_shut_down_says_so_and_what_the_mount_did_is_not_its_clients(tmp_path: Path) -> None:
+    file = tmp_path / "disk.drive"
+    protected = [word for key, value in PROTECTED.items() for word in ("--set", f"{key}={value}")]
+    with served(tmp_path, "--file", str(file), *sets(), *protected) as (process, path):
+        with connected(path) as client:
+            for page in range(10):
+                client.write(page * PAGE, bytes([page]) * PAGE)
+        process.kill()
+        process.wait()
+    with ssdlab.DriveServer(file=file, socket=tmp_path / "s") as server, connected(tmp_path / "s") as client:
+        assert client.read(3 * PAGE, 1) == bytes([3])
+        before = server.service().report
+        client.write(0, bytes(20 * PAGE))
+        client.flush()
+        report = server.service().report
+    assert before["mount"]["clean"] is False
+    assert before["health"]["power_cycles"] == before["health"]["unsafe_shutdowns"] == 1
+    assert sum(before["mount"]["operations"]["programs"].values()) == 10
+    assert before["flash"]["programs"] == {} and before["write_amplification"] is None
+    waiting = report["buffered_pages"]
+    assert sum(report["flash"]["programs"].values()) == 20 - waiting
+    assert report["write_amplification"] == (20 - waiting) / 20
+
+
+def test_zeros_that_stay_allocated_are_written_page_by_page(tmp_path: Path) -> None:
+    """Goal: the drive does what a run of its record does. Method: zeros over two MiB that begin within a page."""
+    with ssdlab.DriveServer(small(), socket=tmp_path / "s", record=True) as server:
+        with connected(tmp_path / "s") as client:
+            client.zero(512, 2 * MIB, NO_HOLE)
+        record, report = server.take_record(), server.service().report
+    assert report["flash"] == ssdlab.simulate(small(), ssdlab.Trace(record)).summary["flash"]
+    assert sum(report["flash"]["programs"].values()) == 2 * MIB // PAGE + 1
+
+
+def test_what_is_written_in_part_and_waits_in_the_buffer_was_written(tmp_path: Path) -> None:
+    config = small().with_overrides(PROTECTED)
+    with ssdlab.DriveServer(config, socket=tmp_path / "s", record=True) as server:
+        with connected(tmp_path / "s") as client:
+            client.write(0, b"x" * 512)
+            assert client.read(0, 512) == b"x" * 512 and client.read(0, PAGE)[512:] == bytes(PAGE - 512)
+            client.read(PAGE, PAGE)
+        record, report = server.take_record(), server.service().report
+    of_record = ssdlab.simulate(config, ssdlab.Trace(record)).summary
+    assert report["host"]["unmapped_pages_read"] == of_record["host"]["unmapped_pages_read"] == 1
+
+
+def test_a_summary_that_is_asked_for_again_and_again_ends_nothing(tmp_path: Path) -> None:
+    """Goal: SIGUSR1 is answered and does no harm. Method: bursts of it from the first answer on, then to a server whose
+    output nobody reads any more.
+    """
+    with served(tmp_path, *sets()) as (process, path):
+        for _ in range(300):
+            process.send_signal(signal.SIGUSR1)
+            time.sleep(0.0005)
+        assert process.stdout is not None
+        while "Clients" not in process.stdout.readline():
+            assert process.poll() is None
+        process.stdout.close()
+        process.stdout = None
+        for _ in range(3):
+            process.send_signal(signal.SIGUSR1)
+            time.sleep(0.3)
+        with connected(path) as client:
+            assert client.read(0, 4) == bytes(4)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 0 and "Traceback" not in errors
+
+
 def test_no_record_takes_the_place_of_a_drive(cli: Cli, tmp_path: Path) -> None:
     with ssdlab.Drive(small(), tmp_path / "disk.drive") as drive:
         drive.write(0, b"here")
@@ -265,8 +334,8 @@ def test_flash_and_times_are_of_one_drive(tmp_path: Path) -> None:
     assert programmed != stored and told.report["write_amplification"] == programmed / 300
     (remark,) = (one for one in told.page().remarks if one.startswith("flash operations"))
     assert (
-        f"of the drive in time, which programmed {programmed} pages; " in remark
-        and f"programmed {stored}, as" in remark
+        f"of the drive in time, which programmed {programmed} pages and has " in remark
+        and f"programmed {stored}: its buffer" in remark
     )
 
 
@@ -462,6 +531,12 @@ def test_a_server_that_was_stopped_is_closed_in_good_order(tmp_path: Path) -> No
         (["--socket", "foreign"], "foreign: exists and is no socket; remove it, or choose another path"),
         (["--record", "nowhere/r.parquet"], "nowhere/r.parquet"),
         (["--file", "new.drive", "--record", "nowhere/r.parquet"], "nowhere/r.parquet"),
+        (
+            ["--file", "new.drive", "--record", "./new.drive"],
+            "--record new.drive: that is what --file names too; give another path",
+        ),
+        (["--file", "new.drive", "--out", "new.drive"], "--out new.drive: that is what --file names too"),
+        (["--file", "new.drive", "--metrics", "s"], "--metrics s: that is what --socket names too"),
         (["--file", "new.drive", "--socket", "foreign"], "foreign: exists and is no socket"),
         (["--file", "new.drive", "--metrics", "foreign"], "foreign: exists and is no socket"),
         (

@@ -45,6 +45,8 @@ pub struct Measured {
     /// Flash operations of its own, which are not those of the drive of bytes: a page being programmed in time still
     /// waits in the write buffer, and may be overwritten there.
     pub flash: Counts,
+    /// Pages in its write buffer.
+    pub buffered_pages: u32,
     /// Why the drive stopped telling times.
     pub failed: Option<Arc<SimError>>,
 }
@@ -147,7 +149,11 @@ impl Ticking {
         loop {
             let next = self.drive.advance(Nanos(self.pace.now_ns()), &mut done)?;
             self.complete(&mut done);
-            lock(&self.measured).flash = self.drive.counts() - self.before;
+            {
+                let mut measured = lock(&self.measured);
+                measured.flash = self.drive.counts() - self.before;
+                measured.buffered_pages = self.drive.buffered_pages();
+            }
             let asked = match next {
                 // What is simulated is due at a moment on the wall.
                 Some(next) => {

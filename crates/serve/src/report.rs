@@ -64,6 +64,8 @@ pub struct Times {
     /// Pages programmed by the drive that holds the bytes, which empties its buffer at once: there pages are overwritten
     /// less often than in that of the drive in time.
     pub pages_stored: u64,
+    /// Pages in the write buffer of the drive in time.
+    pub buffered_pages: u32,
     /// Replies that waited for their time.
     pub replies: u64,
     /// Mean time by which they left late, in nanoseconds on the wall.
@@ -81,7 +83,7 @@ pub struct Report {
     pub capacity_bytes: u64,
     /// What clients asked for, as far as it was done.
     pub host: Clients,
-    /// Flash operations by cause; where there are times, those of the drive in time.
+    /// Flash operations by cause, without those of the mount; where there are times, those of the drive in time.
     pub flash: FlashSummary,
     /// Pages programmed for each page that clients wrote; none if they wrote nothing.
     pub write_amplification: Option<f64>,

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ssdlab_core::{LatencyHistogram, PageSize};
 use ssdlab_device::{Backend, Drive, DriveError, Zeroed};
+use ssdlab_nand::Counts;
 use ssdlab_nbd::{BlockSizes, Done, Errno, Export, Extent, Lag, Leave, Zeroing};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
 use ssdlab_trace::{Op, Request, flag};
@@ -29,6 +30,8 @@ pub struct Served {
     pace: Pace,
     clock: Option<Clock>,
     mount: Option<Mount>,
+    /// Flash operations before clients came: the mount's, with what a protected buffer held.
+    before: Counts,
     state: Mutex<State>,
 }
 
@@ -59,6 +62,7 @@ impl Served {
             pace,
             clock,
             mount,
+            before: *drive.counts(),
             state: Mutex::new(State {
                 drive,
                 host: HostCounters::default(),
@@ -76,11 +80,13 @@ impl Served {
         let measured = self.clock.as_ref().map(Clock::measured);
         // All figures are of one drive: that in time, while it runs.
         let in_time = measured.as_ref().filter(|measured| measured.failed.is_none());
-        let flash = in_time.map_or(*drive.counts(), |measured| measured.flash);
+        let stored = *drive.counts() - self.before;
+        let flash = in_time.map_or(stored, |measured| measured.flash);
         let times = measured.map(|measured| {
             let replies = lag.replies();
             Times {
-                pages_stored: drive.counts().programmed(),
+                pages_stored: stored.programmed(),
+                buffered_pages: measured.buffered_pages,
                 latency: LatencyByOp::of(&measured.latency),
                 replies,
                 lag_mean_ns: if replies == 0 { 0.0 } else { lag.total().as_nanos() as f64 / replies as f64 },

@@ -41,6 +41,9 @@ pub trait LiveDrive: Send {
 
     /// Flash operations since the device was made.
     fn counts(&self) -> Counts;
+
+    /// Pages in its write buffer.
+    fn buffered_pages(&self) -> u32;
 }
 
 /// The device described by `setup`, prepared and at rest; none if the monitor stopped that. How the host replays, and the
@@ -146,6 +149,11 @@ impl<P: Parts<Flash: OneByOne>> LiveDrive for Serial<P> {
     fn counts(&self) -> Counts {
         self.drive.counts()
     }
+
+    /// It has none.
+    fn buffered_pages(&self) -> u32 {
+        0
+    }
 }
 
 /// A drive that works on many.
@@ -167,5 +175,9 @@ impl<P: TimedParts> LiveDrive for Parallel<P> {
 
     fn counts(&self) -> Counts {
         self.drive.counts()
+    }
+
+    fn buffered_pages(&self) -> u32 {
+        self.drive.buffered_pages()
     }
 }

@@ -6,8 +6,8 @@ import sys
 import tempfile
 import threading
 import time as clock
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Self
@@ -91,6 +91,8 @@ def serve(
     settings = options.configuration(preset, config, set, []) if preset or config or set else None
     path = socket or Path(tempfile.gettempdir()) / f"ssdlab-{os.getuid()}.sock"
     scale = _scale(time)
+    scrapes = None if metrics is None else Path(metrics)
+    _refuse_same({"--file": file, "--record": record, "--out": out, "--socket": path, "--metrics": scrapes})
     # Whatever fails once the drive is served, the other steps are taken, so that nothing is lost that is known.
     first = _FirstError()
     with _signals(json) as asked:
@@ -115,6 +117,7 @@ def serve(
                 with _Line(server) as line:
                     while server.wait(TICK_SECONDS) is None:
                         write(server)
+                        asked.report_if_asked()
                         line.tick()
             with first:
                 server.close()
@@ -173,7 +176,7 @@ class _Asked:
     def __init__(self, json: bool) -> None:
         self._json = json
         self._server: DriveServer | None = None
-        self._to_stop = False
+        self._to_stop = self._to_report = False
 
     def stop(self, _signal: int, _frame: FrameType | None) -> None:
         """Stops it, as soon as it is there."""
@@ -185,10 +188,18 @@ class _Asked:
             self._to_stop = True
 
     def report(self, _signal: int, _frame: FrameType | None) -> None:
-        """Prints what it has done."""
-        if self._server is not None:
-            with redirect_stdout(sys.stderr) if self._json else nullcontext():
-                show(self._server.service().page())
+        """Has what it has done printed, as soon as it is there; not here, amid whatever the signal interrupts."""
+        self._to_report = True
+
+    def report_if_asked(self) -> None:
+        """Prints what it has done. Clients have nothing to do with whether anybody reads that."""
+        if not self._to_report or self._server is None:
+            return
+        self._to_report = False
+        # Rich exits where a pipe is closed.
+        with suppress(OSError, SystemExit), redirect_stdout(sys.stderr) if self._json else nullcontext():
+            show(self._server.service().page())
+            sys.stdout.flush()
 
     def of(self, server: DriveServer) -> None:
         """Asks it of this server."""
@@ -199,14 +210,16 @@ class _Asked:
 
 @contextmanager
 def _signals(json: bool) -> Iterator[_Asked]:
-    """What ends other commands stops a server while this lasts; SIGUSR1 prints what it has done."""
+    """What ends other commands stops a server while this lasts; SIGUSR1 prints what it has done. From then on it is
+    ignored: it must not end who writes the summary.
+    """
     asked = _Asked(json)
-    before = signal.signal(signal.SIGUSR1, asked.report)
+    signal.signal(signal.SIGUSR1, asked.report)
     try:
         with handled(asked.stop):
             yield asked
     finally:
-        signal.signal(signal.SIGUSR1, before)
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
 
 class _FirstError:
@@ -233,14 +246,17 @@ def _recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
         return
     with naming(record):
         _refuse_drive(record)
-        with replacing(record) as hidden, room("model.parquet").ParquetWriter(hidden) as writer:
+        with replacing(record) as hidden:
+            with room("model.parquet").ParquetWriter(hidden) as writer:
 
-            def write(server: DriveServer) -> None:
-                requests = server.take_record()
-                if len(requests):
-                    writer.write(requests)
+                def write(server: DriveServer) -> None:
+                    requests = server.take_record()
+                    if len(requests):
+                        writer.write(requests)
 
-            yield write
+                yield write
+            # One may have come there meanwhile.
+            _refuse_drive(record)
 
 
 DRIVES = (b"ssdlab flash\x1a\n", b"ssdlab drive\x1a\n")
@@ -256,6 +272,21 @@ def _refuse_drive(record: Path) -> None:
         return
     if is_drive:
         raise ConfigError(f"--record {text.path(record)}: that is a drive; name another file for the trace")
+
+
+def _refuse_same(named: Mapping[str, Path | None]) -> None:
+    """What is written to would take the place of something else that is.
+
+    Raises:
+        ConfigError: If two options name the same file.
+    """
+    by_path: dict[Path, str] = {}
+    for name, path in named.items():
+        if path is None:
+            continue
+        before = by_path.setdefault(path.resolve(), name)
+        if before != name:
+            raise ConfigError(f"{name} {text.path(path)}: that is what {before} names too; give another path")
 
 
 def _listening(place: str | None) -> "AbstractContextManager[Endpoint | None]":

@@ -170,9 +170,12 @@ impl<B: Backend> Drive<B> {
             }
             let whole = into.len() as u64 == page_bytes;
             let target = if whole { &mut *into } else { &mut self.page_out[..] };
+            let unmapped = self.medium.unmapped_reads;
             read_page(ftl.as_mut(), &mut self.medium, lpn, Cause::Host, target)?;
             if let Some(held) = held {
                 held.overlay(target);
+                // It was written, though not to the flash.
+                self.medium.unmapped_reads = unmapped;
             }
             if !whole {
                 into.copy_from_slice(&self.page_out[in_page]);
@@ -240,8 +243,12 @@ impl<B: Backend> Drive<B> {
     pub fn program_zeroes(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes)?;
         let zeros = vec![0; bytes.min(MOST_ZEROS) as usize];
-        for at in (offset..end).step_by(MOST_ZEROS as usize) {
-            self.put(at, &zeros[..(end - at).min(MOST_ZEROS) as usize])?;
+        let mut at = offset;
+        while at < end {
+            // Up to where pages begin, so that none is written twice. All are shorter than that.
+            let until = (at + 1).next_multiple_of(MOST_ZEROS).min(end);
+            self.put(at, &zeros[..(until - at) as usize])?;
+            at = until;
         }
         if fua { self.flush() } else { Ok(()) }
     }

@@ -30,6 +30,8 @@ impl<B: Backend> Drive<B> {
             ftl.preload(&mut Flash { medium: &mut drive.medium, payload: Payload::None });
             drive.ftl = Some(ftl);
             drive.power_buffer(&[])?;
+            // It is on: a checkpoint without a record would be of one that was shut down.
+            drive.medium.go_on()?;
         }
         Ok(drive)
     }

@@ -122,7 +122,8 @@ fn a_drive_counts_over_its_life() {
             drive.program_zeroes(0, 7, true).expect("it can be written");
             drive.shut_down().expect("it can be shut down");
         }
-        assert_eq!(report.clean, mounts == 1 || mounts % 3 == 1);
+        // Nobody shut down the drive that was just made.
+        assert_eq!(report.clean, mounts > 1 && mounts % 3 == 1);
         // Zeros are no data.
         assert_eq!((drive.health().bytes_written, drive.health().bytes_read), (mounts / 3 * 10, mounts / 3 * 4));
     }

@@ -1,6 +1,7 @@
 //! Requests and the write buffer: writes accepted into it, pages programmed from it, reads and trims that look into it.
 
-use ssdlab_core::Pages;
+use ssdlab_core::{Lpn, Pages};
+use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::parallel::JobKind;
 use ssdlab_trace::{Op, Request, flag};
 
@@ -158,6 +159,7 @@ pub(super) fn access_behind<P: Parts>(
     stack.host.pages_read += u64::from(stack.page.split(offset, end).count);
     // Reads what is not here, in runs as long as possible.
     let mut from = offset;
+    let mut only_here = 0;
     for (page, part) in stack.page.parts(offset, end) {
         let lpn = page as u32;
         let held = buffer.newest(lpn);
@@ -170,9 +172,13 @@ pub(super) fn access_behind<P: Parts>(
             }
             from = part.end;
             buffer.counters.pages_read += 1;
+        } else if held.is_some() && stack.ftl.lookup(Lpn(lpn)).is_none() {
+            only_here += 1;
         }
     }
     if from < end {
         stack.read(from, end);
     }
+    // They were written, though not to the flash.
+    stack.host.unmapped_pages_read -= only_here;
 }

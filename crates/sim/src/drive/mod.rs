@@ -186,7 +186,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let now_ns = self.stack.sinks.flash.now_ns();
         self.stack.sinks.flash.record_unfinished();
         let waiting = self.buffer.as_ref().map_or(0, Buffer::waiting);
-        let held = self.buffer.as_ref().map_or(0, Buffer::held);
+        let held = self.buffered_pages();
         let buffer = self.buffer.as_ref().map(|buffer| buffer.counters);
         let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
         let absorbed = buffer.map_or(0, |counters| counters.pages_overwritten + counters.pages_trimmed) as i64;
@@ -217,6 +217,11 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Flash operations since the device was made.
     pub fn counts(&self) -> Counts {
         self.stack.sinks.flash.counts()
+    }
+
+    /// Pages in the write buffer.
+    pub fn buffered_pages(&self) -> u32 {
+        self.buffer.as_ref().map_or(0, Buffer::held)
     }
 
     /// Runs until the time of this request, or not at all if that has passed, and takes it.

@@ -131,7 +131,8 @@ pub struct LogSummary {
     pub reclaims: u64,
     /// Logical blocks merged in one of them, on average.
     pub associativity_mean: Option<f64>,
-    /// Time one of them takes, on average; none where time is not modelled.
+    /// Flash work of one of them, on average: the times of its operations one after the other, which several dies share;
+    /// none where time is not modelled.
     pub reclaim_mean_ns: Option<f64>,
     /// Log blocks that left the log.
     pub retired_blocks: u64,

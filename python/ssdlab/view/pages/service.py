@@ -38,14 +38,15 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
         )
     if times is None:
         return
-    programmed = sum(report["flash"]["programs"].values())
+    programmed, buffered = sum(report["flash"]["programs"].values()), times["buffered_pages"]
     if times["failed"]:
         yield f"the drive in time stopped, and replies left at once from then on: {times['failed']}"
     elif times["pages_stored"] != programmed:
         yield (
             "flash operations and write amplification are of the drive in time, which programmed "
-            f"{text.count(programmed)} pages; blocks, wear and pages in the write buffer are of the drive that holds "
-            f"the bytes, which programmed {text.count(times['pages_stored'])}, as its buffer makes room at once"
+            f"{text.count(programmed)} pages and has {text.count(buffered)} in its write buffer; blocks, "
+            "wear and pages in the write buffer are of the drive that holds the bytes, which programmed "
+            f"{text.count(times['pages_stored'])}: its buffer makes room at once, and is emptied when it is shut down"
         )
     latency = times["latency"]["all"]
     due_ns = latency["mean_ns"] * times["scale"] if latency else 0
