@@ -4,6 +4,8 @@ import csv
 import itertools
 import math
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -381,3 +383,42 @@ def test_nothing_is_averaged_over_an_axis_that_is_linked_to_one_that_is_shown() 
     assert study.curves("write_amplification", "device.op", "workload.requests").others == ()
     found = study.curves("write_amplification", by="workload.requests")
     assert (found.x, found.others) == ("device.op", ())
+
+
+def test_an_outcome_that_does_not_change_is_not_explained() -> None:
+    points = [PointValues({"a": str(level)}, (0.1 + 0.2 if level % 2 else 0.3,)) for level in range(6)]
+    _, _, notes = effects.sampled(["a"], points)
+    assert notes == ["the outcome is the same at all points, so there is nothing to explain"]
+
+
+def test_a_figure_that_runs_lack_is_no_failure_and_what_is_better_is_as_the_sweep_was_told() -> None:
+    base = ssdlab.Config("tlc-chip", overrides=TINY)
+    axes = {"workload.reads": ["0%", "50%", "100%"]}
+    study = ssdlab.sweep(axes, base, outcomes=["host.bytes_read:max"])
+    with pytest.raises(ssdlab.ConfigError, match="1 of 3 points lack write_amplification: all runs came to their end"):
+        study.effects("write_amplification")
+    (left,) = (one for one in study.curves("write_amplification").page().remarks if "lack" in one)
+    assert left.endswith("leave these levels out, or ask for another one")
+    assert study.effects("host.bytes_read").outcome.large
+    assert not study.effects("host.bytes_read:min").outcome.large
+    assert study.asked_for(["host.bytes_read"]).outcomes()[0].large
+
+
+def test_means_over_seeds_want_scipy_before_anything_runs(tmp_path: Path) -> None:
+    code = """
+import sys
+
+class Without:
+    def find_spec(self, name, path, target=None):
+        if name == "scipy":
+            raise ModuleNotFoundError(name=name)
+
+sys.meta_path.insert(0, Without())
+from ssdlab.__main__ import main
+main()
+"""
+    sets = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]
+    command = [sys.executable, "-c", code, "sweep", *sets, "-A", "device.op=10%,20%", "--seeds", "2", "-o", "s"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "ssdlab: scipy is not installed; pip install 'ssdlab[study]'\n")
+    assert not (tmp_path / "s").exists()

@@ -23,6 +23,9 @@ from ssdlab.study.sweep.design import MEANINGS
 from ssdlab.study.sweep.plan import Builder
 
 MEND = "finish the sweep, or mend what failed"
+NOTHING_LEFT = (
+    "all runs came to their end, and theirs have no such figure; leave these levels out, or ask for another one"
+)
 """What to do about points without a value."""
 
 OF_REMARKS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")
@@ -148,7 +151,7 @@ class Study(Finding):
             why = next(iter(self.failed), "none was run yet")
             raise ConfigError(f"the study has no result: {why}; {MEND}")
         if named:
-            return [Outcome.of(one, known) for one in named]
+            return [Outcome.of(one, known) for one in self._as_swept(named)]
         found = map(Outcome.read, self.plan["outcomes"] or USUAL)
         return [one for one in found if one.figure in known]
 
@@ -159,7 +162,12 @@ class Study(Finding):
             ConfigError: If no run has one.
         """
         self.outcomes(outcomes)
-        return Study({**self.plan, "outcomes": several(outcomes)}, self._all)
+        return Study({**self.plan, "outcomes": self._as_swept(several(outcomes))}, self._all)
+
+    def _as_swept(self, outcomes: Sequence[str]) -> list[str]:
+        """Outcomes, with which way is better as the sweep was told unless they say so themselves."""
+        swept = {Outcome.read(one).figure: one for one in self.plan["outcomes"]}
+        return [swept.get(one, one) for one in outcomes]
 
     def to_arrow(self) -> "pa.Table":
         """`table`."""
@@ -243,7 +251,7 @@ class Study(Finding):
         shares: list[effects.Share] = []
         lacking = self._lacking([its], len(points))
         if name in ("factorial", "saltelli", "one-at-a-time") and lacking:
-            raise ConfigError(f"{lacking}, and a {name} design needs all; {MEND}")
+            raise ConfigError(f"{lacking}, and a {name} design needs all; {self._mend()}")
         crossed = False
         if name == "factorial":
             crossed = len(points) == 1 << len(axes)
@@ -260,7 +268,7 @@ class Study(Finding):
             found, shares = effects.complete(axes, points)
         else:
             found, shares, notes = effects.sampled(
-                axes, points, f"{lacking}: {MEND}" if lacking else effects.SAMPLE_MORE
+                axes, points, f"{lacking}: {self._mend()}" if lacking else effects.SAMPLE_MORE
             )
             if name == "grid":
                 notes.insert(0, "a grid with gaps has no analysis of variance, so a straight model stands in")
@@ -286,9 +294,14 @@ class Study(Finding):
             f"{text.count(points - having)} of {text.counted(points, 'points')} lack {names}" if having < points else ""
         )
 
+    def _mend(self) -> str:
+        """What to do about points without an outcome."""
+        results = sum(record.result is not None for record in self._records.values())
+        return NOTHING_LEFT if results == self.asked else MEND
+
     def _remarks(self, lacking: str) -> list[str]:
         """What a person should know of the runs before reading what they come to."""
-        left = [f"{lacking} and are left out; {MEND}"] if lacking else []
+        left = [f"{lacking} and are left out; {self._mend()}"] if lacking else []
         return [*self.failed, *left, *self.caveats]
 
     def _gaps(self) -> bool:

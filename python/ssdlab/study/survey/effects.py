@@ -16,6 +16,9 @@ from ssdlab.study.sweep.quantity import quantity
 SAMPLE_MORE = "sample more"
 """What to do about too few points."""
 
+SAME = 1e-12
+"""Share of the outcome below which differences are those of rounding."""
+
 
 class Effect(NamedTuple):
     """What one axis, or two together, do to the outcome."""
@@ -239,7 +242,7 @@ def sampled(
     if freedom < 1 or np.linalg.matrix_rank(design) < design.shape[1]:
         raise ConfigError(
             f"{text.counted(len(points), 'points')}: too few, or too alike, for the effects of "
-            f"{text.counted(len(axes), 'axes')}; {remedy}"
+            f"{'one axis' if len(axes) == 1 else text.counted(len(axes), 'axes')}; {remedy}"
         )
     coefficients, *_ = np.linalg.lstsq(design, outcomes)
     residuals = outcomes - design @ coefficients
@@ -250,6 +253,8 @@ def sampled(
         Effect(axis, level, float(size), student(freedom) * math.sqrt(error * float(its)))
         for (axis, level), size, its in zip(labels, coefficients[1:], spread[1:], strict=True)
     ]
+    if np.ptp(outcomes) <= SAME * np.abs(outcomes).max():
+        return effects, [], ["the outcome is the same at all points, so there is nothing to explain"]
     fitted = 1 - _ratio(float(residuals @ residuals), total)
     return effects, [], [f"the straight model explains {100 * fitted:.1f} % of the variance"]
 

@@ -18,7 +18,7 @@ from ssdlab.study.executor import Executor
 from ssdlab.study.store.folder import Store
 from ssdlab.study.store.shared import place, reading, writing
 from ssdlab.study.store.study import Study
-from ssdlab.study.survey.outcome import check_outcomes
+from ssdlab.study.survey.outcome import check_outcomes, student
 from ssdlab.study.sweep import pilots
 from ssdlab.study.sweep.axes import Axis, Condition, Values, axis, distinct, of
 from ssdlab.study.sweep.design import Design
@@ -108,6 +108,9 @@ def question(
     """
     found, shown = distinct(_axes(axes)), several(outcomes)
     check_outcomes(shown)
+    if seeds > 1:
+        # What means over seeds are made with may be missing: better now than after the runs.
+        student(seeds - 1)
     source = None if trace is None else source_of(trace)
     if source is not None and not isinstance(source, TraceFile):
         raise ConfigError(
