@@ -64,6 +64,12 @@ pub enum CacheError {
     /// More items than numbers.
     #[error("the trace has more than 4,294,967,294 items; use larger pages or sample it")]
     TooManyItems,
+    /// The system refuses the memory that they take.
+    #[error("there is no memory for more than the {items} different items so far; take larger pages, or a sample")]
+    NoMemory {
+        /// Items so far.
+        items: u32,
+    },
     /// A number that no item has.
     #[error("an access is to item {item}, but there are {items}; number items from 0 and give how many there are")]
     UnknownItem {

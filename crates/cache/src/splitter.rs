@@ -1,5 +1,7 @@
 //! From requests to accesses.
 
+use std::ops::Range;
+
 use ssdlab_core::PageSize;
 use ssdlab_trace::{Op, Request};
 
@@ -86,6 +88,9 @@ impl Sieve {
 /// Ids looked ahead.
 const AHEAD: usize = 48;
 
+/// Ids that are gathered before they are numbered.
+const MOST_AHEAD: usize = 1 << 16;
+
 impl Splitter {
     /// A splitter with an empty universe.
     pub fn new(granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
@@ -116,8 +121,16 @@ impl Splitter {
                     Granularity::Objects => self.ahead.push((request.offset, 1)),
                     Granularity::SizedObjects => self.ahead.push((request.offset, request.bytes.max(1))),
                     Granularity::Pages { page_bytes } => {
-                        let pages = PageSize::new(page_bytes).touched(request.offset, request.end());
-                        self.ahead.extend(pages.map(|page| (page, 1)));
+                        let Range { mut start, end } = PageSize::new(page_bytes).touched(request.offset, request.end());
+                        // One request may touch more pages than there is memory for at a time.
+                        while start < end {
+                            let until = end.min(start + MOST_AHEAD as u64);
+                            self.ahead.extend((start..until).map(|page| (page, 1)));
+                            start = until;
+                            if self.ahead.len() >= MOST_AHEAD {
+                                self.number(accesses)?;
+                            }
+                        }
                     }
                 },
                 Op::Trim if self.trims == Trims::Drop => {
@@ -136,7 +149,8 @@ impl Splitter {
             sieve.units += self.ahead.iter().map(|&(_, size)| u64::from(size)).sum::<u64>();
             self.ahead.retain(|&(id, _)| sieve.hash(id) < sieve.threshold);
         }
-        accesses.reserve(self.ahead.len());
+        let items = self.universe.len();
+        accesses.try_reserve(self.ahead.len()).map_err(|_| CacheError::NoMemory { items })?;
         for (position, &(id, size)) in self.ahead.iter().enumerate() {
             if let Some(&(id, _)) = self.ahead.get(position + AHEAD) {
                 self.universe.prefetch(id);
@@ -179,6 +193,14 @@ mod tests {
         assert_eq!(split(Granularity::SizedObjects, &requests), [(8192, 61_440), (4095, 2)]);
         let pages = split(Granularity::Pages { page_bytes: 4096 }, &requests);
         assert_eq!(pages, (2..17).chain([0, 1]).map(|page| (page, 1)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_long_request_touches_every_page_once() {
+        let pages = 2 * MOST_AHEAD as u32 + 3;
+        let requests = [request(Op::Read, 512, 512), request(Op::Write, 0, 512 * pages), request(Op::Read, 0, 512)];
+        let found = split(Granularity::Pages { page_bytes: 512 }, &requests);
+        assert_eq!(found, [1].into_iter().chain(0..pages.into()).chain([0]).map(|page| (page, 1)).collect::<Vec<_>>());
     }
 
     #[test]

@@ -18,6 +18,9 @@ const ITEMS_MAX: usize = u32::MAX as usize - 1;
 /// A full table grows to four times its size: ids are moved a third as often as with doubling.
 const GROWTH_BITS: u32 = 2;
 
+/// Of the number of slots at first.
+const SLOT_BITS: u32 = 12;
+
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     id: u64,
@@ -37,15 +40,11 @@ pub struct Universe {
 
 impl Default for Universe {
     fn default() -> Self {
-        Self::with_slots(12)
+        Self { slots: HugeVec::filled(FREE, 1 << SLOT_BITS), shift: 64 - SLOT_BITS, ids: Vec::new() }
     }
 }
 
 impl Universe {
-    fn with_slots(bits: u32) -> Self {
-        Self { slots: HugeVec::filled(FREE, 1 << bits), shift: 64 - bits, ids: Vec::new() }
-    }
-
     /// Items seen so far.
     pub fn len(&self) -> u32 {
         self.ids.len() as u32
@@ -118,15 +117,18 @@ impl Universe {
         if item >= ITEMS_MAX {
             return Err(CacheError::TooManyItems);
         }
+        let no_memory = |_| CacheError::NoMemory { items: item as u32 };
+        self.ids.try_reserve(1).map_err(no_memory)?;
         self.ids.push(id);
         self.slots[at] = Slot { id, item: item as u32 };
         if self.ids.len() * 2 > self.slots.len() {
-            let mut larger = Self::with_slots(64 - self.shift + GROWTH_BITS);
-            for (item, &id) in self.ids.iter().enumerate() {
-                let at = larger.slot(id);
-                larger.slots[at] = Slot { id, item: item as u32 };
+            let larger = HugeVec::try_filled(FREE, self.slots.len() << GROWTH_BITS).map_err(no_memory)?;
+            (self.slots, self.shift) = (larger, self.shift - GROWTH_BITS);
+            for item in 0..self.ids.len() {
+                let id = self.ids[item];
+                let at = self.slot(id);
+                self.slots[at] = Slot { id, item: item as u32 };
             }
-            (self.slots, self.shift) = (larger.slots, larger.shift);
         }
         Ok(item as u32)
     }

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+use std::collections::TryReserveError;
 use std::fmt;
 use std::io;
 use std::ptr::NonNull;
@@ -95,7 +96,20 @@ unsafe impl<T: Sync> Sync for HugeVec<T> {}
 impl<T: Copy> HugeVec<T> {
     /// `len` copies of `value`.
     pub fn filled(value: T, len: usize) -> Self {
-        let mut storage = Vec::with_capacity(len);
+        Self::fill(Vec::with_capacity(len), value, len)
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// If the system refuses so much memory.
+    pub fn try_filled(value: T, len: usize) -> Result<Self, TryReserveError> {
+        let mut storage = Vec::new();
+        storage.try_reserve_exact(len)?;
+        Ok(Self::fill(storage, value, len))
+    }
+
+    fn fill(mut storage: Vec<T>, value: T, len: usize) -> Self {
         advise_huge(storage.as_mut_ptr() as usize, len * size_of::<T>());
         storage.resize(len, value);
         Self::in_memory(storage)
