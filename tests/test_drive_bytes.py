@@ -320,6 +320,14 @@ def test_numbers_and_paths_that_nothing_takes_are_bad_input() -> None:
         with pytest.raises(OSError) as error:
             call()
         assert error.value.errno == errno.EINVAL
+    for data, why in (
+        (np.array([object()]), "an array of Python objects has no bytes"),
+        (np.zeros(9)[::2], "does not lie in one piece"),
+        ("text", "bytes-like"),
+    ):
+        with pytest.raises(TypeError, match=why):
+            drive.write(0, data)  # type: ignore[arg-type]
+    drive.write(0, np.empty((0, 3)))
     with pytest.raises(ssdlab.ConfigError, match="programs=-1: operations are counted from 0"):
         Faults(programs=-1)
     with pytest.raises(OSError, match="NUL byte") as error:

@@ -171,6 +171,7 @@ def test_serve_has_metrics(tmp_path: Path) -> None:
         ("0.0.0.0:9090", "--metrics 0.0.0.0:9090: no port of this machine alone; write 127.0.0.1:9090"),
         ("somewhere:9090", "--metrics somewhere:9090: no port of this machine alone"),
         ("127.0.0.1:99999", "--metrics 127.0.0.1:99999: no port"),
+        ("127.0.0.1:abc", "--metrics 127.0.0.1:abc: no port of this machine alone"),
         ("foreign", "foreign: exists and is no socket; remove it, or choose another path"),
         ("s", "--metrics s: that is what --socket names too"),
         ("nowhere/m", "nowhere/m: No such file or directory"),

@@ -107,8 +107,18 @@ def _spared(config: Config, path: Path | None) -> Config:
 
 
 def _bytes_of(data: object) -> memoryview:
+    """The bytes of a buffer.
+
+    Raises:
+        TypeError: If it is none, holds objects, or lies in pieces.
+    """
     # Arrays are buffers too, which their stubs know from Python 3.12 on.
-    return memoryview(data).cast("B")  # type: ignore[arg-type]
+    view = memoryview(data)  # type: ignore[arg-type]
+    if "O" in view.format:
+        raise TypeError("an array of Python objects has no bytes to write; give it a type of numbers")
+    if not view.c_contiguous:
+        raise TypeError("the buffer does not lie in one piece; copy it first, as numpy.ascontiguousarray does")
+    return view.cast("B") if view.nbytes else memoryview(b"")
 
 
 class Drive:

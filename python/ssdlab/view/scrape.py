@@ -82,8 +82,8 @@ def _bound(place: str, path: Path | None) -> "_Server":
 
 
 def _is_address(place: str) -> bool:
-    """Paths that end like a port are written with a slash."""
-    return "/" not in place and place.rpartition(":")[2].isdigit()
+    """Paths with a colon are written with a slash."""
+    return "/" not in place and ":" in place
 
 
 def _loopback(place: str) -> tuple[str, int]:
@@ -95,7 +95,7 @@ def _loopback(place: str) -> tuple[str, int]:
     except ValueError:
         pass
     raise ConfigError(
-        f"--metrics {text.path(place)}: no port of this machine alone; write 127.0.0.1:9090, or the path of a socket"
+        f"--metrics {text.path(place)}: no port of this machine alone; write 127.0.0.1:9090, or the path of a socket, with a slash"
     )
 
 

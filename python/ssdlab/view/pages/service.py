@@ -59,6 +59,11 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
+def _spare(health: Mapping[str, Any]) -> str:
+    left, percent = health["spare_blocks"], health["available_spare"]
+    return "none, as it was made without" if left == 0 and percent else f"{text.count(left)} ({percent} %)"
+
+
 def _amplification(report: Mapping[str, Any]) -> str:
     value = report["write_amplification"]
     return text.MISSING if value is None else text.ratio(value)
@@ -94,7 +99,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[Facts]:
             ("erased blocks", text.count(health["free_blocks"])),
             ("bad blocks", text.count(health["bad_blocks"])),
             ("erases of a block", f"{health['least_erases']:,} to {health['most_erases']:,}"),
-            ("spare blocks left", f"{text.count(health['spare_blocks'])} ({health['available_spare']} %)"),
+            ("spare blocks left", _spare(health)),
             ("rated cycles used", f"{health['percentage_used']} %"),
             ("pages that could not be read", text.count(health["media_errors"])),
             ("pages in the write buffer", text.count(report["buffered_pages"])),
