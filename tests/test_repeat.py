@@ -167,7 +167,7 @@ def test_a_trace_that_is_too_small_for_its_drive_is_not_said_to_settle(cli: Cli,
     drive = ["--set", "device.capacity=4MiB", "--set", "nand.pages_per_block=64"]
     out = cli("run", "one.csv", *drive, "--fit", "compact").stdout
     [told] = [line for line in out.splitlines() if "still tells of the preconditioning" in line]
-    written, needed = (float(told.split(before)[1].split()[0]) for before in ("wrote ", "up to "))
+    written, needed = (float(told.split(before)[1].split()[0]) for before in ("wrote ", "below "))
     replays = int(told.removesuffix(" replays").rpartition(" ")[2].replace(",", ""))
     assert replays == pytest.approx(needed / written, rel=0.01) and "until-steady" not in told
 

@@ -176,8 +176,8 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
         elif at_random:
             times, enough = (text.significant(evidence[f"capacities_{which}"]) for which in ("written", "needed"))
             told = (
-                f"the host wrote {times} times the capacity; below {enough} times, write amplification still tells of the "
-                "preconditioning too"
+                f"the host wrote {times} times the capacity; below {enough} times, write amplification still tells of "
+                "the preconditioning too"
             )
         else:
             continue

@@ -95,7 +95,8 @@ def _loopback(place: str) -> tuple[str, int]:
     except ValueError:
         pass
     raise ConfigError(
-        f"--metrics {text.path(place)}: no port of this machine alone; write 127.0.0.1:9090, or the path of a socket, with a slash"
+        f"--metrics {text.path(place)}: no port of this machine alone; write 127.0.0.1:9090, or the path of a socket, "
+        "with a slash"
     )
 
 
