@@ -60,6 +60,51 @@ pub fn bytes_of_mut<T: Plain>(numbers: &mut [T]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
 }
 
+/// Copies parts to their offsets in `into`, past the processor's caches: for what is written and not soon read. Memory is
+/// not read before it is written then, and caches keep what they have.
+///
+/// # Panics
+/// If a part reaches beyond the end.
+pub fn scatter<'a>(into: &mut [u8], parts: impl Iterator<Item = (usize, &'a [u8])>) {
+    for (offset, from) in parts {
+        let to = &mut into[offset..offset + from.len()];
+        #[cfg(target_arch = "x86_64")]
+        if to.as_ptr().cast::<std::arch::x86_64::__m128i>().is_aligned() && from.len().is_multiple_of(LINE_BYTES) {
+            // SAFETY: both are as long as the other, a multiple of a line, and `to` is aligned; the fence below comes
+            // before anybody else sees them.
+            unsafe { stream(to, from) };
+            continue;
+        }
+        to.copy_from_slice(from);
+    }
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every processor of the architecture has it.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+const LINE_BYTES: usize = 64;
+
+/// Copies whole lines by stores that pass the caches; a fence has to follow.
+///
+/// # Safety
+/// `to` and `from` are equally long, a multiple of [`LINE_BYTES`], and `to` is aligned to 16 bytes.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+unsafe fn stream(to: &mut [u8], from: &[u8]) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+    for (to, from) in to.chunks_exact_mut(LINE_BYTES).zip(from.chunks_exact(LINE_BYTES)) {
+        let (to, from) = (to.as_mut_ptr().cast::<__m128i>(), from.as_ptr().cast::<__m128i>());
+        // SAFETY: four of them are a line, by the promise of the caller.
+        unsafe {
+            let words: [__m128i; 4] = std::array::from_fn(|at| _mm_loadu_si128(from.add(at)));
+            (0..4).for_each(|at| _mm_stream_si128(to.add(at), words[at]));
+        }
+    }
+}
+
 /// A part of a file as memory: what is not touched is never read, and what is changed stays in memory.
 ///
 /// The file must not be changed in place as long as this lives. It may be renamed, replaced or removed.
@@ -227,6 +272,17 @@ mod tests {
         prefetch(&v, 5);
         prefetch(&v, usize::MAX);
         assert_eq!((v.len(), v[0], v[1 << 20], v[(3 << 20) - 1]), (3 << 20, 7, 9, 7));
+    }
+
+    /// Goal: parts lie where they belong, and nothing else changes. Method: lines and what is none, at any offset.
+    #[test]
+    fn parts_are_scattered() {
+        let from: Vec<u8> = (0..1000_u32).map(|at| (at % 251) as u8 + 1).collect();
+        let parts = [(0, 0..128), (128, 3..67), (257, 0..64), (400, 10..11), (448, 100..612), (960, 0..40)];
+        let (mut into, mut expected) = (HugeVec::filled(0, 1000), vec![0; 1000]);
+        scatter(&mut into, parts.iter().map(|(at, part)| (*at, &from[part.clone()])));
+        parts.into_iter().for_each(|(at, part)| expected[at..at + part.len()].copy_from_slice(&from[part]));
+        assert_eq!(into[..], expected);
     }
 
     /// What is changed in memory does not reach the file, and what happens to its name does not reach memory.

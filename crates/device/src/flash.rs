@@ -40,6 +40,8 @@ pub(crate) struct Medium<B> {
     /// The first fault that was no failure of the flash.
     pub fault: Option<Fault>,
     failure: Option<Failure>,
+    /// Pages of the host that were programmed without their data yet, by their number in the request.
+    late: Vec<(Ppn, u32)>,
     /// The page read last, for a copy of it.
     scratch: Vec<u8>,
     held: Option<(Ppn, Spare)>,
@@ -62,6 +64,7 @@ impl<B: Backend> Medium<B> {
             unmapped_reads: 0,
             fault: None,
             failure: None,
+            late: Vec::new(),
             scratch: vec![0; geometry.page_bytes as usize],
             held: None,
         }
@@ -232,8 +235,20 @@ fn fill_map_page(page: &mut [u8], lpn: Lpn, version: u64) {
 }
 
 impl<B: Backend> Flash<'_, B> {
+    /// Places the data of pages that were programmed without it: of a long request all at once, once its FTL is done, or
+    /// when one of them is to be read before that.
+    pub fn place(&mut self) {
+        let Payload::Write(pages) = &self.payload else { return };
+        let Medium { late, backend, scratch, .. } = &mut *self.medium;
+        if !late.is_empty() {
+            let page_bytes = scratch.len();
+            backend.place(&mut late.drain(..).map(|(ppn, number)| (ppn, pages.page(number, page_bytes))));
+        }
+    }
+
     /// Reads a page to be copied, or of the map, into the scratch page.
     fn hold(&mut self, ppn: Ppn) {
+        self.place();
         let mut scratch = std::mem::take(&mut self.medium.scratch);
         let read = self.medium.read_page(ppn, &mut scratch);
         self.medium.scratch = scratch;
@@ -245,6 +260,9 @@ impl<B: Backend> Flash<'_, B> {
         }
     }
 }
+
+/// A request of so many whole pages has their data placed at once.
+const LATE_PAGES: usize = 16;
 
 /// What flash is asked to do. Behind a pointer, so that FTLs are compiled once and not for every backend.
 pub(crate) trait Move {
@@ -322,7 +340,11 @@ impl<B: Backend> Move for Flash<'_, B> {
         let page_bytes = self.medium.scratch.len();
         if let (Source::Host(number), Payload::Write(pages)) = (source, &self.payload) {
             let (version, lost) = (oob.sequence, pages.lost);
-            return self.medium.program_page(ppn, &oob, version, lost, pages.page(number, page_bytes));
+            if pages.whole.len() < LATE_PAGES * page_bytes || !self.medium.backend.keeps_pages() {
+                return self.medium.program_page(ppn, &oob, version, lost, pages.page(number, page_bytes));
+            }
+            self.medium.late.push((ppn, number));
+            return self.medium.program_page(ppn, &oob, version, lost, &[]);
         }
         let (version, lost) = match source {
             Source::Host(_) => unreachable!("pages of the host come with a write"),

@@ -1,6 +1,6 @@
 //! Flash in memory, for as long as the process lives.
 
-use ssdlab_core::mem::prefetch;
+use ssdlab_core::mem::{prefetch, scatter};
 use ssdlab_core::{BlockId, HugeVec, Ppn, Reciprocal};
 use ssdlab_nand::Geometry;
 
@@ -80,6 +80,12 @@ impl Backend for MemoryBackend {
         self.pages[at..at + page.len()].copy_from_slice(page);
         self.spares[spare_at..spare_at + SPARE_BYTES].copy_from_slice(spare);
         Ok(())
+    }
+
+    fn place(&mut self, pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
+        let mut into = std::mem::replace(&mut self.pages, HugeVec::zeros(0));
+        scatter(&mut into, pages.map(|(ppn, page)| (self.page_at(ppn), page)));
+        self.pages = into;
     }
 
     fn erase(&mut self, block: BlockId) -> Result<(), Fault> {

@@ -84,6 +84,11 @@ pub trait Backend: Send {
     /// If that fails.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
 
+    /// Puts the data of pages where it belongs that were programmed without it, as is done to flash which keeps its pages.
+    fn place(&mut self, _pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
+        unreachable!("only flash that keeps its pages is programmed without their data");
+    }
+
     /// Erases a block.
     ///
     /// # Errors
@@ -130,6 +135,10 @@ impl Backend for Box<dyn Backend> {
 
     fn keeps_pages(&self) -> bool {
         (**self).keeps_pages()
+    }
+
+    fn place(&mut self, pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
+        (**self).place(pages);
     }
 
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {

@@ -330,6 +330,7 @@ impl<B: Backend> Drive<B> {
         if !self.medium.backend.fails() {
             let mut flash = Flash { medium: &mut self.medium, payload: Payload::Write(&pages) };
             ftl.write(Lpn(first), count, WriteContext::default(), &mut flash);
+            flash.place();
             return Ok(());
         }
         // Any page may be the one that wears the drive out.

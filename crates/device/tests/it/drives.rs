@@ -53,6 +53,11 @@ fn kind(
 
 /// One drive of each FTL, as small as can be.
 pub fn smallest() -> Vec<Kind> {
+    of_blocks(4)
+}
+
+/// One drive of each FTL, as small as can be with so many pages in a block.
+pub fn of_blocks(pages: u32) -> Vec<Kind> {
     let page = |options, map| FtlChoice::Page(options, map);
     let whole = ram::INFO.defaults();
     let own = PageOptions { placement: &placement::own::INFO, allocation: Allocation::LeastWorn, ..PAGE };
@@ -61,16 +66,16 @@ pub fn smallest() -> Vec<Kind> {
     let cached = dftl::INFO.set(&[("cmt", 3), ("entry", 32)]).expect("in range");
     assert_eq!(MAPS.len(), 3, "a new map needs a drive here");
     let mut kinds = vec![
-        kind("page", page(PAGE, whole), (4, 1, 0), 64),
-        kind("page, own frontier, two planes", page(own, whole), (4, 2, 0), 64),
-        kind("page, partial collection", page(partial, whole), (3, 1, 1), 64),
-        kind("page, segments", page(PAGE, segmented), (4, 1, 0), 128),
-        kind("page, dftl", page(own, cached), (4, 1, 0), 128),
+        kind("page", page(PAGE, whole), (pages, 1, 0), 64),
+        kind("page, own frontier, two planes", page(own, whole), (pages, 2, 0), 64),
+        kind("page, partial collection", page(partial, whole), (pages - 1, 1, 1), 64),
+        kind("page, segments", page(PAGE, segmented), (pages, 1, 0), 128),
+        kind("page, dftl", page(own, cached), (pages, 1, 0), 128),
     ];
     for ftl in log_ftls() {
         let [least, more] = log_blocks(&ftl);
         let name = ftl.info.name;
-        kinds.extend([least, more].map(|count| kind(name, FtlChoice::Log(ftl, count), (4, 1, 0), 64)));
+        kinds.extend([least, more].map(|count| kind(name, FtlChoice::Log(ftl, count), (pages, 1, 0), 64)));
     }
     kinds
 }

@@ -6,6 +6,7 @@ mod drives;
 mod faults;
 mod file;
 mod full_disk;
+mod memory;
 mod model;
 mod mutants;
 mod protected;
