@@ -244,7 +244,7 @@ fn clock_us() -> f64 {
 pub fn compressed_hits(scale: Scale) {
     let (items, rounds) = match scale {
         Scale::Smoke => (400, 1),
-        Scale::Real => (20_000, 15),
+        Scale::Real => (20_000, 40),
     };
     println!("## Two-pool cache: hits on compressed pages, {items} pages of 4 KiB, processor time\n");
     println!(
