@@ -130,7 +130,7 @@ def test_of_drives_whose_life_is_not_known_none_is_taken_without_a_condition() -
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"dwpd": 0}, "^dwpd: 0 is not above 0; give a number that is$"),
+        ({"dwpd": 0}, "^dwpd: 0 is no number above 0; give one that is$"),
         ({"op": ["x"]}, "x"),
         ({"axes": ["device.op=7%,8%"]}, "two axes vary"),
     ],
@@ -140,10 +140,10 @@ def test_bad_input_is_one_clear_error(more: dict[str, object], message: str) -> 
         ssdlab.advise_drive(PGBENCH, **more)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("option", "shown"), [("--dwpd", "0"), ("--years", "-1"), ("--p99", "0")])
+@pytest.mark.parametrize(("option", "shown"), [("--dwpd", "0"), ("--years", "-1"), ("--years", "inf"), ("--p99", "0")])
 def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown: str) -> None:
     done = cli("advise", "drive", PGBENCH, option, shown, check=False)
-    assert (done.returncode, done.stderr) == (2, f"ssdlab: {option}: {shown} is not above 0; give a number that is\n")
+    assert (done.returncode, done.stderr) == (2, f"ssdlab: {option}: {shown} is no number above 0; give one that is\n")
 
 
 @pytest.mark.parametrize(

@@ -236,6 +236,35 @@ def test_a_file_whose_log_is_all_keeps_it(tmp_path: Path) -> None:
         Drive(config, tmp_path / "drive.ssd", Faults(programs=1000))
 
 
+@pytest.mark.parametrize(
+    ("ftl", "faults"),
+    [("page", Faults(reads=20, seed=2)), ("fast", Faults(reads=20, seed=0)), ("fast", Faults(flips=20, seed=2))],
+)
+def test_a_mount_goes_back_behind_no_flush_where_the_flash_has_lost_a_page(ftl: str, faults: Faults) -> None:
+    """Goal: what was flushed reads as it was written or is an error. Method: faults in the midst of mounts that program
+    what a protected buffer held.
+    """
+    buffer = {"time": "event", "drive.buffer": "watermark", "drive.buffer.watermark.size": "32KiB"}
+    small = {"device.capacity": "256KiB", "device.op": "100%", "nand.page_size": "4KiB", "nand.pages_per_block": 8}
+    one_die = {f"nand.{level}": 1 for level in ("channels", "ways", "dies", "planes")}
+    drive = Drive({**buffer, **small, **one_die, "ftl": ftl, "drive.buffer.watermark.plp": True}, None, faults)
+    for value, pages in ((1, 64), (2, 32)):
+        for page in range(pages):
+            drive.write(page * 4096, bytes([value]) * 4096)
+        drive.flush()
+    lost = 0
+    for _ in range(4):
+        for page in range(64):
+            try:
+                assert drive.read(page * 4096, 1) == bytes([2 if page < 32 else 1])
+            except OSError as error:
+                assert error.errno == errno.EIO
+                lost += 1
+        drive.cut_power()
+        drive.mount()
+    assert lost > 0
+
+
 def test_operations_are_those_of_a_simulation() -> None:
     drive = Drive({**SMALL, "ftl": "fast"})
     requests = [(page * 3 % 200, page % 3 + 1) for page in range(600)]

@@ -6,6 +6,7 @@ import csv
 import gzip
 import hashlib
 import io
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -217,3 +218,8 @@ def test_everybody_can_use_it_at_any_width(report: Any) -> None:
 def test_the_library_is_the_one_that_npm_has() -> None:
     packed = (Path(explore.__file__).parent / "echarts.min.js.gz").read_bytes()
     assert hashlib.sha256(gzip.decompress(packed)).hexdigest() == explore.ECHARTS_SHA256
+
+
+def test_whatever_stands_in_data_ends_no_script() -> None:
+    written = explore.data([{"title": "<!--<script>", "name": "</script>"}])  # type: ignore[list-item]
+    assert "<" not in written and json.loads(written) == [{"title": "<!--<script>", "name": "</script>"}]

@@ -125,10 +125,10 @@ def drive(
     flash endures over what the host writes in a day, amplified as measured.
     """
     settings = options.configuration(preset, config, set, options.shortcuts(fit=fit, repeat=repeat))
-    bound_us = None if p99 is None else options.microseconds("--p99", p99)
-    for name, value in (("--dwpd", dwpd), ("--years", years), ("--p99", bound_us)):
+    with options.blaming("--p99"):
+        bound = None if p99 is None else _ssdlab.nanos(p99)
+    for name, value in (("--dwpd", dwpd), ("--years", years), ("--p99", bound)):
         above_zero(name, value)
-    bound = None if bound_us is None else 1000 * bound_us
     with watching("advise") as watch:
         advice = advise_drive(
             trace, settings, op=op.split(","), axes=axes, dwpd=dwpd, years=years, p99_ns=bound, seeds=seeds, jobs=jobs,

@@ -130,4 +130,4 @@ def tune(
         best = "best.toml" if len(goals) == 1 else "best-1.toml"
         names = "" if trace is None else "".join(f" {text.path(path)}" for path in trace.paths)
         print(f"run it with: ssdlab run --config {text.path(out / best)}{names}")
-    return status
+    return status or int(found.best is None and not found.partial)

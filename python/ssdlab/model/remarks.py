@@ -271,6 +271,14 @@ def remarks(
         )
         found.append(Remark(told, told))
     time, latency = summary["time"], (summary["latency"] or {}).get("all")
+    # In an open loop a queue grows then, which is said below.
+    timed = next((one["evidence"] for one in summary["diagnosis"] if one["name"] == "times_ignored"), None)
+    if timed and not generated and summary["lifetime"]["rate"] == "drive":
+        slow = (
+            "the drive is slower than requests come by the times of the trace: its projected life is that at its own rate, "
+            "and shorter at the rate of the trace"
+        )
+        found.append(Remark(slow, slow))
     if (
         time
         and time["behind_ns"]

@@ -1,5 +1,6 @@
 """Advice on the spare space of a drive: a small sweep, and the least flash that lasts and answers in time."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -213,13 +214,13 @@ def advise_drive(
 
 
 def above_zero(name: str, value: float | None) -> None:
-    """That a number, if it is given, is above 0.
+    """That a number, if it is given, is above 0, and one.
 
     Raises:
         ConfigError: If it is not, with its name.
     """
-    if value is not None and not value > 0:
-        raise ConfigError(f"{name}: {value:g} is not above 0; give a number that is")
+    if value is not None and not 0 < value < math.inf:
+        raise ConfigError(f"{name}: {value:g} is no number above 0; give one that is")
 
 
 def _choices(study: Study, dwpd: float | None) -> list[DriveChoice]:

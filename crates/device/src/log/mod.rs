@@ -135,6 +135,8 @@ impl Log {
             {
                 forget_block(&mut known.damaged, block, pages_per_block);
                 known.erased.insert(block, sequence);
+                // A page before it that is damaged was not torn: going back to an older copy would hide a fault.
+                known.synced = known.synced.max(sequence);
             }
             match record {
                 Record::Opened(block) | Record::Interrupted(block) => {
@@ -157,7 +159,8 @@ impl Log {
                     known.trims.push(trim);
                 }
                 Record::Synced(sequence) => {
-                    (known.synced, known.sequence) = (sequence, known.sequence.max(sequence));
+                    known.synced = known.synced.max(sequence);
+                    known.sequence = known.sequence.max(sequence);
                 }
                 Record::Damaged(ppn) => {
                     known.damaged.insert(ppn);

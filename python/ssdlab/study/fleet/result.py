@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab import text
+from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np, npt, pa
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.volumes import Volume, Volumes
@@ -30,6 +31,9 @@ OWN_TIMES = ("read.mean_ns", "read.p99_ns", "write.mean_ns", "write.p99_ns")
 
 BUSIEST = (0.01, 0.1, 0.2)
 """Shares of the volumes whose requests are counted together."""
+
+MOST_YEARS = 1000
+"""That drives may be asked to serve."""
 
 SERVICE_YEARS = 5.0
 """How long drives are to serve, unless another time is asked for."""
@@ -82,6 +86,8 @@ class Fleet(Finding):
         """The runs of the drives; its axis is `drive`."""
         self.dataset = volumes
         """The parted trace."""
+        if not 0 < years <= MOST_YEARS:
+            raise ConfigError(f"{years:g} years of service: give a number above 0, up to {MOST_YEARS}")
         self.years = years
         """How long drives are to serve."""
         found = {one.file: one for one in volumes.volumes}

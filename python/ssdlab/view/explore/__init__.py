@@ -35,8 +35,8 @@ def script() -> str:
 def data(charts: list[Chart]) -> str:
     """Charts as `options.js` reads them, to stand in a script of a page."""
     written = json.dumps([_plain(chart) for chart in charts], separators=(",", ":"), allow_nan=False)
-    # An end tag within the data would end the script that holds it.
-    return written.replace("</", "<\\/")
+    # A tag or a comment within the data would end the script that holds it, or have it never end.
+    return written.replace("<", "\\u003c")
 
 
 def _plain(value: Any) -> Any:

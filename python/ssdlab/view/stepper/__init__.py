@@ -36,8 +36,8 @@ def render(explanation: Explanation) -> str:
     scene = explanation.scene
     lanes = [{"recording": recording, "before": scene.before} for recording in explanation.recordings]
     families = {family for recording in explanation.recordings for family in recording["drive"]["ftl"]}
-    # An end tag within the data would end the script that holds it.
-    data = json.dumps({"lanes": lanes}, separators=(",", ":")).replace("</", "<\\/")
+    # A tag or a comment within the data would end the script that holds it, or have it never end.
+    data = json.dumps({"lanes": lanes}, separators=(",", ":")).replace("<", "\\u003c")
     return environment.get_template("page.html.jinja").render(
         title=scene.title,
         text=[" ".join(part.split()) for part in scene.text.split("\n\n") if part.strip()],

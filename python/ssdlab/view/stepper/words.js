@@ -16,11 +16,11 @@ const FTL = {
 const MAPS = { dftl: "DFTL", segments: "a cache of map segments" };
 const VICTIM = {
   greedy: (valid) => `it has the fewest valid pages, ${valid}`,
-  fifo: (valid) => `it was filled longest ago, whatever is valid in it: ${plural(valid, "page")}`,
+  fifo: (valid) => `it was closed longest ago, whatever is valid in it: ${plural(valid, "page")}`,
   random: (valid) => `it was drawn at random, with ${plural(valid, "valid page")}`,
   d_choices: (valid) => `of those drawn it has the fewest valid pages, ${valid}`,
   cost_benefit: (valid) => `it has the best of space gained, weighed by its age, against copies: ${plural(valid, "valid page")}`,
-  windowed_greedy: (valid) => `of the blocks filled longest ago it has the fewest valid pages, ${valid}`,
+  windowed_greedy: (valid) => `of the blocks closed longest ago it has the fewest valid pages, ${valid}`,
 };
 const VICTIM_REASON = {
   yield: (valid) => `the policy's choice would yield nothing; this one has the fewest valid pages, ${valid}`,
@@ -83,6 +83,9 @@ function pageName(lane, lpn) {
   return lpn < lane.logicalPages || lane.isLog ? `page ${lpn}` : `map page ${lpn - lane.logicalPages}`;
 }
 
+/** Causes of the operations of a collection. */
+const COLLECTING = ["gc", "map_gc", "map_update"];
+
 /** What a span comes to; `before` is the state at its first step. */
 function spanSentence(lane, span, before) {
   const costOf = ({ copies, erases }) => `${plural(copies, "read")}, ${plural(copies, "program")}, ${plural(erases, "erase")}`;
@@ -104,13 +107,18 @@ function spanSentence(lane, span, before) {
     }
     case "reclaim": {
       const name = blockName(lane, before, span.block);
-      const merges = span.associated ? `${plural(span.associated, "logical block")} merged` : "no logical block merged";
+      const merged = lane.spans.filter((one) => one.span === "merge" && span.from <= one.from && one.to <= span.to).length;
+      const merges = merged ? `${plural(merged, "logical block")} merged` : "no logical block merged";
       return `Reclaiming ${name}, the oldest block of the full log: ${merges}; ${costOf({ copies, erases })}.`;
     }
     case "collection": {
       const why = span.reason === "policy" ? VICTIM[lane.scheme] : VICTIM_REASON[span.reason];
       const said = why ? why(span.valid) : plural(span.valid, "valid page");
-      return `Collection of ${blockName(lane, before, span.block)}: ${said}; ${costOf({ copies: span.valid, erases: 1 })}.`;
+      // Where collection goes on step by step, requests of the host come in between.
+      const own = inside.filter((step) => COLLECTING.includes(step.cause));
+      const done = (kind) => own.filter((step) => step.step === kind || step.step === "copy").length;
+      const cost = `${plural(done("read"), "read")}, ${plural(done("program"), "program")}, ${plural(erases, "erase")}`;
+      return `Collection of ${blockName(lane, before, span.block)}: ${said}; ${cost}.`;
     }
     case "miss": {
       const there = lane.ramAt(span.from + 1);
