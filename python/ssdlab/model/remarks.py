@@ -275,8 +275,8 @@ def remarks(
     timed = next((one["evidence"] for one in summary["diagnosis"] if one["name"] == "times_ignored"), None)
     if timed and not generated and summary["lifetime"]["rate"] == "drive":
         slow = (
-            "the drive is slower than requests come by the times of the trace: its projected life is that at its own rate, "
-            "and shorter at the rate of the trace"
+            "the drive is slower than requests come by the times of the trace: its projected life is that at its own "
+            "rate, and shorter at the rate of the trace"
         )
         found.append(Remark(slow, slow))
     if (
