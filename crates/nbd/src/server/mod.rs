@@ -122,9 +122,7 @@ struct Shared {
     host: Arc<Host>,
     options: Options,
     listeners: Vec<Listener>,
-    connections: Mutex<Connections>,
-    /// A connection ended.
-    ended: Condvar,
+    seats: Arc<Seats>,
     at_once: AtomicBool,
     /// Connections closed because they had not ended in time.
     cut_off: AtomicUsize,
@@ -177,8 +175,7 @@ impl Server {
             host,
             options,
             listeners: sockets.0,
-            connections: Mutex::default(),
-            ended: Condvar::new(),
+            seats: Arc::default(),
             at_once: AtomicBool::new(false),
             cut_off: AtomicUsize::new(0),
             lag: Lag::default(),
@@ -228,10 +225,10 @@ impl Handle {
             self.shared.listeners.iter().for_each(Listener::close);
             return;
         }
-        let open = self.shared.open();
+        let open = self.shared.seats.open();
         self.shared.at_once.store(true, Ordering::SeqCst);
         open.open.values().for_each(|wire| wire.close());
-        self.shared.ended.notify_all();
+        self.shared.seats.ended.notify_all();
     }
 
     /// How far replies were behind the times that exports gave.
@@ -247,16 +244,11 @@ impl Handle {
 
     /// Connections that are open now.
     pub fn connections(&self) -> usize {
-        self.shared.open().open.len()
+        self.shared.seats.open().open.len()
     }
 }
 
 impl Shared {
-    /// Nothing panics with this lock held that could leave the table wrong.
-    fn open(&self) -> MutexGuard<'_, Connections> {
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn accept(self: &Arc<Self>, listener: &Listener) {
         while !self.host.is_stopping() {
             match listener.accept() {
@@ -269,7 +261,7 @@ impl Shared {
 
     /// Serves a connection by a thread of its own, if there is room for one more.
     fn admit(self: &Arc<Self>, wire: Arc<Wire>) {
-        let mut connections = self.open();
+        let mut connections = self.seats.open();
         if connections.open.len() >= self.options.connections {
             return;
         }
@@ -277,21 +269,24 @@ impl Shared {
         connections.next += 1;
         connections.open.insert(id, Arc::clone(&wire));
         drop(connections);
-        let seat = Seat { shared: Arc::clone(self), id };
+        let (shared, seat) = (Arc::clone(self), Seat { seats: Arc::clone(&self.seats), id });
         // If no thread can be had, the seat is dropped with the closure, and the connection with it.
         let _ = thread::Builder::new().name(format!("nbd {id}")).spawn(move || {
+            // Given up last: once it is, nobody but the server holds the exports, which others may open then.
+            let _seat = seat;
             // An error means that the client is gone or late, and there is nobody to tell.
-            let _ = connection::serve(&wire, &seat.shared);
+            let _ = connection::serve(&wire, &shared);
             wire.close();
+            drop(shared);
         });
     }
 
     /// Ends the connections.
     fn drain(&self) {
         self.wait(LINGER);
-        self.open().open.values().for_each(|wire| wire.stop_reading());
+        self.seats.open().open.values().for_each(|wire| wire.stop_reading());
         self.wait(self.options.stop);
-        let late = self.open();
+        let late = self.seats.open();
         late.open.values().for_each(|wire| wire.close());
         self.cut_off.store(late.open.len(), Ordering::SeqCst);
         drop(late);
@@ -301,29 +296,44 @@ impl Shared {
     /// Waits until all connections have ended, but not longer than `most`, nor if the end shall be at once.
     fn wait(&self, most: Duration) {
         let until = Instant::now() + most;
-        let mut connections = self.open();
+        let mut connections = self.seats.open();
         while !connections.open.is_empty() && !self.at_once.load(Ordering::SeqCst) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
             }
-            connections = self.ended.wait_timeout(connections, left).unwrap_or_else(PoisonError::into_inner).0;
+            connections = self.seats.ended.wait_timeout(connections, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+}
+
+/// Connections that are open.
+#[derive(Default)]
+struct Seats {
+    connections: Mutex<Connections>,
+    /// One ended.
+    ended: Condvar,
+}
+
+impl Seats {
+    /// Nothing panics with this lock held that could leave the table wrong.
+    fn open(&self) -> MutexGuard<'_, Connections> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The place of a connection among those that are open; given up when its thread ends, also by a panic of an export.
 struct Seat {
-    shared: Arc<Shared>,
+    seats: Arc<Seats>,
     id: u64,
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let wire = self.shared.open().open.remove(&self.id);
+        let wire = self.seats.open().open.remove(&self.id);
         if let Some(wire) = wire {
             wire.close();
         }
-        self.shared.ended.notify_all();
+        self.seats.ended.notify_all();
     }
 }
