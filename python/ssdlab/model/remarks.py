@@ -19,10 +19,6 @@ MOST_REPLAYS = 100
 NOTICEABLE = 0.1
 """Share of what was asked for by which a drive may have more space beyond its capacity without a remark."""
 
-BEHIND_SHARE = 0.05
-"""Share of the simulated time by which a drive may finish later after the last arrival than requests take on average,
-without a remark: where a queue grows, they take half of that."""
-
 UNSETTLED = {
     "unsettled": ("over the whole run", "when the flash was written for the last time"),
     "unsettled_replays": ("in the last replay but one", "in the last"),
@@ -157,7 +153,7 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
     """How the drive came into the state in which it was measured, where that needs to be known."""
     found = []
     before, repeat = summary["precondition"], summary["repeat"]
-    suspicious = {one["name"]: one["evidence"] for one in summary["diagnosis"] if one["about"] == "input"}
+    suspicious = _suspicious(summary)
     if before["replays"] is not None and before["stable"] is False:
         found.append(_unsteady(before["replays"], "while preconditioning", "precondition.overwrite.trace.repeat"))
     if repeat is not None and repeat["steady"]:
@@ -184,6 +180,11 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
         words, summed, requests = remedy(config, summary, evidence, generated)
         found.append(Remark(f"{told}{words}", f"{not_settled}{summed}", requests=requests))
     return found
+
+
+def _suspicious(summary: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
+    """What makes figures tell something else than they seem to, by name, with its evidence."""
+    return {one["name"]: one["evidence"] for one in summary["diagnosis"] if one["about"] == "input"}
 
 
 def changed(name: str, evidence: Mapping[str, float]) -> str:
@@ -270,26 +271,20 @@ def remarks(
             "multi-plane commands find no partners (precondition.overwrite.steady.method)"
         )
         found.append(Remark(told, told))
-    time, latency = summary["time"], (summary["latency"] or {}).get("all")
+    suspicious = _suspicious(summary)
     # In an open loop a queue grows then, which is said below.
-    timed = next((one["evidence"] for one in summary["diagnosis"] if one["name"] == "times_ignored"), None)
-    if timed and not generated and summary["lifetime"]["rate"] == "drive":
+    if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "drive":
         slow = (
             "the drive is slower than requests come by the times of the trace: its projected life is that at its own "
             "rate, and shorter at the rate of the trace"
         )
         found.append(Remark(slow, slow))
-    if (
-        time
-        and time["behind_ns"]
-        and latency
-        and time["behind_ns"] - latency["mean_ns"] > BEHIND_SHARE * time["elapsed_ns"]
-    ):
+    if "queue_grows" in suspicious:
         fast, queue = (
             "requests arrived faster than the drive serves them",
             "response times are those of a growing queue",
         )
-        behind = text.duration(time["behind_ns"])
+        behind = text.duration(suspicious["queue_grows"]["behind_ns"])
         found.append(Remark(f"{fast}: it finished {behind} after the last arrival, and {queue}", f"{fast}: {queue}"))
     block = (summary["drive"] or {}).get("block")
     if block is not None:

@@ -265,6 +265,11 @@ impl<B: Backend> Drive<B> {
             self.drain(true)?;
             self.settle()?;
         }
+        self.make_safe()
+    }
+
+    /// Makes what the flash holds safe.
+    fn make_safe(&mut self) -> Result<(), DriveError> {
         let flushed = self.medium.flush();
         self.medium.note_fault(flushed);
         self.settle()

@@ -142,9 +142,7 @@ impl<B: Backend> Drive<B> {
             }
             self.settle()?;
             // The RAM forgets them: from now on they are as safe as what was flushed.
-            let flushed = self.medium.flush();
-            self.medium.note_fault(flushed);
-            self.stop_at_fault()?;
+            self.make_safe()?;
         }
         self.buffer = self.options.buffer.map(Buffer::new);
         self.ram = match (self.options.buffer, before) {

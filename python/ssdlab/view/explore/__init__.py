@@ -5,7 +5,6 @@
 """
 
 import base64
-import json
 from dataclasses import fields, is_dataclass
 from math import isfinite
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from ssdlab.lazy import np
 from ssdlab.view.chart import Chart
 from ssdlab.view.colours import VARIABLES
+from ssdlab.view.island import island
 
 HERE = Path(__file__).parent
 SCRIPTS = ("options.js", "requests.js", "percentiles.js", "charts.js")
@@ -34,9 +34,7 @@ def script() -> str:
 
 def data(charts: list[Chart]) -> str:
     """Charts as `options.js` reads them, to stand in a script of a page."""
-    written = json.dumps([_plain(chart) for chart in charts], separators=(",", ":"), allow_nan=False)
-    # A tag or a comment within the data would end the script that holds it, or have it never end.
-    return written.replace("<", "\\u003c")
+    return island([_plain(chart) for chart in charts])
 
 
 def _plain(value: Any) -> Any:

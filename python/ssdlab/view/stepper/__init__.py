@@ -7,7 +7,6 @@
 
 import base64
 import gzip
-import json
 from pathlib import Path
 
 import jinja2
@@ -15,6 +14,7 @@ from markupsafe import Markup
 
 from ssdlab import _ssdlab
 from ssdlab.analyse.steps import Explanation
+from ssdlab.view.island import island
 
 HERE = Path(__file__).parent
 SIMULATOR = HERE / "simulator.wasm"
@@ -36,8 +36,7 @@ def render(explanation: Explanation) -> str:
     scene = explanation.scene
     lanes = [{"recording": recording, "before": scene.before} for recording in explanation.recordings]
     families = {family for recording in explanation.recordings for family in recording["drive"]["ftl"]}
-    # A tag or a comment within the data would end the script that holds it, or have it never end.
-    data = json.dumps({"lanes": lanes}, separators=(",", ":")).replace("<", "\\u003c")
+    data = island({"lanes": lanes})
     return environment.get_template("page.html.jinja").render(
         title=scene.title,
         text=[" ".join(part.split()) for part in scene.text.split("\n\n") if part.strip()],
