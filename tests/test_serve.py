@@ -7,6 +7,8 @@ import random
 import re
 import signal
 import socket
+import ssl
+import struct
 import subprocess
 import sys
 import time
@@ -25,6 +27,7 @@ from ssdlab.model.service import Service
 
 PAGE = 4096
 MIB = 1 << 20
+CERTIFICATES = ROOT / "crates" / "nbd" / "tests" / "data"
 SMALL = {
     "device.capacity": "16MiB",
     "nand.pages_per_block": 16,
@@ -240,11 +243,43 @@ def test_no_record_takes_the_place_of_a_drive(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_the_address_of_an_encrypted_drive_says_so(tmp_path: Path) -> None:
-    certificates = ROOT / "crates" / "nbd" / "tests" / "data"
-    socket = tmp_path / "s.sock"
-    with ssdlab.DriveServer(small(), socket=socket, listen="127.0.0.1:0", tls=certificates) as server:
-        assert server.uris[0] == f"nbds+unix://localhost/?socket={socket}"
+    path = tmp_path / "s.sock"
+    with ssdlab.DriveServer(small(), socket=path, listen="127.0.0.1:0", tls=CERTIFICATES) as server:
+        assert server.uris[0] == f"nbds+unix://localhost/?socket={path}"
         assert server.uris[1].startswith("nbds://127.0.0.1:")
+
+
+def exports(path: Path, certificate: str | None) -> int:
+    """The type of the first reply to a list of exports that is asked for by TLS."""
+    context = ssl.create_default_context(cafile=str(CERTIFICATES / "ca-cert.pem"))
+    if certificate is not None:
+        context.load_cert_chain(CERTIFICATES / f"{certificate}-cert.pem", CERTIFICATES / f"{certificate}-key.pem")
+    with socket.socket(socket.AF_UNIX) as plain:
+        plain.settimeout(PATIENCE_SECONDS)
+        plain.connect(str(path))
+        plain.recv(18, socket.MSG_WAITALL)
+        plain.sendall(struct.pack(">I", 3) + b"IHAVEOPT" + struct.pack(">II", 5, 0))
+        plain.recv(20, socket.MSG_WAITALL)
+        with context.wrap_socket(plain, server_hostname="localhost") as client:
+            client.sendall(b"IHAVEOPT" + struct.pack(">II", 3, 0))
+            return int(struct.unpack(">QIII", client.recv(20))[2])
+
+
+def test_clients_without_a_certificate_are_refused_if_asked(tmp_path: Path, cli: Cli) -> None:
+    for verify in (False, True):
+        path = tmp_path / f"{verify}.sock"
+        with ssdlab.DriveServer(small(), socket=path, tls=CERTIFICATES, verify_clients=verify):
+            assert exports(path, "client") == 2, "an export follows"
+            if verify:
+                with pytest.raises((ssl.SSLError, ConnectionError)):
+                    exports(path, None)
+            else:
+                assert exports(path, None) == 2
+    done = cli("serve", "--tls-verify", "--socket", "s.sock", *sets(), check=False)
+    remedy = "--tls-verify: clients show certificates only where they encrypt; give --tls DIR"
+    assert (done.returncode, done.stderr) == (2, f"ssdlab: {remedy}\n")
+    with pytest.raises(ssdlab.ConfigError, match="give their folder as tls"):
+        ssdlab.DriveServer(small(), socket=tmp_path / "s.sock", verify_clients=True)
 
 
 def test_a_drive_that_is_there_needs_no_settings(tmp_path: Path) -> None:

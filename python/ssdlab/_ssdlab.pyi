@@ -427,6 +427,7 @@ class DriveServer:
         socket: Path | None,
         listen: str | None,
         tls: Path | None,
+        verify_clients: bool,
         scale: float | None,
         record: bool,
     ) -> Self: ...

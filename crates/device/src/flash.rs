@@ -74,6 +74,12 @@ impl<B: Backend> Medium<B> {
         BlockId(ppn.0 / self.backend.geometry().pages_per_block)
     }
 
+    /// Blocks that are not used any more.
+    pub fn bad_blocks(&self) -> u32 {
+        let blocks = (0..self.backend.geometry().blocks).map(BlockId);
+        blocks.filter(|&block| self.backend.is_bad(block)).count() as u32
+    }
+
     /// Forgets what a controller holds in RAM.
     pub fn power_off(&mut self) {
         (self.log, self.fault, self.failure, self.held) = (None, None, None, None);
@@ -114,6 +120,18 @@ impl<B: Backend> Medium<B> {
     /// shut down.
     pub fn go_on(&mut self) -> Result<(), Fault> {
         self.log.as_mut().map_or(Ok(()), |log| log.synced(&mut self.backend, self.sequence))
+    }
+
+    /// The drive can only be read. If blocks have failed that is for good, though a mount might find room again.
+    pub fn wear_out(&mut self) {
+        if self.life.worn_out || self.bad_blocks() == 0 {
+            return;
+        }
+        self.life.worn_out = true;
+        if let Some(log) = &mut self.log {
+            let written = log.worn_out(&mut self.backend);
+            self.note_fault(written);
+        }
     }
 
     /// Makes everything done so far safe.

@@ -101,6 +101,7 @@ impl<B: Backend> Medium<B> {
     pub fn survey(&mut self) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
         let loaded = Log::load(&self.backend)?;
+        self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
         let (table, trims) = match loaded {
             Some((log, known)) => self.survey_touched(log, known, &mut report)?,
@@ -143,6 +144,7 @@ impl<B: Backend> Medium<B> {
             // What was programmed later shows that the erase was begun, though its own record comes last.
             let known = if self.sequence > sequence || newest >= Some(sequence) {
                 forget_block(&mut self.damaged, block, self.backend.geometry().pages_per_block);
+                table.erased_before = sequence;
                 Scanned { from: sequence, ..known }
             } else {
                 if let Some(log) = &mut self.log {

@@ -44,9 +44,10 @@ fn open_error(error: OpenError, file: Option<&Path>) -> PyErr {
 #[pymethods]
 impl DriveServer {
     /// Opens the drive of a configuration and listens at `socket` or `listen`, an address with a port; clients can connect
-    /// when this returns, by TLS only if `tls` is a folder of certificates. `scale` is the wall time of a simulated second; None lets replies leave at once.
+    /// when this returns, by TLS only if `tls` is a folder of certificates, and with one that its CA signed if they are verified. `scale` is the wall
+    /// time of a simulated second; None lets replies leave at once.
     #[new]
-    #[pyo3(signature = (config, name, *, file, socket, listen, tls, scale, record))]
+    #[pyo3(signature = (config, name, *, file, socket, listen, tls, verify_clients, scale, record))]
     #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
     fn new(
         py: Python<'_>,
@@ -56,6 +57,7 @@ impl DriveServer {
         socket: Option<PathBuf>,
         listen: Option<&str>,
         tls: Option<PathBuf>,
+        verify_clients: bool,
         scale: Option<f64>,
         record: bool,
     ) -> PyResult<Self> {
@@ -68,7 +70,7 @@ impl DriveServer {
             })?;
             addresses.push(Address::Tcp(address));
         }
-        let tls = tls.map(|folder| Tls::load(&folder, true, false)).transpose();
+        let tls = tls.map(|folder| Tls::load(&folder, true, verify_clients)).transpose();
         let tls = tls.map_err(|error| PyOSError::new_err(error.to_string()))?;
         let failed = |error: &dyn ToString| PyOSError::new_err(error.to_string());
         // Before the drive, which may take long to make, and stays.

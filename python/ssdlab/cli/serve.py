@@ -72,6 +72,10 @@ def serve(
         Path | None,
         option("--tls DIR", "Demand encryption, by server-cert.pem and server-key.pem found there.", PLACE),
     ] = None,
+    tls_verify: Annotated[
+        bool,
+        option("--tls-verify", "Serve clients only whose certificate was signed by ca-cert.pem found there.", PLACE),
+    ] = False,
     record: Annotated[
         Path | None,
         option("--record FILE", "Write all requests as a Parquet trace that 'ssdlab run' replays.", "Output"),
@@ -90,6 +94,8 @@ def serve(
     # A drive that is there needs no settings: it has its own.
     settings = options.configuration(preset, config, set, []) if preset or config or set else None
     path = socket or Path(tempfile.gettempdir()) / f"ssdlab-{os.getuid()}.sock"
+    if tls_verify and tls is None:
+        raise ConfigError("--tls-verify: clients show certificates only where they encrypt; give --tls DIR")
     scale = _scale(time)
     scrapes = None if metrics is None else Path(metrics)
     _refuse_same({"--file": file, "--record": record, "--out": out, "--socket": path, "--metrics": scrapes})
@@ -103,7 +109,14 @@ def serve(
             with _opening(file):
                 server = opened.enter_context(
                     DriveServer(
-                        settings, file=file, socket=path, listen=listen, tls=tls, scale=scale, record=record is not None
+                        settings,
+                        file=file,
+                        socket=path,
+                        listen=listen,
+                        tls=tls,
+                        verify_clients=tls_verify,
+                        scale=scale,
+                        record=record is not None,
                     )
                 )
             if scraped is not None:

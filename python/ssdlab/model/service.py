@@ -54,13 +54,15 @@ class DriveServer:
         socket: Path of a unix socket to listen at.
         listen: Address and port to listen at, such as `127.0.0.1:10809`. Whoever reaches it can read and write.
         tls: Folder with `server-cert.pem` and `server-key.pem`: clients must encrypt.
+        verify_clients: Whether clients must have a certificate that `ca-cert.pem` in that folder signed.
         scale: Seconds until a reply leaves for each second of the simulated drive; 1 is real time. None: replies leave
             at once.
         record: Whether requests are recorded for `take_record`.
 
     Raises:
-        ConfigError: If the configuration is no such drive, or no place to listen at is given.
-        OSError: If file or socket cannot be used.
+        ConfigError: If the configuration is no such drive, no place to listen at is given, or clients are to be
+            verified without `tls`.
+        OSError: If file, certificates or socket cannot be used.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class DriveServer:
         socket: str | os.PathLike[str] | None = None,
         listen: str | None = None,
         tls: str | os.PathLike[str] | None = None,
+        verify_clients: bool = False,
         scale: float | None = None,
         record: bool = False,
     ) -> None:
@@ -78,6 +81,8 @@ class DriveServer:
             raise ConfigError("a server listens at a path or at an address; give socket or listen")
         if scale is not None and not 0 < scale < float("inf"):
             raise ConfigError(f"scale {scale:g}: replies cannot be timed so; give a positive number, or None")
+        if verify_clients and tls is None:
+            raise ConfigError("clients show certificates only where they encrypt; give their folder as tls")
         where = None if file is None else Path(file)
         self.config = config_of_drive(config, where)
         self._file = None if where is None else str(where)
@@ -89,6 +94,7 @@ class DriveServer:
             socket=None if socket is None else Path(socket),
             listen=listen,
             tls=None if tls is None else Path(tls),
+            verify_clients=verify_clients,
             scale=scale,
             record=record,
         )

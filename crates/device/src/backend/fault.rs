@@ -29,6 +29,11 @@ pub struct PowerCut {
     pub torn: bool,
 }
 
+/// What is left where an operation was interrupted.
+const TORN: u8 = 0xA5;
+/// Second half of the spare area of a page whose program failed: it tells that the block does, when a file is opened anew.
+const FAILED: u8 = 0x5A;
+
 /// Which faults there are, each once in so many operations; 0 is never.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultPlan {
@@ -87,6 +92,7 @@ impl<B: Backend> FaultBackend<B> {
         let mut cells = Vec::with_capacity(inner.geometry().pages() as usize);
         let mut next = Vec::with_capacity(blocks as usize);
         let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
+        let mut failing = Vec::with_capacity(blocks as usize);
         for block in (0..blocks).map(BlockId) {
             inner.read_spares(block, &mut spares)?;
             let erased = |spare: &[u8]| spare.iter().all(|&byte| byte == 0);
@@ -97,6 +103,8 @@ impl<B: Backend> FaultBackend<B> {
             );
             let last = spares.chunks_exact(SPARE_BYTES).rposition(|spare| !erased(spare));
             next.push(last.map_or(0, |last| last as u32 + 1));
+            let failed = |spare: &[u8]| spare[SPARE_BYTES / 2..].iter().all(|&byte| byte == FAILED);
+            failing.push(spares.chunks_exact(SPARE_BYTES).any(failed));
         }
         let mut rng = Rng::named(plan.seed, "faults");
         if plan.factory > 0 && cells.iter().all(|&cells| cells == Cells::Erased) {
@@ -113,7 +121,7 @@ impl<B: Backend> FaultBackend<B> {
             rng: RefCell::new(rng),
             cells,
             next,
-            failing: vec![false; blocks as usize],
+            failing,
             uncorrectable: RefCell::new(vec![false; pages]),
             cut: None,
             powered: true,
@@ -226,9 +234,9 @@ impl<B: Backend> FaultBackend<B> {
         self.check_program(ppn);
         self.cells[ppn.index()] = Cells::Disturbed;
         let mut torn = page.to_vec();
-        torn[page.len() / 2..].fill(0xA5);
+        torn[page.len() / 2..].fill(TORN);
         let mut half = *spare;
-        half[SPARE_BYTES / 2..].fill(0xA5);
+        half[SPARE_BYTES / 2..].fill(TORN);
         match way {
             // It reads as erased.
             1 => Ok(()),
@@ -254,7 +262,7 @@ impl<B: Backend> FaultBackend<B> {
             self.inner.read(ppn, &mut page, &mut spare)?;
             match self.rng.get_mut().below(3) {
                 0 if way == 1 => kept.push((ppn, page, spare)),
-                1 if way == 1 => kept.push((ppn, page, [0xA5; SPARE_BYTES])),
+                1 if way == 1 => kept.push((ppn, page, [TORN; SPARE_BYTES])),
                 _ => {}
             }
         }
@@ -271,6 +279,11 @@ impl<B: Backend> Backend for FaultBackend<B> {
 
     fn fails(&self) -> bool {
         true
+    }
+
+    /// Each time other faults, or a drive that is opened again and again would meet the first ones over and over.
+    fn mounted(&mut self, times: u64) {
+        *self.rng.get_mut() = Rng::named(self.plan.seed, &format!("faults after {times} mounts"));
     }
 
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
@@ -300,7 +313,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
         if self.failing[block.index()] || self.happens(self.plan.programs) {
             self.failing[block.index()] = true;
             let mut half = *spare;
-            half[SPARE_BYTES / 2..].fill(0xA5);
+            half[SPARE_BYTES / 2..].fill(FAILED);
             self.inner.program(ppn, page, &half)?;
             return Err(Fault::Failed);
         }

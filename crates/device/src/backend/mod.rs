@@ -58,6 +58,9 @@ pub trait Backend: Send {
         false
     }
 
+    /// The drive on it is being mounted, and had been so many times before.
+    fn mounted(&mut self, _times: u64) {}
+
     /// Whether every page reads as it was programmed, so that it needs no checksum.
     fn keeps_pages(&self) -> bool {
         false
@@ -131,6 +134,10 @@ impl Backend for Box<dyn Backend> {
 
     fn fails(&self) -> bool {
         (**self).fails()
+    }
+
+    fn mounted(&mut self, times: u64) {
+        (**self).mounted(times);
     }
 
     fn keeps_pages(&self) -> bool {

@@ -3,7 +3,7 @@
 use ssdlab_core::{Archive, Archived, counters};
 use ssdlab_nand::{Counts, Geometry};
 
-use super::{Drive, Options, bad_blocks};
+use super::{Drive, Options};
 use crate::backend::Backend;
 use crate::buffer::Buffer;
 use crate::error::DriveError;
@@ -112,12 +112,12 @@ impl<B: Backend> Drive<B> {
 
     /// Whether so many blocks have failed that it can only be read.
     pub fn is_worn_out(&self) -> bool {
-        self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out())
+        self.medium.life.worn_out || self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out())
     }
 
     /// Blocks that are not used any more.
     pub fn bad_blocks(&self) -> u32 {
-        bad_blocks(&self.medium.backend)
+        self.medium.bad_blocks()
     }
 
     /// What holds the bytes.

@@ -7,7 +7,7 @@ pub use health::Health;
 
 use std::ops::Range;
 
-use ssdlab_core::{BlockId, Lpn, PageSize, Pages as PageRun};
+use ssdlab_core::{Lpn, PageSize, Pages as PageRun};
 use ssdlab_ftl::{FtlChoice, Line, Shape, WriteContext, lines};
 use ssdlab_nand::{Cause, Geometry};
 
@@ -262,8 +262,9 @@ impl<B: Backend> Drive<B> {
             return Err(DriveError::Off);
         }
         if !self.buffer.as_ref().is_some_and(Buffer::is_protected) {
-            self.drain(true)?;
+            let drained = self.drain(true);
             self.settle()?;
+            drained?;
         }
         self.make_safe()
     }
@@ -300,10 +301,10 @@ impl<B: Backend> Drive<B> {
         if end > capacity { Err(DriveError::OutOfRange { offset, end, capacity }) } else { Ok(end) }
     }
 
-    fn writable(&self) -> Result<(), DriveError> {
-        match &self.ftl {
+    fn writable(&mut self) -> Result<(), DriveError> {
+        match self.ftl {
             None => Err(DriveError::Off),
-            Some(ftl) if ftl.is_worn_out() => Err(worn_out(&self.medium.backend)),
+            Some(_) if self.is_worn_out() => Err(worn_out(&mut self.medium)),
             Some(_) => Ok(()),
         }
     }
@@ -312,8 +313,13 @@ impl<B: Backend> Drive<B> {
     fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes.len() as u64)?;
         self.writable()?;
-        if self.buffer.is_some() { self.write_behind(offset, end, bytes) } else { self.write_through(offset, bytes) }?;
-        self.settle()
+        let written = if self.buffer.is_some() {
+            self.write_behind(offset, end, bytes)
+        } else {
+            self.write_through(offset, bytes)
+        };
+        self.settle()?;
+        written
     }
 
     /// Writes pages to flash; of those written in part the rest is read first.
@@ -346,7 +352,7 @@ impl<B: Backend> Drive<B> {
             ftl.write(Lpn(first + number), 1, WriteContext::default(), &mut flash);
             // It may not have been written.
             if ftl.is_worn_out() && self.medium.fault.is_none() {
-                return Err(worn_out(&self.medium.backend));
+                return Err(worn_out(&mut self.medium));
             }
         }
         Ok(())
@@ -408,7 +414,7 @@ impl<B: Backend> Drive<B> {
             }
             // This page may be the one that is not there.
             if ftl.is_worn_out() {
-                return Err(worn_out(&self.medium.backend));
+                return Err(worn_out(&mut self.medium));
             }
         }
         Ok(())
@@ -419,8 +425,8 @@ impl<B: Backend> Drive<B> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
         while let Some(lpn) = buffer.next_due(all) {
-            if ftl.is_worn_out() {
-                return Err(worn_out(&self.medium.backend));
+            if self.medium.life.worn_out || ftl.is_worn_out() {
+                return Err(worn_out(&mut self.medium));
             }
             let held = buffer.held(lpn).expect("a page that is due is here");
             let whole = held.whole.then_some(&held.page[..]);
@@ -481,11 +487,7 @@ fn program_page<B: Backend>(
     Ok(())
 }
 
-fn worn_out<B: Backend>(backend: &B) -> DriveError {
-    let blocks = backend.geometry().blocks;
-    DriveError::ReadOnly { bad: bad_blocks(backend), blocks }
-}
-
-fn bad_blocks<B: Backend>(backend: &B) -> u32 {
-    (0..backend.geometry().blocks).filter(|&block| backend.is_bad(BlockId(block))).count() as u32
+fn worn_out<B: Backend>(medium: &mut Medium<B>) -> DriveError {
+    medium.wear_out();
+    DriveError::ReadOnly { bad: medium.bad_blocks(), blocks: medium.backend.geometry().blocks }
 }

@@ -100,6 +100,9 @@ impl<B: Backend> Drive<B> {
             self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn), Some(&table))?;
             self.medium.go_on()?;
         }
+        if ftl.is_worn_out() {
+            self.medium.wear_out();
+        }
         self.ftl = Some(ftl);
         if let Err(error) = self.power_buffer(&trims[older_trims..]) {
             self.cut_power();
@@ -210,6 +213,9 @@ impl<B: Backend> Drive<B> {
 
     /// After each request: a fault switches the drive off, a long journal makes it write a checkpoint or begin another.
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
+        if self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
+            self.medium.wear_out();
+        }
         self.stop_at_fault()?;
         if let Some(ram) = self.ram.take_if(|ram| ram.is_long()) {
             self.ram = self.new_ram(Some(&ram)).inspect_err(|_| self.cut_power())?;

@@ -137,6 +137,7 @@ impl Log {
                 known.erased.insert(block, sequence);
                 // A page before it that is damaged was not torn: going back to an older copy would hide a fault.
                 known.synced = known.synced.max(sequence);
+                known.table.erased_before = sequence;
             }
             match record {
                 Record::Opened(block) | Record::Interrupted(block) => {
@@ -147,8 +148,8 @@ impl Log {
                         known.table.trusts_marks = false;
                         // All before it was safe: nothing of the block is needed, and what was given up stays so.
                         known.erased.insert(block, sequence);
+                        known.table.erased_before = sequence;
                     }
-                    known.table.erased_before = sequence;
                     known.sequence = known.sequence.max(sequence);
                     log.name(block, Touch::Erased);
                     known.table.erases[block.index()] += 1;
@@ -169,6 +170,7 @@ impl Log {
                     log.mounts += 1;
                     known.life.mounted(clean);
                 }
+                Record::WornOut => known.life.worn_out = true,
             }
         }
         known.bytes = log.end();
@@ -249,10 +251,12 @@ impl Log {
         backend.sync()
     }
 
-    /// The latest erase, of this block, may not have been completed.
+    /// The latest erase, of this block, may not have been completed. It is safe before anything else is programmed, which
+    /// would show that the erase was begun.
     pub fn distrust<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
         self.name(block, Touch::Opened);
-        self.append(backend, Record::Interrupted(block))
+        self.append(backend, Record::Interrupted(block))?;
+        backend.sync()
     }
 
     /// The host forgot pages.
@@ -270,6 +274,12 @@ impl Log {
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
         self.append(backend, Record::Mounted { clean })?;
         self.mounts += 1;
+        backend.sync()
+    }
+
+    /// The drive can only be read from now on.
+    pub fn worn_out<B: Backend>(&mut self, backend: &mut B) -> Result<(), Fault> {
+        self.append(backend, Record::WornOut)?;
         backend.sync()
     }
 

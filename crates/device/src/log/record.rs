@@ -35,6 +35,8 @@ pub(super) enum Record {
         /// Whether it had been shut down in good order.
         clean: bool,
     },
+    /// So many blocks have failed that the drive can only be read.
+    WornOut,
 }
 
 impl Record {
@@ -49,6 +51,7 @@ impl Record {
             Self::Interrupted(block) => (6, block.0, 0, 0),
             Self::GivenUp(block, sequence) => (7, block.0, 0, sequence),
             Self::Mounted { clean } => (8, clean.into(), 0, 0),
+            Self::WornOut => (9, 0, 0, 0),
         };
         let mut bytes = [0; RECORD_BYTES];
         bytes[0..4].copy_from_slice(&kind.to_le_bytes());
@@ -78,6 +81,7 @@ impl Record {
             6 => Some(Self::Interrupted(BlockId(half(4)))),
             7 => Some(Self::GivenUp(BlockId(half(4)), sequence)),
             8 => Some(Self::Mounted { clean: half(4) != 0 }),
+            9 => Some(Self::WornOut),
             _ => None,
         }
     }
@@ -104,6 +108,7 @@ mod tests {
             Record::GivenUp(BlockId(9), 3),
             Record::Mounted { clean: true },
             Record::Mounted { clean: false },
+            Record::WornOut,
         ];
         for record in all {
             let bytes = record.encode(5);

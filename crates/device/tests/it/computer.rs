@@ -124,8 +124,8 @@ fn a_computer_that_loses_its_power_keeps_what_was_flushed() {
         let mut rng = Rng::named(seed, "computers");
         for kind in all_buffers(smallest()) {
             let place = |crash: u32| format!("seed {seed}, {}, crash {crash}", kind.name);
-            let mut world =
-                World::new(&kind, Disk::new(&kind), FaultPlan::default(), 4 + seed, Lie::None).over_a_disk();
+            let torn = FaultPlan { seed, ..FaultPlan::default() };
+            let mut world = World::new(&kind, Disk::new(&kind), torn, 4 + seed, Lie::None).over_a_disk();
             for crash in 0..40 {
                 // Between two requests, or in the midst of one.
                 if rng.below(2) == 0 {
@@ -139,7 +139,7 @@ fn a_computer_that_loses_its_power_keeps_what_was_flushed() {
                 }
                 world = world.reopened(&kind, |flash| {
                     let disk = flash.into_inner().crashed(&mut rng).expect("memory takes it");
-                    FaultBackend::new(disk, FaultPlan::default()).expect("it can be read")
+                    FaultBackend::new(disk, torn).expect("it can be read")
                 });
                 let report = world.drive.mount().unwrap_or_else(|error| panic!("{}: {error}", place(crash)));
                 assert!(!report.full_scan, "{}", place(crash));

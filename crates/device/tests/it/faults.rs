@@ -39,6 +39,17 @@ fn blocks_fail_until_the_drive_can_only_be_read() {
             let refused = world.drive.write(0, &[1], false).expect_err("it is worn out");
             assert!(matches!(refused, DriveError::ReadOnly { bad, .. } if bad > 0), "{}: {refused}", kind.name);
             world.take_stock().unwrap_or_else(|stop| panic!("{}, seed {seed}: {stop:?}", kind.name));
+            // For good: a loss of power changes nothing, nor does a checkpoint.
+            for in_good_order in [false, true] {
+                if in_good_order {
+                    world.drive.shut_down().unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", kind.name));
+                }
+                world.drive.mount().unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", kind.name));
+                let refused = world.drive.write(0, &[1], false);
+                assert!(matches!(refused, Err(DriveError::ReadOnly { .. })), "{}, seed {seed}: {refused:?}", kind.name);
+                assert_eq!(world.drive.health().available_spare, 0, "{}, seed {seed}", kind.name);
+            }
+            world.take_stock().unwrap_or_else(|stop| panic!("{}, seed {seed}: {stop:?}", kind.name));
         }
     }
 }

@@ -16,7 +16,8 @@ use crate::world::{Lie, Stop, World};
 /// Held while a process is started: until that runs another program it holds the locks of all files that are open here.
 static STARTING: RwLock<()> = RwLock::new(());
 
-/// A path of its own in the folder for temporary files, removed at the end. No process starts meanwhile.
+/// A path of its own in the folder for temporary files, removed at the end. No process starts meanwhile, so that a thread
+/// that asked for another one could wait for ever for a process which waits for this one.
 struct Scratch {
     path: PathBuf,
     _quiet: Option<RwLockReadGuard<'static, ()>>,
@@ -150,7 +151,7 @@ fn what_is_no_such_drive_is_refused_with_the_remedy() {
     let foreign = refusal(&scratch("foreign"), |path| fs::write(path, "PNG").expect("it can be written"));
     assert_eq!(foreign, "it is no drive of ssdlab; give another path");
     let version = refusal(&scratch("version"), |path| write_at(path, 14, &[9]));
-    assert_eq!(version, "it has format 9, and this version of ssdlab reads 5; create the drive anew");
+    assert_eq!(version, "it has format 9, and this version of ssdlab reads 6; create the drive anew");
     let damaged = refusal(&scratch("damaged"), |path| write_at(path, 33, b"!"));
     assert_eq!(damaged, "its first bytes are damaged; restore the file from a copy, or create the drive anew");
     let truncated = refusal(&scratch("truncated"), |path| {
@@ -172,6 +173,7 @@ fn what_is_no_such_drive_is_refused_with_the_remedy() {
     let exists =
         FileBackend::create(other.path(), kind.geometry, &lines("page"), &[]).expect_err("it exists").to_string();
     assert!(exists.ends_with("the file exists; remove it, or open the drive that it holds"), "{exists}");
+    drop(other);
     let missing = open(&scratch("missing"), &kind).expect_err("it is not there").to_string();
     assert!(missing.contains("No such file"), "{missing}");
 }

@@ -24,7 +24,10 @@ impl fmt::Debug for Tls {
 
 /// A file of a certificate or a key cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {why}; expected are server-cert.pem and server-key.pem", path.display())]
+#[error(
+    "{}: {why}; expected are server-cert.pem and server-key.pem, and ca-cert.pem where clients are verified",
+    path.display()
+)]
 pub struct TlsError {
     /// The file.
     pub path: PathBuf,
