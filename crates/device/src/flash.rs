@@ -203,6 +203,8 @@ pub(crate) enum Payload<'a> {
     Write(&'a Pages<'a>),
     /// Where the page goes that is read for the host or for a write of a part of it.
     Read {
+        /// Which one it is.
+        lpn: Lpn,
         /// Of one page.
         into: &'a mut [u8],
         /// Whether it could not be read.
@@ -336,10 +338,10 @@ impl<B: Backend> Move for Flash<'_, B> {
         }
         self.medium.counts.read(ppn, cause);
         match (&mut self.payload, cause) {
-            (Payload::Read { into, lost }, Cause::Host | Cause::ReadModifyWrite) => {
+            (Payload::Read { lpn, into, lost }, Cause::Host | Cause::ReadModifyWrite) => {
                 match self.medium.read_page(ppn, into) {
                     Ok(spare) => {
-                        *lost = spare.is_none_or(|spare| spare.lost);
+                        *lost = spare.is_none_or(|spare| spare.lost || spare.oob.lpn != *lpn);
                         self.medium.life.pages_lost += u64::from(*lost);
                     }
                     Err(fault) => self.medium.note_fault(Err(fault)),
@@ -375,13 +377,12 @@ impl<B: Backend> Move for Flash<'_, B> {
                     self.hold(from);
                 }
                 match self.medium.held {
-                    Some((_, spare)) => {
-                        debug_assert_eq!(spare.oob.lpn, oob.lpn, "page {from} holds another logical page");
+                    Some((_, spare)) if spare.oob.lpn == oob.lpn => {
                         self.medium.life.pages_lost += u64::from(spare.lost);
                         (spare.version, spare.lost)
                     }
                     // Its version is unknown; no other copy may take it for newer.
-                    None => {
+                    _ => {
                         self.medium.life.pages_lost += 1;
                         (0, true)
                     }
@@ -443,7 +444,8 @@ impl<B: Backend> Move for Flash<'_, B> {
 
     fn retire(&mut self, block: BlockId) {
         if self.medium.fault.is_none() {
-            let marked = self.medium.backend.mark_bad(block);
+            // What it held counts no more then: the copies of that are safe first.
+            let marked = self.medium.backend.sync().and_then(|()| self.medium.backend.mark_bad(block));
             self.medium.note_fault(marked);
         }
     }

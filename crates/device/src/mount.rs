@@ -15,9 +15,11 @@
 //! block of which the last thing known is that it was to be erased; the data of pages that were programmed since the last
 //! flush, until their checksums have been compared; pages older than the erase of their block, which a computer that lost
 //! its power may have forgotten though it remembers what came after it.
+//!
+//! An older copy takes the place of a page that may have been torn, never of one that was safe: that is lost.
 
 use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
-use ssdlab_nand::{Counts, Found, Geometry, Scan, Timing, Trimmed};
+use ssdlab_nand::{Counts, Found, Geometry, Oob, Scan, Timing, Trimmed};
 
 use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
@@ -87,6 +89,17 @@ fn sequence_of(content: &Content) -> Option<u64> {
     }
 }
 
+/// A page whose spare area is sound and whose data is not.
+#[derive(Clone, Copy)]
+struct Spoiled {
+    ppn: Ppn,
+    lpn: Lpn,
+    sequence: u64,
+    version: u64,
+    /// Of its block; see [`Scanned::from`].
+    from: u64,
+}
+
 /// Which pages of a block are read to compare their checksums.
 #[derive(Clone, Copy)]
 enum Verify {
@@ -94,6 +107,7 @@ enum Verify {
     From(u64),
     /// The one programmed last.
     Latest,
+    None,
 }
 
 impl<B: Backend> Medium<B> {
@@ -117,7 +131,8 @@ impl<B: Backend> Medium<B> {
         known: Known,
         report: &mut MountReport,
     ) -> Result<(PageTable, Vec<Trimmed>), Fault> {
-        let Known { mut table, closed, mut trims, sequence, synced, damaged, erasing, erased, life, bytes, .. } = known;
+        let Known { mut table, closed, mut trims, sequence, mut synced, damaged, erasing, erased, life, bytes, .. } =
+            known;
         (report.log_bytes_read, report.clean) = (bytes, log.records() == 0);
         (self.sequence, self.closed, self.damaged, self.life) = (sequence, closed, damaged, life);
         let log = self.log.insert(log);
@@ -144,7 +159,7 @@ impl<B: Backend> Medium<B> {
             // What was programmed later shows that the erase was begun, though its own record comes last.
             let known = if self.sequence > sequence || newest >= Some(sequence) {
                 forget_block(&mut self.damaged, block, self.backend.geometry().pages_per_block);
-                table.erased_before = sequence;
+                (table.erased_before, synced) = (sequence, synced.max(sequence));
                 Scanned { from: sequence, ..known }
             } else {
                 if let Some(log) = &mut self.log {
@@ -155,9 +170,10 @@ impl<B: Backend> Medium<B> {
             };
             spoiled.extend(self.judge(block, contents, &spares, known, &mut table, report)?);
         }
+        let torn = self.take_back_lost(spoiled, |page| page.version < synced, &mut table, report)?;
         // Behind what is said of the erase, as whatever follows its record shows that it was begun.
         if let Some(log) = &mut self.log {
-            spoiled.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
+            torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
         }
         // Nothing that is emitted from now on may have a lower number, even where the one it had been given to is gone.
         trims.push(Trimmed { lpn: Lpn(0), count: 0, sequence: self.sequence });
@@ -174,12 +190,36 @@ impl<B: Backend> Medium<B> {
         report.full_scan = true;
         (self.log, self.sequence, self.life) = (None, 0, Life::default());
         self.damaged.clear();
+        let mut spoiled = Vec::new();
         for block in (0..geometry.blocks).map(BlockId) {
             table.bad[block.index()] = self.backend.is_bad(block);
             let known = Scanned { trusted: false, from: 0, verify: Verify::Latest };
-            self.scan_block(block, known, &mut spares, &mut table, report)?;
+            spoiled.extend(self.scan_block(block, known, &mut spares, &mut table, report)?);
         }
+        self.take_back_lost(spoiled, |page| page.version < page.sequence, &mut table, report)?;
         Ok(table)
+    }
+
+    /// Of pages that were found damaged, returns those that may have been torn: an older copy counts in their place. The data
+    /// of others was safe, so that the flash has lost it since: unless there is an equal copy they stay, to be an error to read.
+    fn take_back_lost(
+        &mut self,
+        spoiled: Vec<Spoiled>,
+        was_safe: impl Fn(&Spoiled) -> bool,
+        table: &mut PageTable,
+        report: &mut MountReport,
+    ) -> Result<Vec<Ppn>, Fault> {
+        let (lost, torn): (Vec<_>, Vec<_>) =
+            spoiled.into_iter().partition(|page| was_safe(page) && !table.holds(page.lpn, page.version));
+        self.damaged.retain(|ppn| lost.iter().all(|page| page.ppn != *ppn));
+        let pages_per_block = self.backend.geometry().pages_per_block;
+        let mut spares = Vec::new();
+        for pages in lost.chunk_by(|page, next| page.ppn.0 / pages_per_block == next.ppn.0 / pages_per_block) {
+            let (block, from) = (BlockId(pages[0].ppn.0 / pages_per_block), pages[0].from);
+            let known = Scanned { trusted: false, from, verify: Verify::None };
+            self.scan_block(block, known, &mut spares, table, report)?;
+        }
+        Ok(torn.into_iter().map(|page| page.ppn).collect())
     }
 
     /// Reads the spare areas of a block, to `spares`, and judges them. Returns the pages that were found damaged.
@@ -190,7 +230,7 @@ impl<B: Backend> Medium<B> {
         spares: &mut Vec<u8>,
         table: &mut PageTable,
         report: &mut MountReport,
-    ) -> Result<Vec<Ppn>, Fault> {
+    ) -> Result<Vec<Spoiled>, Fault> {
         let contents = self.read_block(block, spares, report)?;
         self.judge(block, contents, spares, known, table, report)
     }
@@ -222,7 +262,7 @@ impl<B: Backend> Medium<B> {
         known: Scanned,
         table: &mut PageTable,
         report: &mut MountReport,
-    ) -> Result<Vec<Ppn>, Fault> {
+    ) -> Result<Vec<Spoiled>, Fault> {
         let first = block.0 * self.backend.geometry().pages_per_block;
         let trusted = known.trusted && contents.iter().all(|content| *content == Content::Erased);
         self.closed[block.index()] = !trusted;
@@ -230,19 +270,20 @@ impl<B: Backend> Medium<B> {
         let from = match known.verify {
             Verify::From(sequence) => Some(sequence),
             Verify::Latest => contents.iter().filter_map(sequence_of).max(),
+            Verify::None => None,
         };
         for ((ppn, content), spare) in (first..).map(Ppn).zip(&mut contents).zip(spares.chunks_exact(SPARE_BYTES)) {
-            let Some(sequence) = sequence_of(content) else { continue };
+            let Content::Programmed(Spare { oob: Oob { lpn, sequence, .. }, version, .. }) = *content else { continue };
             self.sequence = self.sequence.max(sequence + 1);
             if sequence < known.from {
                 self.damaged.insert(ppn);
             }
             if self.damaged.contains(&ppn) {
                 *content = Content::Damaged;
-            } else if Some(sequence) >= from && !self.is_whole(ppn, spare, report)? {
+            } else if from.is_some_and(|from| sequence >= from) && !self.is_whole(ppn, spare, report)? {
                 *content = Content::Damaged;
                 self.damaged.insert(ppn);
-                spoiled.push(ppn);
+                spoiled.push(Spoiled { ppn, lpn, sequence, version, from: known.from });
             }
         }
         table.set(block, &contents, !trusted);

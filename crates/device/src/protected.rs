@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! 0      head, 4 KiB: head: checksum, generation, where its journal begins, how long it may be
-//! then   two journals by turns; a record: checksum, sequence number, page, kind, parts written | these | the page
+//! then   two journals by turns, a mark behind each; a record: checksum, sequence number, page, kind, parts written | these |
+//!        the page
 //! ```
 //! Whatever the buffer takes is a record before it is acknowledged, and so is a trim of a page that has one. Checksums are
 //! seeded with generation and place, so that a journal ends where a record is not whole. When one is long, what waits is
@@ -16,6 +17,7 @@
 //! programs and trims what is not, whatever buffer the drive has by then: as if the capacitors had lasted for that.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::ops::Range;
 
 use ssdlab_ftl::WriteContext;
@@ -30,6 +32,9 @@ const FIRST_JOURNAL: u64 = 2 * HEAD_EVERY;
 /// Of a record, before parts and page.
 const RECORD_BYTES: usize = 40;
 const PART_BYTES: usize = 8;
+
+/// Lies behind a journal from its beginning: what was cut off reads as zeros.
+const MARK: [u8; 1] = [0xFF];
 
 /// What a record is of.
 const TRIM: u32 = 0;
@@ -116,7 +121,7 @@ impl Ram {
         let buffer_bytes = (u64::from(pages) + 8) * (page_bytes + 128);
         let length = 16 * buffer_bytes;
         let begin = match before {
-            Some(before) if FIRST_JOURNAL + length > before.begin => before.end,
+            Some(before) if FIRST_JOURNAL + length >= before.begin => before.end + 1,
             _ => FIRST_JOURNAL,
         };
         let generation = before.map_or(0, |before| before.generation + 1);
@@ -126,6 +131,7 @@ impl Ram {
             ram.keep(backend, lpn, sequence, held)?;
         }
         ram.long_at = ram.at + 4 * buffer_bytes;
+        backend.write_log(Slot::Ram, ram.end, &MARK)?;
         backend.sync()?;
         let head = [0, generation, begin, ram.end].map(u64::to_le_bytes).concat();
         backend.write_log(Slot::Ram, generation % 2 * HEAD_EVERY, &sealed(head, 0))?;
@@ -145,6 +151,12 @@ impl Ram {
             }
         }
         let Some(mut ram) = newest else { return Ok(None) };
+        let mut mark = [0];
+        backend.read_log(Slot::Ram, ram.end, &mut mark)?;
+        if mark == [0] {
+            let missing = "the end of what the write buffer held is missing; restore the drive from a copy";
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, missing).into());
+        }
         let mut kept: BTreeMap<u32, Kept> = BTreeMap::new();
         while let Some((lpn, sequence, held)) = ram.next(backend)? {
             let kept = kept.entry(lpn).or_default();

@@ -6,7 +6,8 @@
 //! ```
 //! Numbers are little-endian. Both checksums are XXH3, seeded with the number of the physical page, so that a page that
 //! was written to the wrong place is damaged too. One of the marks says that the page has none, for flash that keeps pages
-//! as they are. An erased spare area is all zeros.
+//! as they are. An erased spare area is all zeros. One wrong bit is put right: it is the one without which the checksum
+//! holds.
 
 use std::array::from_fn;
 
@@ -74,6 +75,14 @@ impl Spare {
 impl Content {
     /// What the spare area of `ppn` says.
     pub fn decode(ppn: Ppn, bytes: &SpareBytes) -> Self {
+        match Self::as_is(ppn, bytes) {
+            Self::Damaged => repaired(ppn, bytes).map_or(Self::Damaged, |bytes| Self::as_is(ppn, &bytes)),
+            content => content,
+        }
+    }
+
+    #[inline]
+    fn as_is(ppn: Ppn, bytes: &SpareBytes) -> Self {
         if *bytes == ERASED {
             return Self::Erased;
         }
@@ -92,6 +101,17 @@ impl Content {
     }
 }
 
+/// A damaged spare area without the one bit that is wrong, if it is one.
+#[cold]
+fn repaired(ppn: Ppn, bytes: &SpareBytes) -> Option<SpareBytes> {
+    let flipped = |bit: usize| {
+        let mut bytes = *bytes;
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        bytes
+    };
+    (0..8 * SPARE_BYTES).map(flipped).find(|bytes| Content::as_is(ppn, bytes) != Content::Damaged)
+}
+
 /// What the spare areas of a block say.
 pub(crate) fn decode_block(block: BlockId, spares: &[u8], contents: &mut Vec<Content>) {
     let (spares, _) = spares.as_chunks::<SPARE_BYTES>();
@@ -100,9 +120,13 @@ pub(crate) fn decode_block(block: BlockId, spares: &[u8], contents: &mut Vec<Con
     contents.extend(pages.map(|(ppn, spare)| Content::decode(ppn, spare)));
 }
 
-/// Whether `page` is the one that the spare area of `ppn`, which is sound, was written with, as far as it tells.
+/// Whether `page` is the one that the spare area of `ppn`, which is not damaged, was written with, as far as it tells.
 pub fn belongs(ppn: Ppn, page: &[u8], spare: &SpareBytes) -> bool {
-    spare[5] & UNCHECKED != 0 || spare[24..28] == checksum(ppn, page).to_le_bytes()
+    let says = |spare: &SpareBytes| spare[5] & UNCHECKED != 0 || spare[24..28] == checksum(ppn, page).to_le_bytes();
+    match Content::as_is(ppn, spare) {
+        Content::Damaged => repaired(ppn, spare).is_some_and(|spare| says(&spare)),
+        _ => says(spare),
+    }
 }
 
 fn checksum(ppn: Ppn, bytes: &[u8]) -> u32 {
@@ -148,14 +172,22 @@ mod tests {
         assert_eq!(Content::decode(Ppn(3), &ERASED), Content::Erased);
     }
 
-    /// Goal: no damage goes unnoticed. Method: every bit flipped, another place, another page.
+    /// Goal: one wrong bit is put right, and no other damage goes unnoticed. Method: every bit flipped, and every bit
+    /// with another one; another place, another page.
     #[test]
     fn damage_is_noticed() {
         let bytes = SPARE.encode(Ppn(3), Some(b"page"));
+        let flip = |bytes: &mut SpareBytes, bit: usize| bytes[bit / 8] ^= 1 << (bit % 8);
         for bit in 0..8 * SPARE_BYTES {
             let mut damaged = bytes;
-            damaged[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Content::decode(Ppn(3), &damaged), Content::Damaged, "bit {bit}");
+            flip(&mut damaged, bit);
+            assert_eq!(Content::decode(Ppn(3), &damaged), Content::Programmed(SPARE), "bit {bit}");
+            assert!(belongs(Ppn(3), b"page", &damaged) && !belongs(Ppn(3), b"pagE", &damaged), "bit {bit}");
+            flip(&mut damaged, (bit + 100) % 256);
+            assert_eq!(Content::decode(Ppn(3), &damaged), Content::Damaged, "bit {bit} and another");
+            let mut erased = ERASED;
+            flip(&mut erased, bit);
+            assert_eq!(Content::decode(Ppn(3), &erased), Content::Erased, "bit {bit}");
         }
         assert_eq!(Content::decode(Ppn(4), &bytes), Content::Damaged);
         assert!(!belongs(Ppn(3), b"pagE", &bytes) && !belongs(Ppn(4), b"page", &bytes));
@@ -183,6 +215,7 @@ mod tests {
         assert!(belongs(Ppn(3), b"any", &bytes));
         let mut checked = bytes;
         checked[5] &= !UNCHECKED;
-        assert_eq!(Content::decode(Ppn(3), &checked), Content::Damaged);
+        assert_eq!(Content::decode(Ppn(3), &checked), Content::Programmed(SPARE), "one bit is put right");
+        assert!(belongs(Ppn(3), b"any", &checked));
     }
 }

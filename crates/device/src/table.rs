@@ -245,6 +245,19 @@ impl PageTable {
         Some(&from[..from.len() - behind.len()])
     }
 
+    /// Whether there is a copy of this version of a page that counts.
+    pub fn holds(&self, lpn: Lpn, version: u64) -> bool {
+        let mut pages = vec![Found::Erased; self.pages_per_block];
+        let is_it = |page: &Found| {
+            matches!(page, Found::Programmed { oob, version: found, outdated: false }
+                if (oob.lpn, *found) == (lpn, version))
+        };
+        (0..self.written.len() as u32).map(BlockId).any(|block| {
+            self.block(block, &mut pages);
+            pages.iter().any(is_it)
+        })
+    }
+
     #[inline]
     fn pages(&self, written: Written) -> BlockPages<'_> {
         let pages = BlockPages::take(self.pages_per_block, &mut &self.parts[written.part][written.at..]);

@@ -27,12 +27,12 @@ impl Pace {
         Self { began: Instant::now(), scale }
     }
 
-    /// The simulated time now.
-    pub fn now_ns(&self) -> u64 {
-        (self.began.elapsed().as_nanos() as f64 / self.scale) as u64
+    /// The simulated time at a moment.
+    pub fn at(&self, moment: Instant) -> u64 {
+        (moment.duration_since(self.began).as_nanos() as f64 / self.scale) as u64
     }
 
-    fn at(&self, time: Nanos) -> Instant {
+    fn moment(&self, time: Nanos) -> Instant {
         self.began + Duration::from_nanos((time.0 as f64 * self.scale) as u64)
     }
 }
@@ -61,6 +61,8 @@ pub struct Clock {
 /// Requests whose reply leaves when the last of them is done.
 struct Asked {
     requests: Vec<Request>,
+    /// How long the client had waited by then, for others and for what holds the bytes.
+    waited: Duration,
     teller: Teller,
 }
 
@@ -91,12 +93,13 @@ impl Clock {
         Ok(Self { sender: Some(sender), thread: Some(thread), measured })
     }
 
-    /// Gives the drive requests, each at its time, of which no two are equal; the reply may leave when all are done.
-    pub fn submit(&self, requests: Vec<Request>) -> Later {
+    /// Gives the drive requests, each at its time, of which no two are equal. The reply is due when all are done, as if they
+    /// had been given to it when the client asked.
+    pub fn submit(&self, requests: Vec<Request>, came: Instant) -> Later {
         let (teller, reply) = later();
         if let Some(sender) = &self.sender {
             // A drive that has failed drops the teller, and the reply leaves at once.
-            let _ = sender.send(Asked { requests, teller });
+            let _ = sender.send(Asked { requests, waited: came.elapsed(), teller });
         }
         reply
     }
@@ -140,6 +143,7 @@ struct Reply {
     left: usize,
     /// When the latest of the others was.
     latest: Instant,
+    waited: Duration,
     teller: Teller,
 }
 
@@ -147,7 +151,7 @@ impl Ticking {
     fn run(&mut self) -> Result<(), SimError> {
         let mut done = Vec::new();
         loop {
-            let next = self.drive.advance(Nanos(self.pace.now_ns()), &mut done)?;
+            let next = self.drive.advance(Nanos(self.pace.at(Instant::now())), &mut done)?;
             self.complete(&mut done);
             {
                 let mut measured = lock(&self.measured);
@@ -157,7 +161,7 @@ impl Ticking {
             let asked = match next {
                 // What is simulated is due at a moment on the wall.
                 Some(next) => {
-                    let left = self.pace.at(next).saturating_duration_since(Instant::now());
+                    let left = self.pace.moment(next).saturating_duration_since(Instant::now());
                     match self.asked.recv_timeout(left) {
                         Ok(asked) => asked,
                         Err(RecvTimeoutError::Timeout) => continue,
@@ -177,9 +181,9 @@ impl Ticking {
     }
 
     fn take(&mut self, asked: Asked) -> Result<(), SimError> {
-        let Asked { requests, teller } = asked;
+        let Asked { requests, waited, teller } = asked;
         let Some(first) = requests.first().map(|request| request.time_ns) else { return Ok(()) };
-        self.replies.insert(first, Reply { left: requests.len(), latest: self.pace.began, teller });
+        self.replies.insert(first, Reply { left: requests.len(), latest: self.pace.began, waited, teller });
         for request in requests {
             self.waiting.insert(request.time_ns, first);
             self.drive.submit(request)?;
@@ -197,11 +201,69 @@ impl Ticking {
             let Some(first) = self.waiting.remove(&request.time_ns) else { continue };
             let Entry::Occupied(mut reply) = self.replies.entry(first) else { continue };
             reply.get_mut().left -= 1;
-            reply.get_mut().latest = reply.get().latest.max(self.pace.at(at));
+            reply.get_mut().latest = reply.get().latest.max(self.pace.moment(at));
             if reply.get().left == 0 {
-                let Reply { latest, teller, .. } = reply.remove();
-                teller.tell(latest);
+                let Reply { latest, waited, teller, .. } = reply.remove();
+                teller.tell(latest - waited);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_trace::Op;
+
+    use super::*;
+
+    /// Time that each request takes.
+    const RESPONSE: Nanos = Nanos(5_000_000);
+
+    /// A drive that does every request in the same time.
+    #[derive(Default)]
+    struct Even(Vec<Request>);
+
+    impl LiveDrive for Even {
+        fn submit(&mut self, request: Request) -> Result<(), SimError> {
+            self.0.push(request);
+            Ok(())
+        }
+
+        fn advance(&mut self, until: Nanos, done: &mut Vec<(Request, Nanos)>) -> Result<Option<Nanos>, SimError> {
+            let end = |request: &Request| Nanos(request.time_ns + RESPONSE.0);
+            done.extend(self.0.extract_if(.., |request| end(request) <= until).map(|request| (request, end(&request))));
+            Ok(self.0.iter().map(end).min())
+        }
+
+        fn counts(&self) -> Counts {
+            Counts::default()
+        }
+
+        fn buffered_pages(&self) -> u32 {
+            0
+        }
+    }
+
+    /// Goal: a reply is due as if the client had not waited for what holds the bytes. Method: one that had waited a second.
+    #[test]
+    fn what_a_client_has_waited_is_no_part_of_the_response() {
+        let pace = Pace::new(1.0);
+        let clock = Clock::start(Box::new(Even::default()), pace).expect("a thread");
+        let given = Instant::now();
+        let time_ns = pace.at(given);
+        let waited = Duration::from_secs(1);
+        let request = Request { time_ns, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
+        let came = given.checked_sub(waited).expect("the machine has been on for a second");
+        let (sender, receiver) = mpsc::channel();
+        let reply = clock.submit(vec![request], came);
+        let asked = Instant::now();
+        reply.then(move |due| sender.send(due).expect("somebody listens"));
+        let due = receiver.recv().expect("a reply");
+        let response = Duration::from_nanos(RESPONSE.0);
+        // Between giving the request and handing it over the client waited on.
+        assert!(
+            due <= given + response - waited
+                && due + (asked - given) >= pace.moment(Nanos(time_ns)) + response - waited
+        );
     }
 }

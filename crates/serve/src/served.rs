@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use ssdlab_core::{LatencyHistogram, PageSize};
-use ssdlab_device::{Backend, Drive, DriveError, Zeroed};
+use ssdlab_device::{Backend, Drive, DriveError, Zeroed, zeros_written};
 use ssdlab_nand::Counts;
 use ssdlab_nbd::{BlockSizes, Done, Errno, Export, Extent, Lag, Leave, Zeroing};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
@@ -41,8 +42,9 @@ struct State {
     zeroes: Zeroes,
     /// None unless requests are recorded.
     record: Option<Vec<Request>>,
-    /// Time of the latest request. No two have one time.
-    last_ns: u64,
+    /// When the latest request came, and when the drive in time was given it. No two have one time.
+    came_ns: u64,
+    given_ns: u64,
 }
 
 impl Served {
@@ -68,7 +70,8 @@ impl Served {
                 host: HostCounters::default(),
                 zeroes: Zeroes::default(),
                 record: record.then(Vec::new),
-                last_ns: 0,
+                came_ns: 0,
+                given_ns: 0,
             }),
         }
     }
@@ -143,6 +146,7 @@ impl Served {
         requests: &[Asked],
         operation: impl FnOnce(&mut Bytes) -> Result<(), DriveError>,
     ) -> Result<Leave, Errno> {
+        let came = Instant::now();
         let mut state = self.lock();
         operation(state.powered()?).map_err(|error| number(&error))?;
         state.zeroes.write_zeroes_requests += u64::from(requests.iter().any(|asked| asked.zeroes));
@@ -152,11 +156,14 @@ impl Served {
             let Range { mut start, end } = asked.bytes.clone();
             loop {
                 let bytes = (end - start).min(MOST_REQUESTED);
-                state.last_ns = self.pace.now_ns().max(state.last_ns + 1);
-                let (time_ns, bytes) = (state.last_ns, bytes as u32);
+                state.came_ns = self.pace.at(came).max(state.came_ns + 1);
+                let (time_ns, bytes) = (state.came_ns, bytes as u32);
                 let request = Request { time_ns, offset: start, bytes, op: asked.op, flags: asked.flags, stream: 0 };
                 state.record.iter_mut().for_each(|record| record.push(request));
-                timed.push(request);
+                if self.clock.is_some() {
+                    state.given_ns = self.pace.at(Instant::now()).max(state.given_ns + 1);
+                    timed.push(Request { time_ns: state.given_ns, ..request });
+                }
                 start += u64::from(bytes);
                 if start == end {
                     break;
@@ -164,7 +171,7 @@ impl Served {
             }
         }
         // With the lock held, so that the drive in time sees the same order.
-        Ok(self.clock.as_ref().map_or(Leave::Now, |clock| Leave::When(clock.submit(timed))))
+        Ok(self.clock.as_ref().map_or(Leave::Now, |clock| Leave::When(clock.submit(timed, came))))
     }
 }
 
@@ -266,7 +273,8 @@ impl Export for Served {
             if how.fast {
                 return Err(Errno::NotSup);
             }
-            let asked = [Asked::zeroes(Op::Write, offset..end, how.fua)];
+            let asked: Vec<_> =
+                zeros_written(offset..end).map(|piece| Asked::zeroes(Op::Write, piece, how.fua)).collect();
             return self.perform(&asked, |drive| drive.program_zeroes(offset, bytes, how.fua));
         }
         let Zeroed { written: [head, tail], trimmed } = Zeroed::of(self.page, offset..end);

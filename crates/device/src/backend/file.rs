@@ -3,7 +3,7 @@
 //! ```text
 //! 0           superblock: magic, format, length and checksum of the text; the text: what shapes the drive, one a line, an
 //!             empty line, and the settings of its configuration; the magic says whether a drive was made of it
-//! 64 KiB      marks of bad blocks, a byte each
+//! 64 KiB      marks of bad blocks, a byte each: all its bits are set
 //! then        spare areas | log A | log B | pages | write buffer, if it has power-loss protection
 //! ```
 //! Every region begins at a multiple of 4 KiB. What was never written is a hole and takes no room on the disk.
@@ -33,6 +33,8 @@ const SUPERBLOCK_BYTES: u64 = 64 << 10;
 /// Of magic, format, length and checksum.
 const HEAD_BYTES: usize = 30;
 const ALIGNMENT: u64 = 4 << 10;
+/// Of a bad block. One that is not has 0; two bits of either may be wrong.
+const BAD: u8 = 0xFF;
 
 /// Why a file does not give a drive.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +59,9 @@ pub enum FileError {
     /// It is damaged.
     #[error("{0}: its first bytes are damaged; restore the file from a copy, or create the drive anew")]
     Damaged(PathBuf),
+    /// Nobody knows whether a block is bad.
+    #[error("{0}: its marks of bad blocks are damaged; restore the file from a copy, or create the drive anew")]
+    DamagedMarks(PathBuf),
     /// It ends early.
     #[error("{path}: it has {found} bytes where {expected} are expected; restore the file from a copy")]
     Truncated {
@@ -109,7 +114,7 @@ impl FileError {
             Self::Io { error, .. } if error.kind() == io::ErrorKind::InvalidInput => Errno::INVAL,
             Self::Io { error, .. } => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
             Self::Foreign(_) | Self::Version { .. } | Self::Differs { .. } => Errno::INVAL,
-            Self::Damaged(_) | Self::Truncated { .. } => Errno::IO,
+            Self::Damaged(_) | Self::DamagedMarks(_) | Self::Truncated { .. } => Errno::IO,
         };
         errno.raw_os_error()
     }
@@ -215,7 +220,11 @@ impl FileBackend {
         }
         let mut bad = vec![0; backend.bad.len()];
         backend.file.read_exact_at(&mut bad, SUPERBLOCK_BYTES).map_err(io)?;
-        backend.bad = bad.iter().map(|&mark| mark != 0).collect();
+        let bits = |&mark: &u8| (mark ^ BAD).count_ones();
+        if bad.iter().any(|mark| (3..=5).contains(&bits(mark))) {
+            return Err(FileError::DamagedMarks(path.into()));
+        }
+        backend.bad = bad.iter().map(|mark| bits(mark) < 3).collect();
         Ok(backend)
     }
 
@@ -343,7 +352,7 @@ impl Backend for FileBackend {
 
     fn mark_bad(&mut self, block: BlockId) -> Result<(), Fault> {
         self.bad[block.index()] = true;
-        Ok(self.file.write_all_at(&[1], SUPERBLOCK_BYTES + u64::from(block.0))?)
+        Ok(self.file.write_all_at(&[BAD], SUPERBLOCK_BYTES + u64::from(block.0))?)
     }
 
     fn read_log(&self, slot: Slot, offset: u64, bytes: &mut [u8]) -> Result<(), Fault> {

@@ -26,6 +26,13 @@ pub enum Slot {
     Ram,
 }
 
+impl Slot {
+    /// The log that is not this one.
+    pub(crate) fn other(self) -> Self {
+        if self == Self::A { Self::B } else { Self::A }
+    }
+}
+
 /// Why an operation did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {

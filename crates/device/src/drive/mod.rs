@@ -88,6 +88,17 @@ impl Options {
 /// Zeros written at a time.
 const MOST_ZEROS: u64 = 1 << 20;
 
+/// The pieces in which zeros are written to these bytes: none is long, and each ends where a page does, so that none is
+/// written twice.
+pub fn zeros_written(bytes: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    let mut at = bytes.start;
+    std::iter::from_fn(move || {
+        let piece = at..(at + 1).next_multiple_of(MOST_ZEROS).min(bytes.end);
+        at = piece.end;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
 /// How bytes become zero.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Zeroed {
@@ -243,12 +254,8 @@ impl<B: Backend> Drive<B> {
     pub fn program_zeroes(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
         let end = self.end_of(offset, bytes)?;
         let zeros = vec![0; bytes.min(MOST_ZEROS) as usize];
-        let mut at = offset;
-        while at < end {
-            // Up to where pages begin, so that none is written twice. All are shorter than that.
-            let until = (at + 1).next_multiple_of(MOST_ZEROS).min(end);
-            self.put(at, &zeros[..(until - at) as usize])?;
-            at = until;
+        for piece in zeros_written(offset..end) {
+            self.put(piece.start, &zeros[..(piece.end - piece.start) as usize])?;
         }
         if fua { self.flush() } else { Ok(()) }
     }
@@ -452,9 +459,9 @@ fn read_page<B: Backend>(
     cause: Cause,
     into: &mut [u8],
 ) -> Result<(), DriveError> {
-    let mut flash = Flash { medium: &mut *medium, payload: Payload::Read { into, lost: false } };
+    let mut flash = Flash { medium: &mut *medium, payload: Payload::Read { lpn, into, lost: false } };
     let written = ftl.read(lpn, cause, &mut flash);
-    let Payload::Read { into, lost } = flash.payload else { unreachable!("the payload of a read stays one") };
+    let Payload::Read { into, lost, .. } = flash.payload else { unreachable!("the payload of a read stays one") };
     if !written {
         into.fill(0);
         medium.unmapped_reads += u64::from(cause == Cause::Host);

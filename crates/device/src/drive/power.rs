@@ -218,6 +218,10 @@ impl<B: Backend> Drive<B> {
         }
         self.stop_at_fault()?;
         if let Some(ram) = self.ram.take_if(|ram| ram.is_long()) {
+            // What it forgets is safe on the flash, and a mount must know that.
+            let flushed = self.medium.flush();
+            self.medium.note_fault(flushed);
+            self.stop_at_fault()?;
             self.ram = self.new_ram(Some(&ram)).inspect_err(|_| self.cut_power())?;
         }
         let is_long = self.medium.log.as_ref().is_some_and(|log| log.is_long(self.options.journal_blocks));

@@ -11,7 +11,7 @@
 //! the newest are marked, so that a mount compares none of them with another.
 //!
 //! The body is written first and the header when the body is safe, to the slot that is not in use: until then the log in
-//! the other slot is complete.
+//! the other slot is complete. When the header is safe the other one is wiped out.
 
 use std::collections::BTreeSet;
 
@@ -95,6 +95,8 @@ pub(super) fn write<B: Backend>(backend: &mut B, slot: Slot, generation: u64, fa
     header[32..].copy_from_slice(&own.to_le_bytes());
     backend.write_log(slot, 0, &header)?;
     backend.sync()?;
+    // If this header is ever damaged, no outdated log may be taken for the one in use.
+    backend.write_log(slot.other(), 0, &[0; HEADER_BYTES as usize])?;
     Ok(end)
 }
 

@@ -24,6 +24,9 @@ use crate::life::Life;
 use crate::table::PageTable;
 use record::{RECORD_BYTES, Record};
 
+/// Records looked for at a time behind the end of a journal: more than a disk writes at once.
+const LOOKED_BEHIND: usize = 256;
+
 /// What the journal says of a block since the checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Touch {
@@ -78,11 +81,11 @@ impl Log {
     /// Writes a checkpoint to the slot that `before` does not use, and begins its journal.
     pub fn begin<B: Backend>(before: Option<&Self>, backend: &mut B, facts: &Facts<'_>) -> Result<Self, Fault> {
         let (slot, generation) = match before {
-            Some(log) => (if log.slot == Slot::A { Slot::B } else { Slot::A }, log.generation + 1),
-            // Above whatever is in either slot, though it cannot be used.
+            Some(log) => (log.slot.other(), log.generation + 1),
+            // Another than whatever is in either slot, though it cannot be used.
             None => {
                 let newest = |slot| Ok::<_, Fault>(checkpoint::header(backend, slot)?.map_or(0, |header| header.0));
-                (Slot::A, newest(Slot::A)?.max(newest(Slot::B)?) + 1)
+                (Slot::A, newest(Slot::A)?.max(newest(Slot::B)?).max(facts.sequence) + 1)
             }
         };
         let journal = checkpoint::write(backend, slot, generation, facts)?;
@@ -90,15 +93,48 @@ impl Log {
         Ok(Self { slot, generation, mounts: 0, journal, records: 0, touched, named: 0 })
     }
 
-    /// Reads the log in use; none if it is damaged. A header is written when its checkpoint is whole, so the other log is
-    /// older than that, and what it says is no more so.
+    /// Reads the log in use; none if it is damaged, as the other log is older and what it says is no more so.
     pub fn load<B: Backend>(backend: &B) -> Result<Option<(Self, Known)>, Fault> {
         let newer = checkpoint::header(backend, Slot::B)? > checkpoint::header(backend, Slot::A)?;
         let slot = if newer { Slot::B } else { Slot::A };
         match checkpoint::read(backend, slot)? {
-            Some(checkpoint) => Self::replay(backend, slot, checkpoint).map(Some),
+            Some(checkpoint) => {
+                let (log, known) = Self::replay(backend, slot, checkpoint)?;
+                Ok(if log.went_on(backend)? { None } else { Some((log, known)) })
+            }
             None => Ok(None),
         }
+    }
+
+    /// Whether the place where the journal ends held a record that was safe and has been damaged since: there are records
+    /// behind it that were written after a sync. Others may be what a computer that lost its power kept.
+    fn went_on<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
+        let mut mounts = None;
+        let mut was_synced = false;
+        let mut bytes = vec![0; LOOKED_BEHIND * RECORD_BYTES];
+        for first in (self.records + 1..).step_by(LOOKED_BEHIND) {
+            backend.read_log(self.slot, self.journal + first * RECORD_BYTES as u64, &mut bytes)?;
+            let mut found = false;
+            let places = (first..).zip(bytes.as_chunks().0);
+            for (number, bytes) in places.filter(|(_, bytes)| **bytes != [0; RECORD_BYTES]) {
+                // The damaged record may be that of a mount.
+                let candidates = mounts.map_or(self.mounts..=self.mounts + 1, |mounts| mounts..=mounts);
+                let record = candidates
+                    .into_iter()
+                    .find_map(|mounts| Some((mounts, Record::decode(bytes, self.seed_of(mounts, number))?)));
+                let Some((at, record)) = record else { continue };
+                if was_synced || matches!(record, Record::Synced(_) | Record::GivenUp(..)) {
+                    return Ok(true);
+                }
+                found = true;
+                was_synced = !matches!(record, Record::Opened(_) | Record::Trimmed(_) | Record::Damaged(_));
+                mounts = Some(at + u64::from(matches!(record, Record::Mounted { .. })));
+            }
+            if !found {
+                break;
+            }
+        }
+        Ok(false)
     }
 
     fn replay<B: Backend>(backend: &B, slot: Slot, checkpoint: checkpoint::Checkpoint) -> Result<(Self, Known), Fault> {
@@ -177,9 +213,13 @@ impl Log {
         Ok((log, known))
     }
 
-    /// No two records of a log share one: each of these is small.
     fn seed(&self) -> u64 {
-        self.generation << 44 ^ self.mounts << 28 ^ self.records
+        self.seed_of(self.mounts, self.records)
+    }
+
+    /// No two records of a log share one: each of these is small.
+    fn seed_of(&self, mounts: u64, records: u64) -> u64 {
+        self.generation << 44 ^ mounts << 28 ^ records
     }
 
     fn end(&self) -> u64 {
@@ -346,6 +386,37 @@ mod tests {
         backend.read_log(log.slot, log.journal, &mut first).unwrap();
         backend.write_log(next.slot, next.journal, &first).unwrap();
         assert_eq!(Log::load(&backend).unwrap().unwrap().0.records(), 0);
+    }
+
+    /// Goal: a record that is damaged later on makes no journal end early. Method: one of four records is spoiled, of which
+    /// the last shows that all before it was safe, or does not.
+    #[test]
+    fn a_damaged_record_is_told_from_one_that_was_lost() {
+        for (shows, damaged) in [(true, 0), (true, 2), (true, 3), (false, 0), (false, 2)] {
+            let (mut backend, facts) = erased();
+            let mut log = Log::begin(None, &mut backend, &facts).unwrap();
+            (0..3).for_each(|ppn| log.damaged(&mut backend, Ppn(ppn)).unwrap());
+            if shows {
+                log.flush(&mut backend, 9).unwrap();
+            }
+            let at = log.journal + damaged * RECORD_BYTES as u64;
+            backend.write_log(log.slot, at, &[7; RECORD_BYTES]).unwrap();
+            let whole = Log::load(&backend).unwrap().map(|(log, _)| log.records());
+            // Nothing comes behind the last one.
+            let expected = if shows && damaged < 3 { None } else { Some(damaged) };
+            assert_eq!(whole, expected, "{damaged}");
+        }
+    }
+
+    /// Goal: no older log is taken for the one in use. Method: its header is damaged.
+    #[test]
+    fn a_damaged_header_leaves_no_log() {
+        let (mut backend, facts) = erased();
+        let log = Log::begin(None, &mut backend, &facts).unwrap();
+        let log = Log::begin(Some(&log), &mut backend, &facts).unwrap();
+        assert!(Log::load(&backend).unwrap().is_some());
+        backend.write_log(log.slot, 9, &[0xFF]).unwrap();
+        assert!(Log::load(&backend).unwrap().is_none());
     }
 
     /// Goal: what a checkpoint marked as outdated counts again once a recovery gave up what was newer, and only then.
