@@ -25,6 +25,9 @@ UNSETTLED = {
 }
 """Where write amplification was compared."""
 
+OWN_RATE = ": its projected life is that at its own rate, and shorter at the rate of the trace"
+"""What a drive that is slower than its trace means for `lifetime.years`; not for `lifetime.trace_years`."""
+
 UNFINISHED = {"too_short", *UNSETTLED}
 """Findings that say that the drive has not settled."""
 
@@ -274,10 +277,7 @@ def remarks(
     suspicious = _suspicious(summary)
     # In an open loop a queue grows then, which is said below.
     if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "drive":
-        slow = (
-            "the drive is slower than requests come by the times of the trace: its projected life is that at its own "
-            "rate, and shorter at the rate of the trace"
-        )
+        slow = f"the drive is slower than requests come by the times of the trace{OWN_RATE}"
         found.append(Remark(slow, slow))
     if "queue_grows" in suspicious:
         fast, queue = (
@@ -296,6 +296,11 @@ def remarks(
 def remarks_on(result: Result) -> list[Remark]:
     """What a person should know before reading a result."""
     return remarks(result.config, result.summary, result.ingest, generated=is_generated(result.source))
+
+
+def at_the_traces_rate(told: Iterable[str]) -> list[str]:
+    """Remarks beside a life at the rate of the trace: without what is so only at the drive's own."""
+    return [one.replace(OWN_RATE, "") for one in told]
 
 
 def over_runs(found: Sequence[Sequence[Remark]]) -> list[str]:

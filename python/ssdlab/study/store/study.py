@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,12 @@ class Study(Finding):
         """
         self.outcomes(outcomes)
         return Study({**self.plan, "outcomes": self._as_swept(several(outcomes))}, self._all)
+
+    def with_figure(self, name: str, values: Sequence[float | None]) -> "Study":
+        """The same study with one more figure, of each row of the table."""
+        found = copy(self)
+        found.table = self.table.append_column(name, pa.array(values, pa.float64()))
+        return found
 
     def _as_swept(self, outcomes: Sequence[str]) -> list[str]:
         """Outcomes, with which way is better as the sweep was told unless they say so themselves."""
