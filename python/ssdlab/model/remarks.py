@@ -202,7 +202,10 @@ def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, f
     done = summary["repeat"]["replays"] if summary["repeat"] else 1
     # Where enough was written and nothing settled, nobody knows how much would do.
     known = "capacities_needed" in evidence
-    times = done * (evidence["capacities_needed"] / evidence["capacities_written"] if known else 2)
+    times = 2.0 * done
+    if known:
+        before = summary["precondition"]["runs_pages_written"] / summary["device"]["logical_pages"]
+        times = done * (evidence["capacities_needed"] - before) / (evidence["capacities_written"] - before)
     if generated and (requests := _requests(config, summary, times)) is not None:
         return Remedy(_more(requests), "", requests)
     compact, replays = generated or config["host.fit"] == "compact", math.ceil(times)
@@ -230,7 +233,7 @@ def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int 
         return None
     # The share of writes among more requests may be less, by three times its deviation.
     room = 1 + 3 / math.sqrt(summary["host"]["write_requests"])
-    enough = warmup + math.ceil(times * room * measured)
+    enough = math.ceil(times * room * (warmup + measured))
     step: int = 10 ** max(len(str(enough)) - 2, 0)
     return math.ceil(enough / step) * step
 
