@@ -331,6 +331,21 @@ def test_what_a_value_loses_is_told_of_all_combinations_alone(
     assert bool(found.losses) == known == ("What would be lost by keeping it" in str(found.page()))
 
 
+def test_over_traces_no_value_is_said_to_lose_anything(tmp_path: Path) -> None:
+    """The easiest trace would be the best value, and decide of all others; effects of it are told."""
+    drive = ssdlab.Config("tlc-chip", overrides=TINY)
+    for name, reads in (("a", "0%"), ("b", "50%")):
+        ssdlab.generate(drive.with_overrides({"workload.reads": reads})).save(tmp_path / f"{name}.parquet")
+    traces = f"trace={tmp_path / 'a.parquet'},{tmp_path / 'b.parquet'}"
+    study = ssdlab.sweep([traces, "device.op=20%,40%"], drive)
+    found = study.effects("write_amplification")
+    assert found.losses == () and {one.term for one in found.effects} == {"trace", "device.op"}
+    (told,) = (one for one in found.page().remarks if "would be lost" in one)
+    assert told.endswith("no trace is a choice; sweep each trace by itself")
+    alone = ssdlab.sweep(["device.op=20%,40%"], drive).effects("write_amplification")
+    assert alone.losses and not any("would be lost" in one for one in alone.page().remarks)
+
+
 def saved(found: Finding, folder: Path) -> dict[str, list[list[str]]]:
     """The tables that a finding leaves in a folder."""
     found.save(folder)
