@@ -3,8 +3,10 @@
 import errno
 import re
 import threading
+from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -335,6 +337,29 @@ def test_a_drive_says_what_it_is(tmp_path: Path) -> None:
     assert "in memory" in repr(Drive(SMALL))
 
 
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        (Faults, {"programs": 1.5}, "^programs=1.5: operations are counted in whole numbers from 0 and below 2"),
+        (Faults, {"seed": "x"}, "^seed='x': operations are counted in whole numbers"),
+        (Faults, {"erases": None}, "^erases=None: operations are counted in whole numbers"),
+        (Drive, {"faults": 5}, r"^faults: 5 does not say which; give such as ssdlab.Faults\(programs=1000\)$"),
+        (Drive, {"faults": {"programs": 9}}, "^faults: {'programs': 9} does not say which"),
+        (Drive, {"path": 5}, "^path: 5 is no path; give that of a file, such as 'drive.ssd', or None for memory$"),
+    ],
+)
+def test_an_argument_of_another_type_is_named_with_its_remedy(
+    kind: Callable[..., object], given: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ssdlab.ConfigError, match=message):
+        kind(**given)
+
+
+def test_faults_are_counted_by_any_whole_number() -> None:
+    counts: dict[str, Any] = {"programs": np.uint64(400), "seed": np.int32(2)}
+    Drive({**SMALL, "device.op": "50%"}, faults=Faults(**counts)).close()
+
+
 def test_a_drive_that_could_only_be_read_is_not_made(tmp_path: Path) -> None:
     path = tmp_path / "d.drive"
     with pytest.raises(OSError, match="cannot be made, as it could only be read") as error:
@@ -357,7 +382,7 @@ def test_numbers_and_paths_that_nothing_takes_are_bad_input() -> None:
         with pytest.raises(TypeError, match=why):
             drive.write(0, data)  # type: ignore[arg-type]
     drive.write(0, np.empty((0, 3)))
-    with pytest.raises(ssdlab.ConfigError, match="programs=-1: operations are counted from 0"):
+    with pytest.raises(ssdlab.ConfigError, match="programs=-1: operations are counted in whole numbers from 0"):
         Faults(programs=-1)
     with pytest.raises(OSError, match="NUL byte") as error:
         Drive(SMALL, "a\0b")
