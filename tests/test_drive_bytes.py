@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import ssdlab
+from conftest import Cli
 from ssdlab import Drive
 from ssdlab.model.drive import Faults
 
@@ -358,6 +359,19 @@ def test_an_argument_of_another_type_is_named_with_its_remedy(
 def test_faults_are_counted_by_any_whole_number() -> None:
     counts: dict[str, Any] = {"programs": np.uint64(400), "seed": np.int32(2)}
     Drive({**SMALL, "device.op": "50%"}, faults=Faults(**counts)).close()
+
+
+@pytest.mark.parametrize("target", ["new.drive", "nowhere/new.drive", "link"])
+def test_a_link_to_nothing_is_named_with_what_it_points_to(cli: Cli, tmp_path: Path, target: str) -> None:
+    (tmp_path / "link").symlink_to(target)
+    why = f"is a link to {target}, which is not there; mend the link, or name the file itself"
+    for config in (SMALL, None):
+        with pytest.raises(FileNotFoundError, match=why):
+            Drive(config, tmp_path / "link")
+    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+    done = cli("serve", "--socket", "s", "--file", "link", *sets, check=False)
+    assert (done.returncode, done.stderr) == (2, f"ssdlab: link: {why}\n")
+    assert (tmp_path / "link").is_symlink() and len([*tmp_path.iterdir()]) == 1
 
 
 def test_a_drive_that_could_only_be_read_is_not_made(tmp_path: Path) -> None:

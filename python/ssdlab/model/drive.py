@@ -80,8 +80,11 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
 
     Raises:
         ConfigError: If the configuration is wrong.
-        OSError: If the file holds no drive.
+        OSError: If the file holds no drive, or `path` is a link to none.
     """
+    if path is not None and path.is_symlink() and not path.exists():
+        why = f"is a link to {text.path(path.readlink())}, which is not there; mend the link, or name the file itself"
+        raise OSError(errno.ENOENT, why, os.fspath(path))
     if config is not None or path is None or not path.exists():
         return config_of(config)
     settings = _ssdlab.drive_settings(path)
