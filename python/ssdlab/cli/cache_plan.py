@@ -1,6 +1,7 @@
 """`ssdlab cache plan`."""
 
 import csv
+import io
 import math
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
+from ssdlab.model.files import read_utf8
 
 app = App()
 
@@ -123,10 +125,9 @@ def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[
     """
     whole = max(1, _ssdlab.size(data))
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            # Lines end where their rows do, and a header is the first.
-            rows = [(reader.line_num, row) for row in reader]
+        reader = csv.DictReader(io.StringIO(read_utf8(path, f"--curve {text.path(path)}")))
+        # Lines end where their rows do, and a header is the first.
+        rows = [(reader.line_num, row) for row in reader]
         known = list(dict.fromkeys(row["policy"] for _, row in rows if "policy" in row))
         if len(known) > 1 or policy is not None:
             if policy not in known:
