@@ -185,6 +185,19 @@ def test_programs_that_fail_cost_blocks_and_no_data(ftl: str) -> None:
         drive.mount()
 
 
+def test_what_wore_a_drive_out_is_told_where_no_block_is_marked_as_bad_yet() -> None:
+    """Under BAST the blocks that fail hold data until they are merged away."""
+    drive = Drive({**SMALL, "device.op": "10%", "ftl": "bast"}, faults=Faults(programs=30))
+    with pytest.raises(OSError, match="worn out") as error:
+        for at in range(6000):
+            drive.write(at * 7919 % 1024 * 4096, b"x" * 4096)
+    bad, blocks = drive.health["bad_blocks"], drive.health["blocks"]
+    assert bad == 0 and error.value.errno == errno.EROFS and str(error.value).endswith(
+        f"the drive is worn out and can only be read: too many of its {blocks} blocks have failed, {bad} of which are "
+        "marked as bad so far; copy the data to another drive"
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("ftl", FTLS)
 def test_flash_may_fail_under_every_ftl(ftl: str, tmp_path: Path) -> None:
     path, faults = tmp_path / "drive.ssd", Faults(programs=1000)
