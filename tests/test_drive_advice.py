@@ -102,7 +102,7 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
         "advise", "drive", PGBENCH, "--set", "time=count", "--op", "20%,40%", "-A", "ftl.page.gc=greedy,fifo",
         "--out", "a",
     )  # fmt: skip
-    assert len(done.stdout.splitlines()) < 24 and "How long drives last is not known here" in done.stdout
+    assert len(done.stdout.splitlines()) < 24 and "of life at what the requests write in a day" in done.stdout
     saved = json.loads((tmp_path / "a" / "drive-advice.json").read_text(encoding="utf-8"))
     assert len(saved["result"]["drives"]) == 4 and saved["kind"] == "drive-advice"
     assert (tmp_path / "a" / "drive-advice.csv").read_text(encoding="utf-8").count("\n") == 5
@@ -115,8 +115,10 @@ def test_over_provisioning_that_gives_the_same_drive_is_listed_once() -> None:
     assert found.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, as blocks are whole"
 
 
-def test_of_drives_whose_life_is_not_known_none_is_taken_without_a_condition() -> None:
-    found = ssdlab.advise_drive(PGBENCH, {"time": "count"}, op=["20%", "40%"])
+def test_of_drives_whose_life_is_not_known_none_is_taken_without_a_condition(tmp_path: Path) -> None:
+    timeless = tmp_path / "timeless.parquet"
+    ssdlab.Trace.from_columns(op=["write"] * 900, offset=[0] * 900, bytes=[4096] * 900).save(timeless)
+    found = ssdlab.advise_drive(timeless, {**SMALL, "time": "count"}, op=["20%", "40%"])
     assert [found.lasts(one) for one in found.choices] == [None, None]
     assert [one["lasts"] for one in found.to_dict()["drives"]] == [None, None]
     said = [one.text for one in found.page().conclusion]
@@ -125,6 +127,62 @@ def test_of_drives_whose_life_is_not_known_none_is_taken_without_a_condition() -
         "If it lasts long enough, take device.op=20%: the least flash.",
     ]
     assert not any(line.startswith("Take") for line in said)
+    assert found.page().lead[0].text == "wanted: 5 years of life, with the least flash"
+    assert {one["rate"] for one in found.to_dict()["drives"]} == {None}
+
+
+SMALL = {"nand.pages_per_block": 32, "nand.channels": 1, "nand.ways": 1, "device.capacity": "8MiB"}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"time": "serial"},
+        {"time": "event"},
+        {"time": "count"},
+        {"time": "serial", "host.replay": "open"},
+        {"time": "event", "host.replay": "open", "host.repeat.times.count": 3},
+        {"time": "event", "host.replay": "open", "host.warmup": 500, "host.repeat.times.count": 1},
+    ],
+)
+def test_life_is_at_the_rate_of_the_trace_whether_a_drive_keeps_up_or_not(
+    tmp_path: Path, how: dict[str, object]
+) -> None:
+    """A page every 10 us, which a chip programs in half a millisecond, is 4,096 x 8.64 x 10^9 bytes a day."""
+    pages = 1501
+    trace = tmp_path / "t.parquet"
+    ssdlab.Trace.from_columns(
+        time_ns=[10_000 * at for at in range(pages)], op=["write"] * pages,
+        offset=[4096 * (at % 1400) for at in range(pages)], bytes=[4096] * pages,
+    ).save(trace)  # fmt: skip
+    found = ssdlab.advise_drive(trace, {**SMALL, **how}, op=["20%"])
+    (one,) = found.choices
+    repeat = {} if "host.repeat.times.count" in how else {"host.repeat": "until-steady"}
+    single = ssdlab.simulate({**repeat, **SMALL, **how, "device.op": "20%"}, trace).summary
+    device = single["device"]
+    measured = pages - int(str(how.get("host.warmup", 0)))
+    per_day = 4096 * 8.64e9 * measured / (measured - 1)
+    by_hand = device["endurance_cycles"] * device["physical_bytes"] / single["write_amplification"] / per_day / 365.25
+    assert one.years is not None and one.years.mean == pytest.approx(by_hand) and one.rate == "trace"
+    assert found.to_dict()["drives"][0]["rate"] == "trace"
+    assert (
+        found.page()
+        .lead[0]
+        .text.startswith("wanted: 5 years of life at what the requests write in a day by their times")
+    )
+    assert not any("its projected life" in remark for remark in found.page().remarks)
+
+
+def test_life_of_requests_without_times_is_at_the_rate_of_the_drive(tmp_path: Path) -> None:
+    timeless = tmp_path / "timeless.parquet"
+    ssdlab.Trace.from_columns(op=["write"] * 900, offset=[0] * 900, bytes=[4096] * 900).save(timeless)
+    drive = {**SMALL, "time": "serial"}
+    found = ssdlab.advise_drive(timeless, drive, op=["20%"])
+    single = ssdlab.simulate({**drive, "host.repeat": "until-steady", "device.op": "20%"}, timeless).summary
+    (one,) = found.choices
+    assert one.years is not None and one.years.mean == single["lifetime"]["years"] and one.rate == "drive"
+    assert "at what a drive sustains, as the requests have no times" in found.page().lead[0].text
+    assert ssdlab.advise_drive(timeless, drive, op=["20%"], dwpd=1.0).choices[0].rate == "asked"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +227,7 @@ def test_all_figures_of_a_line_are_of_a_stretch_that_is_named(repeat: dict[str, 
     assert one.write_amplification.mean == single["write_amplification"]
     assert one.p99_ns is not None and one.p99_ns.mean == single["latency"]["all"]["p99_ns"]
     assert one.tbw_bytes == single["lifetime"]["host_tbw_bytes"]
-    assert one.years is not None and one.years.mean == single["lifetime"]["years"]
+    assert one.years is not None and one.years.mean == single["lifetime"]["trace_years"] and one.rate == "trace"
 
 
 def test_replays_are_as_many_as_are_asked_for() -> None:

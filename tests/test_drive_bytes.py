@@ -3,13 +3,16 @@
 import errno
 import re
 import threading
+from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ssdlab
+from conftest import Cli
 from ssdlab import Drive
 from ssdlab.model.drive import Faults
 
@@ -182,6 +185,19 @@ def test_programs_that_fail_cost_blocks_and_no_data(ftl: str) -> None:
         drive.mount()
 
 
+def test_what_wore_a_drive_out_is_told_where_no_block_is_marked_as_bad_yet() -> None:
+    """Under BAST the blocks that fail hold data until they are merged away."""
+    drive = Drive({**SMALL, "device.op": "10%", "ftl": "bast"}, faults=Faults(programs=30))
+    with pytest.raises(OSError, match="worn out") as error:
+        for at in range(6000):
+            drive.write(at * 7919 % 1024 * 4096, b"x" * 4096)
+    bad, blocks = drive.health["bad_blocks"], drive.health["blocks"]
+    assert bad == 0 and error.value.errno == errno.EROFS and str(error.value).endswith(
+        f"the drive is worn out and can only be read: too many of its {blocks} blocks have failed, {bad} of which are "
+        "marked as bad so far; copy the data to another drive"
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("ftl", FTLS)
 def test_flash_may_fail_under_every_ftl(ftl: str, tmp_path: Path) -> None:
     path, faults = tmp_path / "drive.ssd", Faults(programs=1000)
@@ -352,6 +368,42 @@ def test_a_drive_says_what_it_is(tmp_path: Path) -> None:
     assert "in memory" in repr(Drive(SMALL))
 
 
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        (Faults, {"programs": 1.5}, "^programs=1.5: operations are counted in whole numbers from 0 and below 2"),
+        (Faults, {"seed": "x"}, "^seed='x': operations are counted in whole numbers"),
+        (Faults, {"erases": None}, "^erases=None: operations are counted in whole numbers"),
+        (Drive, {"faults": 5}, r"^faults: 5 does not say which; give such as ssdlab.Faults\(programs=1000\)$"),
+        (Drive, {"faults": {"programs": 9}}, "^faults: {'programs': 9} does not say which"),
+        (Drive, {"path": 5}, "^path: 5 is no path; give that of a file, such as 'drive.ssd', or None for memory$"),
+    ],
+)
+def test_an_argument_of_another_type_is_named_with_its_remedy(
+    kind: Callable[..., object], given: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ssdlab.ConfigError, match=message):
+        kind(**given)
+
+
+def test_faults_are_counted_by_any_whole_number() -> None:
+    counts: dict[str, Any] = {"programs": np.uint64(400), "seed": np.int32(2)}
+    Drive({**SMALL, "device.op": "50%"}, faults=Faults(**counts)).close()
+
+
+@pytest.mark.parametrize("target", ["new.drive", "nowhere/new.drive", "link"])
+def test_a_link_to_nothing_is_named_with_what_it_points_to(cli: Cli, tmp_path: Path, target: str) -> None:
+    (tmp_path / "link").symlink_to(target)
+    why = f"is a link to {target}, which is not there; mend the link, or name the file itself"
+    for config in (SMALL, None):
+        with pytest.raises(FileNotFoundError, match=why):
+            Drive(config, tmp_path / "link")
+    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+    done = cli("serve", "--socket", "s", "--file", "link", *sets, check=False)
+    assert (done.returncode, done.stderr) == (2, f"ssdlab: link: {why}\n")
+    assert (tmp_path / "link").is_symlink() and len([*tmp_path.iterdir()]) == 1
+
+
 def test_a_drive_that_could_only_be_read_is_not_made(tmp_path: Path) -> None:
     path = tmp_path / "d.drive"
     with pytest.raises(OSError, match="cannot be made, as it could only be read") as error:
@@ -374,7 +426,7 @@ def test_numbers_and_paths_that_nothing_takes_are_bad_input() -> None:
         with pytest.raises(TypeError, match=why):
             drive.write(0, data)  # type: ignore[arg-type]
     drive.write(0, np.empty((0, 3)))
-    with pytest.raises(ssdlab.ConfigError, match="programs=-1: operations are counted from 0"):
+    with pytest.raises(ssdlab.ConfigError, match="programs=-1: operations are counted in whole numbers from 0"):
         Faults(programs=-1)
     with pytest.raises(OSError, match="NUL byte") as error:
         Drive(SMALL, "a\0b")

@@ -1,5 +1,7 @@
 """The page of `ssdlab explain` in a real browser: forward and back it shows what the simulation says, offline."""
 
+import random
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -118,6 +120,78 @@ def test_a_merge_is_told_in_the_words_of_the_papers(page_of: Any) -> None:
     assert ["erases", "2", "2"] in [row.split("\t") for row in rows]
     page.keyboard.press("Home")
     assert page.locator(".now").inner_text() == "Before the first request."
+
+
+SPANS = """() => player.lanes.map((lane) => lane.spans.map((span) => spanSentence(lane, span, lane.at(span.from))))"""
+COST = re.compile(r"(\d+) reads?, (\d+) programs?, (\d+) erases?\.$")
+
+
+def told_cost(sentence: str) -> list[int]:
+    """Reads, programs and erases that a sentence ends with."""
+    found = COST.search(sentence)
+    assert found is not None, sentence
+    return [int(one) for one in found.groups()]
+
+
+@pytest.mark.parametrize(
+    "name", ["bast-thrashing", "fast-full-merge", "faster-fast", "faster-isolation", "greedy-fifo"]
+)
+def test_what_merges_reclaims_and_collections_cost_is_all_that_the_flash_did_for_them(name: str, page_of: Any) -> None:
+    """A merge is told as the simulator counts it, a reclaim with the merges in it; together they are all copies and
+    erases of the scene.
+    """
+    recordings = ssdlab.explain(name).recordings
+    for recording, sentences in zip(recordings, page_of(name).evaluate(SPANS), strict=True):
+        kinds = ("merge", "reclaim", "collection")
+        told = [(one, line) for one, line in zip(recording["spans"], sentences, strict=True) if one["span"] in kinds]
+        for span, line in told:
+            if span["span"] == "merge":
+                assert told_cost(line) == [span["copies"], span["copies"], span["erases"]], line
+            if span["span"] == "reclaim":
+                inside = recording["steps"][span["from"] : span["to"] + 1]
+                merges = sum(step["step"] == "merged" for step in inside)
+                assert f": {merges or 'no'} logical block{'s' if merges > 1 else ''} merged; " in line
+        outermost = [
+            line
+            for span, line in told
+            if not any(one is not span and one["from"] <= span["from"] and span["to"] <= one["to"] for one, _ in told)
+        ]
+        copies = sum(step["step"] == "copy" for step in recording["steps"])
+        erases = sum(recording["end"]["erases"]) - sum(one["erases"] for one in recording["start"]["blocks"])
+        assert [sum(column) for column in zip(*map(told_cost, outermost), strict=True)] == [copies, copies, erases]
+
+
+@pytest.mark.parametrize("trigger", [{}, {"partial": [2, 1]}])
+def test_what_collections_cost_with_a_map_in_flash_holds_the_map_pages_that_they_move(
+    window: Any, tmp_path: Path, trigger: dict[str, list[int]]
+) -> None:
+    """Those that collection moves and rewrites, but none that look-ups of the host load or write back in between."""
+    scene, draw = steps.scene("dftl-miss"), random.Random(1)
+    requests = " ".join(str(draw.randrange(64)) for _ in range(150))
+    (drive,) = scene.drives
+    drives = ({**drive, "ftl": {"page": {**drive["ftl"]["page"], **trigger}}},)
+    found = steps.Explanation(replace(scene, requests=requests, drives=drives))
+    found.save(tmp_path / "long.html")
+    shown = Shown(window, tmp_path / "long.html")
+    try:
+        (sentences,) = window.evaluate(SPANS)
+    finally:
+        shown.leave()
+    (recording,) = found.recordings
+    told = [
+        told_cost(line)
+        for span, line in zip(recording["spans"], sentences, strict=True)
+        if span["span"] == "collection"
+    ]  # fmt: skip
+
+    def done(kind: str) -> int:
+        causes = ("gc", "map_gc", "map_update")
+        return sum(step["step"] in (kind, "copy") and step["cause"] in causes for step in recording["steps"])
+
+    erases = sum(recording["end"]["erases"])
+    assert [sum(column) for column in zip(*told, strict=True)] == [done("read"), done("program"), erases]
+    rewritten = sum(step["step"] == "program" and step["cause"] == "map_update" for step in recording["steps"])
+    assert rewritten > 0 and erases == len(told)
 
 
 def test_two_ftls_meet_at_each_request(page_of: Any) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -22,6 +23,7 @@ from ssdlab.study.fleet.packing import RULES, packed
 from ssdlab.study.store.folder import RUNS
 from ssdlab.study.work import local
 from ssdlab.study.work.run import Run
+from ssdlab.view.page import Facts
 from tiers import examples
 
 CONFIG: dict[str, object] = {"nand.pages_per_block": 32, "time": "event"}
@@ -203,12 +205,74 @@ def _figure(result: dict[str, Any], path: str) -> float:
 
 def test_drives_that_wear_out_are_bought_again(alone: Path) -> None:
     found = ssdlab.open_fleet(alone)
-    lives = [one["lifetime"]["years"] for one in (found.study.result(run) for run in range(5))]
+    lives = found.study.table["life_years"].to_pylist()
     known = sorted(life for life in lives if life is not None)
     for years in (known[0] / 2, known[0], known[0] * 1.5, known[-1] * 9.5):
         needed = found.asked_for([], years).needed()
         spent = sum(max(-int(-years // life), 1) for life in known)
-        assert needed == (years, 5, sum(life < years for life in known), spent + lives.count(None))
+        worn_out = sum(life < years for life in known)
+        assert needed == (years, 5, worn_out, spent + lives.count(None), 0, "trace")
+
+
+SLOW: dict[str, object] = {
+    "nand.pages_per_block": 32, "time": "serial", "nand.channels": 1, "nand.ways": 1, "device.capacity": "8MiB",
+    "host.fit": "compact",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"host.replay": "open"},
+        {"host.replay": "open", "host.replay.open.time_scale": 2.0},
+        {"host.repeat.times.count": 2},
+        {"host.warmup": 1000},
+        {"time": "count"},
+    ],
+)
+def test_lives_are_at_the_rate_of_the_trace_by_hand(tmp_path: Path, how: dict[str, object]) -> None:
+    """A fleet writes 2,000 pages to a volume in its first 2 ms, which takes a chip a second, one page to another, and
+    none to a third; it is watched for 10 seconds: 2,000 x 4,096 bytes x 8,640 and 4,096 bytes x 8,640 a day.
+    """
+    lines = [f"1,W,{page * 4096},4096,{1000 + page}" for page in range(2000)]
+    lines += ["2,W,0,4096,500000", "3,R,0,4096,10001000"]
+    found = ssdlab.fleet(written(tmp_path / "f.csv", lines), {**SLOW, **how})
+    slower = 2.0 if "host.replay.open.time_scale" in how else 1.0
+    assert found.seconds == pytest.approx(10.0 * slower) and found.rate == "trace"
+    lives = {found.drives[row["run"]].name: row["life_years"] for row in found.table.to_pylist()}
+    device = found.study.result(0)["device"]
+    endured = device["endurance_cycles"] * device["physical_bytes"]
+    amplification = found.study.result(0)["write_amplification"]
+    assert lives["1"] == pytest.approx(slower * endured / amplification / (2000 * 4096 * 8640) / 365.25)
+    if "host.warmup" not in how:
+        amplification = found.study.result(1)["write_amplification"]
+        assert lives["2"] == pytest.approx(slower * endured / amplification / (4096 * 8640) / 365.25)
+    # Nothing wears the third.
+    assert lives["3"] is None and found.needed().unknown == 0
+    years = lives["1"] * 2.5
+    assert found.asked_for([], years).needed() == (years, 3, 1, 5, 0, "trace")
+    assert found.page().lead[1].text.startswith(f"life: at the rate of the trace, as if its {10 * slower:.1f} s came")
+    assert not any("its projected life" in one for one in found.page().remarks)
+    assert found.asked_for(["life_years:min"]).outcomes()[0].figure == "life_years"
+
+
+@pytest.mark.parametrize(("clock", "unknown"), [("serial", 0), ("count", 1)])
+def test_where_a_trace_has_no_times_the_rate_is_that_of_drives(tmp_path: Path, clock: str, unknown: int) -> None:
+    """Or, where time is not modelled, nobody knows it: then it takes so many drives or more."""
+    trace = ssdlab.Trace.from_columns(op=["write"] * 9, offset=[0] * 9, bytes=[4096] * 9)
+    pq.write_table(trace.to_arrow().append_column("volume", pa.array([1] * 9)), tmp_path / "t.parquet")
+    found = ssdlab.fleet(tmp_path / "t.parquet", {**SLOW, "time": clock})
+    needed = found.needed()
+    assert (needed.rate, needed.unknown) == ("drive", unknown)
+    if not unknown:
+        assert found.table["life_years"].to_pylist() == [found.study.result(0)["lifetime"]["years"]]
+    assert found.page().lead[1].text == "life: at the rate that a drive sustains, as the trace has no times"
+    rows = found.page().sections[0].items[0]
+    assert isinstance(rows, Facts)
+    facts = dict(rows.rows)
+    assert facts["drives needed for 5.00 years"].endswith(" or more") == (unknown > 0)
+    assert facts.get("drives whose life is not known") == (str(unknown) if unknown else None)
 
 
 def test_a_fleet_is_saved_whole(alone: Path, tmp_path: Path) -> None:

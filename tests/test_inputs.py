@@ -237,3 +237,26 @@ def test_a_trace_sizes_the_default_drive_unless_somebody_does(cli: Cli, tmp_path
     config = ssdlab.Config().for_trace()
     assert config["host.fit"] == "compact" and config["device.fill"] == "100%"
     assert ssdlab.Config()["host.fit"] == "error"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["run", "given"], ROWS),
+        (["run", "given", "--format", "msr"], ROWS),
+        (["trace", "info", "given", "--columns", "time=0,op=1,offset=2,size=3"], ROWS),
+        (["run", "--config", "given"], '[device]\ncapacity = "16MiB"\n'),
+        (["sweep", "--file", "given"], '[axes]\n"device.op" = ["7%"]\n'),
+        (["experiment", "run", "./given"], 'title = "T"\n'),
+        (["cache", "plan", "--memory", "1GiB", "--data", "2GiB", "--paper", "--curve", "given"], "policy,misses\n"),
+    ],
+)  # fmt: skip
+def test_utf_16_is_named_with_what_converts_it(
+    cli: Cli, tmp_path: Path, arguments: list[str], text: str, encoding: str
+) -> None:
+    name = "given.toml" if "experiment" in arguments else "given"
+    (tmp_path / name).write_bytes(text.encode(encoding))
+    done = cli(*(one.replace("given", name) for one in arguments), check=False)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert done.stderr.endswith(f"{name}: is UTF-16 text; convert it with 'iconv -f UTF-16 -t UTF-8'\n"), done.stderr

@@ -1,6 +1,9 @@
 """Write intervals, as a library and on the command line."""
 
 import json
+import resource
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +14,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ssdlab
-from conftest import ROOT, Cli
+from conftest import ROOT, Cli, without_progress
+from forked import PATIENCE_SECONDS
 from tiers import examples
 
 OLTP = ROOT / "traces" / "oltp.csv.zst"
+
+
+def test_pages_for_which_there_is_no_memory_are_one_clear_error(tmp_path: Path) -> None:
+    """Writes of 4 GiB in pages of 512 bytes take 200 MB each."""
+    size = (1 << 32) - (1 << 12)
+    writes = ssdlab.Trace.from_columns(op=["write"] * 40, offset=[at << 32 for at in range(40)], bytes=[size] * 40)
+    writes.save(tmp_path / "t.csv")
+    most = 2 << 30
+    done = subprocess.run(
+        [sys.executable, "-m", "ssdlab", "trace", "intervals", "t.csv", "--page", "512B"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
+    )  # fmt: skip
+    (told,) = without_progress(done.stderr).splitlines()
+    assert done.returncode == 2 and told == (
+        "ssdlab: there is no memory for what is counted of each page written; take larger pages with --page, or a part "
+        "of the trace"
+    )
 
 
 def trace_of(ops: list[str], pages: list[int], counts: list[int]) -> ssdlab.Trace:

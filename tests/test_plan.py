@@ -167,9 +167,34 @@ def test_a_miss_ratio_curve_takes_the_place_of_a_distribution(cli: Cli, tmp_path
     assert found["raw_hit_ratio"] == pytest.approx(0.2)
     document = next(one for one in found["choices"] if one["model"] == "document")
     assert document["hit_ratio"] == pytest.approx(0.2 + 1.13 / 3 * 0.5)
-    for wrong in ("size,misses\n1,2\n", "cache_bytes,miss_ratio\n", "cache_bytes,miss_ratio\n5,much\n"):
+    for wrong in ("size,misses\n1,2\n", "cache_bytes,miss_ratio\n", ""):
         (tmp_path / "curve.csv").write_text(wrong)
         assert "--curve curve.csv: is no CSV" in cli(*arguments, check=False).stderr
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["a,1,4096,much"], "2: miss_ratio: 'much' is not a share from 0 to 1, as larger caches miss less"),
+        (["a,1,4096"], "2: miss_ratio: '' is not a share"),
+        (["a,1,4096,0.5", "", "a,2,8192,1.5"], "4: miss_ratio: '1.5' is not a share from 0 to 0.5, as larger caches"),
+        (["a,1,4096,0.5", "a,2,8192,0.6"], "3: miss_ratio: '0.6' is not a share from 0 to 0.5, as larger caches miss"),
+        (["a,1,-5,0.5"], "2: cache_bytes: '-5' is not a number of bytes"),
+        (["a,2,8192,0.5", "b,1,1,0.9", "a,1,4096,0.4"], "4: cache_bytes: '4096' is not a number of 8192 bytes or more"),
+        (["a,1,4096,0.5", "a,2,inf,0.4"], "3: cache_bytes: 'inf' is not a number of 4096 bytes or more"),
+        (["a,0,4096,0.5"], "2: capacity_units: '0' is not how many items a cache holds, 1 or more"),
+    ],
+)
+def test_a_wrong_point_of_a_curve_is_named_as_it_was_written(
+    cli: Cli, tmp_path: Path, lines: list[str], said: str
+) -> None:
+    (tmp_path / "c.csv").write_text("\n".join(["policy,capacity_units,cache_bytes,miss_ratio", *lines, ""]))
+    done = cli(
+        "cache", "plan", "--memory", "1GiB", "--data", "10GiB", "--paper", "--curve", "c.csv", "--page", "4KiB",
+        "--curve-policy", "a", check=False,
+    )  # fmt: skip
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith(f"ssdlab: --curve c.csv:{said}"), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -299,3 +299,17 @@ def test_checking_a_large_drive_takes_memory_for_what_is_written() -> None:
     program = PEAK.replace("{settings}", repr(settings))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True)
     assert int(done.stdout) < 600_000
+
+
+def test_a_stream_without_a_name_is_called_by_its_number() -> None:
+    """In the data and so in every table: requests of a trace that names streams may have none, and have number 0."""
+    trace = ssdlab.Trace.from_columns(
+        time_ns=[0, 10, 20, 30], op=["write"] * 4, offset=[12288, 40960, 86016, 126976], bytes=[4096] * 4,
+        stream=[0, 1, 2, 3], streams=["", "a", "b"],
+    )  # fmt: skip
+    sized = {"device.capacity": "16MiB", "nand.pages_per_block": 64, "device.op": "30%"}
+    timed = ssdlab.simulate({**sized, "time": "event"}, trace)
+    assert sorted(one["stream"] for one in timed.summary["drive"]["streams"]) == ["0", "3", "a", "b"]
+    assert sorted(name for name, _ in quantities.stream_times(timed.summary)[0]) == ["0", "3", "a", "b"]
+    captured = ssdlab.simulate({**sized, "ftl": "sbfast", "time": "count"}, trace)
+    assert sorted(one["stream"] for one in captured.summary["log"]["capture_by_stream"]) == ["3", "a", "b"]

@@ -121,6 +121,36 @@ def test_what_earlier_runs_wrote_tells_whether_a_drive_has_settled(small: ssdlab
     assert short[0] and not short[-1]
 
 
+@pytest.mark.parametrize("first", [500, 20_000])
+@pytest.mark.parametrize("overwrite", ["none", "steady"])
+def test_a_run_that_goes_on_and_one_with_a_warm_up_have_the_same_findings(
+    small: ssdlab.Config, tmp_path: Path, first: int, overwrite: str
+) -> None:
+    """Whether the drive has settled or was ever full: what a warm-up, another run or a replay wrote counts alike."""
+    state, last = tmp_path / "aged.drive", 700
+    small = small.with_overrides({"precondition.overwrite": overwrite, "precondition.fill": "50%"})
+    requests = ssdlab.generate(small.with_overrides({"workload.requests": first + last})).to_arrow()
+    parts = [ssdlab.Trace.from_arrow(requests.slice(*part)) for part in ((0, first), (first, last))]
+    ssdlab.simulate(small, parts[0], save_state=state)
+    later = ssdlab.simulate(small, parts[1], state=state)
+    whole = ssdlab.simulate(small.with_overrides({"host.warmup": first}), ssdlab.Trace.from_arrow(requests))
+    assert later.summary["host"] == whole.summary["host"]
+
+    def inputs(result: ssdlab.Result) -> list[dict[str, object]]:
+        return [one for one in result.summary["diagnosis"] if one["about"] == "input"]
+
+    assert inputs(later) == inputs(whole)
+    # A trace twice: the second time behind a warm-up of the first, or as the second replay.
+    trace, times = tmp_path / "t.parquet", {"host.repeat.times.count": 2}
+    parts[1].save(trace)
+    replayed = ssdlab.simulate(small.with_overrides(times), trace)
+    twice = ssdlab.simulate(small.with_overrides({"host.warmup": last}), ssdlab.TraceFile(trace, trace, concat=True))
+    assert replayed.summary["flash"] == twice.summary["flash"]
+    assert inputs(replayed) == inputs(twice)
+    if overwrite == "none":
+        assert (first == 500) == any(one["name"] == "too_short" for one in inputs(later))
+
+
 def test_a_saved_drive_replaces_the_file_behind_a_link_and_nothing_else(small: ssdlab.Config, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     drive, link, pipe, circle = (tmp_path / name for name in ("real/aged.drive", "link", "pipe", "circle"))

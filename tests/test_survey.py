@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from ssdlab.study.sweep import factorial
 from ssdlab.study.sweep.axes import axis
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.sweep.quantity import quantity
+from ssdlab.view.page import Paragraph, Table
 
 LESS = Outcome("cost", large=False)
 
@@ -136,6 +138,33 @@ def test_sobol_indices_of_the_ishigami_function() -> None:
         assert one.total == pytest.approx(whole / total, abs=0.02), name
     assert found["device.op × precondition.fill"].share == pytest.approx(v13 / total, abs=0.03)
     assert found["device.op × workload.reads"].share == pytest.approx(0, abs=0.03)
+
+
+def test_a_share_that_none_can_be_is_told_to_be_the_error_of_its_estimate() -> None:
+    """Beside the number, with its interval; of shares that are worked out, and of those within, nothing is said."""
+    outcome = Outcome("write_amplification", False)
+
+    def shown(*shares: effects.Share) -> tuple[list[Any], list[str]]:
+        found = effects.Effects(
+            about="", source=None, outcome=outcome, method="", mean=1.0, effects=[], shares=shares, losses=[]
+        )
+        _, table, *others = found.page().sections[1].items
+        assert isinstance(table, Table)
+        return [*table.rows], [one.text for one in others if isinstance(one, Paragraph)]
+
+    rows, (note,) = shown(
+        effects.Share("a", 1.046, 0.5, 1.2, 0.25),
+        effects.Share("b", -0.12, 0.3, 0.4, 0.1),
+        effects.Share("c", 0.5, 0.2),
+    )
+    assert rows == [
+        ["a", "104.6 % ± 50.0 *", "120.0 % ± 25.0 *"],
+        ["b", "-12.0 % ± 30.0 *", "40.0 % ± 10.0"],
+        ["c", "50.0 % ± 20.0", "–"],
+    ]
+    assert note.startswith("* lies below 0 % or above 100 %, where no share can be: it is estimated from the samples")
+    assert "95 % confidence interval" in note and "--samples" in note
+    assert shown(effects.Share("a", 1.0, 0.5, 0.0, 0.5), effects.Share("b", 0.3))[1] == []
 
 
 def within(rate: float, tries: int) -> bool:
@@ -300,6 +329,21 @@ def test_what_a_value_loses_is_told_of_all_combinations_alone(
     """Else a value would be judged by what was varied with it: reads by the one value of device.op beside them."""
     found = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more).effects("write_amplification")  # type: ignore[arg-type]
     assert bool(found.losses) == known == ("What would be lost by keeping it" in str(found.page()))
+
+
+def test_over_traces_no_value_is_said_to_lose_anything(tmp_path: Path) -> None:
+    """The easiest trace would be the best value, and decide of all others; effects of it are told."""
+    drive = ssdlab.Config("tlc-chip", overrides=TINY)
+    for name, reads in (("a", "0%"), ("b", "50%")):
+        ssdlab.generate(drive.with_overrides({"workload.reads": reads})).save(tmp_path / f"{name}.parquet")
+    traces = f"trace={tmp_path / 'a.parquet'},{tmp_path / 'b.parquet'}"
+    study = ssdlab.sweep([traces, "device.op=20%,40%"], drive)
+    found = study.effects("write_amplification")
+    assert found.losses == () and {one.term for one in found.effects} == {"trace", "device.op"}
+    (told,) = (one for one in found.page().remarks if "would be lost" in one)
+    assert told.endswith("no trace is a choice; sweep each trace by itself")
+    alone = ssdlab.sweep(["device.op=20%,40%"], drive).effects("write_amplification")
+    assert alone.losses and not any("would be lost" in one for one in alone.page().remarks)
 
 
 def saved(found: Finding, folder: Path) -> dict[str, list[list[str]]]:

@@ -203,6 +203,48 @@ def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
     assert "lacks report.html, series.parquet" in refused(copy / "result.json", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "banana"}, "result.json: kind: is 'banana', so it is not what --out saved; copy all that was saved"),
+        ({"kind": "study"}, "result.json: kind: is 'study', so it is not what --out saved; copy all that was saved"),
+        ({"result": {}}, "result.json: result: is empty, so it is not what --out saved; copy all that was saved"),
+        ({"result": {"ingest": None}}, "result.json: result.partial: is not there"),
+        ({"source": None}, "result.json: source: "),
+    ],
+)
+def test_json_that_is_not_what_was_saved_opens_no_page(
+    copy: Path, tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    found = json.loads((copy / "result.json").read_text())
+    (copy / "result.json").write_text(json.dumps({**found, **change}))
+    for path in (copy, copy / "result.json"):
+        assert message in refused(path, tmp_path)
+
+
+def test_an_emptied_file_opens_no_page(copy: Path, tmp_path: Path) -> None:
+    for name, message in (
+        ("report.html", "lacks report.html"),
+        ("result.json", "(result.json: damaged, or of another"),
+    ):
+        whole = (copy / name).read_bytes()
+        (copy / name).write_bytes(b"")
+        assert message in refused(copy, tmp_path)
+        (copy / name).write_bytes(whole)
+
+
+@pytest.mark.parametrize("name", ["series", "latency", "erase_counts"])
+def test_damaged_columns_open_no_page(copy: Path, tmp_path: Path, name: str) -> None:
+    path = copy / f"{name}.parquet"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert f"{name}.parquet: cannot be read as Parquet: " in (told := refused(copy, tmp_path))
+    assert "; copy it to the JSON file of the run, or run it again with --out" in told
+    table = pq.read_table(copy / "erase_counts.parquet") if name == "series" else pq.read_table(copy / "series.parquet")
+    pq.write_table(table, path)
+    assert f"{name}.parquet: has the columns " in refused(copy, tmp_path)
+
+
 def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
     assert "is not there; give the folder" in refused(tmp_path / "none", tmp_path)
     empty = tmp_path / "empty"

@@ -20,12 +20,13 @@ pub enum DriveError {
         /// Bytes of the drive.
         capacity: u64,
     },
-    /// Too many blocks have failed.
+    /// Too many blocks have failed. One that fails while it holds data is marked as bad when that has been moved.
     #[error(
-        "the drive is worn out and can only be read: {bad} of {blocks} blocks are bad; copy the data to another drive"
+        "the drive is worn out and can only be read: too many of its {blocks} blocks have failed, {bad} of which are \
+         marked as bad so far; copy the data to another drive"
     )]
     ReadOnly {
-        /// Bad blocks.
+        /// Blocks marked as bad.
         bad: u32,
         /// All blocks.
         blocks: u32,

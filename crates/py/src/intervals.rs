@@ -31,7 +31,7 @@ impl WrittenPages {
     /// Adds requests in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let inner = exclusive(&mut self.inner);
-        detached(py, None, || inner.add(&requests.inner))
+        detached(py, None, || inner.add(&requests.inner))?.map_err(|error| trace_error(&error))
     }
 
     /// Bytes of a page.
@@ -82,7 +82,7 @@ impl Intervals {
     /// Adds requests in replay order.
     fn add(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
         let inner = exclusive(&mut self.inner);
-        detached(py, None, || inner.add(&requests.inner))
+        detached(py, None, || inner.add(&requests.inner))?.map_err(|error| trace_error(&error))
     }
 
     /// Columns of the logs, one row for each.

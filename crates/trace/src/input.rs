@@ -141,6 +141,9 @@ impl Input {
                 Err(error) => return Err(self.broken(&error)),
             }
         }
+        if self.position == 0 && before == 0 && is_utf16(&self.window[..self.end]) {
+            return Err(TraceError::io(&self.path, "is UTF-16 text; convert it with 'iconv -f UTF-16 -t UTF-8'"));
+        }
         Ok(self.end > before)
     }
 
@@ -179,6 +182,18 @@ impl Input {
     pub fn progress(&self) -> (u64, u64) {
         (self.read.load(Ordering::Relaxed).min(self.size), self.size)
     }
+}
+
+/// Characters by which UTF-16 is known: no record of bytes begins with so many of ASCII between zeros.
+const UTF16_SHOWS: usize = 8;
+
+/// Whether text begins that has two bytes for each character, as spreadsheets and shells of Windows write it.
+fn is_utf16(head: &[u8]) -> bool {
+    let text = head.strip_prefix(b"\xFF\xFE").or_else(|| head.strip_prefix(b"\xFE\xFF")).unwrap_or(head);
+    let plain = |byte: u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    let pairs = || text.chunks_exact(2).take(UTF16_SHOWS);
+    pairs().count() == UTF16_SHOWS
+        && (pairs().all(|pair| plain(pair[0]) && pair[1] == 0) || pairs().all(|pair| pair[0] == 0 && plain(pair[1])))
 }
 
 #[cfg(test)]

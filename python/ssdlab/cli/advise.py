@@ -100,7 +100,7 @@ def drive(
     ] = [],
     dwpd: Annotated[
         float | None,
-        option("--dwpd NUMBER", "Capacities that the host writes each day; the rate of the trace if left out.", DRIVES),
+        option("--dwpd NUMBER", "Capacities that the host writes each day; what the trace writes if left out.", DRIVES),
     ] = None,
     years: Annotated[float, option("--years NUMBER", "How long the drive is to last.", DRIVES)] = YEARS,
     p99: Annotated[
@@ -122,7 +122,8 @@ def drive(
     """Try drives with more and less spare space, and tell which has the least flash that lasts and answers in time.
 
     Each drive replays the trace until write amplification is steady, unless --repeat says how often. Life is what the
-    flash endures over what the host writes in a day, amplified as measured.
+    flash endures over what the host writes in a day, amplified as measured; whether a drive keeps up with the trace or
+    not, that is what the trace writes by its times, unless --dwpd says it.
     """
     settings = options.configuration(preset, config, set, options.shortcuts(fit=fit, repeat=repeat))
     with options.blaming("--p99"):

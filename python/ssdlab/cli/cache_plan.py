@@ -1,6 +1,9 @@
 """`ssdlab cache plan`."""
 
 import csv
+import io
+import math
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,8 +17,12 @@ from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
+from ssdlab.model.files import read_utf8
 
 app = App()
+
+MOST = sys.float_info.max
+"""A number of bytes is no more."""
 
 EXAMPLES = """
 ssdlab cache plan --memory 15GiB --data 200GiB --paper --out out/plan
@@ -118,25 +125,47 @@ def _points(path: Path, policy: str | None, data: str, page: str) -> list[tuple[
     """
     whole = max(1, _ssdlab.size(data))
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        known = list(dict.fromkeys(row["policy"] for row in rows if "policy" in row))
+        reader = csv.DictReader(io.StringIO(read_utf8(path, f"--curve {text.path(path)}")))
+        # Lines end where their rows do, and a header is the first.
+        rows = [(reader.line_num, row) for row in reader]
+        known = list(dict.fromkeys(row["policy"] for _, row in rows if "policy" in row))
         if len(known) > 1 or policy is not None:
             if policy not in known:
                 has = ", ".join(known) or "none"
                 raise ConfigError(f"--curve {text.path(path)}: has the policies {has}; choose one with --curve-policy")
-            rows = [row for row in rows if row["policy"] == policy]
-        size = "capacity_bytes" if rows and "capacity_bytes" in rows[0] else "cache_bytes"
+            rows = [(line, row) for line, row in rows if row["policy"] == policy]
         if not rows:
             raise ValueError("no point")
-        if "capacity_units" in rows[0]:
-            _same_pages(path, float(rows[0][size]) / float(rows[0]["capacity_units"]), page)
-        return [(min(1.0, float(row[size]) / whole), 1 - float(row["miss_ratio"])) for row in rows]
-    except (KeyError, TypeError, ValueError):
+        size = "capacity_bytes" if "capacity_bytes" in rows[0][1] else "cache_bytes"
+        if not {size, "miss_ratio"} <= rows[0][1].keys():
+            raise ValueError("no such column")
+    except (ValueError, csv.Error):
         raise ConfigError(
             f"--curve {text.path(path)}: is no CSV with numbers in columns cache_bytes (or capacity_bytes) and "
             "miss_ratio; write one, or take caches.csv of 'ssdlab cache mrc'"
         ) from None
+
+    def number(line: int, row: dict[str, str], field: str, least: float, most: float, wanted: str) -> float:
+        try:
+            value = float(row[field])
+        except (TypeError, ValueError):
+            value = math.nan
+        if not least <= value <= most:
+            raise ConfigError(f"--curve {text.path(path)}:{line}: {field}: {row[field] or ''!r} is not {wanted}")
+        return value
+
+    if "capacity_units" in rows[0][1]:
+        units = number(*rows[0], "capacity_units", 1, MOST, "how many items a cache holds, 1 or more")
+        _same_pages(path, number(*rows[0], size, 0, MOST, "a number of bytes") / units, page)
+    found: list[tuple[float, float]] = []
+    cached, misses = 0.0, 1.0
+    for line, row in rows:
+        cached = number(
+            line, row, size, cached, MOST, f"a number of {cached:.0f} bytes or more, as caches grow by line"
+        )
+        misses = number(line, row, "miss_ratio", 0, misses, f"a share from 0 to {misses:g}, as larger caches miss less")
+        found.append((min(1.0, cached / whole), 1 - misses))
+    return found
 
 
 def _same_pages(path: Path, unit_bytes: float, page: str) -> None:

@@ -297,7 +297,8 @@ def _refuse_same(named: Mapping[str, Path | None]) -> None:
     for name, path in named.items():
         if path is None:
             continue
-        before = by_path.setdefault(path.resolve(), name)
+        # Of links in a circle as well.
+        before = by_path.setdefault(Path(os.path.realpath(path)), name)
         if before != name:
             raise ConfigError(f"{name} {text.path(path)}: that is what {before} names too; give another path")
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import room
+from ssdlab.model.files import read_utf8
 
 Overrides = Mapping[str, object] | Iterable[str]
 
@@ -47,7 +48,7 @@ class Preset(NamedTuple):
 
 def _read(path: str | os.PathLike[str]) -> tuple[str, str]:
     try:
-        return text.path(path), Path(path).read_text(encoding="utf-8")
+        return text.path(path), read_utf8(Path(path), text.path(path))
     except OSError as error:
         raise ConfigError(f"{text.path(path)}: {error.strerror}; give the path of a TOML file") from None
     except UnicodeDecodeError:

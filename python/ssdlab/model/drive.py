@@ -5,7 +5,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, SupportsIndex
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
@@ -36,8 +36,10 @@ class Faults:
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if not 0 <= value < 1 << 64:
-                raise ConfigError(f"{name}={value}: operations are counted from 0 and below 2^64; give such a number")
+            if not isinstance(value, SupportsIndex) or not 0 <= value.__index__() < 1 << 64:
+                raise ConfigError(
+                    f"{name}={value!r}: operations are counted in whole numbers from 0 and below 2^64; give one"
+                )
 
 
 class Operations(NamedTuple):
@@ -78,8 +80,11 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
 
     Raises:
         ConfigError: If the configuration is wrong.
-        OSError: If the file holds no drive.
+        OSError: If the file holds no drive, or `path` is a link to none.
     """
+    if path is not None and path.is_symlink() and not path.exists():
+        why = f"is a link to {text.path(path.readlink())}, which is not there; mend the link, or name the file itself"
+        raise OSError(errno.ENOENT, why, os.fspath(path))
     if config is not None or path is None or not path.exists():
         return config_of(config)
     settings = _ssdlab.drive_settings(path)
@@ -153,8 +158,14 @@ class Drive:
         path: str | os.PathLike[str] | None = None,
         faults: Faults | None = None,
     ) -> None:
+        if not isinstance(path, str | os.PathLike | None):
+            raise ConfigError(
+                f"path: {path!r} is no path; give that of a file, such as 'drive.ssd', or None for memory"
+            )
         where = None if path is None else Path(path)
-        faults = faults or Faults()
+        faults = Faults() if faults is None else faults
+        if not isinstance(faults, Faults):
+            raise ConfigError(f"faults: {faults!r} does not say which; give such as ssdlab.Faults(programs=1000)")
         self.config = config_of_drive(config, where)
         if faults.programs or faults.erases or faults.factory:
             self.config = _spared(self.config, where)

@@ -1,5 +1,6 @@
 """Files that appear whole or not at all."""
 
+import codecs
 import csv
 import errno
 import fcntl
@@ -11,6 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
+from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import pa, pq
 
 
@@ -122,6 +124,23 @@ def try_filling(directory: Path) -> None:
     existing = next(path for path in (whole, *whole.parents) if os.path.lexists(path))
     with _hidden(existing) as hidden:
         (hidden / whole.relative_to(existing)).mkdir(parents=True, exist_ok=True)
+
+
+def read_utf8(path: Path, shown: str) -> str:
+    """The text of a file, which messages show as `shown`, with lines that end in LF.
+
+    Raises:
+        ConfigError: If it is UTF-16, as spreadsheets and shells of Windows write it.
+        OSError: If it cannot be read.
+        UnicodeDecodeError: If it is something else.
+    """
+    # Once: it may be a pipe.
+    content = path.read_bytes()
+    head = content[:64]
+    is_wide = len(head) >= 4 and not (any(head[1::2]) and any(head[::2]))
+    if is_wide or head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        raise ConfigError(f"{shown}: is UTF-16 text; convert it with 'iconv -f UTF-16 -t UTF-8'")
+    return content.decode().replace("\r\n", "\n").replace("\r", "\n")
 
 
 def write(path: Path, contents: "str | pa.Table | Sequence[Sequence[object]]") -> None:

@@ -96,6 +96,16 @@ class LoadedResult(Result):
         self.config, self.source = config, found["source"]
         self._columns = _Saved(file.parent, self.summary, config)
 
+    def check(self) -> None:
+        """Reads all columns, as its page is of them.
+
+        Raises:
+            ConfigError: If a file is not there, cannot be read, or holds something else.
+        """
+        saved = self._columns
+        for column in saved.series, saved.erase_counts, saved.latency, saved.log, saved.activity, saved.dispatched:
+            column()
+
     def envelope(self) -> dict[str, Any]:
         """As it was saved: the version is that which simulated."""
         return {**super().envelope(), "version": self._version}

@@ -25,6 +25,9 @@ UNSETTLED = {
 }
 """Where write amplification was compared."""
 
+OWN_RATE = ": its projected life is that at its own rate, and shorter at the rate of the trace"
+"""What a drive that is slower than its trace means for `lifetime.years`; not for `lifetime.trace_years`."""
+
 UNFINISHED = {"too_short", *UNSETTLED}
 """Findings that say that the drive has not settled."""
 
@@ -199,7 +202,10 @@ def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, f
     done = summary["repeat"]["replays"] if summary["repeat"] else 1
     # Where enough was written and nothing settled, nobody knows how much would do.
     known = "capacities_needed" in evidence
-    times = done * (evidence["capacities_needed"] / evidence["capacities_written"] if known else 2)
+    times = 2.0 * done
+    if known:
+        before = summary["precondition"]["runs_pages_written"] / summary["device"]["logical_pages"]
+        times = done * (evidence["capacities_needed"] - before) / (evidence["capacities_written"] - before)
     if generated and (requests := _requests(config, summary, times)) is not None:
         return Remedy(_more(requests), "", requests)
     compact, replays = generated or config["host.fit"] == "compact", math.ceil(times)
@@ -227,7 +233,7 @@ def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int 
         return None
     # The share of writes among more requests may be less, by three times its deviation.
     room = 1 + 3 / math.sqrt(summary["host"]["write_requests"])
-    enough = warmup + math.ceil(times * room * measured)
+    enough = math.ceil(times * room * (warmup + measured))
     step: int = 10 ** max(len(str(enough)) - 2, 0)
     return math.ceil(enough / step) * step
 
@@ -274,10 +280,7 @@ def remarks(
     suspicious = _suspicious(summary)
     # In an open loop a queue grows then, which is said below.
     if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "drive":
-        slow = (
-            "the drive is slower than requests come by the times of the trace: its projected life is that at its own "
-            "rate, and shorter at the rate of the trace"
-        )
+        slow = f"the drive is slower than requests come by the times of the trace{OWN_RATE}"
         found.append(Remark(slow, slow))
     if "queue_grows" in suspicious:
         fast, queue = (
@@ -296,6 +299,11 @@ def remarks(
 def remarks_on(result: Result) -> list[Remark]:
     """What a person should know before reading a result."""
     return remarks(result.config, result.summary, result.ingest, generated=is_generated(result.source))
+
+
+def at_the_traces_rate(told: Iterable[str]) -> list[str]:
+    """Remarks beside a life at the rate of the trace: without what is so only at the drive's own."""
+    return [one.replace(OWN_RATE, "") for one in told]
 
 
 def over_runs(found: Sequence[Sequence[Remark]]) -> list[str]:

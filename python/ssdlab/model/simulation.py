@@ -103,10 +103,10 @@ def simulate(
         names = (reader or source.open()).streams()
         for one in by_stream:
             number = one["stream"]
-            # Requests given as columns may point beyond the names given with them; all streams beyond the first few
-            # hundred have no number.
+            # Requests given as columns may point beyond the names given with them, and a name may be empty; all streams
+            # beyond the first few hundred have no number.
             if number is not None:
-                one["stream"] = names[number] if number < len(names) else str(number)
+                one["stream"] = (names[number] if number < len(names) else "") or str(number)
         # Numbers are given by who comes first, which a run that goes on from a state may see in another order.
         captures.sort(key=lambda one: _in_order(one["stream"]))
     return Result(

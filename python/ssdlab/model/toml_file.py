@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.files import read_utf8
 
 
 def read_toml(path: Path, file: str) -> tuple[str, dict[str, Any]]:
@@ -14,7 +15,7 @@ def read_toml(path: Path, file: str) -> tuple[str, dict[str, Any]]:
         ConfigError: If it cannot be read, or is no TOML; one line with the file and a remedy.
     """
     try:
-        source = path.read_text(encoding="utf-8")
+        source = read_utf8(path, file)
         return source, tomllib.loads(source)
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}; give the path of a TOML file") from None

@@ -25,7 +25,9 @@ YEARS = 5.0
 """How long a drive is to last unless that is said: the usual warranty."""
 
 FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
-TBW, DWPD, LIFE = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years", "lifetime.years"
+TBW, DWPD = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years"
+LIFE = {"trace": "lifetime.trace_years", "drive": "lifetime.years"}
+"""By the rate at which the host writes: what the trace does by its times, else what the drive sustains."""
 DWPD_YEARS = 5.0
 """That `DWPD` is for."""
 
@@ -45,6 +47,9 @@ class DriveChoice(NamedTuple):
     """Of life; None where nobody knows how much is written in a day."""
     p99_by_seed_ns: tuple[float, ...] = ()
     years_by_seed: tuple[float, ...] = ()
+    rate: str | None = None
+    """At which the host writes for so long: `asked` for, of the `trace`, or what the `drive` sustains as its requests
+    have no times; None without a life."""
 
 
 class DriveAdvice(Finding):
@@ -75,6 +80,11 @@ class DriveAdvice(Finding):
     def partial(self) -> bool:
         """Whether drives are still to be tried."""
         return self.study.partial
+
+    @property
+    def rates(self) -> list[str]:
+        """At which rates the host writes in the lives of the drives."""
+        return list(dict.fromkeys(one.rate for one in self.choices if one.rate is not None))
 
     @property
     def measured(self) -> str:
@@ -124,6 +134,7 @@ class DriveAdvice(Finding):
                 "p99_ns": one.p99_ns.mean if one.p99_ns else None,
                 "tbw_bytes": one.tbw_bytes,
                 "years": one.years.mean if one.years else None,
+                "rate": one.rate,
                 "lasts": self.lasts(one),
                 "in_time": self.in_time(one),
                 "meeting": self.meeting(one),
@@ -185,7 +196,8 @@ def advise_drive(
         config: The drive, and `host.repeat`; the default drive if left out.
         op: Over-provisioning to try.
         axes: What else to vary, as for `sweep`: `["ftl.page.gc=greedy,cost_benefit", "preset=tlc-nvme,sata-mlc"]`.
-        dwpd: Capacities that the host writes each day; if left out, what it writes at the rate of the requests.
+        dwpd: Capacities that the host writes each day; if left out, what the trace writes in a day by its times, or
+            what a drive sustains if it has none.
         years: How long the drive is to last.
         p99_ns: Response time that 99 % of the requests are to keep, if any.
         seeds: Runs of each drive.
@@ -226,21 +238,23 @@ def above_zero(name: str, value: float | None) -> None:
 def _choices(study: Study, dwpd: float | None) -> list[DriveChoice]:
     found = {
         name: {tuple(point.levels.items()): point.values for point in study.values(Outcome(name, False))}
-        for name in (FLASH, WAF, P99, TBW, DWPD, LIFE)
+        for name in (FLASH, WAF, P99, TBW, DWPD, *LIFE.values())
         if name in study.figures
     }
     choices: dict[Any, DriveChoice] = {}
     for key in found.get(WAF, {}):
         its = {name: estimate(values[key]) for name, values in found.items() if key in values}
-        lives = found.get(LIFE, {}).get(key, ())
+        rate, lives = next(
+            ((rate, found[name][key]) for rate, name in LIFE.items() if key in found.get(name, {})), (None, ())
+        )
         if dwpd is not None and key in found.get(DWPD, {}):
-            lives = tuple(DWPD_YEARS * value / dwpd for value in found[DWPD][key])
+            rate, lives = "asked", tuple(DWPD_YEARS * value / dwpd for value in found[DWPD][key])
         years = estimate(lives) if lives else None
         tbw = its[TBW].mean if TBW in its else None
         levels, flash_bytes = dict(key), its[FLASH].mean
         others = tuple(level for level in key if level[0] != OP)
         # Blocks are whole, so that more over-provisioning may be the same drive.
         tails = found.get(P99, {}).get(key, ())
-        one = DriveChoice(levels, flash_bytes, its[WAF], its.get(P99), tbw, years, tails, lives)
+        one = DriveChoice(levels, flash_bytes, its[WAF], its.get(P99), tbw, years, tails, lives, rate)
         choices.setdefault((flash_bytes, others), one)
     return sorted(choices.values(), key=lambda one: one.flash_bytes)

@@ -9,8 +9,11 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.envelope import check_version, read
 from ssdlab.model.files import naming, replacing
 from ssdlab.model.finding import REPORT
+from ssdlab.model.loaded import LoadedResult
 from ssdlab.study.store.folder import PLAN
 from ssdlab.study.store.study import Study
+
+AGAIN = "copy all that was saved, or run it again with --out"
 
 COLUMNS = {"result": ("series.parquet", "latency.parquet", "erase_counts.parquet")}
 """What findings of a kind have beside their page and JSON."""
@@ -20,21 +23,26 @@ def page_of(path: Path) -> Path:
     """The page of what was saved in a folder, or of a JSON file in one. That of a study is written anew.
 
     Raises:
-        ConfigError: If nothing was saved there, not all of it is there, or another version saved it.
+        ConfigError: If nothing was saved there, not all of it is there or whole, or another version saved it.
         OSError: If the page of a study cannot be written.
     """
     folder = path.parent if path.is_file() else path
     if (folder / PLAN).exists():
         return _of_study(folder)
-    found = read(path) if path.is_file() else _envelope_in(path)
-    check_version(path, found)
+    file, found = (path, read(path)) if path.is_file() else _envelope_in(path)
+    check_version(file, found)
     kind = found["kind"]
-    missing = [name for name in (REPORT, *COLUMNS.get(kind, ())) if not (folder / name).exists()]
+    if file.name != f"{kind}.json" or not isinstance(found["result"], dict) or not found["result"]:
+        what = f"kind: is {kind!r}" if file.name != f"{kind}.json" else "result: is empty"
+        raise ConfigError(f"{text.path(file)}: {what}, so it is not what --out saved; {AGAIN}")
+    wanted = (REPORT, *COLUMNS.get(kind, ()))
+    missing = [name for name in wanted if not (folder / name).exists() or not (folder / name).stat().st_size]
     if missing:
         raise ConfigError(
-            f"{text.path(folder)}: lacks {', '.join(missing)}, without which its page is not whole; copy all that was "
-            "saved, or run it again with --out"
+            f"{text.path(folder)}: lacks {', '.join(missing)}, without which its page is not whole; {AGAIN}"
         )
+    if kind == "result":
+        LoadedResult(file).check()
     return folder / REPORT
 
 
@@ -45,13 +53,13 @@ def _of_study(folder: Path) -> Path:
     return path
 
 
-def _envelope_in(folder: Path) -> Mapping[str, Any]:
+def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     if not folder.is_dir():
         raise ConfigError(f"{text.path(folder)}: is not there; give the folder that --out named, or a study")
     files = sorted(folder.glob("*.json"))
     for path in files:
         try:
-            return read(path)
+            return path, read(path)
         except ConfigError:
             # Not every JSON file is a finding.
             continue

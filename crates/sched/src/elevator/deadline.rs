@@ -40,7 +40,7 @@ pub(super) const READ_EXPIRE: Parameter = Parameter {
     min: 1,
     max: 3_600_000,
     example: None,
-    help: "How long a read may wait before a batch begins with it.",
+    help: "Age from which the oldest queued read goes before those that lie nearer, when a batch of reads begins.",
 };
 pub(super) const WRITE_EXPIRE: Parameter = Parameter {
     name: "write_expire",
@@ -49,7 +49,7 @@ pub(super) const WRITE_EXPIRE: Parameter = Parameter {
     min: 1,
     max: 3_600_000,
     example: None,
-    help: "How long a write may wait before a batch begins with it.",
+    help: "Age from which the oldest queued write goes before those that lie nearer, when a batch of writes begins.",
 };
 pub(super) const WRITES_STARVED: Parameter = Parameter {
     name: "writes_starved",

@@ -44,7 +44,7 @@ use crate::observe::waits::Waits;
 use crate::run::Outcome;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase};
-use crate::run::repeat::{Replayer, Replays, replay_all};
+use crate::run::repeat::{Replayed, Replayer, Replays, replay_all};
 use crate::run::steady::Written;
 use crate::setup::Setup;
 use crate::setup::drive::DriveOptions;
@@ -182,7 +182,7 @@ impl<P: TimedParts> TimedDrive<P> {
         (precondition, control): (PreconditionSummary, Control),
         save: Option<&std::path::Path>,
     ) -> Result<Outcome, SimError> {
-        let (repeat, control) = replay_all(&mut self, source, monitor, control)?;
+        let Replayed { repeat, warmup_pages, control } = replay_all(&mut self, source, monitor, control)?;
         let now_ns = self.stack.sinks.flash.now_ns();
         self.stack.sinks.flash.record_unfinished();
         let waiting = self.buffer.as_ref().map_or(0, Buffer::waiting);
@@ -208,6 +208,7 @@ impl<P: TimedParts> TimedDrive<P> {
             outcome.summary.cache = Some(cache.finish(&outcome.latency, time));
         }
         outcome.summary.repeat = repeat;
+        outcome.warmup_pages = warmup_pages;
         if let Some(path) = save.filter(|_| !partial) {
             state::save(&mut shut_down(self.stack, self.buffer), precondition, path)?;
         }

@@ -16,7 +16,7 @@ use crate::observe::summary::PreconditionSummary;
 use crate::run::Outcome;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
-use crate::run::repeat::{Replayer, Replays, replay_all};
+use crate::run::repeat::{Replayed, Replayer, Replays, replay_all};
 use crate::run::steady::Written;
 use crate::setup::Setup;
 use crate::setup::host::Replay;
@@ -67,10 +67,11 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         monitor: &mut dyn Monitor,
     ) -> Result<Outcome, SimError> {
         let (precondition, control) = self.prepare(origin, Some(source), monitor)?;
-        let (repeat, control) = replay_all(&mut self, source, monitor, control)?;
+        let Replayed { repeat, warmup_pages, control } = replay_all(&mut self, source, monitor, control)?;
         let partial = control == Control::Stop;
         let mut outcome = self.measurement.finish(&mut self.stack, precondition, partial, None);
         outcome.summary.repeat = repeat;
+        outcome.warmup_pages = warmup_pages;
         if let Some(path) = save.filter(|_| !partial) {
             state::save(&mut self.stack, precondition, path)?;
         }

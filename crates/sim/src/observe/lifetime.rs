@@ -39,6 +39,11 @@ pub struct LifetimeSummary {
     pub host_drive_writes_per_day: Option<f64>,
     /// Years until worn out at that rate.
     pub years: Option<f64>,
+    /// Bytes that the trace writes per day by its own times, at the speed of the replay, whether the drive keeps up or
+    /// not; none where it has no times or writes nothing.
+    pub trace_bytes_per_day: Option<f64>,
+    /// Years until worn out at the rate of the trace.
+    pub trace_years: Option<f64>,
 }
 
 /// A drive and what the host wrote to it.
@@ -65,30 +70,42 @@ impl Life {
         let host_tbw_bytes = amplification
             .map(|amplification| f64::from(self.endurance_cycles) * self.physical_bytes as f64 / amplification);
         let (host_bytes_per_day, rate) = self.rate().unzip();
+        let trace_bytes_per_day = self.traced();
+        let years_at =
+            |per_day: Option<f64>| host_tbw_bytes.zip(per_day).map(|(tbw, per_day)| tbw / per_day / DAYS_PER_YEAR);
         LifetimeSummary {
             host_tbw_bytes,
             dwpd_5_years: host_tbw_bytes.map(|tbw| tbw / capacity / (WARRANTY_YEARS * DAYS_PER_YEAR)),
             rate,
             host_bytes_per_day,
             host_drive_writes_per_day: host_bytes_per_day.map(|per_day| per_day / capacity),
-            years: host_tbw_bytes.zip(host_bytes_per_day).map(|(tbw, per_day)| tbw / per_day / DAYS_PER_YEAR),
+            years: years_at(host_bytes_per_day),
+            trace_bytes_per_day,
+            trace_years: years_at(trace_bytes_per_day),
         }
+    }
+
+    /// Bytes a day by the times of the trace.
+    fn traced(&self) -> Option<f64> {
+        (self.trace_ns > 0 && self.written_bytes > 0).then(|| per_day(self.written_bytes as f64, self.trace_ns))
     }
 
     /// Bytes a day, never more than the drive sustained.
     fn rate(&self) -> Option<(f64, WriteRate)> {
-        let written = self.written_bytes as f64;
-        let per_day = |bytes: f64, ns: u64| bytes / (ns as f64 / NANOS_PER_SECOND) * SECONDS_PER_DAY;
         let elapsed_ns = self.elapsed_ns.filter(|elapsed_ns| *elapsed_ns > 0)?;
-        let sustained = per_day(written * self.absorbed_share, elapsed_ns);
+        let sustained = per_day(self.written_bytes as f64 * self.absorbed_share, elapsed_ns);
         if sustained <= 0.0 {
             return None;
         }
-        Some(match (self.trace_ns > 0).then(|| per_day(written, self.trace_ns)) {
+        Some(match self.traced() {
             Some(traced) if traced <= sustained * (1.0 + KEEPS_UP) => (traced.min(sustained), WriteRate::Trace),
             _ => (sustained, WriteRate::Drive),
         })
     }
+}
+
+fn per_day(bytes: f64, ns: u64) -> f64 {
+    bytes / (ns as f64 / NANOS_PER_SECOND) * SECONDS_PER_DAY
 }
 
 #[cfg(test)]
@@ -138,6 +155,21 @@ mod tests {
         // Half of it is still in the buffer.
         assert_lives(Life { absorbed_share: 0.5, trace_ns: 1_500_000_000, ..LIFE }, WriteRate::Drive, 500.0);
         assert_lives(Life { absorbed_share: 0.5, trace_ns: 4_000_000_000, ..LIFE }, WriteRate::Trace, 250.0);
+    }
+
+    #[test]
+    fn the_life_at_the_rate_of_the_trace_is_known_whatever_the_drive_sustains() {
+        // 1,000 bytes in a tenth of a second are 864 MB a day, which wear out 100,000 bytes in 10 seconds.
+        for elapsed_ns in [None, Some(1_000_000_000), Some(50_000_000)] {
+            let found = Life { trace_ns: 100_000_000, elapsed_ns, ..LIFE }.summary();
+            assert_eq!(found.trace_bytes_per_day, Some(864e6));
+            let years = found.trace_years.expect("a trace with times");
+            assert!((years * 365.25 * 86_400.0 - 10.0).abs() < 1e-9, "{years}");
+        }
+        for timeless in [LIFE, Life { written_bytes: 0, trace_ns: 1_000, ..LIFE }] {
+            let found = timeless.summary();
+            assert_eq!((found.trace_bytes_per_day, found.trace_years), (None, None));
+        }
     }
 
     #[test]

@@ -257,6 +257,7 @@ impl Measurement {
                 diagnosis: Vec::new(),
             },
             trace_ns: last_arrival_ns - first_arrival_ns,
+            warmup_pages: 0,
             written_share: end.written_share,
             series: self.series,
             erase_counts,

@@ -32,6 +32,14 @@ pub(crate) trait Replayer {
     fn written(&self) -> Written;
 }
 
+/// What was replayed.
+pub(crate) struct Replayed {
+    pub repeat: Option<RepeatSummary>,
+    /// Logical pages that the host wrote in the warm-ups of all replays.
+    pub warmup_pages: u64,
+    pub control: Control,
+}
+
 /// Replays `source` as often as the set-up asks for, if `control` lets it. What is measured at the end is the last
 /// replay without its warm-up.
 pub(crate) fn replay_all(
@@ -39,14 +47,16 @@ pub(crate) fn replay_all(
     source: &mut Replays<'_>,
     monitor: &mut dyn Monitor,
     control: Control,
-) -> Result<(Option<RepeatSummary>, Control), SimError> {
+) -> Result<Replayed, SimError> {
     let Setup { repeat, warmup_requests, .. } = *drive.setup();
     let mut judge = Judge::new(repeat, drive.setup());
-    let mut control = control;
+    let (mut control, mut warmup_pages) = (control, 0);
     drive.start_measuring();
     while control == Control::Continue {
         let phase = if judge.begin() { Phase::Warmup } else { Phase::Measure };
+        let before = drive.written().host_pages;
         control = drive.replay(source, monitor, Phase::Warmup, warmup_requests)?;
+        warmup_pages += drive.written().host_pages - before;
         drive.start_measuring();
         if control == Control::Continue {
             control = drive.replay(source, monitor, phase, u64::MAX)?;
@@ -56,7 +66,8 @@ pub(crate) fn replay_all(
         }
         source.rewind()?;
     }
-    Ok(((repeat != Repeat::ONCE).then(|| judge.summary()), control))
+    let repeat = (repeat != Repeat::ONCE).then(|| judge.summary());
+    Ok(Replayed { repeat, warmup_pages, control })
 }
 
 /// A source that can be replayed; the times of a replay follow those of the one before.

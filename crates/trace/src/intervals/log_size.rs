@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn sizes_come_to_pages() {
         let mut written = WrittenPages::new(4096).unwrap();
-        written.add(&[request(0, Op::Write, 0, 1000 * 4096)]);
+        written.add(&[request(0, Op::Write, 0, 1000 * 4096)]).unwrap();
         let pages =
             |text| LogSize::parse(text).and_then(|size| size.pages(&written)).map_err(|error| error.to_string());
         for (text, expected) in

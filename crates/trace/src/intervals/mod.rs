@@ -14,14 +14,15 @@
 mod log_size;
 mod written;
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use ssdlab_core::LatencyHistogram;
 
-use crate::Request;
+use crate::{Request, TraceError};
 pub use log_size::LogSize;
 pub use written::WrittenPages;
-use written::pages_of;
+use written::{no_memory, pages_of};
 
 /// Neighbouring pages whose states lie together, so that a long write looks them up once.
 const GROUP: u64 = 64;
@@ -128,22 +129,32 @@ impl Intervals {
     }
 
     /// Adds requests in replay order.
-    pub fn add(&mut self, requests: &[Request]) {
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses the memory that their pages take.
+    pub fn add(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         for request in requests {
             let pages = pages_of(request, self.page_bytes);
             let mut from = pages.start;
             while from < pages.end {
                 let until = pages.end.min((from / GROUP + 1) * GROUP);
-                let group = *self.index.entry(from / GROUP).or_insert_with(|| {
-                    self.groups.push([Page::default(); GROUP as usize]);
-                    self.groups.len() - 1
-                });
+                self.index.try_reserve(1).map_err(no_memory)?;
+                let group = match self.index.entry(from / GROUP) {
+                    Entry::Occupied(known) => *known.get(),
+                    Entry::Vacant(new) => {
+                        self.groups.try_reserve(1).map_err(no_memory)?;
+                        self.groups.push([Page::default(); GROUP as usize]);
+                        *new.insert(self.groups.len() - 1)
+                    }
+                };
                 for page in from..until {
                     self.write(group, page);
                 }
                 from = until;
             }
         }
+        Ok(())
     }
 
     fn write(&mut self, group: usize, number: u64) {
@@ -245,9 +256,9 @@ mod tests {
 
     fn analyse(requests: &[Request], log_pages: &[u64]) -> (WrittenPages, Intervals) {
         let mut written = WrittenPages::new(PAGE).unwrap();
-        requests.chunks(7).for_each(|batch| written.add(batch));
+        requests.chunks(7).for_each(|batch| written.add(batch).unwrap());
         let mut intervals = Intervals::new(&written, log_pages);
-        requests.chunks(5).for_each(|batch| intervals.add(batch));
+        requests.chunks(5).for_each(|batch| intervals.add(batch).unwrap());
         (written, intervals)
     }
 

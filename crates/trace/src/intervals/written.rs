@@ -1,6 +1,6 @@
 //! How much is written, and where: what must be known before intervals can be told.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, TryReserveError};
 use std::ops::Range;
 
 use crate::{Op, Request, TraceError};
@@ -28,6 +28,13 @@ pub(super) fn pages_of(request: &Request, page_bytes: u64) -> Range<u64> {
     request.offset / page_bytes..last / page_bytes + 1
 }
 
+/// What is said where pages take more memory than there is.
+pub(super) fn no_memory(_refused: TryReserveError) -> TraceError {
+    let why = "there is no memory for what is counted of each page written; take larger pages with --page, or a part of \
+               the trace";
+    TraceError::Intervals(why.into())
+}
+
 impl WrittenPages {
     /// Nothing written yet, in pages of this many bytes.
     ///
@@ -43,7 +50,11 @@ impl WrittenPages {
     }
 
     /// Adds requests in replay order.
-    pub fn add(&mut self, requests: &[Request]) {
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses the memory that their pages take.
+    pub fn add(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         for request in requests {
             let pages = pages_of(request, self.page_bytes);
             if pages.is_empty() {
@@ -59,11 +70,13 @@ impl WrittenPages {
                 let low = pages.start.saturating_sub(group * 64);
                 let high = (pages.end - 1 - group * 64).min(63);
                 let touched = (u64::MAX >> (63 - high)) & (u64::MAX << low);
+                self.masks.try_reserve(1).map_err(no_memory)?;
                 let mask = self.masks.entry(group).or_default();
                 self.pages += u64::from((touched & !*mask).count_ones());
                 *mask |= touched;
             }
         }
+        Ok(())
     }
 
     /// Bytes of a page.

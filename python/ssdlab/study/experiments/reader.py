@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.conversion import FORMATS
+from ssdlab.model.files import read_utf8
 from ssdlab.study.experiments.claim import Claim
 from ssdlab.study.experiments.definition import (
     Anchor,
@@ -265,7 +266,7 @@ def read(path: Path, name: str, file: str) -> Experiment:
         ConfigError: In one line: file, key, fault and remedy.
     """
     try:
-        source = path.read_text(encoding="utf-8")
+        source = read_utf8(path, file)
         document = tomllib.loads(source)
     except OSError as error:
         raise ConfigError(

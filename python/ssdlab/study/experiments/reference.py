@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.files import read_utf8
 from ssdlab.text import suggestion
 
 Cells = tuple[tuple[float | None, ...], ...]
@@ -36,7 +37,7 @@ def read_reference(
     """
     place = f"{place}: reference {text.path(path.name)}"
     try:
-        lines = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+        lines = list(csv.reader(read_utf8(path, place).splitlines()))
     except OSError as error:
         raise ConfigError(f"{place}: {error.strerror}; name a CSV file beside the TOML file") from None
     except UnicodeDecodeError:

@@ -19,7 +19,7 @@ USUAL = (
     "latency.all.p99_9_ns",
     "cache.miss_ratio",
     "map.all.hit_ratio:max",
-    "lifetime.years:max",
+    "life_years:max",
 )
 """Figures whose distributions are shown unless others are named; of those that the drives have."""
 
@@ -37,6 +37,15 @@ MOST_YEARS = 1000
 
 SERVICE_YEARS = 5.0
 """How long drives are to serve, unless another time is asked for."""
+
+
+LIFE, OWN_LIFE, TBW = "life_years", "lifetime.years", "lifetime.host_tbw_bytes"
+WRITTEN = "host.bytes_written"
+"""Of a drive in a fleet, and what its run says of it."""
+
+DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
+SCALE = "host.replay.open.time_scale"
+"""The setting by which the times of the trace are replayed slower."""
 
 
 class Cdf(NamedTuple):
@@ -68,6 +77,11 @@ class Needed(NamedTuple):
     """Of those, how many are worn out before the years are over."""
     bought: int
     """With those that take the place of worn-out ones."""
+    unknown: int
+    """Drives whose life is not known, each of which is counted once: not run yet, failed, or of requests without times
+    where time is not modelled."""
+    rate: str
+    """At which hosts write: of the `trace`, or what a `drive` sustains as requests have no times."""
 
 
 class Fleet(Finding):
@@ -82,8 +96,6 @@ class Fleet(Finding):
     saved = "report.html, fleet.json, drives.csv, drives.parquet, volumes.csv and cdf.csv"
 
     def __init__(self, study: Study, volumes: Volumes, years: float = SERVICE_YEARS) -> None:
-        self.study = study
-        """The runs of the drives; its axis is `drive`."""
         self.dataset = volumes
         """The parted trace."""
         if not 0 < years <= MOST_YEARS:
@@ -99,6 +111,12 @@ class Fleet(Finding):
             Drive(name, tuple(found[file] for file in files)) for name, files in zip(names, told["drives"], strict=True)
         )
         """Every drive, in the order of the runs."""
+        scale = study.plan["configuration"].get(SCALE, {"value": 1.0})["value"]
+        self.seconds: float = volumes.seconds * scale
+        """From the first request of any volume to the last, at the speed of the replay."""
+        self.study = self._with_lives(study)
+        """The runs of the drives; its axis is `drive`. Where it is known, with the figure `life_years`: years until a
+        drive is worn out if what the trace writes to it comes again every `seconds`."""
 
     @property
     def volumes(self) -> tuple[Volume, ...]:
@@ -199,15 +217,42 @@ class Fleet(Finding):
         )
         return programmed / written if written else None
 
+    @property
+    def rate(self) -> str:
+        """At which hosts write in lives: of the `trace`, or what a `drive` sustains as requests have no times."""
+        return "trace" if self.seconds > 0 else "drive"
+
+    def _with_lives(self, study: Study) -> Study:
+        """With how long each drive lives, whether it keeps up with the trace or not."""
+        known = {*study.table.column_names}
+        if LIFE in known or not {TBW, WRITTEN} <= known:
+            return study
+        if self.rate == "drive":
+            return study.with_figure(LIFE, study.table[OWN_LIFE].to_pylist()) if OWN_LIFE in known else study
+        warmup = study.plan["configuration"].get("host.warmup", {"value": 0})["value"]
+        lives = []
+        for row in study.table.select(["run", TBW, WRITTEN]).to_pylist():
+            requests = sum(one.requests for one in self.drives[row["run"]].volumes)
+            # What is measured is what comes behind the warm-up.
+            seconds = self.seconds * (1 - min(warmup / requests, 1))
+            worn = row[TBW] is not None and row[WRITTEN] > 0 and seconds > 0
+            lives.append(row[TBW] / (row[WRITTEN] / seconds * DAY_SECONDS) / YEAR_DAYS if worn else None)
+        return study.with_figure(LIFE, lives)
+
     def needed(self) -> Needed:
         """How many drives the fleet takes for `years`: a drive that lasts for less is replaced by its like."""
-        if "lifetime.years" in self.study.table.column_names:
-            lives = [value for value in self.study.table["lifetime.years"].to_pylist() if value is not None]
-        else:
-            lives = []
-        spent = [max(math.ceil(self.years / life), 1) for life in lives]
-        worn_out = sum(one > 1 for one in spent)
-        return Needed(self.years, len(self.drives), worn_out, len(self.drives) + sum(spent) - len(spent))
+        rows = self.study.table.select(["error", *({LIFE, TBW} & {*self.study.table.column_names})]).to_pylist()
+        spent = [max(math.ceil(self.years / row[LIFE]), 1) for row in rows if row.get(LIFE) is not None]
+        # What nothing wears has no bytes until it is worn out, and no life.
+        lasting = sum(row["error"] is None and row.get(TBW) is None for row in rows)
+        return Needed(
+            years=self.years,
+            drives=len(self.drives),
+            worn_out=sum(one > 1 for one in spent),
+            bought=len(self.drives) + sum(spent) - len(spent),
+            unknown=len(self.drives) - len(spent) - lasting,
+            rate=self.rate,
+        )
 
     def busiest(self, share: float) -> float:
         """The share of all requests that go to the busiest volumes.

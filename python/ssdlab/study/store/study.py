@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from ssdlab.study.store.table import KEY, SEED, Point, Record, dataset
 from ssdlab.study.survey import caveats, curves, effects, front, indices
 from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, estimate, unknown
 from ssdlab.study.sweep import factorial
-from ssdlab.study.sweep.axes import PRESET, Range
+from ssdlab.study.sweep.axes import PRESET, TRACE, Range
 from ssdlab.study.sweep.design import MEANINGS
 from ssdlab.study.sweep.plan import Builder
 
@@ -27,6 +28,11 @@ NOTHING_LEFT = (
     "all runs came to their end, and theirs have no such figure; leave these levels out, or ask for another one"
 )
 """What to do about points without a value."""
+
+LOSSES_OF_TRACES = (
+    "what would be lost by keeping a value is not told, as the best over several traces is that of the easiest, and no "
+    "trace is a choice; sweep each trace by itself"
+)
 
 OF_REMARKS = ("device.", "host.", "workload.", "time", "nand.channels", "cache.policy", "block.scheduler")
 """What settings begin with that decide which remarks a run has."""
@@ -164,6 +170,12 @@ class Study(Finding):
         self.outcomes(outcomes)
         return Study({**self.plan, "outcomes": self._as_swept(several(outcomes))}, self._all)
 
+    def with_figure(self, name: str, values: Sequence[float | None]) -> "Study":
+        """The same study with one more figure, of each row of the table."""
+        found = copy(self)
+        found.table = self.table.append_column(name, pa.array(values, pa.float64()))
+        return found
+
     def _as_swept(self, outcomes: Sequence[str]) -> list[str]:
         """Outcomes, with which way is better as the sweep was told unless they say so themselves."""
         swept = {Outcome.read(one).figure: one for one in self.plan["outcomes"]}
@@ -272,6 +284,9 @@ class Study(Finding):
             )
             if name == "grid":
                 notes.insert(0, "a grid with gaps has no analysis of variance, so a straight model stands in")
+        if crossed and TRACE in self.columns:
+            crossed = False
+            notes.append(LOSSES_OF_TRACES)
         if self.plan["seeds"] == 1 and name in ("factorial", "grid", "one-at-a-time"):
             notes.append("a single seed does not tell how sure an effect is; sweep with --seeds 5, for example")
         return effects.Effects(

@@ -124,7 +124,7 @@ def _legend(found: Comparison) -> str:
         return best
     counts = {len(runs) for runs in found.runs.values()}
     seeds = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{max(counts)}"
-    mean = f"mean of {seeds} seeds ± standard deviation, where they differ"
+    mean = f"mean of {seeds} seeds ± standard deviation (of seeds, not of their mean), where they differ"
     return f"{mean}; {best}, and those whose deviations reach it" if best else mean
 
 

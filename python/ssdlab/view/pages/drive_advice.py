@@ -3,6 +3,7 @@
 import math
 
 from ssdlab import text
+from ssdlab.model.remarks import at_the_traces_rate
 from ssdlab.model.source import chosen, source_text
 from ssdlab.study.drive_advice import P99, WAF, DriveAdvice, DriveChoice
 from ssdlab.study.survey.outcome import Estimate
@@ -28,7 +29,7 @@ def page(found: DriveAdvice) -> Page:
         partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
         remarks=[
             *found.study.failed,
-            *found.study.caveats,
+            *at_the_traces_rate(found.study.caveats),
         ],
         sections=[
             Section("What spare space buys", [Figure(found.plot.chart)], terminal=False),
@@ -56,16 +57,24 @@ def _life(years: Estimate | None) -> str:
     return text.years(years.mean) + (f" ± {text.years(years.half_width)}" if years.half_width else "")
 
 
+RATES = {
+    "trace": "what the requests write in a day by their times",
+    "drive": "what a drive sustains, as the requests have no times",
+}
+"""At which the host writes unless it is said."""
+
+
 def _rate(found: DriveAdvice) -> str:
     if found.dwpd is not None:
-        return f"at {found.dwpd:g} drive writes per day"
-    return "at the rate of these requests"
+        return f" at {found.dwpd:g} drive writes per day"
+    rates = " or ".join(RATES[rate] for rate in found.rates)
+    return f" at {rates}" if rates else ""
 
 
 def _wanted(found: DriveAdvice) -> str:
     """What a drive is to do."""
     tail = "" if found.p99_ns is None else f", p99 within {text.duration(found.p99_ns)}"
-    return f"wanted: {found.years:g} years of life {_rate(found)}{tail}, with the least flash"
+    return f"wanted: {found.years:g} years of life{_rate(found)}{tail}, with the least flash"
 
 
 def _named(found: DriveAdvice, one: DriveChoice) -> str:

@@ -1,9 +1,15 @@
 """The page of effects on an outcome."""
 
 from ssdlab import text
-from ssdlab.study.survey.effects import Effects
+from ssdlab.study.survey.effects import Effects, Share
 from ssdlab.view.page import Figure, Item, Page, Paragraph, Section, Table
 from ssdlab.view.pages.figures import form, signed
+
+MARK = " *"
+BEYOND = (
+    "* lies below 0 % or above 100 %, where no share can be: it is estimated from the samples of the design, with the "
+    "error behind ± (95 % confidence interval). Sweep with more --samples for a closer one."
+)
 
 
 def page(found: Effects) -> Page:
@@ -38,6 +44,8 @@ def page(found: Effects) -> Page:
                 title="Variance",
             )
         )
+        if any(_is_beyond(one) for one in found.shares):
+            items.append(Paragraph(BEYOND, "soft"))
     if found.losses:
         items.append(
             Table(
@@ -65,4 +73,16 @@ def _between(figure: str, size: float, half_width: float | None) -> str:
 def _share(share: float | None, half_width: float | None) -> str:
     if share is None:
         return text.MISSING
-    return f"{100 * share:.1f} %" + (f" ± {100 * half_width:.1f}" if half_width is not None else "")
+    if half_width is None:
+        return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f} % ± {100 * half_width:.1f}{MARK if _estimated_beyond(share) else ''}"
+
+
+def _estimated_beyond(share: float | None) -> bool:
+    """Whether an estimate, as it is shown, is none that a share can have."""
+    return share is not None and not 0 <= round(share, 3) <= 1
+
+
+def _is_beyond(one: Share) -> bool:
+    """Whether a share of the variance, or that with interactions, is estimated to be none."""
+    return one.half_width is not None and (_estimated_beyond(one.share) or _estimated_beyond(one.total))

@@ -1,6 +1,7 @@
 """The page of a fleet: how figures are distributed over its drives."""
 
 from ssdlab import text
+from ssdlab.model.remarks import at_the_traces_rate
 from ssdlab.study.fleet.packing import ALONE, RULES
 from ssdlab.study.fleet.result import BUSIEST, OWN_TIMES, SHARES, Fleet
 from ssdlab.view.page import Facts, Figure, Page, Paragraph, Row, Section, Table
@@ -18,7 +19,7 @@ def page(found: Fleet) -> Page:
     volumes, drives = text.counted(len(found.volumes), "volumes"), text.counted(len(found.drives), "drives")
     left = text.count(found.study.asked - found.study.finished)
     remarks = [f"{text.counted(times, 'drives')} failed: {error}" for error, times in found.study.failures.items()]
-    remarks += [*found.study.missing, *found.study.caveats]
+    remarks += [*found.study.missing, *at_the_traces_rate(found.study.caveats)]
     if found.late:
         remarks.append(
             f"{text.count(found.late)} requests lie so far out of order that they got another time; give files in the "
@@ -32,7 +33,7 @@ def page(found: Fleet) -> Page:
         ]
     return Page(
         title=f"{volumes} on {drives}",
-        lead=[Paragraph(f"{found.rule}: {RULES[found.rule]}", "soft")],
+        lead=[Paragraph(f"{found.rule}: {RULES[found.rule]}", "soft"), Paragraph(_reckoned(found), "soft")],
         partial=f"{left} of {drives} are still to be run" if found.partial else "",
         remarks=remarks,
         sections=[
@@ -61,12 +62,21 @@ def _facts(found: Fleet) -> list[tuple[str, str]]:
     ]
     if found.write_amplification is not None:
         rows.append(("write amplification of the fleet", text.ratio(found.write_amplification)))
-    span = text.years(needed.years)
+    span, least = text.years(needed.years), " or more" if needed.unknown else ""
     rows += [
-        (f"drives worn out within {span}", text.count(needed.worn_out)),
-        (f"drives needed for {span}", text.count(needed.bought)),
+        (f"drives worn out within {span}", f"{text.count(needed.worn_out)}{least}"),
+        (f"drives needed for {span}", f"{text.count(needed.bought)}{least}"),
     ]
+    if needed.unknown:
+        rows.append(("drives whose life is not known", text.count(needed.unknown)))
     return rows
+
+
+def _reckoned(found: Fleet) -> str:
+    """At which rate lives are reckoned."""
+    if found.rate == "trace":
+        return f"life: at the rate of the trace, as if its {text.duration(1e9 * found.seconds)} came again and again"
+    return "life: at the rate that a drive sustains, as the trace has no times"
 
 
 def _distributions(found: Fleet) -> Table:

@@ -3,6 +3,7 @@
 use super::{Finding, Subject};
 use crate::observe::series::Series;
 use crate::observe::summary::Summary;
+use crate::run::Outcome;
 use crate::setup::Setup;
 use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
@@ -28,29 +29,33 @@ pub(super) fn behind_ns(summary: &Summary) -> Option<u64> {
 }
 
 /// Suspicious inputs.
-pub(super) fn findings(setup: &Setup, summary: &Summary, series: &Series, trace_ns: u64) -> Vec<Finding> {
+pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
+    let Outcome { summary, series, trace_ns, warmup_pages, .. } = outcome;
     let mut found = Vec::new();
     let new = |name, share| Finding::new(Subject::Input, name, share);
     let (host, device) = (&summary.host, &summary.device);
     // Of a run that was stopped, nothing says how long the trace is.
     let whole = !summary.partial;
 
-    // What a warm-up wrote and erased is not counted.
-    if whole && host.pages_written > 0 && summary.flash.0.erased() == 0 && setup.warmup_requests == 0 {
-        let before = summary.precondition.host_pages_written;
-        let written = before + host.pages_written;
+    // What earlier runs, warm-ups and earlier replays wrote counts, however the run came to it.
+    let logical_pages = device.logical_pages as f64;
+    let replayed = summary.repeat.as_ref().map_or(summary.capacities_written, |repeat| repeat.capacities_written);
+    let replayed = replayed + *warmup_pages as f64 / logical_pages;
+    let pages_written = summary.precondition.host_pages_written as f64 + replayed * logical_pages;
+    let physical_pages = device.physical_pages as f64;
+    let never_full = summary.flash.0.erased() == 0 && pages_written < physical_pages;
+    if whole && host.pages_written > 0 && never_full {
         found.push(
-            new("never_full", 1.0 - (written as f64 / device.physical_pages as f64).min(1.0))
-                .with("pages_written", written as f64)
-                .with("physical_pages", device.physical_pages as f64),
+            new("never_full", 1.0 - pages_written / physical_pages)
+                .with("pages_written", pages_written.round())
+                .with("physical_pages", physical_pages),
         );
     }
-    let replayed = summary.repeat.as_ref().map_or(summary.capacities_written, |repeat| repeat.capacities_written);
-    let written = replayed + summary.precondition.runs_pages_written as f64 / device.logical_pages as f64;
+    let written = replayed + summary.precondition.runs_pages_written as f64 / logical_pages;
     let judged = summary.repeat.as_ref().and_then(|repeat| repeat.steady);
     let by_trace = summary.precondition.replays.is_some();
     if whole && replayed > 0.0 && judged != Some(true) && !by_trace {
-        let needed = SETTLES_AFTER * device.physical_pages as f64 / device.logical_pages as f64;
+        let needed = SETTLES_AFTER * physical_pages / logical_pages;
         if written < needed {
             found.push(
                 new("too_short", 1.0 - written / needed)
@@ -61,10 +66,10 @@ pub(super) fn findings(setup: &Setup, summary: &Summary, series: &Series, trace_
             found.extend(unsettled(summary, series));
         }
     }
-    if whole && trace_ns > 0 && !matches!(setup.replay, Replay::Open { .. }) {
+    if whole && *trace_ns > 0 && !matches!(setup.replay, Replay::Open { .. }) {
         // Nothing says how wrong that is.
         let elapsed_ns = summary.time.as_ref().map(|time| time.elapsed_ns as f64);
-        found.push(new("times_ignored", 0.0).with("trace_ns", trace_ns as f64).with_any("elapsed_ns", elapsed_ns));
+        found.push(new("times_ignored", 0.0).with("trace_ns", *trace_ns as f64).with_any("elapsed_ns", elapsed_ns));
     }
     if let Some(time) = &summary.time
         && let Some(behind_ns) = behind_ns(summary)

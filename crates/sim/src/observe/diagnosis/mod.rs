@@ -90,7 +90,7 @@ pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let first = found.len();
     found.extend(amplification::findings(setup, summary));
     found.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));
-    found.extend(inputs::findings(setup, summary, &outcome.series, outcome.trace_ns));
+    found.extend(inputs::findings(setup, outcome));
     // Equal shares stay in the order of the subjects.
     found[first..].sort_by(|a, b| b.share.total_cmp(&a.share));
     for finding in &mut found {
