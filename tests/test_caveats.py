@@ -60,6 +60,20 @@ def test_a_settled_study_of_drives_that_were_asked_for_has_nothing_to_say() -> N
     assert found.caveats == () and found.page().remarks == []
 
 
+def test_a_drive_is_not_steady_before_its_flash_was_full() -> None:
+    """Five times as much flash as capacity: after one overwrite nothing was collected yet, and later in fits and starts."""
+    written = {"workload.pattern": "uniform", "workload.reads": "0%", "time": "count"}
+    asked = {**written, "device.capacity": "64MiB", "workload.requests": 200_000}
+    result = ssdlab.simulate(ssdlab.Config("small-nvme", overrides=asked))
+    before = result.summary["precondition"]
+    assert before["flash_pages_programmed"] > before["host_pages_written"] and before["stable"] is False
+    assert any("preconditioning ended, after 25.0 times" in one.text for one in remarks_on(result))
+    wide = {**written, "device.capacity": "128MiB", "device.op": "150%", "workload.requests": 400_000}
+    result = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=wide))
+    before = result.summary["precondition"]
+    assert before["stable"] and abs(before["write_amplification"] / result.summary["write_amplification"] - 1) < 0.01
+
+
 def test_of_many_cases_and_drives_a_few_are_listed() -> None:
     found = [[Remark(f"told of {one}", "told", f"case {one}")] for one in range(6)]
     assert over_runs([*found, [], [Remark("good", None)]]) == [

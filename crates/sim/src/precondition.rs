@@ -2,6 +2,8 @@
 
 mod sampled;
 
+use std::ops::Range;
+
 use ssdlab_core::{Lpn, Rng};
 use ssdlab_ftl::{Ftl, WriteContext};
 use ssdlab_nand::Counts;
@@ -31,8 +33,8 @@ const LOOKAHEAD: usize = 16;
 const WINDOWS_PER_PASS: u64 = 4;
 /// It has settled when two successive windows differ by less than this share.
 const SETTLED: f64 = 0.005;
-/// It must settle within this many overwrites of the device.
-const MAX_PASSES: u64 = 16;
+/// It must settle within so many more overwrites of the device than it takes to tell.
+const MAX_PASSES: u64 = 15;
 
 /// FTL and flash that pages are written to. Whoever writes need not be compiled for each of their kinds.
 pub(crate) trait Writable {
@@ -80,7 +82,7 @@ pub(crate) fn prepare(
         return Ok(prepared);
     }
     let Setup { precondition, seed, .. } = *device.setup();
-    let pages = device.setup().filled_pages();
+    let (pages, flash_pages) = (device.setup().filled_pages(), device.setup().geometry.pages());
     let mut summary = PreconditionSummary::default();
     let mut target = Target { device, monitor };
     let mut control = target.fill(pages);
@@ -91,7 +93,7 @@ pub(crate) fn prepare(
                 let why = "precondition.overwrite: there is no trace to overwrite the drive by; set it to \"steady\"";
                 return Err(SimError::Setup(why.into()));
             }
-            (at_random, _) => target.overwrite_at_random(at_random, pages, seed, &mut summary),
+            (at_random, _) => target.overwrite_at_random(at_random, (pages, flash_pages), seed, &mut summary),
         };
     }
     summary.count(&device.counts());
@@ -194,11 +196,11 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Overwrites the first `pages` pages, if there are any.
+    /// Overwrites the first `pages` pages, if there are any, of a device with so much flash.
     fn overwrite_at_random(
         &mut self,
         overwrite: Overwrite,
-        pages: u64,
+        (pages, flash_pages): (u64, u64),
         seed: u64,
         summary: &mut PreconditionSummary,
     ) -> Control {
@@ -215,7 +217,7 @@ impl Target<'_> {
                 (amplification, None, control)
             }
             Overwrite::Steady(_) => {
-                let (amplification, stable, control) = self.overwrite_until_steady(pages, &mut rng);
+                let (amplification, stable, control) = self.overwrite_until_steady(pages, flash_pages, &mut rng);
                 (amplification, Some(stable), control)
             }
         };
@@ -265,14 +267,15 @@ impl Target<'_> {
         (Written { host_pages: writes, programmed }.amplification(), Control::Continue)
     }
 
-    fn overwrite_until_steady(&mut self, pages: u64, rng: &mut Rng) -> (Option<f64>, bool, Control) {
+    fn overwrite_until_steady(&mut self, pages: u64, flash_pages: u64, rng: &mut Rng) -> (Option<f64>, bool, Control) {
         let window = window(pages);
-        let limit = MAX_PASSES * WINDOWS_PER_PASS;
+        let least = least_windows(pages, flash_pages);
+        let limit = least + MAX_PASSES * WINDOWS_PER_PASS;
         let mut earlier: Option<f64> = None;
         // By how much the last two windows differed, each from the one before.
         let mut differences = (None, None);
         for number in 0..limit {
-            let windows = expected_windows(differences, number, limit);
+            let windows = expected_windows(differences, number, least..limit);
             let planned = windows.map(|windows| windows * window);
             let course = Course { before: number * window, planned, write_amplification: earlier };
             let (latest, control) = self.overwrite(pages, window, course, rng);
@@ -280,8 +283,7 @@ impl Target<'_> {
                 return (earlier, false, control);
             }
             let difference = earlier.zip(latest).map(|(before, now)| (now / before - 1.0).abs());
-            // In the first pass garbage collection may not have started: that is calm, not steady.
-            if number >= WINDOWS_PER_PASS && difference.is_some_and(|difference| difference < SETTLED) {
+            if number >= least && difference.is_some_and(|difference| difference < SETTLED) {
                 return (latest, true, Control::Continue);
             }
             differences = (differences.1, difference);
@@ -306,9 +308,16 @@ fn window(pages: u64) -> u64 {
     pages.div_ceil(WINDOWS_PER_PASS)
 }
 
+/// Windows before write amplification can be steady: while the flash is filled up nothing is collected, and then blocks are
+/// that hold next to nothing, until all of it was written once more. That is calm, not steady.
+fn least_windows(pages: u64, flash_pages: u64) -> u64 {
+    ((2 * flash_pages - pages) / window(pages)).max(WINDOWS_PER_PASS)
+}
+
 /// Windows in all until write amplification has settled, after `done`, if successive windows go on to differ less and
-/// less as the last two did; none if they do not.
-fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, limit: u64) -> Option<u64> {
+/// less as the last two did, within those that it may take; none if they do not.
+fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, may_take: Range<u64>) -> Option<u64> {
+    let Range { start: least, end: limit } = may_take;
     let (Some(before), Some(latest)) = differences else { return None };
     let shrinks = latest / before;
     if shrinks.is_nan() || shrinks >= 1.0 {
@@ -319,12 +328,20 @@ fn expected_windows(differences: (Option<f64>, Option<f64>), done: u64, limit: u
         difference *= shrinks;
         difference < SETTLED
     });
-    Some((done + more.unwrap_or(limit - done)).max(WINDOWS_PER_PASS + 1))
+    Some((done + more.unwrap_or(limit - done)).max(least + 1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Worked out by hand: at 7 % one overwrite, at five times the capacity nine.
+    #[test]
+    fn nothing_is_steady_before_the_flash_was_written_twice() {
+        for (flash_pages, windows) in [(1070, 4), (1300, 6), (5000, 36)] {
+            assert_eq!(least_windows(1000, flash_pages), windows);
+        }
+    }
 
     /// Differences that shrink by the same factor each time fall below the bound after as many windows as logarithms
     /// say.
@@ -332,18 +349,18 @@ mod tests {
     fn the_end_of_overwriting_is_estimated_from_how_differences_shrink() {
         for (latest, shrinks) in [(0.1, 0.5), (0.02, 0.9), (0.3, 0.2)] {
             let more = f64::ln(SETTLED / latest) / f64::ln(shrinks);
-            let expected = expected_windows((Some(latest / shrinks), Some(latest)), 6, 64);
+            let expected = expected_windows((Some(latest / shrinks), Some(latest)), 6, 4..64);
             assert_eq!(expected, Some(6 + more.ceil() as u64), "{latest} {shrinks}");
         }
     }
 
     #[test]
     fn no_end_is_told_where_none_is_in_sight() {
-        assert_eq!(expected_windows((None, Some(0.1)), 2, 64), None);
-        assert_eq!(expected_windows((Some(0.1), Some(0.1)), 6, 64), None);
-        assert_eq!(expected_windows((Some(0.0), Some(0.0)), 6, 64), None);
+        assert_eq!(expected_windows((None, Some(0.1)), 2, 4..64), None);
+        assert_eq!(expected_windows((Some(0.1), Some(0.1)), 6, 4..64), None);
+        assert_eq!(expected_windows((Some(0.0), Some(0.0)), 6, 4..64), None);
         // Slower than the limit allows; and not before the first pass is over.
-        assert_eq!(expected_windows((Some(0.1), Some(0.0999)), 60, 64), Some(64));
-        assert_eq!(expected_windows((Some(0.1), Some(0.001)), 2, 64), Some(5));
+        assert_eq!(expected_windows((Some(0.1), Some(0.0999)), 60, 4..64), Some(64));
+        assert_eq!(expected_windows((Some(0.1), Some(0.001)), 2, 4..64), Some(5));
     }
 }

@@ -81,6 +81,8 @@ pub(crate) struct Input {
     start: usize,
     end: usize,
     position: u64,
+    /// What went wrong behind the bytes in view.
+    fault: Option<io::Error>,
     read: Arc<AtomicU64>,
     size: u64,
 }
@@ -108,7 +110,8 @@ impl Input {
             (Box::new(whole), "")
         };
         let window = vec![0; WINDOW_BYTES];
-        Ok(Self { path, device, reader, compression, window, start: 0, end: 0, position: 0, read, size })
+        let fault = None;
+        Ok(Self { path, device, reader, compression, window, start: 0, end: 0, position: 0, fault, read, size })
     }
 
     /// The bytes in view.
@@ -131,13 +134,19 @@ impl Input {
         self.end -= self.start;
         self.start = 0;
         let before = self.end;
+        if let Some(fault) = self.fault.take() {
+            return Err(self.broken(&fault));
+        }
         while self.end < WINDOW_BYTES {
             match self.reader.read(&mut self.window[self.end..]) {
                 Ok(0) => break,
                 Ok(got) => self.end += got,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // What came before the fault is handed out first; the decoder repeats the fault.
-                Err(_) if self.end > before => break,
+                // What came before the fault is handed out first; no decoder need repeat it.
+                Err(error) if self.end > before => {
+                    self.fault = Some(error);
+                    break;
+                }
                 Err(error) => return Err(self.broken(&error)),
             }
         }
@@ -243,6 +252,19 @@ mod tests {
             let error = all(&whole[..whole.len() - 9]).unwrap_err().to_string();
             assert!(error.starts_with(&format!("memory: the {name} stream ends early, after ")), "{error}");
             assert!(error.ends_with("copy or download it again, or pass --skip-bad to use what there is"), "{error}");
+        }
+    }
+
+    /// Goal: damage that only the checksum at the end tells is an error, whatever the length. Method: a checksum changed.
+    #[test]
+    fn a_wrong_checksum_is_an_error() {
+        for bytes in [10, 100_000, 600_000_u32] {
+            let text: Vec<u8> = (0..bytes).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
+            let mut whole = gzip(&text);
+            let crc = whole.len() - 8;
+            whole[crc] ^= 1;
+            let error = all(&whole).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("memory: the gzip stream is damaged after {bytes} ")), "{error}");
         }
     }
 

@@ -157,8 +157,14 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
     found = []
     before, repeat = summary["precondition"], summary["repeat"]
     suspicious = _suspicious(summary)
-    if before["replays"] is not None and before["stable"] is False:
-        found.append(_unsteady(before["replays"], "while preconditioning", "precondition.overwrite.trace.repeat"))
+    if before["stable"] is False:
+        if before["replays"] is not None:
+            found.append(_unsteady(before["replays"], "while preconditioning", "precondition.overwrite.trace.repeat"))
+        else:
+            times = text.significant(before["host_pages_written"] / summary["device"]["logical_pages"])
+            unsteady = "write amplification was not steady when preconditioning ended"
+            why = "of a drive of few blocks it goes up and down with each collection: --set device.capacity=1GiB"
+            found.append(Remark(f"{unsteady}, after {times} times the capacity; {why}", f"{unsteady}; {why}"))
     if repeat is not None and repeat["steady"]:
         replays = text.counted(repeat["replays"], "replays")
         found.append(Remark(f"write amplification was steady after {replays}; the last is measured", None))

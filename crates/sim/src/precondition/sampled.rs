@@ -97,8 +97,11 @@ fn take<P: Parts<Flash: Resume>>(
         return (summary, Control::Stop);
     }
     let mut rng = Rng::named(seed, "precondition");
-    let (amplification, stable, mut control) =
-        Target { device: &mut part, monitor }.overwrite_until_steady(part_pages, &mut rng);
+    let (amplification, stable, mut control) = Target { device: &mut part, monitor }.overwrite_until_steady(
+        part_pages,
+        geometry.pages() / u64::from(shares),
+        &mut rng,
+    );
     summary.write_amplification = amplification;
     summary.stable = Some(stable);
     let shared = Shares::new(shares, part_pages as u32, &mut Rng::named(seed, "sample"));
