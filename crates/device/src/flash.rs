@@ -93,9 +93,11 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Writes a checkpoint and begins a journal. Where there was no log, `surveyed` saves reading the flash once more.
+    /// Writes a checkpoint and begins a journal, unless the drive ends. Where there was no log, `surveyed` saves reading the
+    /// flash once more.
     pub fn checkpoint(
         &mut self,
+        ends: bool,
         logical_pages: u32,
         newest: &dyn Fn(Lpn) -> Option<Ppn>,
         surveyed: Option<&PageTable>,
@@ -109,17 +111,12 @@ impl<B: Backend> Medium<B> {
             is_damaged: &|ppn| damaged.contains(&ppn),
             newest,
             logical_pages,
+            ends,
             surveyed: &|block| surveyed.filter(|_| !unlogged.contains(&block))?.encoded(block),
         };
         *log = Some(Log::begin(log.as_ref(), backend, &facts)?);
         unlogged.clear();
         Ok(())
-    }
-
-    /// Begins the journal of a checkpoint that is not the last thing a drive does: one without a record is of a drive that was
-    /// shut down.
-    pub fn go_on(&mut self) -> Result<(), Fault> {
-        self.log.as_mut().map_or(Ok(()), |log| log.synced(&mut self.backend, self.sequence))
     }
 
     /// The drive can only be read. If blocks have failed that is for good, though a mount might find room again.

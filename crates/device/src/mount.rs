@@ -209,9 +209,14 @@ impl<B: Backend> Medium<B> {
         table: &mut PageTable,
         report: &mut MountReport,
     ) -> Result<Vec<Ppn>, Fault> {
+        let version = |page: &Spoiled| (page.lpn, page.version);
+        let mut elsewhere = spoiled.iter().filter(|page| was_safe(page)).map(version).collect();
+        table.keep_held(&mut elsewhere);
         let (lost, torn): (Vec<_>, Vec<_>) =
-            spoiled.into_iter().partition(|page| was_safe(page) && !table.holds(page.lpn, page.version));
-        self.damaged.retain(|ppn| lost.iter().all(|page| page.ppn != *ppn));
+            spoiled.into_iter().partition(|page| was_safe(page) && !elsewhere.contains(&version(page)));
+        for page in &lost {
+            self.damaged.remove(&page.ppn);
+        }
         let pages_per_block = self.backend.geometry().pages_per_block;
         let mut spares = Vec::new();
         for pages in lost.chunk_by(|page, next| page.ppn.0 / pages_per_block == next.ppn.0 / pages_per_block) {

@@ -3,6 +3,7 @@
 //! It is kept as it stands in a checkpoint, so that a mount copies nothing; blocks that were read again come behind.
 
 use std::array::from_fn;
+use std::collections::BTreeSet;
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn};
@@ -245,17 +246,24 @@ impl PageTable {
         Some(&from[..from.len() - behind.len()])
     }
 
-    /// Whether there is a copy of this version of a page that counts.
-    pub fn holds(&self, lpn: Lpn, version: u64) -> bool {
+    /// Takes those versions of pages out of `wanted` of which there is no copy that counts.
+    pub fn keep_held(&self, wanted: &mut BTreeSet<(Lpn, u64)>) {
+        if wanted.is_empty() {
+            return;
+        }
+        let mut held = BTreeSet::new();
         let mut pages = vec![Found::Erased; self.pages_per_block];
-        let is_it = |page: &Found| {
-            matches!(page, Found::Programmed { oob, version: found, outdated: false }
-                if (oob.lpn, *found) == (lpn, version))
-        };
-        (0..self.written.len() as u32).map(BlockId).any(|block| {
+        for block in (0..self.written.len() as u32).map(BlockId) {
             self.block(block, &mut pages);
-            pages.iter().any(is_it)
-        })
+            for page in &pages {
+                if let Found::Programmed { oob, version, outdated: false } = *page
+                    && wanted.contains(&(oob.lpn, version))
+                {
+                    held.insert((oob.lpn, version));
+                }
+            }
+        }
+        *wanted = held;
     }
 
     #[inline]

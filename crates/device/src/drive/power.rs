@@ -21,8 +21,9 @@ impl<B: Backend> Drive<B> {
     /// If the options do not fit the flash, or that cannot be written.
     pub fn create(backend: B, options: Options) -> Result<Self, DriveError> {
         let mut drive = Self::off(backend, options)?;
-        drive.medium.checkpoint(options.logical_pages, &|_| None, None)?;
-        if drive.bad_blocks() > 0 {
+        let has_bad = drive.bad_blocks() > 0;
+        drive.medium.checkpoint(has_bad, options.logical_pages, &|_| None, None)?;
+        if has_bad {
             // The FTL must hear of them.
             drive.mount()?;
         } else {
@@ -30,8 +31,6 @@ impl<B: Backend> Drive<B> {
             ftl.preload(&mut Flash { medium: &mut drive.medium, payload: Payload::None });
             drive.ftl = Some(ftl);
             drive.power_buffer(&[])?;
-            // It is on: a checkpoint without a record would be of one that was shut down.
-            drive.medium.go_on()?;
         }
         Ok(drive)
     }
@@ -97,8 +96,7 @@ impl<B: Backend> Drive<B> {
         recovered.map_err(DriveError::Unmountable)?;
         self.medium.life.mounted(report.clean);
         if self.medium.log.is_none() {
-            self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn), Some(&table))?;
-            self.medium.go_on()?;
+            self.medium.checkpoint(false, self.options.logical_pages, &|lpn| ftl.lookup(lpn), Some(&table))?;
         }
         if ftl.is_worn_out() {
             self.medium.wear_out();
@@ -199,14 +197,14 @@ impl<B: Backend> Drive<B> {
         }
         self.settle()?;
         self.flush()?;
-        self.checkpoint()?;
+        self.checkpoint(true)?;
         self.cut_power();
         Ok(())
     }
 
-    pub(super) fn checkpoint(&mut self) -> Result<(), DriveError> {
+    fn checkpoint(&mut self, ends: bool) -> Result<(), DriveError> {
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
-        let written = self.medium.checkpoint(self.options.logical_pages, &|lpn| ftl.lookup(lpn), None);
+        let written = self.medium.checkpoint(ends, self.options.logical_pages, &|lpn| ftl.lookup(lpn), None);
         self.medium.note_fault(written);
         self.stop_at_fault()
     }
@@ -226,10 +224,7 @@ impl<B: Backend> Drive<B> {
         }
         let is_long = self.medium.log.as_ref().is_some_and(|log| log.is_long(self.options.journal_blocks));
         if is_long {
-            self.checkpoint()?;
-            let begun = self.medium.go_on();
-            self.medium.note_fault(begun);
-            self.stop_at_fault()?;
+            self.checkpoint(false)?;
         }
         Ok(())
     }

@@ -50,6 +50,8 @@ pub(crate) struct Facts<'a> {
     pub newest: &'a dyn Fn(Lpn) -> Option<Ppn>,
     /// Logical pages.
     pub logical_pages: u32,
+    /// Whether the drive is shut down. If not, a first record says so: it is there with the checkpoint or not at all.
+    pub ends: bool,
     /// A block as it was surveyed, of which no copy is trimmed, if it has not changed since.
     pub surveyed: &'a dyn Fn(BlockId) -> Option<&'a [u8]>,
 }
@@ -76,8 +78,20 @@ pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64,
     Ok(sound.then(|| (number(8), number(16), number(24))))
 }
 
-/// Writes a checkpoint; returns the bytes of header and body.
-pub(super) fn write<B: Backend>(backend: &mut B, slot: Slot, generation: u64, facts: &Facts<'_>) -> Result<u64, Fault> {
+/// A body that has been written, and counts once its header is there.
+pub(super) struct Body {
+    /// Where it ends.
+    pub end: u64,
+    checksum: u64,
+}
+
+/// Writes the body of a checkpoint.
+pub(super) fn write<B: Backend>(
+    backend: &mut B,
+    slot: Slot,
+    generation: u64,
+    facts: &Facts<'_>,
+) -> Result<Body, Fault> {
     let mut writer = Writer::new(backend, slot, HEADER_BYTES, generation);
     writer.bytes(&facts.sequence.to_le_bytes())?;
     facts.life.numbers().iter().try_for_each(|number| writer.bytes(&number.to_le_bytes()))?;
@@ -85,19 +99,25 @@ pub(super) fn write<B: Backend>(backend: &mut B, slot: Slot, generation: u64, fa
     let trimmed = write_blocks(&mut writer, facts)?;
     write_trims(&mut writer, &trimmed)?;
     let (end, checksum) = writer.finish()?;
-    backend.sync()?;
-    let mut header = [0; HEADER_BYTES as usize];
-    header[..8].copy_from_slice(&MAGIC);
-    header[8..16].copy_from_slice(&generation.to_le_bytes());
-    header[16..24].copy_from_slice(&(end - HEADER_BYTES).to_le_bytes());
-    header[24..32].copy_from_slice(&checksum.to_le_bytes());
-    let own = XxHash3_64::oneshot(&header[..32]);
-    header[32..].copy_from_slice(&own.to_le_bytes());
-    backend.write_log(slot, 0, &header)?;
-    backend.sync()?;
-    // If this header is ever damaged, no outdated log may be taken for the one in use.
-    backend.write_log(slot.other(), 0, &[0; HEADER_BYTES as usize])?;
-    Ok(end)
+    Ok(Body { end, checksum })
+}
+
+impl Body {
+    /// Writes its header: from now on it is the checkpoint, with what lies behind it.
+    pub fn seal<B: Backend>(self, backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
+        backend.sync()?;
+        let mut header = [0; HEADER_BYTES as usize];
+        header[..8].copy_from_slice(&MAGIC);
+        header[8..16].copy_from_slice(&generation.to_le_bytes());
+        header[16..24].copy_from_slice(&(self.end - HEADER_BYTES).to_le_bytes());
+        header[24..32].copy_from_slice(&self.checksum.to_le_bytes());
+        let own = XxHash3_64::oneshot(&header[..32]);
+        header[32..].copy_from_slice(&own.to_le_bytes());
+        backend.write_log(slot, 0, &header)?;
+        backend.sync()?;
+        // If this header is ever damaged, no outdated log may be taken for the one in use.
+        backend.write_log(slot.other(), 0, &[0; HEADER_BYTES as usize])
+    }
 }
 
 /// Writes what the spare areas say; returns the trimmed pages of which there are still copies, in ascending order.

@@ -88,9 +88,14 @@ impl Log {
                 (Slot::A, newest(Slot::A)?.max(newest(Slot::B)?).max(facts.sequence) + 1)
             }
         };
-        let journal = checkpoint::write(backend, slot, generation, facts)?;
+        let body = checkpoint::write(backend, slot, generation, facts)?;
         let touched = vec![Touch::None; facts.erases.len()];
-        Ok(Self { slot, generation, mounts: 0, journal, records: 0, touched, named: 0 })
+        let mut log = Self { slot, generation, mounts: 0, journal: body.end, records: 0, touched, named: 0 };
+        if !facts.ends {
+            log.synced(backend, facts.sequence)?;
+        }
+        body.seal(backend, slot, generation)?;
+        Ok(log)
     }
 
     /// Reads the log in use; none if it is damaged, as the other log is older and what it says is no more so.
@@ -330,7 +335,7 @@ impl Log {
     }
 
     /// Everything of a lower sequence number is safe, as after a checkpoint: nothing below it need be looked at.
-    pub fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
+    fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
         self.append(backend, Record::Synced(sequence))
     }
 }
@@ -359,6 +364,7 @@ mod tests {
             is_damaged: &|_| false,
             newest: &|_| None,
             logical_pages: 2,
+            ends: true,
             surveyed: &|_| None,
         };
         (MemoryBackend::new(geometry), facts)

@@ -29,6 +29,8 @@ struct Mutant {
     inner: MemoryBackend,
     mistake: Mistake,
     late: Vec<(Slot, u64, Vec<u8>)>,
+    /// Whether the header of what is late is there.
+    headed: bool,
 }
 
 impl Mutant {
@@ -89,14 +91,20 @@ impl Backend for Mutant {
         match self.mistake {
             Mistake::CheckpointInPlace => self.inner.write_log(Slot::A, offset, bytes),
             // The body waits for the header, and then comes too late by one operation.
-            Mistake::CheckpointReordered if bytes.len() == HEADER_BYTES => self.inner.write_log(slot, offset, bytes),
-            Mistake::CheckpointReordered if bytes.len() != RECORD_BYTES => {
+            Mistake::CheckpointReordered if bytes.len() == HEADER_BYTES && *bytes != [0; HEADER_BYTES] => {
+                self.headed = true;
+                self.inner.write_log(slot, offset, bytes)
+            }
+            Mistake::CheckpointReordered if ![HEADER_BYTES, RECORD_BYTES].contains(&bytes.len()) => {
                 self.catch_up()?;
+                self.headed = false;
                 self.late.push((slot, offset, bytes.to_vec()));
                 Ok(())
             }
             Mistake::CheckpointReordered => {
-                self.catch_up()?;
+                if self.headed {
+                    self.catch_up()?;
+                }
                 self.inner.write_log(slot, offset, bytes)
             }
             Mistake::LateJournal if bytes.len() == RECORD_BYTES => {
@@ -125,7 +133,7 @@ fn caught(mistake: Mistake) -> Option<String> {
     is_caught(all_buffers(smallest()).into_iter(), |kind, seed| {
         let inner = MemoryBackend::new(kind.geometry);
         let trial = Trial { twice: false, requests: 120, ..Trial::new(kind, seed) };
-        trial.exhaust(&Mutant { inner, mistake, late: Vec::new() })
+        trial.exhaust(&Mutant { inner, mistake, late: Vec::new(), headed: false })
     })
 }
 
