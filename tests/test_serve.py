@@ -316,6 +316,21 @@ def test_how_a_drive_was_mounted_is_said_at_the_start(tmp_path: Path) -> None:
             assert f" of its own time ({before}): " in line and line.endswith(" pages read")
 
 
+def test_a_damaged_log_is_said_at_the_start(tmp_path: Path) -> None:
+    file = tmp_path / "disk.drive"
+    with ssdlab.Drive(small(), file) as drive:
+        drive.write(PAGE, b"here")
+    file.write_bytes(file.read_bytes().replace(b"ssdchkpt", b"damaged!"))
+    with served(tmp_path, "--file", str(file)) as (process, path):
+        with connected(path) as client:
+            assert client.read(PAGE, 4) == b"here"
+        assert process.stdout is not None
+        line = next(line for line in process.stdout if line.startswith(f"{file}: "))
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_SECONDS)
+    assert "mounted by a scan of all spare areas" in line and "(its log is damaged: trimmed pages may be back" in line
+
+
 def test_clients_that_were_cut_off_are_said(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s") as server:
         service = server.service()

@@ -134,6 +134,8 @@ def _pages_read(mount: Mapping[str, Any]) -> int:
 def mounted(mount: Mapping[str, Any]) -> str:
     """How a drive came on, in a line."""
     before = "shut down in good order" if mount["clean"] else "its power was lost"
+    if mount["full_scan"]:
+        before = "its log is damaged: trimmed pages may be back, and erases are counted anew"
     took = "" if mount["time_ns"] is None else f" in {text.duration(mount['time_ns'])} of its own time"
     return (
         f"mounted by {_found_by(mount)}{took} ({before}): {text.size(mount['log_bytes_read'])} of the log, "
