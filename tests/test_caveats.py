@@ -61,7 +61,7 @@ def test_a_settled_study_of_drives_that_were_asked_for_has_nothing_to_say() -> N
 
 
 def test_a_drive_is_not_steady_before_its_flash_was_full() -> None:
-    """Five times as much flash as capacity: after one overwrite nothing was collected yet, and later in fits and starts."""
+    """Five times as much flash as capacity: at first nothing is collected, then in fits and starts."""
     written = {"workload.pattern": "uniform", "workload.reads": "0%", "time": "count"}
     asked = {**written, "device.capacity": "64MiB", "workload.requests": 200_000}
     result = ssdlab.simulate(ssdlab.Config("small-nvme", overrides=asked))
