@@ -8,7 +8,9 @@ use ssdlab_ftl::log::fast::{self, FastFtl};
 use ssdlab_ftl::log::faster::{self, FasterFtl};
 use ssdlab_ftl::log::sbfast::{self, SbfastFtl};
 use ssdlab_ftl::{Ftl, Shape, WriteContext};
-use ssdlab_nand::{Cause, Counts, FlashSink, MergeCost, MergeKind, Note, Oob, ProgramOrder, Role, Source};
+use ssdlab_nand::{
+    Cause, Counts, FlashSink, MergeCost, MergeKind, Note, Oob, ProgramOrder, RetireReason, Role, Source,
+};
 
 /// Counts operations and keeps the notes.
 #[derive(Default)]
@@ -325,6 +327,40 @@ fn faster_copies_survivors_once_and_then_calls_them_cold() {
         } else {
             assert_eq!((cold.merges(), cold.cost(Cause::Isolation)), ([0, 0, 0], (3, 0)));
         }
+    }
+}
+
+/// A log block that leaves without a merge, as all of its pages are outdated or were copied on, is collected, not merged:
+/// its erase is one of garbage collection. Most writes go to a few pages, so that blocks become outdated as a whole, those
+/// of FASTer's isolation area too.
+#[test]
+fn erases_without_a_merge_are_garbage_collection() {
+    fn without_merges<F: Ftl>(mut ftl: F) -> Vec<RetireReason> {
+        let mut draw = 1_u32;
+        let mut retired = Vec::new();
+        for _ in 0..4000 {
+            draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            // Half of the writes go to a quarter of the pages, and half of these to a quarter of that, and so on.
+            let page = (draw >> 20) % (32 >> (draw >> 8).trailing_ones().min(4));
+            let written = write(&mut ftl, [page]);
+            if written.merges() == [0, 0, 0] {
+                assert_eq!(written.cost(Cause::FullMerge).1, 0, "page {page}");
+                retired.extend(written.notes.iter().filter_map(|note| match note {
+                    Note::Retired { reason, .. } => Some(*reason),
+                    _ => None,
+                }));
+            }
+        }
+        retired
+    }
+    let device = shape(8, 4, 6);
+    let one_slb = sbfast::INFO.set(&[("slb", 1), ("sub_block", 4)]).expect("in range");
+    for (name, reasons, retired) in [
+        ("fast", &[RetireReason::Oldest][..], without_merges(fast(8, 4, 6, 1))),
+        ("faster", &[RetireReason::Oldest, RetireReason::Drained], without_merges(faster(4, 2))),
+        ("sbfast", &[RetireReason::Oldest], without_merges(filled(SbfastFtl::new(device, 6, &one_slb), device))),
+    ] {
+        reasons.iter().for_each(|reason| assert!(retired.contains(reason), "{name}: {reason:?}"));
     }
 }
 

@@ -195,7 +195,7 @@ impl Faster {
         if device.valid(oldest) == 0 {
             self.isolation.give_up();
             device.retire(oldest, RetireReason::Drained, sink);
-            device.erase(oldest, Cause::FullMerge, sink);
+            device.erase(oldest, if page.is_some() { Cause::FullMerge } else { Cause::Gc }, sink);
             cost.erases += 1;
         }
         if page.is_some() {

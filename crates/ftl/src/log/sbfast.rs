@@ -274,7 +274,7 @@ impl Sbfast {
                 associated += 1;
             }
         }
-        device.erase(victim, Cause::FullMerge, sink);
+        device.erase(victim, if associated > 0 { Cause::FullMerge } else { Cause::Gc }, sink);
         cost.erases += 1;
         if associated > 0 {
             sink.note(Note::Reclaimed { associated, cost });
