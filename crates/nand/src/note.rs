@@ -20,12 +20,13 @@ pub enum Note {
         /// Its data block from now on; none where no page of it is valid.
         data: Option<BlockId>,
     },
-    /// Log pages were given up all at once and their logical blocks merged: a full merge as the FAST papers
-    /// count it, the stall that one host write sees.
+    /// A page of the host is written for which log space was reclaimed: a logical block was merged fully, or some were, in
+    /// whatever way, to give up a block of the random log, which is a full merge as the FAST papers count it. Says
+    /// everything that the page waited for, once, after it was written.
     Reclaimed {
         /// Logical blocks merged.
         associated: u32,
-        /// What the merges and the erase of the victim cost together.
+        /// Pages copied and blocks erased.
         cost: MergeCost,
     },
     /// The entry of a page was looked up in a map of which RAM holds a part.
