@@ -85,7 +85,7 @@ pub enum RetireReason {
     Evicted,
     /// The random log is full, and it is the oldest there.
     Oldest,
-    /// The page to be written does not follow what it holds, or has no free place there.
+    /// The page to be written does not continue it: it is not the next page, or its place is taken.
     Broken,
     /// Page 0 of a logical block begins another sequential log block.
     Restarted,
