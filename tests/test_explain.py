@@ -298,3 +298,13 @@ def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) ->
     assert found.scene.requests == "0 4 8 12 0 4" and "<iframe" in found._repr_html_()
     with pytest.raises(ConfigError, match="nothing is requested"):
         ssdlab.simulate(small).explain("")
+
+
+def test_of_three_streams_fast_captures_the_last_as_a_whole() -> None:
+    """And of the others what comes before another takes the sequential log block: that is what the scene says."""
+    found = ssdlab.explain("fast-thrashing")
+    fast, _ = ([step["lpn"] for step in one["steps"] if step["step"] == "captured"] for one in found.recordings)
+    again = fast.index(0, 1)
+    assert fast[:again] == [0, 1, 12, *range(24, 36)]
+    assert fast[again:] == [0, 12, 24, 25, 26]
+    assert "Only the third" in found.scene.text and "captured as a whole" in found.scene.text

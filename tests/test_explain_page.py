@@ -106,6 +106,48 @@ def test_every_step_of_a_scene_is_told(name: str, page_of: Any) -> None:
     assert not [line for line in said if "undefined" in line or "NaN" in line or "null" in line]
 
 
+@pytest.fixture
+def told(window: Any, tmp_path: Path) -> Iterator[Any]:
+    """The sentences of all steps of a small drive."""
+    shown: list[Shown] = []
+
+    def told(requests: str, **settings: object) -> list[str]:
+        sets = [f"{key.replace('__', '.')}={value}" for key, value in settings.items()]
+        config = ssdlab.Config(overrides=[*steps.small(sets), "precondition.overwrite=none", *sets])
+        ssdlab.explain(config, requests).save(tmp_path / "own.html")
+        shown.append(Shown(window, tmp_path / "own.html"))
+        lines: list[str] = window.evaluate("""() => {
+          const [lane] = player.lanes;
+          return lane.steps.map((step, at) => stepSentence(lane, step, copyOf(lane.at(at)), lane.at(at + 1)));
+        }""")
+        return lines
+
+    yield told
+    for one in shown:
+        one.leave()
+
+
+def test_a_page_that_does_not_continue_the_sequential_log_is_written_in_a_merge(told: Any) -> None:
+    """Before the next page, in a full merge to a new data block; behind it, in a partial merge to the log block."""
+    lines = told("0 1 1 4 4 6", ftl="fast", ftl__fast__log=3)
+    broken = [line for line in lines if "ends here" in line]
+    ends = "ends here: the page to be written does not continue it"
+    assert [re.sub(r"^S\d+ ", "", line) for line in broken] == [
+        f"{ends} (2 of its 4 pages programmed).",
+        f"{ends} (1 of its 4 pages programmed).",
+    ]
+    in_merges = [line for line in lines if "in the course of the merge" in line]
+    written = [re.findall(r"^Page (\d+) .*, at (\w)", line)[0] for line in in_merges]
+    assert written == [("1", "D"), ("6", "S")]
+
+
+def test_a_trim_outdates_only_what_is_there(told: Any) -> None:
+    lines = told("t5 5 t5 t5", precondition__fill="0%", ftl="bast")
+    trims = [line for line in lines if "forgets" in line]
+    expected = ["nothing was there", "the copy counts as outdated", "nothing was there"]
+    assert trims == [f"The host forgets page 5: {what}." for what in expected]
+
+
 def test_a_merge_is_told_in_the_words_of_the_papers(page_of: Any) -> None:
     page = page_of("bast-full-merge")
     page.get_by_role("button", name="Next merge").click()

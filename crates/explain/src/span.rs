@@ -110,15 +110,12 @@ impl Open {
                 let (from, sources, host) = self.merge.take().unwrap_or((at, Vec::new(), false));
                 found.push(Span { from, to: at, what: What::Merge { lbn, kind, copies, erases, sources, host } });
             }
-            Step::Reclaimed { associated, copies, erases } => {
-                self.reclaimed(at, associated, (copies, erases), steps, found)
-            }
             Step::Victim { block, valid, reason } => self.collections.push((at, block, valid, reason)),
             Step::LookedUp { lpn, hit: false, .. } => {
                 self.end_miss(found);
                 self.miss = Some((at, at, lpn));
             }
-            Step::Erase { block, cause } => self.erased(at, block, cause, found),
+            Step::Erase { block, cause } => self.erased(at, block, cause, steps, found),
             _ => {}
         }
         if let (Step::Read { cause, .. } | Step::Program { cause, .. }, Some((_, to, _))) = (step, &mut self.miss)
@@ -132,50 +129,38 @@ impl Open {
         found.extend(self.miss.take().map(|(from, to, lpn)| Span { from, to, what: What::Miss { lpn } }));
     }
 
-    /// A merge ends with the erase of its log block, or a block is given up; a merge may lie within giving up another block.
-    fn reclaimed(&mut self, at: usize, associated: u32, cost: (u32, u32), steps: &[Step], found: &mut Vec<Span>) {
-        let erases = |from: usize, block: u32| {
-            steps[from..at].iter().any(|step| matches!(*step, Step::Erase { block: erased, .. } if erased == block))
-        };
-        let given_up = |step: &Step| matches!(step, Step::Erase { .. } | Step::Retired { .. });
-        let only = |from: usize, to: usize| steps[from..to].iter().all(given_up);
-        if let (1, Some(Span { from, to, what: What::Merge { copies, erases: count, .. } })) =
-            (associated, found.last_mut())
-            && only(*to + 1, at)
-        {
-            let own = self.reclaim.filter(|&(_, block)| erases(*to + 1, block));
-            if own.is_none_or(|(start, _)| start > *from || only(start, *from)) {
-                *from = own.map_or(*from, |(start, _)| start.min(*from));
-                (*to, *copies, *count) = (at, cost.0, cost.1);
-                if own.is_some() {
-                    self.reclaim = None;
-                }
-                return;
-            }
-        }
-        found.extend(self.reclaim.take().map(|(from, block)| Span {
-            from,
-            to: at,
-            what: What::Reclaim { block, associated },
-        }));
-    }
-
-    fn erased(&mut self, at: usize, block: u32, cause: &'static str, found: &mut Vec<Span>) {
+    /// An erase ends the collection or the reclaiming of its block, or a full merge whose log block it is.
+    fn erased(&mut self, at: usize, block: u32, cause: &'static str, steps: &[Step], found: &mut Vec<Span>) {
         if let Some(place) = self.collections.iter().position(|&(_, victim, ..)| victim == block) {
             let (from, block, valid, reason) = self.collections.remove(place);
             found.push(Span { from, to: at, what: What::Collection { block, valid, reason } });
-        } else if cause == "gc" && self.reclaim.is_some_and(|(_, oldest)| oldest == block) {
-            // No logical block was merged for it.
-            found.extend(self.reclaim.take().map(|(from, block)| Span {
-                from,
-                to: at,
-                what: What::Reclaim { block, associated: 0 },
-            }));
-        } else if MERGES.contains(&cause)
+            return;
+        }
+        let given_up = |from: usize, to: usize| {
+            steps[from..to].iter().all(|step| matches!(step, Step::Erase { .. } | Step::Retired { .. }))
+        };
+        if let Some((from, _)) = self.reclaim.take_if(|(_, oldest)| *oldest == block) {
+            let is_merge = |span: &&Span| span.from >= from && matches!(span.what, What::Merge { .. });
+            let associated = found.iter().filter(is_merge).count() as u32;
+            // One that is only the merge of one logical block is told as that merge.
+            if associated == 1
+                && let Some(merge) = found.last_mut()
+                && given_up(from, merge.from)
+                && given_up(merge.to + 1, at)
+                && let What::Merge { erases, .. } = &mut merge.what
+            {
+                *erases += 1;
+                (merge.from, merge.to) = (from, at);
+            } else {
+                found.push(Span { from, to: at, what: What::Reclaim { block, associated } });
+            }
+        } else if cause == "full_merge"
             && self.merge.is_none()
-            && self.reclaim.is_none_or(|(_, oldest)| oldest != block)
+            && let Some(Span { to, what: What::Merge { erases, .. }, .. }) = found.last_mut()
+            && given_up(*to + 1, at)
         {
-            self.merge = Some((at, Vec::new(), false));
+            *erases += 1;
+            *to = at;
         }
     }
 }

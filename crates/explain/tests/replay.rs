@@ -140,6 +140,20 @@ proptest! {
                 prop_assert_eq!(counts.erased(), u64::from(erases), "{:?}", span);
                 prop_assert_eq!(counts.programmed(), u64::from(copies) + u64::from(host), "{:?}", span);
             }
+            if let What::Reclaim { associated, .. } = span.what {
+                let merged = recording.steps[span.from..=span.to].iter();
+                let merged = merged.filter(|step| matches!(step, Step::Merged { .. })).count();
+                prop_assert_eq!(merged as u32, associated, "{:?}", span);
+            }
+        }
+        // What is erased for merges is told with them.
+        let merges = |at: usize, span: &ssdlab_explain::Span| {
+            matches!(span.what, What::Merge { .. } | What::Reclaim { .. }) && (span.from..=span.to).contains(&at)
+        };
+        for (at, step) in recording.steps.iter().enumerate() {
+            if matches!(step, Step::Erase { cause: "switch_merge" | "partial_merge" | "full_merge", .. }) {
+                prop_assert!(recording.spans.iter().any(|span| merges(at, span)), "{} {:?}", at, step);
+            }
         }
         // A shorter recording is the beginning of a longer one.
         let half = &requests[..requests.len() / 2];
@@ -185,7 +199,9 @@ fn a_full_merge_tells_where_the_newest_pages_came_from() {
     let (span, sources) = merge.expect("one full merge of block 0, with the erase of its log block");
     assert_eq!(sources.iter().map(|source| source.used).collect::<Vec<_>>(), [Use::Log, Use::Data]);
     assert!(matches!(recording.steps[span.from], Step::Retired { reason: "evicted", written: 2, .. }));
-    assert!(matches!(recording.steps[span.to], Step::Reclaimed { associated: 1, .. }));
+    assert!(matches!(recording.steps[span.to], Step::Erase { cause: "full_merge", .. }));
+    // Page 4 of the host has waited for it.
+    assert!(matches!(recording.steps[span.to + 3], Step::Reclaimed { associated: 1, copies: 4, erases: 2 }));
 }
 
 /// FAST gives up a log block with pages of three logical blocks: one span around three merges.

@@ -8,7 +8,9 @@ use ssdlab_ftl::log::fast::{self, FastFtl};
 use ssdlab_ftl::log::faster::{self, FasterFtl};
 use ssdlab_ftl::log::sbfast::{self, SbfastFtl};
 use ssdlab_ftl::{Ftl, Shape, WriteContext};
-use ssdlab_nand::{Cause, Counts, FlashSink, MergeCost, MergeKind, Note, Oob, ProgramOrder, Role, Source};
+use ssdlab_nand::{
+    Cause, Counts, FlashSink, MergeCost, MergeKind, Note, Oob, ProgramOrder, RetireReason, Role, Source,
+};
 
 /// Counts operations and keeps the notes.
 #[derive(Default)]
@@ -326,6 +328,110 @@ fn faster_copies_survivors_once_and_then_calls_them_cold() {
             assert_eq!((cold.merges(), cold.cost(Cause::Isolation)), ([0, 0, 0], (3, 0)));
         }
     }
+}
+
+/// A log block that leaves without a merge, as all of its pages are outdated or were copied on, is collected, not merged:
+/// its erase is one of garbage collection. Most writes go to a few pages, so that blocks become outdated as a whole, those
+/// of FASTer's isolation area too.
+#[test]
+fn erases_without_a_merge_are_garbage_collection() {
+    fn without_merges<F: Ftl>(mut ftl: F) -> Vec<RetireReason> {
+        let mut draw = 1_u32;
+        let mut retired = Vec::new();
+        for _ in 0..4000 {
+            draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            // Half of the writes go to a quarter of the pages, and half of these to a quarter of that, and so on.
+            let page = (draw >> 20) % (32 >> (draw >> 8).trailing_ones().min(4));
+            let written = write(&mut ftl, [page]);
+            if written.merges() == [0, 0, 0] {
+                assert_eq!(written.cost(Cause::FullMerge).1, 0, "page {page}");
+                retired.extend(written.notes.iter().filter_map(|note| match note {
+                    Note::Retired { reason, .. } => Some(*reason),
+                    _ => None,
+                }));
+            }
+        }
+        retired
+    }
+    let device = shape(8, 4, 6);
+    let one_slb = sbfast::INFO.set(&[("slb", 1), ("sub_block", 4)]).expect("in range");
+    for (name, reasons, retired) in [
+        ("fast", &[RetireReason::Oldest][..], without_merges(fast(8, 4, 6, 1))),
+        ("faster", &[RetireReason::Oldest, RetireReason::Drained], without_merges(faster(4, 2))),
+        ("sbfast", &[RetireReason::Oldest], without_merges(filled(SbfastFtl::new(device, 6, &one_slb), device))),
+    ] {
+        reasons.iter().for_each(|reason| assert!(retired.contains(reason), "{name}: {reason:?}"));
+    }
+}
+
+/// One reclaim is all that one page of the host waits for, whatever has to be merged, copied and erased for it: if a
+/// logical block is merged fully, or any is while a block of the random log is given up. Nothing else is one.
+#[test]
+fn a_reclaim_is_all_that_a_page_waits_for() {
+    fn most_merged<F: Ftl>(mut ftl: F) -> u32 {
+        let mut draw = 1_u32;
+        let mut next = 0;
+        let mut most = 0;
+        for _ in 0..4000 {
+            draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            // Every second page follows the one before.
+            next = if (draw >> 8).is_multiple_of(2) { draw >> 16 } else { next + 1 } % 32;
+            let written = write(&mut ftl, [next]);
+            let merged = |note: &Note| matches!(note, Note::Merged { .. });
+            let oldest = |note: &Note| matches!(note, Note::Retired { reason: RetireReason::Oldest, .. });
+            let after_oldest = written.notes.iter().skip_while(|note| !oldest(note));
+            let mut expected = Vec::new();
+            if written.merges()[2] > 0 || after_oldest.into_iter().any(merged) {
+                let copies = written.counts.programmed() - written.counts.programs[Cause::Host as usize];
+                let cost = MergeCost { copies: copies as u32, erases: written.counts.erased() as u32 };
+                let associated = written.merges().iter().sum::<usize>() as u32;
+                expected.push(Note::Reclaimed { associated, cost });
+                most = most.max(associated);
+            }
+            let told: Vec<Note> =
+                written.notes.into_iter().filter(|note| matches!(note, Note::Reclaimed { .. })).collect();
+            assert_eq!(told, expected, "page {next}");
+        }
+        most
+    }
+    let device = shape(8, 4, 6);
+    let slbs = |slb, rlb_merge| {
+        let settings = sbfast::INFO.set(&[("slb", slb), ("sub_block", 2), ("rlb_merge", rlb_merge)]).expect("in range");
+        most_merged(filled(SbfastFtl::new(device, 6, &settings), device))
+    };
+    assert_eq!(most_merged(bast(8, 4, 6)), 1);
+    let faster = [faster(4, 0), faster(4, 2)].map(most_merged);
+    for most in
+        [most_merged(fast(8, 4, 6, 0)), most_merged(fast(8, 4, 6, 1)), faster[0], faster[1], slbs(2, 0), slbs(2, 1)]
+    {
+        assert!(most > 1);
+    }
+}
+
+/// A random log block that is reclaimed has pages of four logical blocks, of which one completes a sequential log block:
+/// four logical blocks are merged for it in FAST, where that one is merged partially, and in SBFAST, where it switches.
+#[test]
+fn a_reclaim_counts_logical_blocks_however_they_are_merged() {
+    let reclaims = |written: &Ledger| -> Vec<(u32, MergeCost)> {
+        let told = |note: &Note| match *note {
+            Note::Reclaimed { associated, cost } => Some((associated, cost)),
+            _ => None,
+        };
+        written.notes.iter().filter_map(told).collect()
+    };
+    let cost = |copies, erases| MergeCost { copies, erases };
+    let mut ftl = fast(8, 4, 2, 1);
+    let written = write(&mut ftl, [3, 5, 9, 13, 0, 1, 17]);
+    assert_eq!((written.merges(), reclaims(&written)), ([0, 1, 3], vec![(4, cost(2 + 3 * 4, 4 + 1))]));
+
+    let device = shape(8, 4, 2);
+    let one_slb = sbfast::INFO.set(&[("slb", 1), ("sub_block", 4)]).expect("in range");
+    let sbfast = || filled(SbfastFtl::new(device, 2, &one_slb), device);
+    let written = write(&mut sbfast(), [3, 5, 9, 13, 0, 1, 2, 17]);
+    assert_eq!((written.merges(), reclaims(&written)), ([1, 0, 3], vec![(4, cost(1 + 3 * 4, 4 + 1))]));
+    // All that is valid goes to the sequential log block, which switches.
+    let written = write(&mut sbfast(), [3, 3, 3, 3, 0, 1, 2, 17]);
+    assert_eq!((written.merges(), reclaims(&written)), ([1, 0, 0], vec![(1, cost(1, 1 + 1))]));
 }
 
 /// On a device that was never filled, first writes go in place and merges copy nothing that is not there.

@@ -20,12 +20,13 @@ pub enum Note {
         /// Its data block from now on; none where no page of it is valid.
         data: Option<BlockId>,
     },
-    /// Log pages were given up all at once and their logical blocks merged: a full merge as the FAST papers
-    /// count it, the stall that one host write sees.
+    /// A page of the host is written for which log space was reclaimed: a logical block was merged fully, or some were, in
+    /// whatever way, to give up a block of the random log, which is a full merge as the FAST papers count it. Says
+    /// everything that the page waited for, once, after it was written.
     Reclaimed {
         /// Logical blocks merged.
         associated: u32,
-        /// What the merges and the erase of the victim cost together.
+        /// Pages copied and blocks erased.
         cost: MergeCost,
     },
     /// The entry of a page was looked up in a map of which RAM holds a part.
@@ -84,7 +85,7 @@ pub enum RetireReason {
     Evicted,
     /// The random log is full, and it is the oldest there.
     Oldest,
-    /// The page to be written does not follow what it holds, or has no free place there.
+    /// The page to be written does not continue it: it is not the next page, or its place is taken.
     Broken,
     /// Page 0 of a logical block begins another sequential log block.
     Restarted,

@@ -74,12 +74,7 @@ impl Bast {
         self.free_slots.push(slot);
         self.order.remove(slot);
         device.retire(block, reason, sink);
-        if in_place {
-            device.merge_in_place(lbn, block, sink)?;
-        } else {
-            device.merge_fully(lbn, block, sink)?;
-        }
-        Some(())
+        if in_place { device.merge_in_place(lbn, block, sink) } else { device.merge_fully(lbn, block, sink) }
     }
 
     fn take_slot<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> Option<u32> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
-use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, RetireReason, Role, Source};
+use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Oob, ProgramOrder, RetireReason, Role, Source};
 
 use crate::Shape;
 use crate::blocks::{Allocation, BlockTable, FreeList};
@@ -18,6 +18,17 @@ pub(crate) struct PageAddress {
     pub lbn: u32,
     /// Place within it, and within its data block.
     pub offset: u32,
+}
+
+/// What a page of the host waits for.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Waited {
+    /// Logical blocks merged.
+    pub merged: u32,
+    /// Whether log space was reclaimed: a logical block was merged fully, or some were to give up a block of the random log.
+    pub reclaims: bool,
+    /// Everything copied and erased.
+    pub cost: MergeCost,
 }
 
 /// State of every page and block.
@@ -45,6 +56,8 @@ pub(crate) struct LogDevice {
     pub(super) failing: BTreeSet<u32>,
     /// More blocks have failed at once than were kept for it: nothing can be written any more.
     pub(super) stuck: bool,
+    /// What the page that the host writes has waited for so far.
+    pub(super) waited: Waited,
 }
 
 /// Pages ahead of which the map is brought into the processor's cache.
@@ -87,6 +100,7 @@ impl LogDevice {
             kept: 0,
             failing: BTreeSet::new(),
             stuck: false,
+            waited: Waited::default(),
         })
     }
 
@@ -229,6 +243,7 @@ impl LogDevice {
         let to = Ppn(block * self.pages_per_block + offset);
         let oob = Oob { lpn: Lpn(lpn), sequence: self.next_sequence(), role };
         sink.copy(from, to, oob, cause);
+        self.waited.cost.copies += 1;
         self.settle(lpn, block, offset, sink)
     }
 
@@ -294,10 +309,33 @@ impl LogDevice {
         self.next[block as usize] = 0;
         sink.barrier();
         sink.erase(BlockId(block), cause);
+        self.waited.cost.erases += 1;
         if S::FAILS && (sink.failure().is_some() || self.failing.contains(&block)) {
             self.withdraw(block, sink);
         } else {
             self.table.release(BlockId(block));
+        }
+    }
+
+    /// Erases a block of the log that holds no valid page any more; `merged` says whether logical blocks were merged for
+    /// that, which makes it a part of a full merge as the papers count it.
+    pub fn erase_emptied<S: FlashSink>(&mut self, block: u32, merged: bool, sink: &mut S) {
+        self.waited.reclaims |= merged;
+        self.erase(block, if merged { Cause::FullMerge } else { Cause::Gc }, sink);
+    }
+
+    /// The host begins to write a page.
+    #[inline(always)]
+    pub fn begin_page(&mut self) {
+        self.waited = Waited::default();
+    }
+
+    /// The page is written: tells what it has waited for if log space was reclaimed for it.
+    #[inline(always)]
+    pub fn end_page<S: FlashSink>(&mut self, sink: &mut S) {
+        let Waited { merged: associated, reclaims, cost } = self.waited;
+        if reclaims {
+            sink.note(Note::Reclaimed { associated, cost });
         }
     }
 
@@ -331,6 +369,8 @@ impl LogDevice {
             kept,
             failing,
             stuck,
+            // Nothing between two writes.
+            waited: _,
         } = self;
         archive.array(l2p)?;
         archive.array(p2l)?;

@@ -19,7 +19,7 @@
 //! switches at once, not at the next page 0 (same cost).
 
 use ssdlab_core::{Archive, Archived, Settings};
-use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, RetireReason, Role};
+use ssdlab_nand::{FlashSink, RetireReason, Role};
 
 use crate::log::{Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, PageAddress, Ring, SEQUENTIAL, SequentialLog};
 
@@ -50,20 +50,16 @@ impl Fast {
     fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
         let victim = self.random.give_up().expect("a full ring has an oldest block");
         device.retire(victim, RetireReason::Oldest, sink);
-        let (mut associated, mut cost) = (0, MergeCost::default());
+        let mut merged = false;
         for offset in 0..device.pages_per_block() {
             device.expect_page(victim, offset);
             if let Some(address) = device.valid_page(victim, offset) {
                 device.expect_merge(victim, offset + 1);
-                cost += self.sequential.merge_block(device, address.lbn, sink)?;
-                associated += 1;
+                self.sequential.merge_block(device, address.lbn, sink)?;
+                merged = true;
             }
         }
-        device.erase(victim, if associated > 0 { Cause::FullMerge } else { Cause::Gc }, sink);
-        cost.erases += 1;
-        if associated > 0 {
-            sink.note(Note::Reclaimed { associated, cost });
-        }
+        device.erase_emptied(victim, merged, sink);
         Some(())
     }
 }

@@ -27,7 +27,7 @@
 
 use ssdlab_core::parameter::percent;
 use ssdlab_core::{Archive, Archived, BlockId, Lpn, Parameter, Settings, Unit};
-use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, RetireReason, Role};
+use ssdlab_nand::{Cause, FlashSink, Note, RetireReason, Role};
 
 use crate::Problem;
 use crate::log::{
@@ -127,7 +127,7 @@ impl Faster {
             self.random.push(newest);
         }
         let keep = self.keep_sparse && valid < device.pages_per_block() / 2;
-        let (mut associated, mut cost) = (0, MergeCost::default());
+        let mut merged = false;
         for offset in 0..device.pages_per_block() {
             device.expect_page(victim, offset);
             let Some(address) = device.valid_page(victim, offset) else { continue };
@@ -137,12 +137,13 @@ impl Faster {
                 && !(S::FAILS && self.random.is_full(device))
                 && self.random.append_copy(device, address, Cause::SecondChance, sink).is_some()
             {
-                cost.copies += 1;
-            } else if self.isolation.capacity() > 0 {
-                cost.copies += self.isolate(device, address, victim, sink)?;
+                continue;
+            }
+            if self.isolation.capacity() > 0 {
+                self.isolate(device, address, victim, sink)?;
             } else {
-                cost += self.sequential.merge_block(device, address.lbn, sink)?;
-                associated += 1;
+                self.sequential.merge_block(device, address.lbn, sink)?;
+                merged = true;
             }
         }
         if self.second_chance
@@ -152,32 +153,28 @@ impl Faster {
             self.second[newest as usize] = device.next(newest) as u16;
         }
         self.second[victim as usize] = 0;
-        device.erase(victim, if associated > 0 { Cause::FullMerge } else { Cause::Gc }, sink);
-        cost.erases += 1;
-        if associated > 0 {
-            sink.note(Note::Reclaimed { associated, cost });
-        }
+        device.erase_emptied(victim, merged, sink);
         Some(())
     }
 
-    /// Moves a page of a victim to the isolation area, unless draining merges that very page; how many copies it takes.
+    /// Moves a page of a victim to the isolation area, unless draining merges that very page.
     fn isolate<S: FlashSink>(
         &mut self,
         device: &mut LogDevice,
         address: PageAddress,
         victim: u32,
         sink: &mut S,
-    ) -> Option<u32> {
+    ) -> Option<()> {
         while device.is_in(address.lpn, victim) {
             if self.isolation.is_full(device) {
                 self.drain(device, sink)?;
             } else if self.isolation.append_copy(device, address, Cause::Isolation, sink).is_some() {
-                return Some(1);
+                break;
             } else if device.is_stuck() {
                 return None;
             }
         }
-        Some(0)
+        Some(())
     }
 
     /// One step towards a free block in the isolation area.
@@ -185,21 +182,16 @@ impl Faster {
         let oldest = self.isolation.oldest().expect("an area to drain has a block");
         let valid = |offset| device.valid_page(oldest, offset).map(|address| (offset, address));
         let page = (0..device.pages_per_block()).find_map(valid);
-        let mut cost = MergeCost::default();
         if let Some((offset, address)) = page {
             sink.note(Note::Drained(Lpn(address.lpn)));
-            cost = self.sequential.merge_block(device, address.lbn, sink)?;
+            self.sequential.merge_block(device, address.lbn, sink)?;
             // One step merges one block: the next step is soon.
             device.expect_merge(oldest, offset + 1);
         }
         if device.valid(oldest) == 0 {
             self.isolation.give_up();
             device.retire(oldest, RetireReason::Drained, sink);
-            device.erase(oldest, Cause::FullMerge, sink);
-            cost.erases += 1;
-        }
-        if page.is_some() {
-            sink.note(Note::Reclaimed { associated: 1, cost });
+            device.erase_emptied(oldest, page.is_some(), sink);
         }
         Some(())
     }

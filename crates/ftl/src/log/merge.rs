@@ -16,13 +16,14 @@ use crate::recovery::NONE;
 impl LogDevice {
     /// Merges the logical block of a log block whose pages are all at their own offsets, by the cheapest merge that
     /// fits: switch, partial or full.
-    pub fn merge_in_place<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<MergeCost> {
+    pub fn merge_in_place<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<()> {
         if self.can_complete(lbn, block, None) {
             let first = (block * self.pages_per_block) as usize;
             let is_complete = !self.p2l[first..first + self.pages_per_block as usize].contains(&Entry::NONE);
             let kind = if is_complete { MergeKind::Switch } else { MergeKind::Partial };
             if let Some(copies) = self.gather(lbn, 0..self.pages_per_block, block, kind.cause(), sink) {
-                return Some(self.replace_data(lbn, block, copies, kind, sink));
+                self.replace_data(lbn, block, copies, kind, sink);
+                return Some(());
             }
         }
         self.merge_fully(lbn, block, sink)
@@ -35,31 +36,26 @@ impl LogDevice {
         block: u32,
         page: u32,
         sink: &mut S,
-    ) -> Option<MergeCost> {
+    ) -> Option<()> {
         if self.can_complete(address.lbn, block, Some(address.offset))
             && let Some(copies) = self.gather_around(address, block, page, Cause::PartialMerge, sink)
         {
-            return Some(self.replace_data(address.lbn, block, copies, MergeKind::Partial, sink));
+            self.replace_data(address.lbn, block, copies, MergeKind::Partial, sink);
+            return Some(());
         }
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
             device.gather_around(address, target, page, Cause::FullMerge, sink)
         })?;
-        let cost = self.replace_data(address.lbn, target, copies, MergeKind::Full, sink);
-        Some(self.give_up(block, cost, sink))
+        self.replace_data(address.lbn, target, copies, MergeKind::Full, sink);
+        self.erase(block, Cause::FullMerge, sink);
+        Some(())
     }
 
     /// Full merge of a logical block, and the erase of its log block.
-    pub fn merge_fully<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<MergeCost> {
-        let cost = self.full_merge(lbn, sink)?;
-        Some(self.give_up(block, cost, sink))
-    }
-
-    /// Erases a log block whose logical block has been merged fully.
-    fn give_up<S: FlashSink>(&mut self, block: u32, mut cost: MergeCost, sink: &mut S) -> MergeCost {
+    pub fn merge_fully<S: FlashSink>(&mut self, lbn: u32, block: u32, sink: &mut S) -> Option<()> {
+        self.full_merge(lbn, sink)?;
         self.erase(block, Cause::FullMerge, sink);
-        cost.erases += 1;
-        sink.note(Note::Reclaimed { associated: 1, cost });
-        cost
+        Some(())
     }
 
     /// Whether every valid page of the logical block, and the page about to be written at `offset`, is at its place in
@@ -73,14 +69,16 @@ impl LogDevice {
     }
 
     /// Full merge: gathers the valid pages of the logical block in a free block, which becomes its data block.
-    pub fn full_merge<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<MergeCost> {
+    pub fn full_merge<S: FlashSink>(&mut self, lbn: u32, sink: &mut S) -> Option<()> {
         if self.l2p[self.pages_of(lbn)].iter().all(|&entry| entry == Entry::NONE) {
-            return Some(self.replace_data(lbn, NONE, 0, MergeKind::Full, sink));
+            self.replace_data(lbn, NONE, 0, MergeKind::Full, sink);
+            return Some(());
         }
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
             device.gather(lbn, 0..device.pages_per_block, target, Cause::FullMerge, sink)
         })?;
-        Some(self.replace_data(lbn, target, copies, MergeKind::Full, sink))
+        self.replace_data(lbn, target, copies, MergeKind::Full, sink);
+        Some(())
     }
 
     /// Gathers the valid pages of the logical block in a free block after a power loss.
@@ -98,7 +96,7 @@ impl LogDevice {
     /// Full merge of the data block and the pages in `log` alone, at least one of which is valid. What is newer in
     /// other log blocks stays there; of such a page the data block's older copy is copied as well. If a program fails, all
     /// pages are merged.
-    pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<MergeCost> {
+    pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<()> {
         let mut is_first = true;
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
             if std::mem::take(&mut is_first) {
@@ -107,7 +105,8 @@ impl LogDevice {
                 device.gather(lbn, 0..device.pages_per_block, target, Cause::FullMerge, sink)
             }
         })?;
-        Some(self.replace_data(lbn, target, copies, MergeKind::Full, sink))
+        self.replace_data(lbn, target, copies, MergeKind::Full, sink);
+        Some(())
     }
 
     /// Copies to a free block what [`Self::overlay_merge`] says; returns how many pages, unless a program fails.
@@ -143,6 +142,7 @@ impl LogDevice {
         let to = block * self.pages_per_block + offset;
         let oob = Oob { lpn: Lpn(lpn), sequence: self.next_sequence(), role: Role::Data };
         sink.copy(Ppn(from), Ppn(to), oob, Cause::FullMerge);
+        self.waited.cost.copies += 1;
         if !self.succeeded(block, sink) {
             return None;
         }
@@ -237,6 +237,7 @@ impl LogDevice {
         table.lose(BlockId(from_block), taken);
         table.gain(BlockId(to), copies as u16);
         self.sequence = sequence;
+        self.waited.cost.copies += copies;
         self.next[to as usize] = self.next[to as usize].max(after);
         if !is_whole {
             self.give_up_failing(to);
@@ -245,14 +246,7 @@ impl LogDevice {
     }
 
     /// Makes `block` (or nothing) the data block of `lbn` and erases the one before.
-    fn replace_data<S: FlashSink>(
-        &mut self,
-        lbn: u32,
-        block: u32,
-        copies: u32,
-        kind: MergeKind,
-        sink: &mut S,
-    ) -> MergeCost {
+    fn replace_data<S: FlashSink>(&mut self, lbn: u32, block: u32, copies: u32, kind: MergeKind, sink: &mut S) {
         let old = std::mem::replace(&mut self.data[lbn as usize], block);
         let erases = u32::from(old != NONE);
         if old != NONE {
@@ -261,6 +255,7 @@ impl LogDevice {
         let cost = MergeCost { copies, erases };
         let data = (block != NONE).then_some(BlockId(block));
         sink.note(Note::Merged { lbn, kind, cost, data });
-        cost
+        self.waited.merged += 1;
+        self.waited.reclaims |= kind == MergeKind::Full;
     }
 }

@@ -182,6 +182,7 @@ impl<L: Log> Ftl for LogFtl<L> {
                 return;
             }
             let address = self.device.locate(lpn.0 + page);
+            self.device.begin_page();
             while !self.device.write_in_place(address, page, sink)
                 && self.log.write(&mut self.device, address, page, sink).is_none()
             {
@@ -189,6 +190,7 @@ impl<L: Log> Ftl for LogFtl<L> {
                     return;
                 }
             }
+            self.device.end_page(sink);
         }
     }
 

@@ -35,7 +35,7 @@
 use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived, BlockId, Lpn, Parameter, Settings, Unit};
-use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, RetireReason, Role};
+use ssdlab_nand::{Cause, FlashSink, Note, RetireReason, Role};
 
 use crate::Problem;
 use crate::log::{Log, LogBlock, LogBlocks, LogDevice, LogFtl, LogInfo, LogRules, LogVictim, PageAddress, Ring};
@@ -173,14 +173,14 @@ impl Sbfast {
     }
 
     /// A page has just been programmed into an SLB.
-    fn written<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) -> Option<MergeCost> {
+    fn written<S: FlashSink>(&mut self, device: &mut LogDevice, slot: u32, sink: &mut S) -> Option<()> {
         let Slot { lbn, block, .. } = self.slots[slot as usize];
         self.slots[slot as usize].written += 1;
         if self.victim == LogVictim::Lru {
             self.order.renew(slot);
         }
         if device.valid(block) < device.pages_per_block() {
-            return Some(MergeCost::default());
+            return Some(());
         }
         self.remove(slot, RetireReason::Completed, sink);
         device.merge_in_place(lbn, block, sink)
@@ -197,7 +197,7 @@ impl Sbfast {
         let block = self.slots[slot as usize].block;
         device.program(address.lpn, block, address.offset, (page, Role::SequentialLog), sink)?;
         sink.note(Note::Captured(Lpn(address.lpn)));
-        self.written(device, slot, sink).map(|_| ())
+        self.written(device, slot, sink)
     }
 
     fn take_slot<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> Option<u32> {
@@ -236,7 +236,7 @@ impl Sbfast {
     ) -> Option<()> {
         let Slot { lbn, block, .. } = self.slots[slot as usize];
         self.remove(slot, reason, sink);
-        device.merge_in_place(lbn, block, sink).map(|_| ())
+        device.merge_in_place(lbn, block, sink)
     }
 
     fn append<S: FlashSink>(
@@ -255,7 +255,7 @@ impl Sbfast {
     fn reclaim<S: FlashSink>(&mut self, device: &mut LogDevice, sink: &mut S) -> Option<()> {
         let victim = self.random.give_up().expect("a full ring has an oldest block");
         device.retire(victim, RetireReason::Oldest, sink);
-        let (mut associated, mut cost) = (0, MergeCost::default());
+        let mut merged = false;
         for offset in 0..device.pages_per_block() {
             device.expect_page(victim, offset);
             let Some(address) = device.valid_page(victim, offset) else { continue };
@@ -264,21 +264,18 @@ impl Sbfast {
             if let Some(slot) = self.newest(address.lbn).filter(|&slot| self.can_put(device, slot, address.offset))
                 && device.copy(address.lpn, self.slots[slot as usize].block, address.offset, why, sink).is_some()
             {
-                cost.copies += 1;
-                cost += self.written(device, slot, sink)?;
+                // The last page that the SLB lacked makes it switch.
+                merged |= device.valid(self.slots[slot as usize].block) == device.pages_per_block();
+                self.written(device, slot, sink)?;
             } else {
-                cost += match self.rlb_merge {
+                match self.rlb_merge {
                     RlbMerge::Victim => device.overlay_merge(address.lbn, victim, sink)?,
                     RlbMerge::Block => device.full_merge(address.lbn, sink)?,
-                };
-                associated += 1;
+                }
+                merged = true;
             }
         }
-        device.erase(victim, Cause::FullMerge, sink);
-        cost.erases += 1;
-        if associated > 0 {
-            sink.note(Note::Reclaimed { associated, cost });
-        }
+        device.erase_emptied(victim, merged, sink);
         Some(())
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{Archive, Archived, Lpn, Parameter, Unit};
-use ssdlab_nand::{FlashSink, MergeCost, Note, RetireReason, Role};
+use ssdlab_nand::{FlashSink, Note, RetireReason, Role};
 
 use super::{LogBlock, LogDevice, PageAddress};
 
@@ -103,14 +103,14 @@ impl SequentialLog {
     }
 
     /// Partial merge of the block, if there is one.
-    fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, reason: RetireReason, sink: &mut S) -> Option<MergeCost> {
-        let Some(Open { block, owner }) = self.open.take() else { return Some(MergeCost::default()) };
+    fn merge<S: FlashSink>(&mut self, device: &mut LogDevice, reason: RetireReason, sink: &mut S) -> Option<()> {
+        let Some(Open { block, owner }) = self.open.take() else { return Some(()) };
         device.retire(block, reason, sink);
         device.merge_in_place(owner, block, sink)
     }
 
     /// Merges a logical block to free a random log block: partially if it owns the block here, else fully.
-    pub fn merge_block<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> Option<MergeCost> {
+    pub fn merge_block<S: FlashSink>(&mut self, device: &mut LogDevice, lbn: u32, sink: &mut S) -> Option<()> {
         match self.open {
             Some(open) if open.owner == lbn => self.merge(device, RetireReason::Merged, sink),
             _ => device.full_merge(lbn, sink),

@@ -127,9 +127,9 @@ pub struct LogSummary {
     pub merges: Merges,
     /// Full merges of a logical block for each page the host wrote; none if it wrote nothing.
     pub full_merges_per_page: Option<f64>,
-    /// Times that log space was reclaimed by full merges; what one host write waits for.
+    /// Pages of the host that waited for log space to be reclaimed ([`Note::Reclaimed`]).
     pub reclaims: u64,
-    /// Logical blocks merged in one of them, on average.
+    /// Logical blocks merged in one of them, on average, whatever log block was given up.
     pub associativity_mean: Option<f64>,
     /// Flash work of one of them, on average: the times of its operations one after the other, which several dies share;
     /// none where time is not modelled.

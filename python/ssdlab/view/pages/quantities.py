@@ -215,7 +215,7 @@ QUANTITIES = (
     Quantity("Merges", "data blocks erased by full merges", "log.merges.full.erases", text.count, "low"),
     Quantity("Log", "full merges per page written", "log.full_merges_per_page", text.significant, "low"),
     Quantity("Log", "reclaims of log space", "log.reclaims", text.count),
-    Quantity("Log", "logical blocks merged in one, mean", "log.associativity_mean", text.decimal),
+    Quantity("Log", "logical blocks merged in one of any kind, mean", "log.associativity_mean", text.decimal),
     Quantity("Log", "flash work of one, mean", "log.reclaim_mean_ns", text.duration, "low"),
     Quantity("Log", "log blocks retired", "log.retired_blocks", text.count),
     Quantity("Log", "their pages programmed, mean", "log.utilisation_mean", text.percent, "high"),

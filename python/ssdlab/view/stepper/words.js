@@ -32,7 +32,7 @@ const RETIRED = {
   completed: "has every page in its place",
   evicted: "is given up, as all log blocks are taken",
   oldest: "is the oldest of the full random log and is reclaimed",
-  broken: "ends here: the page to be written has no place behind or in it",
+  broken: "ends here: the page to be written does not continue it",
   restarted: "gives way, as a first page begins another sequence",
   merged: "is merged along with its logical block",
   drained: "has no valid page left",
@@ -166,10 +166,14 @@ function stepSentence(lane, step, before, after) {
       return `Copies ${name} from ${at(step.from, before)} to ${at(step.to)}: ${why}.`;
     }
     case "erase": return lane.isLog ? `Erases ${block(step.block)}; PBN ${step.block} is free.` : `Erases ${block(step.block)}.`;
-    case "trim": return `The host forgets ${range(step.lpn, step.count)}: the copy counts as outdated.`;
+    case "trim": {
+      // A recording trims page by page.
+      const what = before.map[step.lpn] === null ? "nothing was there" : "the copy counts as outdated";
+      return `The host forgets page ${step.lpn}: ${what}.`;
+    }
     case "captured": return `Captured: page ${step.lpn} lies in a sequential log block.`;
     case "merged": return `Block ${step.lbn} is merged: ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "erase")}${step.data === null ? "" : `; PBN ${step.data} is ${block(step.data, after)} now`}.`;
-    case "reclaimed": return `Room in the log: ${plural(step.associated, "logical block")} merged, ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "erase")}.`;
+    case "reclaimed": return `The page has waited for room in the log: ${plural(step.associated, "logical block")} merged, ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "erase")}.`;
     case "looked_up": return `The map is asked for page ${step.lpn}: ${step.hit ? "its entry is in RAM, a hit" : "its entry is not in RAM, a miss"}.`;
     case "victim": return `Pages are short: ${block(step.block)} is the victim, with ${plural(step.valid, "valid page")}.`;
     case "opened": return `Takes ${lane.isLog ? `PBN ${step.block}` : `B${step.block}`}, erased, as ${article(openedUse(lane, step))}.`;
