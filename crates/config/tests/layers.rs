@@ -463,6 +463,17 @@ fn settings_remember_the_option_that_set_them() {
     assert!(config.settings(None).unwrap_err().to_string().starts_with("--set: host.fit: "));
 }
 
+/// What the drive does not take waits in the block layer.
+#[test]
+fn more_requests_than_the_drive_holds_need_a_block_layer() {
+    let sets = ["host.replay.closed.queue_depth=64", "block.scheduler=deadline"];
+    let found = resolve(Some("sata-mlc"), &[], &sets).settings(None).unwrap().setup;
+    assert!(matches!(found.replay, Replay::Closed { depth: 64, .. }));
+    assert_eq!(found.block.unwrap().slots, 31);
+    let message = resolve(Some("sata-mlc"), &[], &sets[..1]).settings(None).unwrap_err().to_string();
+    assert!(message.contains("64 exceeds the 31 requests that drive.protocol sata holds"), "{message}");
+}
+
 /// Every example of the table can be set, and every variant is known to the settings.
 #[test]
 fn the_table_of_options_is_sound() {
