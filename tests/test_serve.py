@@ -571,9 +571,9 @@ def test_a_server_that_was_stopped_is_closed_in_good_order(tmp_path: Path) -> No
             "--record new.drive: that is what --file names too; give another path",
         ),
         (["--file", "new.drive", "--out", "new.drive"], "--out new.drive: that is what --file names too"),
-        (["--file", "new.drive", "--metrics", "s"], "--metrics s: that is what --socket names too"),
+        (["--file", "new.drive", "--metrics", "./s"], "--metrics s: that is what --socket names too"),
         (["--file", "new.drive", "--socket", "foreign"], "foreign: exists and is no socket"),
-        (["--file", "new.drive", "--metrics", "foreign"], "foreign: exists and is no socket"),
+        (["--file", "new.drive", "--metrics", "./foreign"], "foreign: exists and is no socket"),
         (
             ["--file", "new.drive", "--metrics", "127.0.0.1:{taken}"],
             "Address already in use; choose another address or",

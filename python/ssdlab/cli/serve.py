@@ -82,7 +82,11 @@ def serve(
     ] = None,
     metrics: Annotated[
         str | None,
-        option("--metrics PLACE", "Answer Prometheus there: a path for a unix socket, or 127.0.0.1:PORT.", "Output"),
+        option(
+            "--metrics PLACE",
+            "Answer Prometheus there: a path with a slash for a unix socket, or 127.0.0.1:PORT.",
+            "Output",
+        ),
     ] = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Service)] = None,
