@@ -5,6 +5,8 @@ import json
 import os
 import random
 import re
+import shlex
+import shutil
 import signal
 import socket
 import ssl
@@ -14,7 +16,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
+from urllib.parse import quote
 
 import jsonschema
 import pytest
@@ -247,6 +251,43 @@ def test_the_address_of_an_encrypted_drive_says_so(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=path, listen="127.0.0.1:0", tls=CERTIFICATES) as server:
         assert server.uris[0] == f"nbds+unix://localhost/?socket={path}"
         assert server.uris[1].startswith("nbds://127.0.0.1:")
+
+
+ODD = "a b'c%&#?+,ä"
+
+
+def test_a_path_in_an_address_is_encoded(tmp_path: Path) -> None:
+    with ssdlab.DriveServer(small(), socket=tmp_path / ODD) as server:
+        assert server.uris == [f"nbd+unix:///?socket={quote(str(tmp_path / ODD))}"]
+
+
+def run_or_skip(line: str) -> None:
+    program = shlex.split(line)[0]
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    assert done.returncode == 0, (line, done.stderr)
+
+
+@pytest.mark.parametrize("program", ["nbdinfo", "qemu-io", "fio"])
+@pytest.mark.parametrize("security", ["plain", "encrypted", "verified"])
+def test_the_commands_that_connect_work_as_they_are_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, security: str
+) -> None:
+    folder, certificates = tmp_path / ODD, tmp_path / "of, clients"
+    folder.mkdir()
+    certificates.symlink_to(CERTIFICATES)
+    monkeypatch.chdir(folder)
+    given = {"plain": [], "encrypted": ["--tls", str(certificates)]}
+    given["verified"] = [*given["encrypted"], "--tls-verify"]
+    with served(folder, *sets(), *given[security]) as (process, _):
+        assert process.stdout is not None
+        printed = list(takewhile(lambda line: not line.startswith("Ctrl-C"), process.stdout))
+        lines = {line.split()[0]: line.strip() for line in printed if line.startswith("  ")}
+        if program == "fio" and security == "verified":
+            assert program not in lines, "it shows no certificate"
+        else:
+            run_or_skip(lines[program].replace("--size=64M", "--size=1M"))
 
 
 def exports(path: Path, certificate: str | None) -> int:
