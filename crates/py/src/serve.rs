@@ -141,7 +141,10 @@ impl DriveServer {
                 Ok(Some("graceful"))
             }
             Some(Ok(Ok(Ending::AtOnce))) => Ok(Some("at once")),
-            Some(Ok(Err(error))) => Err(SsdlabError::new_err(error.to_string())),
+            Some(Ok(Err(error))) => {
+                let lost = if self.is_volatile() { "; what was not flushed before may be lost" } else { "" };
+                Err(SsdlabError::new_err(format!("{error}{lost}")))
+            }
             Some(Err(panic)) => detached(py, None, || std::panic::resume_unwind(panic)),
         }
     }

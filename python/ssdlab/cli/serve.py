@@ -147,7 +147,8 @@ def serve(
     if first.error is not None:
         raise first.error
     if server.ended == "at once":
-        print("ssdlab: ended at once: what clients had not flushed may be lost", file=sys.stderr)
+        lost = ": what clients had not flushed may be lost" if file is None or server.is_volatile else ""
+        print(f"ssdlab: ended at once{lost}", file=sys.stderr)
         return STATUS
     return 0
 
@@ -365,7 +366,8 @@ def _compare_with_disk(file: Path, is_volatile: bool) -> None:
             "the drive goes off and what was not flushed may be lost; make room, lower device.capacity, or set "
             "drive.buffer=none"
             if is_volatile
-            else "writes fail and nothing acknowledged is lost; make room, or lower device.capacity"
+            else "requests fail until there is room, and nothing acknowledged is lost; make room, or lower "
+            "device.capacity"
         )
         print(
             f"{text.path(file)} may grow by {text.size(growth)}, and its disk has {text.size(free)} free: when that is "
