@@ -139,6 +139,8 @@ def serve(
                         write(server)
                         asked.report_if_asked()
                         line.tick()
+                # Asked for just before the end.
+                asked.report_if_asked()
             with first:
                 server.close()
             write(server)
