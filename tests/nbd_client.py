@@ -39,10 +39,13 @@ class Client:
             parts += part
         return parts
 
-    def _ask(self, command: int, offset: int, count: int, payload: bytes = b"", flags: int = 0) -> None:
+    def _send(self, command: int, offset: int, count: int, payload: bytes = b"", flags: int = 0) -> None:
         self._cookie += 1
         header = struct.pack(">IHHQQI", 0x25609513, flags, command, self._cookie, offset, count)
         self._socket.sendall(header + payload)
+
+    def _ask(self, command: int, offset: int, count: int, payload: bytes = b"", flags: int = 0) -> None:
+        self._send(command, offset, count, payload, flags)
         magic, error, cookie = struct.unpack(">IIQ", self._receive(16))
         assert (magic, cookie) == (0x67446698, self._cookie)
         if error:
@@ -52,6 +55,11 @@ class Client:
         """The bytes there."""
         self._ask(READ, offset, count)
         return self._receive(count)
+
+    def ask_and_leave(self, offset: int, count: int, times: int) -> None:
+        """Asks for these bytes and takes no reply."""
+        for _ in range(times):
+            self._send(READ, offset, count)
 
     def write(self, offset: int, data: bytes, flags: int = 0) -> None:
         """Writes bytes."""

@@ -144,6 +144,31 @@ def test_hardware_queues_have_requests_of_their_own() -> None:
     assert run[1]["bios"] == run[3]["bios"] == 3000
 
 
+def test_more_requests_wait_in_the_layer_than_the_drive_holds() -> None:
+    # A plug that merges would hide what waits.
+    reads = {"workload.reads": "100%", "workload.requests": 5000, "drive.protocol": "sata"}
+    sets = {**SMALL, **reads, "block.scheduler": "noop", "block.plug": False}
+
+    def outstanding(depth: int) -> tuple[float, float]:
+        """In the layer and the drive, and in the drive alone, on average: by Little's law."""
+        overrides = {**sets, "host.replay.closed.queue_depth": depth}
+        run = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=overrides)).summary
+        alone, counters = run["drive"]["interference"]["reads_alone"], run["drive"]["block"]["counters"]
+        per_ns = run["time"]["iops"] / 1e9
+        assert counters["dispatched_reads"] == alone["count"]
+        return (
+            run["latency"]["all"]["mean_ns"] * per_ns,
+            alone["mean_ns"] * per_ns * counters["dispatched_reads"] / counters["bios"],
+        )
+
+    in_all, in_drive = outstanding(64)
+    assert in_all == pytest.approx(64, rel=0.03)
+    assert in_drive == pytest.approx(31, rel=0.03)
+    in_all, in_drive = outstanding(16)
+    assert in_all == pytest.approx(16, rel=0.03)
+    assert in_drive == pytest.approx(16, rel=0.03)
+
+
 @pytest.mark.parametrize(
     ("sets", "message"),
     [

@@ -115,6 +115,14 @@ def test_a_change_is_a_run_with_the_settings_that_it_names(in_time: ssdlab.Confi
     assert [one["settings"] for one in found.to_dict()["what_ifs"]] == [one.settings for one in found.what_ifs]
 
 
+def test_a_change_that_replaces_a_variant_needs_nothing_left_out(in_time: ssdlab.Config) -> None:
+    config = in_time.with_overrides({"ftl.page.map.dftl.cmt": 64})
+    change = config.what_if("map")
+    assert change == {"ftl.page.map": "ram"}
+    summary = ssdlab.simulate(config.with_overrides(change)).summary
+    assert summary == ssdlab.simulate(config.changed(change)).summary
+
+
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [

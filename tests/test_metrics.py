@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -127,6 +128,8 @@ def test_metrics_on_a_port_of_this_machine(tmp_path: Path) -> None:
         endpoint.answer(Metrics(server))
         with urllib.request.urlopen(endpoint.address, timeout=PATIENCE_SECONDS) as reply:
             samples = parsed(reply.read().decode())
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(endpoint.address.replace("/metrics", "/foo"), timeout=PATIENCE_SECONDS)
         assert value(samples, "ssdlab_free_blocks") == value(samples, "ssdlab_blocks")
         assert not any(name.startswith("ssdlab_response") for name, _ in samples), "replies leave at once"
 
@@ -171,9 +174,10 @@ def test_serve_has_metrics(tmp_path: Path) -> None:
         ("0.0.0.0:9090", "--metrics 0.0.0.0:9090: no port of this machine alone; write 127.0.0.1:9090"),
         ("somewhere:9090", "--metrics somewhere:9090: no port of this machine alone"),
         ("127.0.0.1:99999", "--metrics 127.0.0.1:99999: no port"),
+        ("9090x", "--metrics 9090x: no port of this machine alone"),
         ("127.0.0.1:abc", "--metrics 127.0.0.1:abc: no port of this machine alone"),
-        ("foreign", "foreign: exists and is no socket; remove it, or choose another path"),
-        ("s", "--metrics s: that is what --socket names too"),
+        ("./foreign", "foreign: exists and is no socket; remove it, or choose another path"),
+        ("./s", "--metrics s: that is what --socket names too"),
         ("nowhere/m", "nowhere/m: No such file or directory"),
         ("./" + "x" * 120, "AF_UNIX path too long"),
     ],

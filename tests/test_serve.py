@@ -5,6 +5,8 @@ import json
 import os
 import random
 import re
+import shlex
+import shutil
 import signal
 import socket
 import ssl
@@ -13,8 +15,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
+from urllib.parse import quote
 
 import jsonschema
 import pytest
@@ -249,6 +253,43 @@ def test_the_address_of_an_encrypted_drive_says_so(tmp_path: Path) -> None:
         assert server.uris[1].startswith("nbds://127.0.0.1:")
 
 
+ODD = "a b'c%&#?+,ä"
+
+
+def test_a_path_in_an_address_is_encoded(tmp_path: Path) -> None:
+    with ssdlab.DriveServer(small(), socket=tmp_path / ODD) as server:
+        assert server.uris == [f"nbd+unix:///?socket={quote(str(tmp_path / ODD))}"]
+
+
+def run_or_skip(line: str) -> None:
+    program = shlex.split(line)[0]
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    assert done.returncode == 0, (line, done.stderr)
+
+
+@pytest.mark.parametrize("program", ["nbdinfo", "qemu-io", "fio"])
+@pytest.mark.parametrize("security", ["plain", "encrypted", "verified"])
+def test_the_commands_that_connect_work_as_they_are_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, security: str
+) -> None:
+    folder, certificates = tmp_path / ODD, tmp_path / "of, clients"
+    folder.mkdir()
+    certificates.symlink_to(CERTIFICATES)
+    monkeypatch.chdir(folder)
+    given = {"plain": [], "encrypted": ["--tls", str(certificates)]}
+    given["verified"] = [*given["encrypted"], "--tls-verify"]
+    with served(folder, *sets(), *given[security]) as (process, _):
+        assert process.stdout is not None
+        printed = list(takewhile(lambda line: not line.startswith("Ctrl-C"), process.stdout))
+        lines = {line.split()[0]: line.strip() for line in printed if line.startswith("  ")}
+        if program == "fio" and security == "verified":
+            assert program not in lines, "it shows no certificate"
+        else:
+            run_or_skip(lines[program].replace("--size=64M", "--size=1M"))
+
+
 def exports(path: Path, certificate: str | None) -> int:
     """The type of the first reply to a list of exports that is asked for by TLS."""
     context = ssl.create_default_context(cafile=str(CERTIFICATES / "ca-cert.pem"))
@@ -456,7 +497,15 @@ def test_what_a_full_disk_leaves_is_said(tmp_path: Path, volatile: bool) -> None
         with connected(tmp_path / "s") as client, pytest.raises(NbdError):
             for page in range(client.size // PAGE):
                 client.write(page * PAGE, random.Random(page).randbytes(PAGE))
-        with pytest.raises((ssdlab.SsdlabError, OSError)) as ended:
+        # What is written now takes the room that is left for what a mount writes down.
+        with connected(tmp_path / "s") as client:
+            for page in range(300):
+                with suppress(NbdError):
+                    client.write(page * PAGE, random.Random(page).randbytes(PAGE))
+            with pytest.raises(NbdError) as refused:
+                client.read(0, PAGE)
+        assert int(str(refused.value)) == (errno.EIO if volatile else errno.ENOSPC)
+        with pytest.raises(ssdlab.SsdlabError, match="could not be flushed at the end") as ended:
             server.close()
         assert ("lost" in str(ended.value)) == volatile, ended.value
 
@@ -484,6 +533,11 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, ftl: str, buffer: dict[str, o
 
             assert fill() == errno.ENOSPC
             assert fill() == errno.ENOSPC, "there is still no room"
+            # Reads fail with it, unless the mount that comes first has found room for its record.
+            try:
+                assert client.read(0, PAGE) == model[0]
+            except NbdError as error:
+                assert int(str(error)) == errno.ENOSPC
             subprocess.run(["mount", "-o", "remount,size=200m", str(where)], timeout=PATIENCE_SECONDS, check=True)
             assert fill() is None
             assert client.read(0, client.size) == b"".join(model)
@@ -510,7 +564,7 @@ def test_a_disk_smaller_than_the_drive_is_told_of(tmp_path: Path) -> None:
                 process.send_signal(signal.SIGTERM)
                 output, _ = process.communicate(timeout=PATIENCE_SECONDS)
             assert (f"{file} may grow by " in output) == is_told, output
-            assert ("writes fail and nothing acknowledged is lost" in output) == is_told, output
+            assert ("requests fail until there is room, and nothing acknowledged is lost" in output) == is_told, output
 
 
 def test_a_file_larger_than_may_be_made_is_one_clear_error(tmp_path: Path) -> None:
@@ -586,9 +640,9 @@ def test_a_server_that_was_stopped_is_closed_in_good_order(tmp_path: Path) -> No
             "--record new.drive: that is what --file names too; give another path",
         ),
         (["--file", "new.drive", "--out", "new.drive"], "--out new.drive: that is what --file names too"),
-        (["--file", "new.drive", "--metrics", "s"], "--metrics s: that is what --socket names too"),
+        (["--file", "new.drive", "--metrics", "./s"], "--metrics s: that is what --socket names too"),
         (["--file", "new.drive", "--socket", "foreign"], "foreign: exists and is no socket"),
-        (["--file", "new.drive", "--metrics", "foreign"], "foreign: exists and is no socket"),
+        (["--file", "new.drive", "--metrics", "./foreign"], "foreign: exists and is no socket"),
         (
             ["--file", "new.drive", "--metrics", "127.0.0.1:{taken}"],
             "Address already in use; choose another address or",
@@ -615,6 +669,20 @@ def test_what_cannot_be_served_is_one_clear_error(
     assert says in done.stderr
     assert all(line.startswith("ssdlab: ") for line in done.stderr.splitlines())
     assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.parametrize("buffer", ["none", "watermark"])
+def test_what_a_server_that_ends_at_once_may_have_lost_is_said(tmp_path: Path, buffer: str) -> None:
+    drive = {**SMALL, "time": "event", "drive.buffer": buffer}
+    words = [word for key, value in drive.items() for word in ("--set", f"{key}={value}")]
+    with served(tmp_path, "--file", str(tmp_path / "disk.drive"), *words) as (process, path), connected(path) as client:
+        client.ask_and_leave(0, client.size, times=4)
+        # Two of a kind could be taken for one.
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGHUP)
+        _, errors = process.communicate(timeout=PATIENCE_SECONDS)
+    lost = "" if buffer == "none" else ": what clients had not flushed may be lost"
+    assert errors == f"ssdlab: ended at once{lost}\n"
 
 
 def test_a_drive_has_one_server(tmp_path: Path) -> None:

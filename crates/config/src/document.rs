@@ -45,7 +45,8 @@ pub(crate) fn read(form: Form<'_>, text: &str, violations: &mut Vec<Violation>) 
     written
 }
 
-/// Reads settings, each `key=value`, as one layer. The last of several with the same key counts.
+/// Reads settings, each `key=value`, as one layer. The last of several with the same key counts, and the choice of a
+/// variant replaces what settings before it say of another.
 pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Written {
     let mut written = Written::default();
     let mut pairs = Vec::new();
@@ -60,10 +61,21 @@ pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Writ
         if is_last {
             let kind = find(&current_key(key)).map(|option| &option.kind);
             let document = format!("{key} = {}", with_quotes(kind, value));
-            read_into(&mut written, Form::Set(origin), &document, violations);
+            let is_replaced = pairs[place + 1..].iter().any(|(_, choice, name)| chooses_another(choice, name, key));
+            // What is wrong with it is told all the same.
+            let into = if is_replaced { &mut Written::default() } else { &mut written };
+            read_into(into, Form::Set(origin), &document, violations);
         }
     }
     written
+}
+
+/// Whether the setting `choice=name` chooses another variant than the one that `key` belongs to.
+fn chooses_another(choice: &str, name: &str, key: &str) -> bool {
+    let of_variant = below(choice, key).and_then(|rest| rest.split('.').next());
+    let (Some(of_variant), Some(option)) = (of_variant, find(choice)) else { return false };
+    let names = option.variants().iter().map(|variant| variant.name);
+    named(name.trim_matches(['"', '\'']), names).is_some_and(|chosen| chosen != of_variant)
 }
 
 /// Whether `text` is a dotted path of bare TOML keys.

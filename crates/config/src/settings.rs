@@ -61,7 +61,7 @@ fn settings(checker: &mut Checker<'_>, extent_bytes: Option<u64>) -> Read<Option
     let block = checker.block(&clock, sized.as_ref().map(|(_, device)| device.capacity_bytes))?;
     let cache = checker.cache(&clock)?;
     let gantt = checker.gantt(&clock)?;
-    let replay = checker.replay(&clock)?;
+    let replay = checker.replay(&clock, block.as_ref())?;
     let fit = checker.fit(extent_bytes)?;
     let Some((geometry, device)) = sized else {
         return Ok(None);

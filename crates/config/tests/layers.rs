@@ -463,6 +463,40 @@ fn settings_remember_the_option_that_set_them() {
     assert!(config.settings(None).unwrap_err().to_string().starts_with("--set: host.fit: "));
 }
 
+/// As for settings with the same key, the last counts; what is wrong with the others is told all the same.
+#[test]
+fn a_later_choice_of_a_variant_replaces_settings_of_another() {
+    let of_dftl = ["ftl.page.map=dftl", "ftl.page.map.dftl.cmt=4096"];
+    for later in ["ftl.page.map=ram", "FTL.page.map='RAM'", "ftl=fast"] {
+        let values = |sets: &[&str]| -> Vec<_> {
+            resolve(None, &[], sets).leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect()
+        };
+        assert_eq!(values(&[of_dftl[0], of_dftl[1], later]), values(&[later]), "{later}");
+    }
+    assert_told(&resolve(None, &[], &[of_dftl[1], of_dftl[0]]), "ftl.page.map.dftl.cmt", "4096", "--set");
+    let fault = |sets: &[&str]| {
+        let sets: Vec<Layer> = sets.iter().map(|set| file("--set", set)).collect();
+        Config::resolve(None, &[], &sets).unwrap_err().to_string()
+    };
+    assert_eq!(
+        fault(&["ftl.page.map=ram", of_dftl[1]]),
+        "--set: ftl.page.map: \"ram\" and \"dftl\" are both chosen (--set); keep one"
+    );
+    assert!(fault(&["ftl.page.map.dftl.cmd=4096", "ftl.page.map=ram"]).contains("did you mean ftl.page.map.dftl.cmt?"));
+    assert!(fault(&["ftl.page.map.dftl.cmt=x", "ftl.page.map=ram"]).contains("expected a whole number"));
+}
+
+/// What the drive does not take waits in the block layer.
+#[test]
+fn more_requests_than_the_drive_holds_need_a_block_layer() {
+    let sets = ["host.replay.closed.queue_depth=64", "block.scheduler=deadline"];
+    let found = resolve(Some("sata-mlc"), &[], &sets).settings(None).unwrap().setup;
+    assert!(matches!(found.replay, Replay::Closed { depth: 64, .. }));
+    assert_eq!(found.block.unwrap().slots, 31);
+    let message = resolve(Some("sata-mlc"), &[], &sets[..1]).settings(None).unwrap_err().to_string();
+    assert!(message.contains("64 exceeds the 31 requests that drive.protocol sata holds"), "{message}");
+}
+
 /// Every example of the table can be set, and every variant is known to the settings.
 #[test]
 fn the_table_of_options_is_sound() {

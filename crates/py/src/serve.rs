@@ -1,6 +1,8 @@
 //! Serving a drive to other programs.
 
+use std::fmt::Write;
 use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -39,6 +41,19 @@ fn open_error(error: OpenError, file: Option<&Path>) -> PyErr {
         OpenError::Drive(error) => drive_error(&error, file),
         OpenError::Thread(_) => PyOSError::new_err(error.to_string()),
     }
+}
+
+/// A path as the value of a query in a URI (RFC 3986).
+fn percent_encoded(path: &Path) -> String {
+    let mut encoded = String::new();
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            write!(encoded, "%{byte:02X}").expect("a string takes everything");
+        }
+    }
+    encoded
 }
 
 #[pymethods]
@@ -94,9 +109,9 @@ impl DriveServer {
     /// Where clients connect: URIs of the protocol without the name of the export.
     fn addresses(&self) -> Vec<String> {
         let written = |address: &Address| match (address, self.is_encrypted) {
-            (Address::Unix(path), false) => format!("nbd+unix:///?socket={}", path.display()),
+            (Address::Unix(path), false) => format!("nbd+unix:///?socket={}", percent_encoded(path)),
             // The certificate is one of a name.
-            (Address::Unix(path), true) => format!("nbds+unix://localhost/?socket={}", path.display()),
+            (Address::Unix(path), true) => format!("nbds+unix://localhost/?socket={}", percent_encoded(path)),
             (Address::Tcp(address), false) => format!("nbd://{address}"),
             (Address::Tcp(address), true) => format!("nbds://{address}"),
         };
@@ -126,7 +141,10 @@ impl DriveServer {
                 Ok(Some("graceful"))
             }
             Some(Ok(Ok(Ending::AtOnce))) => Ok(Some("at once")),
-            Some(Ok(Err(error))) => Err(SsdlabError::new_err(error.to_string())),
+            Some(Ok(Err(error))) => {
+                let lost = if self.is_volatile() { "; what was not flushed before may be lost" } else { "" };
+                Err(SsdlabError::new_err(format!("{error}{lost}")))
+            }
             Some(Err(panic)) => detached(py, None, || std::panic::resume_unwind(panic)),
         }
     }

@@ -9,8 +9,10 @@ import time as clock
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
+from shlex import quote
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Self
+from urllib.parse import quote as percent_encoded
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
@@ -82,7 +84,11 @@ def serve(
     ] = None,
     metrics: Annotated[
         str | None,
-        option("--metrics PLACE", "Answer Prometheus there: a path for a unix socket, or 127.0.0.1:PORT.", "Output"),
+        option(
+            "--metrics PLACE",
+            "Answer Prometheus there: a path with a slash for a unix socket, or 127.0.0.1:PORT.",
+            "Output",
+        ),
     ] = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Service)] = None,
@@ -127,11 +133,14 @@ def serve(
             with first:
                 if not json:
                     _introduce(server, listen, scraped, file)
+                    _show_clients(server.uris[0], path, tls, tls_verify)
                 with _Line(server) as line:
                     while server.wait(TICK_SECONDS) is None:
                         write(server)
                         asked.report_if_asked()
                         line.tick()
+                # Asked for just before the end.
+                asked.report_if_asked()
             with first:
                 server.close()
             write(server)
@@ -140,7 +149,8 @@ def serve(
     if first.error is not None:
         raise first.error
     if server.ended == "at once":
-        print("ssdlab: ended at once: what clients had not flushed may be lost", file=sys.stderr)
+        lost = ": what clients had not flushed may be lost" if file is None or server.is_volatile else ""
+        print(f"ssdlab: ended at once{lost}", file=sys.stderr)
         return STATUS
     return 0
 
@@ -322,19 +332,31 @@ def _introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | Non
         print(f"metrics at {scraped.address}")
     for unused in room("model.remarks").unused_when_served(server.config):
         print(f"note: {unused}")
-    print(
-        f"""
-connect, for example, by
-  nbdinfo '{uri}'
-  nbdcopy image.raw '{uri}'
-  qemu-io -f raw -c 'write -P 7 0 1M' '{uri}'
-  fio --name=try --ioengine=nbd --uri='{uri}' --rw=randwrite --bs=4k --iodepth=32 --size=64M
-  mkdir -p /tmp/{NAME} && nbdfuse /tmp/{NAME} '{uri}' &
-  losetup --find --show --direct-io=on /tmp/{NAME}/nbd
-Ctrl-C ends it in good order.
-"""
-    )
-    sys.stdout.flush()
+
+
+def _show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> None:
+    """Prints commands that work as they are, if the server's folder has the certificates of a client as well."""
+    fio = f"fio --name=try --ioengine=nbd --uri={quote(uri)} --rw=randwrite --bs=4k --iodepth=32 --size=64M"
+    qemu = f"qemu-io -f raw -c 'write -P 7 0 1M' {quote(uri)}"
+    if tls is not None:
+        # QEMU 7.2 knows no URI of an encrypted drive, and fio names no folder of certificates.
+        credentials = f"tls-creds-x509,id=tls0,dir={_in_list(tls)},endpoint=client,verify-peer=on"
+        place = f"driver=nbd,server.type=unix,server.path={_in_list(socket)},tls-creds=tls0,tls-hostname=localhost"
+        qemu = f"qemu-io --object {quote(credentials)} -c 'write -P 7 0 1M' --image-opts {quote(place)}"
+        uri += f"&tls-certificates={percent_encoded(os.fsencode(tls))}"
+    lines = [f"nbdinfo {quote(uri)}", f"nbdcopy image.raw {quote(uri)}", qemu, *([] if verifies else [fio])]
+    lines.append(f"mkdir -p /tmp/{NAME} && nbdfuse /tmp/{NAME} {quote(uri)} &")
+    lines.append(f"losetup --find --show --direct-io=on /tmp/{NAME}/nbd")
+    print("\nconnect, for example, by", *lines, sep="\n  ")
+    if tls is not None:
+        needs = "ca-cert.pem, client-cert.pem and client-key.pem" if verifies else "ca-cert.pem"
+        print(f"where {text.path(tls)} is a folder with {needs}")
+    print("Ctrl-C ends it in good order.\n", flush=True)
+
+
+def _in_list(path: Path) -> str:
+    """A path in a list of QEMU's, which is separated by commas."""
+    return str(path).replace(",", ",,")
 
 
 def _compare_with_disk(file: Path, is_volatile: bool) -> None:
@@ -346,7 +368,8 @@ def _compare_with_disk(file: Path, is_volatile: bool) -> None:
             "the drive goes off and what was not flushed may be lost; make room, lower device.capacity, or set "
             "drive.buffer=none"
             if is_volatile
-            else "writes fail and nothing acknowledged is lost; make room, or lower device.capacity"
+            else "requests fail until there is room, and nothing acknowledged is lost; make room, or lower "
+            "device.capacity"
         )
         print(
             f"{text.path(file)} may grow by {text.size(growth)}, and its disk has {text.size(free)} free: when that is "

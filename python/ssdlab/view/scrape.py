@@ -5,11 +5,12 @@ import os
 import socket
 import socketserver
 import stat
+from collections.abc import Iterable
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
@@ -18,15 +19,19 @@ from prometheus_client.registry import Collector
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 
+if TYPE_CHECKING:
+    # Of the stubs alone.
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
 PATH = "/metrics"
-"""Where the metrics are by convention; every other path gives them, too."""
+"""Where the metrics are, by convention."""
 
 
 class Endpoint:
     """Answers scrapes while it lasts, from when it is told whom to ask.
 
     Args:
-        place: An address with a port, such as `127.0.0.1:9090`, or the path of a unix socket.
+        place: An address with a port, such as `127.0.0.1:9090`, or the path of a unix socket, with a slash.
 
     Raises:
         ConfigError: If the address can be reached from other machines, or is none.
@@ -50,7 +55,7 @@ class Endpoint:
         """Answers from now on with the metrics of this."""
         registry = CollectorRegistry(auto_describe=False)
         registry.register(collector)
-        self._server.set_app(make_wsgi_app(registry))
+        self._server.set_app(_at_path(make_wsgi_app(registry)))
         self._thread.start()
 
     def __enter__(self) -> Self:
@@ -65,6 +70,18 @@ class Endpoint:
         self._server.server_close()
         if self._path is not None:
             self._path.unlink(missing_ok=True)
+
+
+def _at_path(metrics: "WSGIApplication") -> "WSGIApplication":
+    """Answers there alone: who asks for another path is mistaken."""
+
+    def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        if environ["PATH_INFO"] == PATH:
+            return metrics(environ, start_response)
+        start_response("404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
+        return [f"the metrics are at {PATH}\n".encode()]
+
+    return answer
 
 
 def _bound(place: str, path: Path | None) -> "_Server":
@@ -82,8 +99,8 @@ def _bound(place: str, path: Path | None) -> "_Server":
 
 
 def _is_address(place: str) -> bool:
-    """Paths with a colon are written with a slash."""
-    return "/" not in place and ":" in place
+    """Paths are written with a slash: a port with a typing error is no file."""
+    return "/" not in place
 
 
 def _loopback(place: str) -> tuple[str, int]:

@@ -4,7 +4,7 @@ use super::repeat::{REPEATS, repeat_options};
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::table::{Case, Fallback, Is, OptionSpec, SECOND, Section};
-use ssdlab_sim::{Clock, DriveOptions, Fit, Protocol, Replay};
+use ssdlab_sim::{BlockOptions, Clock, DriveOptions, Fit, Protocol, Replay};
 
 pub(crate) const SECTION: Section = Section {
     name: "host",
@@ -13,22 +13,19 @@ pub(crate) const SECTION: Section = Section {
     options: || [OPTIONS, &REPEAT].concat(),
 };
 
-static REPLAYS: Choices<fn(&mut Checker<'_>, &Clock) -> Read<Replay>, 3> = Choices::new([
-    ("closed", "as many requests as `queue_depth` outstanding; trace times are ignored", |checker, clock| {
+static REPLAYS: Choices<fn(&mut Checker<'_>) -> Read<Replay>, 3> = Choices::new([
+    ("closed", "as many requests as `queue_depth` outstanding; trace times are ignored", |checker| {
         let depth = checker.small("host.replay.closed.queue_depth")?;
         let per_stream = checker.flag("host.replay.closed.per_stream")?;
-        if let Clock::Event(_, drive) = clock {
-            checker.refuse_more_than_queues_hold(depth, per_stream, drive)?;
-        }
         Ok(Replay::Closed { depth, per_stream, think: checker.nanos("host.replay.closed.think")? })
     }),
     (
         "processes",
         "each process goes on when the read or synchronous write it waits for is complete; what nobody \
          waits for follows in the order of the trace",
-        |checker, _| Ok(Replay::Processes { think: checker.nanos("host.replay.processes.think")? }),
+        |checker| Ok(Replay::Processes { think: checker.nanos("host.replay.processes.think")? }),
     ),
-    ("open", "each request at its time in the trace; requests queue", |checker, _| {
+    ("open", "each request at its time in the trace; requests queue", |checker| {
         Ok(Replay::Open { time_scale: checker.float("host.replay.open.time_scale")? })
     }),
 ]);
@@ -75,7 +72,8 @@ const OPTIONS: &[OptionSpec] = &[
         key: "host.replay.closed.queue_depth",
         kind: Kind::Count { min: 1, max: 1_000_000 },
         fallback: Fallback::Unless("32", &[Case { key: "drive.protocol", is: Is::Variant("sata"), value: "31" }]),
-        help: "Requests outstanding; without `time = \"event\"` one at a time is served, whatever this says.",
+        help: "Requests outstanding; without `time = \"event\"` one at a time is served, whatever this says. More than the \
+               drive holds need a block layer to wait in.",
         example: "4",
     },
     OptionSpec {
@@ -130,9 +128,14 @@ const REPEAT: [OptionSpec; 4] = repeat_options!(
 );
 
 impl Checker<'_> {
-    pub(crate) fn replay(&mut self, clock: &Clock) -> Read<Replay> {
+    pub(crate) fn replay(&mut self, clock: &Clock, block: Option<&BlockOptions>) -> Read<Replay> {
         let read = self.choice("host.replay", &REPLAYS)?;
-        read(self, clock)
+        let replay = read(self)?;
+        // What a drive does not take waits in the block layer, where there is one.
+        if let (Replay::Closed { depth, per_stream, .. }, Clock::Event(_, drive), None) = (&replay, clock, block) {
+            self.refuse_more_than_queues_hold(*depth, *per_stream, drive)?;
+        }
+        Ok(replay)
     }
 
     pub(crate) fn fitting(&self) -> Read<Fitting> {

@@ -99,7 +99,7 @@ pub enum ServerError {
         error: io::Error,
     },
     /// The last flush failed.
-    #[error("export {name:?} could not be flushed at the end: {errno}; what was not flushed before may be lost")]
+    #[error("export {name:?} could not be flushed at the end: {errno}")]
     Flush {
         /// Name of the export.
         name: String,

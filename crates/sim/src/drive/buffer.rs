@@ -5,7 +5,7 @@
 //! flush:  eager: at once; watermark: oldest first, from `high` down to `low`
 //! ```
 //! A slot is free again when its page has been programmed. A page overwritten while it is being programmed takes another
-//! slot; reads find the newest.
+//! slot, which needs nothing from the flash if the one before was whole; reads find the newest.
 
 use std::collections::VecDeque;
 
@@ -148,7 +148,7 @@ impl Buffer {
         &mut self,
         lpn: u32,
         (requester, context): (Requester, WriteContext),
-        whole: bool,
+        mut whole: bool,
         version: u64,
     ) -> Accepted {
         if let Some(&slot) = self.newest.get(&lpn) {
@@ -161,9 +161,10 @@ impl Buffer {
                 self.counters.pages_overwritten += 1;
                 return Accepted::Overwritten;
             }
+            // What is being programmed is still here: a part is laid over it, and nothing read back from flash.
+            whole |= held.whole;
         }
         let Some(slot) = self.free.pop() else { return Accepted::Full };
-        // If an older version is being programmed, a partial write reads the rest back from flash as usual.
         self.slots[slot as usize] =
             Held { lpn, requester, context, whole, version, state: State::Waiting, number: self.accepted };
         self.order.push_back((slot, self.accepted));
@@ -285,6 +286,27 @@ mod tests {
         assert_eq!(buffer.accept(5, by_somebody(), true, 0), Accepted::Stored);
         buffer.programmed(programming[1].0);
         assert!(buffer.newest(8).is_none());
+    }
+
+    #[test]
+    fn a_part_is_laid_over_the_page_that_is_being_programmed() {
+        let mut buffer = buffer(4, FlushPolicy::Eager);
+        let mut programming = Vec::new();
+        for (lpn, whole, comes_whole) in [(1, true, true), (1, false, true), (2, false, false), (2, false, false)] {
+            buffer.accept(lpn, by_somebody(), whole, 0);
+            let (slot, held) = buffer.flush_next().unwrap();
+            assert_eq!((held.lpn, held.whole), (lpn, comes_whole));
+            programming.push(slot);
+        }
+        // What has been programmed, or trimmed, is no longer here.
+        programming.iter().for_each(|&slot| buffer.programmed(slot));
+        buffer.accept(1, by_somebody(), false, 0);
+        assert!(!buffer.flush_next().unwrap().1.whole);
+        buffer.accept(3, by_somebody(), true, 0);
+        buffer.flush_next();
+        buffer.trim(3);
+        buffer.accept(3, by_somebody(), false, 0);
+        assert!(!buffer.flush_next().unwrap().1.whole);
     }
 
     #[test]

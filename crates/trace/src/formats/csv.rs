@@ -3,7 +3,8 @@
 //! Times in ns; `R`, `W`, `D` (discard) or `F` (flush); sectors of 512 bytes, size in bytes; the flags are
 //! blktrace's category mask in hexadecimal ([`super::category`]); the pid may be any name without a comma
 //! and is empty where there is none. Flags and pid may be left out. The only text format that keeps every
-//! field of a [`crate::Request`]; offsets must be whole sectors (the writer widens others and counts them).
+//! field of a [`crate::Request`]; offsets must be whole sectors (the writer widens others and counts them). Lines
+//! that begin with `#` are comments.
 //!
 //! `468101,W,9884656,16384,0x1a,3950`
 
@@ -30,7 +31,7 @@ impl LineFormat for Csv {
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
-        if line.starts_with(Self::HEADER) {
+        if line.starts_with(Self::HEADER) || line.starts_with(b"#") {
             return Ok(Entry::Skip(Skip::Header));
         }
         let mut fields = Commas::new(line);
@@ -102,7 +103,7 @@ impl Encoder for CsvEncoder {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{error, read, request, streams_of};
+    use crate::testing::{detect, error, read, request, streams_of};
     use crate::{Format, Op, Request, flag};
 
     #[test]
@@ -126,6 +127,20 @@ mod tests {
         assert_eq!(requests, expected);
         assert_eq!((report.counts.headers, report.counts.records), (1, 7));
         assert_eq!(streams_of(Format::Csv, text), ["", "2979", "3889"]);
+    }
+
+    #[test]
+    fn comments_are_skipped_and_hide_no_format() {
+        let rows = "0,R,0,512,0x11,7\n";
+        let bare = read(Format::Csv, rows).0;
+        for comments in ["# made\n", "# made by me on Monday\n", "#\n# made in 2024, by me\n"] {
+            for header in ["", "time_ns,op,sector,bytes,flags,pid\n"] {
+                let text = format!("{comments}{header}{rows}{comments}");
+                assert_eq!(detect(&text).unwrap(), Format::Csv, "{text}");
+                assert_eq!(read(Format::Csv, &text).0, bare, "{text}");
+            }
+        }
+        assert!(detect("# made by hand\nhello\n").is_err());
     }
 
     #[test]

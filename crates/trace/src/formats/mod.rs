@@ -157,6 +157,9 @@ formats! {
         |_| 0, Lines<columns::Text>, None;
 }
 
+/// What files begin with that are compressed in a way that is not read, and the tool that restores them.
+const COMPRESSED: [(&[u8], &str); 3] = [(b"\xFD7zXZ\0", "xz"), (b"BZh", "bzip2"), (b"\x04\x22\x4D\x18", "lz4")];
+
 impl Format {
     fn registration(self) -> &'static Registration {
         &FORMATS[self as usize]
@@ -214,6 +217,13 @@ impl Format {
             )));
         }
         best.1.ok_or_else(|| {
+            if let Some((_, tool)) = COMPRESSED.iter().find(|(magic, _)| head.starts_with(magic)) {
+                return TraceError::Format(format!(
+                    "{}: is compressed with {tool}, and only gzip and zstd are read; pipe it: {tool} -dc FILE | ssdlab \
+                     run -",
+                    shown(path)
+                ));
+            }
             let names = list(FORMATS.iter().map(|known| known.name));
             TraceError::Format(format!("{}: no trace format fits; name it with --format NAME ({names})", shown(path)))
         })
@@ -331,6 +341,20 @@ mod tests {
     fn a_bare_digit_for_flags_does_not_take_a_row_from_alibaba() {
         assert_eq!(detect("0,R,0,4096,0\n").unwrap(), Format::Alibaba);
         assert_eq!(detect("0,R,0,4096,0,1\n").unwrap(), Format::Csv);
+    }
+
+    #[test]
+    fn what_is_compressed_in_a_way_that_is_not_read_names_the_tool() {
+        for (head, tool) in [
+            (&b"\xFD7zXZ\0\0\x04\xE6\xD6"[..], "xz"),
+            (b"BZh91AY&SY\x1Cb", "bzip2"),
+            (b"\x04\x22\x4D\x18\x64\x40", "lz4"),
+        ] {
+            let message = Format::detect(head, "a".as_ref()).unwrap_err().to_string();
+            let says =
+                format!("a: is compressed with {tool}, and only gzip and zstd are read; pipe it: {tool} -dc FILE | ");
+            assert!(message.starts_with(&says), "{message}");
+        }
     }
 
     #[test]
