@@ -473,6 +473,9 @@ fn a_later_choice_of_a_variant_replaces_settings_of_another() {
         };
         assert_eq!(values(&[of_dftl[0], of_dftl[1], later]), values(&[later]), "{later}");
     }
+    // A choice that does not count itself replaces nothing.
+    let again = resolve(None, &[], &[of_dftl[1], "ftl.page.map=ram", of_dftl[0]]);
+    assert_told(&again, "ftl.page.map.dftl.cmt", "4096", "--set");
     assert_told(&resolve(None, &[], &[of_dftl[1], of_dftl[0]]), "ftl.page.map.dftl.cmt", "4096", "--set");
     let fault = |sets: &[&str]| {
         let sets: Vec<Layer> = sets.iter().map(|set| file("--set", set)).collect();
