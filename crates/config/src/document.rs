@@ -7,7 +7,6 @@ use crate::registry::{OPTIONS, SECTIONS, current_key, find, find_former};
 use crate::table::{Entries, Entry, Former, OptionSpec, below};
 use crate::value::{Value, found, with_quotes};
 use ssdlab_core::suggest::{list, named, nearest_key, split};
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -57,21 +56,16 @@ pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Writ
             _ => violations.push(Violation::new(origin, "", format!("{text:?} is not of the form key=value"))),
         }
     }
-    let mut last = BTreeMap::new();
-    for (place, (_, key, _)) in pairs.iter().enumerate() {
-        last.insert(*key, place);
-    }
-    let counts = |place: usize| last[pairs[place].1] == place;
-    for (place, (origin, key, value)) in pairs.iter().enumerate() {
-        if counts(place) {
-            let kind = find(&current_key(key)).map(|option| &option.kind);
-            let document = format!("{key} = {}", with_quotes(kind, value));
-            let mut later = (place + 1..pairs.len()).filter(|&later| counts(later)).map(|later| &pairs[later]);
-            let is_replaced = later.any(|(_, choice, name)| chooses_another(choice, name, key));
-            // What is wrong with it is told all the same.
-            let into = if is_replaced { &mut Written::default() } else { &mut written };
-            read_into(into, Form::Set(origin), &document, violations);
-        }
+    let is_last =
+        |&(place, &(_, key, _)): &(usize, &(_, &str, _))| pairs[place + 1..].iter().all(|(_, later, _)| *later != key);
+    let last: Vec<_> = pairs.iter().enumerate().filter(is_last).map(|(_, pair)| *pair).collect();
+    for (place, (origin, key, value)) in last.iter().enumerate() {
+        let kind = find(&current_key(key)).map(|option| &option.kind);
+        let document = format!("{key} = {}", with_quotes(kind, value));
+        let is_replaced = last[place + 1..].iter().any(|(_, choice, name)| chooses_another(choice, name, key));
+        // What is wrong with it is told all the same.
+        let into = if is_replaced { &mut Written::default() } else { &mut written };
+        read_into(into, Form::Set(origin), &document, violations);
     }
     written
 }

@@ -107,6 +107,7 @@ enum Verify {
     From(u64),
     /// The one programmed last.
     Latest,
+    /// No page.
     None,
 }
 

@@ -59,8 +59,8 @@ fn percent_encoded(path: &Path) -> String {
 #[pymethods]
 impl DriveServer {
     /// Opens the drive of a configuration and listens at `socket` or `listen`, an address with a port; clients can connect
-    /// when this returns, by TLS only if `tls` is a folder of certificates, and with one that its CA signed if they are verified. `scale` is the wall
-    /// time of a simulated second; None lets replies leave at once.
+    /// when this returns, by TLS only if `tls` is a folder of certificates, and with one that its CA signed if they are
+    /// verified. `scale` is the wall time of a simulated second; None lets replies leave at once.
     #[new]
     #[pyo3(signature = (config, name, *, file, socket, listen, tls, verify_clients, scale, record))]
     #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]

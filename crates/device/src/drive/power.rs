@@ -211,7 +211,8 @@ impl<B: Backend> Drive<B> {
 
     /// After each request: a fault switches the drive off, a long journal makes it write a checkpoint or begin another.
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
-        if self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
+        // Asked of flash that may fail alone: no other wears out meanwhile, and page mapping looks at every plane.
+        if self.medium.backend.fails() && self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
             self.medium.wear_out();
         }
         self.stop_at_fault()?;
