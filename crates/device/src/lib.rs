@@ -19,6 +19,7 @@
 //!   mount goes on from what is there.
 
 mod backend;
+mod bits;
 mod buffer;
 mod column;
 mod drive;

@@ -1,13 +1,16 @@
 //! Where a write buffer with power-loss protection keeps its pages: RAM that capacitors feed, a journal beside the flash.
 //!
 //! ```text
-//! 0      head, 4 KiB: head: checksum, generation, where its journal begins, how long it may be
+//! 0      head, 4 KiB: head: checksum, generation, where its journal begins, where it ends at the latest
 //! then   two journals by turns, a mark behind each; a record: checksum, sequence number, page, kind, parts written | these |
 //!        the page
 //! ```
 //! Whatever the buffer takes is a record before it is acknowledged, and so is a trim of a page that has one. Checksums are
 //! seeded with generation and place, so that a journal ends where a record is not whole. When one is long, what waits is
-//! written to the other, whose head comes last.
+//! written to the other, whose head comes last; then the older head is wiped out. One wrong bit of a head is put right.
+//!
+//! A head without a journal names the generation of one that is being begun: if that is interrupted, what was written is no
+//! record of the next one, which may lie in the same place.
 //!
 //! A page written in part belongs to the version that the flash held then. If a computer that lost its power has kept
 //! another, both the part and what came between were not flushed: the part is dropped, and a record before it counts.
@@ -24,6 +27,7 @@ use ssdlab_ftl::WriteContext;
 use twox_hash::XxHash3_64;
 
 use crate::backend::{Backend, Fault, Slot};
+use crate::bits::put_right;
 use crate::buffer::Held;
 
 const HEAD_BYTES: usize = 32;
@@ -47,6 +51,8 @@ const NO_VERSION: u64 = u64::MAX;
 /// The journal that is written now.
 #[derive(Debug)]
 pub(crate) struct Ram {
+    /// Where its head is.
+    head: u64,
     generation: u64,
     begin: u64,
     end: u64,
@@ -90,6 +96,23 @@ fn is_whole(bytes: &[u8], seed: u64) -> bool {
     long(bytes, 0) == XxHash3_64::oneshot_with_seed(seed, &bytes[8..])
 }
 
+fn read_head(backend: &impl Backend, at: u64) -> Result<[u8; HEAD_BYTES], Fault> {
+    let mut head = [0; HEAD_BYTES];
+    backend.read_log(Slot::Ram, at, &mut head)?;
+    Ok(head)
+}
+
+fn lost(part: &str) -> Fault {
+    let missing = format!("the {part} of what the write buffer held is missing; restore the drive from a copy");
+    io::Error::new(io::ErrorKind::UnexpectedEof, missing).into()
+}
+
+/// Writes the head of a journal with these bounds, or without one.
+fn write_head(backend: &mut impl Backend, at: u64, generation: u64, journal: Range<u64>) -> Result<(), Fault> {
+    let head = [0, generation, journal.start, journal.end].map(u64::to_le_bytes).concat();
+    backend.write_log(Slot::Ram, at, &sealed(head, 0))
+}
+
 /// A record of what the buffer holds of a page, or of a trim.
 fn record(lpn: u32, sequence: u64, held: Option<&Held>) -> Vec<u8> {
     let (written, page) = held.map_or((&[][..], &[][..]), |held| (&held.written[..], &held.page[..]));
@@ -124,38 +147,51 @@ impl Ram {
             Some(before) if FIRST_JOURNAL + length >= before.begin => before.end + 1,
             _ => FIRST_JOURNAL,
         };
-        let generation = before.map_or(0, |before| before.generation + 1);
-        let mut ram = Self { generation, begin, end: begin + length, at: begin, long_at: 0, named: BTreeSet::new() };
+        let head = before.map_or(0, |before| HEAD_EVERY - before.head);
+        // Heads count here though they are not whole: whatever was begun with a generation, it wrote that first.
+        let [one, other] = [0, HEAD_EVERY].map(|at| read_head(backend, at).map(|head| long(&head, 8)));
+        let generation = one?.max(other?).wrapping_add(1);
+        write_head(backend, head, generation, 0..0)?;
         backend.sync()?;
+        let end = begin + length;
+        let mut ram = Self { head, generation, begin, end, at: begin, long_at: 0, named: BTreeSet::new() };
         for (lpn, held) in waiting {
             ram.keep(backend, lpn, sequence, held)?;
         }
         ram.long_at = ram.at + 4 * buffer_bytes;
         backend.write_log(Slot::Ram, ram.end, &MARK)?;
         backend.sync()?;
-        let head = [0, generation, begin, ram.end].map(u64::to_le_bytes).concat();
-        backend.write_log(Slot::Ram, generation % 2 * HEAD_EVERY, &sealed(head, 0))?;
+        write_head(backend, head, generation, begin..end)?;
         backend.sync()?;
+        if before.is_some() {
+            write_head(backend, HEAD_EVERY - head, generation, 0..0)?;
+        }
         Ok(ram)
     }
 
     /// The newest journal, and what it says of each page; nothing if there never was one.
     pub fn load(backend: &impl Backend) -> Result<Option<Loaded>, Fault> {
         let mut newest: Option<Self> = None;
-        for at in [0, HEAD_EVERY] {
-            let mut head = [0; HEAD_BYTES];
-            backend.read_log(Slot::Ram, at, &mut head)?;
-            let (generation, begin, end) = (long(&head, 8), long(&head, 16), long(&head, 24));
-            if is_whole(&head, 0) && newest.as_ref().is_none_or(|newest| newest.generation < generation) {
-                newest = Some(Self { generation, begin, end, at: begin, long_at: end, named: BTreeSet::new() });
+        let heads = [(0, read_head(backend, 0)?), (HEAD_EVERY, read_head(backend, HEAD_EVERY)?)];
+        for (at, bytes) in heads {
+            let Some(head) = put_right(&bytes, |head| is_whole(head, 0)) else { continue };
+            let [generation, begin, end] = [8, 16, 24].map(|at| long(&head, at));
+            if end > 0 && newest.as_ref().is_none_or(|newest| newest.generation < generation) {
+                newest =
+                    Some(Self { head: at, generation, begin, end, at: begin, long_at: end, named: BTreeSet::new() });
             }
         }
-        let Some(mut ram) = newest else { return Ok(None) };
+        let Some(mut ram) = newest else {
+            // Only the first journal of all is begun while the other head is blank.
+            if heads.iter().all(|(_, head)| *head != [0; HEAD_BYTES]) {
+                return Err(lost("beginning"));
+            }
+            return Ok(None);
+        };
         let mut mark = [0];
         backend.read_log(Slot::Ram, ram.end, &mut mark)?;
         if mark == [0] {
-            let missing = "the end of what the write buffer held is missing; restore the drive from a copy";
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, missing).into());
+            return Err(lost("end"));
         }
         let mut kept: BTreeMap<u32, Kept> = BTreeMap::new();
         while let Some((lpn, sequence, held)) = ram.next(backend)? {
@@ -191,7 +227,8 @@ impl Ram {
     }
 
     fn seed(&self) -> u64 {
-        self.generation << 48 ^ self.at
+        // A journal is shorter than 2^40 bytes.
+        self.generation.rotate_left(40) ^ self.at
     }
 
     fn append(&mut self, backend: &mut impl Backend, record: Vec<u8>) -> Result<(), Fault> {
@@ -231,5 +268,74 @@ impl Ram {
             number: 0,
         });
         Ok(Some((lpn, long(&bytes, 8), held)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryBackend;
+    use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+
+    fn held(byte: u8) -> Held {
+        let context = WriteContext::default();
+        Held { context, page: [byte; 64].into(), written: Vec::new(), whole: true, base: None, number: 0 }
+    }
+
+    /// Flash of 64 byte pages, and a journal on it that follows another and holds page 5.
+    fn second_journal() -> (MemoryBackend, Ram) {
+        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
+        let geometry = Geometry { page_bytes: 64, pages_per_block: 2, blocks: 3, order, parallelism };
+        let mut backend = MemoryBackend::new(geometry);
+        let first = Ram::begin(&mut backend, None, 4, 1, [(4, &held(4))].into_iter()).unwrap();
+        let second = Ram::begin(&mut backend, Some(&first), 4, 2, [(5, &held(5))].into_iter()).unwrap();
+        (backend, second)
+    }
+
+    /// Pages with a record.
+    fn pages(backend: &MemoryBackend) -> Vec<u32> {
+        Ram::load(backend).unwrap().unwrap().1.into_keys().collect()
+    }
+
+    /// Goal: one wrong bit of a head is put right, and with more of them no older journal is taken. Method: each bit of the
+    /// newer of two heads flipped, and another one.
+    #[test]
+    fn no_older_journal_is_taken_for_a_damaged_one() {
+        let (backend, ram) = second_journal();
+        for bit in 0..8 * HEAD_BYTES {
+            let mut backend = backend.clone();
+            let mut head = read_head(&backend, ram.head).unwrap();
+            for (bit, wrong) in [(bit, 1), ((bit + 40) % (8 * HEAD_BYTES), 2)] {
+                head[bit / 8] ^= 1 << (bit % 8);
+                backend.write_log(Slot::Ram, ram.head, &head).unwrap();
+                match wrong {
+                    1 => assert_eq!(pages(&backend), [5], "bit {bit}"),
+                    _ => assert!(Ram::load(&backend).is_err(), "bit {bit} and another"),
+                }
+            }
+        }
+    }
+
+    /// Goal: what an interrupted beginning wrote is no record of the next one, in the same place. Method: its last head is
+    /// not begun, or torn.
+    #[test]
+    fn a_beginning_that_was_interrupted_leaves_no_record() {
+        for torn in [false, true] {
+            let (mut backend, second) = second_journal();
+            let before = [0, HEAD_EVERY].map(|at| (at, read_head(&backend, at).unwrap()));
+            let third = Ram::begin(&mut backend, Some(&second), 4, 3, [(6, &held(6))].into_iter()).unwrap();
+            for (at, head) in before {
+                backend.write_log(Slot::Ram, at, &head).unwrap();
+            }
+            // What it writes first.
+            write_head(&mut backend, third.head, third.generation, 0..0).unwrap();
+            if torn {
+                backend.write_log(Slot::Ram, third.head + HEAD_BYTES as u64 / 2, &[7; HEAD_BYTES / 2]).unwrap();
+            }
+            let (before, _) = Ram::load(&backend).unwrap().unwrap();
+            assert_eq!((before.generation, pages(&backend)), (second.generation, vec![5]));
+            Ram::begin(&mut backend, Some(&before), 4, 3, std::iter::empty()).unwrap();
+            assert_eq!(pages(&backend), [0; 0], "torn {torn}");
+        }
     }
 }

@@ -15,6 +15,8 @@ use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::{Oob, Role};
 use twox_hash::XxHash3_64;
 
+use crate::bits::put_right;
+
 /// Bytes of a spare area.
 pub const SPARE_BYTES: usize = 32;
 
@@ -104,12 +106,7 @@ impl Content {
 /// A damaged spare area without the one bit that is wrong, if it is one.
 #[cold]
 fn repaired(ppn: Ppn, bytes: &SpareBytes) -> Option<SpareBytes> {
-    let flipped = |bit: usize| {
-        let mut bytes = *bytes;
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        bytes
-    };
-    (0..8 * SPARE_BYTES).map(flipped).find(|bytes| Content::as_is(ppn, bytes) != Content::Damaged)
+    put_right(bytes, |bytes| Content::as_is(ppn, bytes) != Content::Damaged)
 }
 
 /// What the spare areas of a block say.

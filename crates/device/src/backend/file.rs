@@ -28,7 +28,7 @@ const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
 /// What it begins with until the drive is made: nobody has written to it.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Raised with every change of what follows.
-const FORMAT: u32 = 6;
+const FORMAT: u32 = 7;
 const SUPERBLOCK_BYTES: u64 = 64 << 10;
 /// Of magic, format, length and checksum.
 const HEAD_BYTES: usize = 30;

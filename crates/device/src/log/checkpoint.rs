@@ -11,7 +11,8 @@
 //! the newest are marked, so that a mount compares none of them with another.
 //!
 //! The body is written first and the header when the body is safe, to the slot that is not in use: until then the log in
-//! the other slot is complete. When the header is safe the other one is wiped out.
+//! the other slot is complete. When the header is safe the other one is wiped out, but for the new generation. One wrong bit
+//! of a header is put right.
 
 use std::collections::BTreeSet;
 
@@ -21,6 +22,7 @@ use twox_hash::XxHash3_64;
 
 use super::stream::Writer;
 use crate::backend::{Backend, Fault, Slot};
+use crate::bits::put_right;
 use crate::life::{Life, NUMBERS};
 use crate::spare::{Content, SPARE_BYTES, Spare, decode_block};
 use crate::table::{BlockPages, PageTable, Written};
@@ -28,6 +30,8 @@ use crate::table::{BlockPages, PageTable, Written};
 const MAGIC: [u8; 8] = *b"ssdchkpt";
 /// Bytes before the body.
 pub(super) const HEADER_BYTES: u64 = 40;
+
+type Header = [u8; HEADER_BYTES as usize];
 
 /// States of a block.
 const ERASED: u8 = 0;
@@ -73,9 +77,28 @@ pub(super) struct Checkpoint {
 pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64, u64, u64)>, Fault> {
     let mut bytes = [0; HEADER_BYTES as usize];
     backend.read_log(slot, 0, &mut bytes)?;
-    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    let sound = bytes[..8] == MAGIC && number(32) == XxHash3_64::oneshot(&bytes[..32]);
-    Ok(sound.then(|| (number(8), number(16), number(24))))
+    let is_whole = |bytes: &Header| bytes[..8] == MAGIC && number(bytes, 32) == XxHash3_64::oneshot(&bytes[..32]);
+    let sound = put_right(&bytes, is_whole);
+    Ok(sound.map(|bytes| (number(&bytes, 8), number(&bytes, 16), number(&bytes, 24))))
+}
+
+/// The generation that a slot names, be its header sound or not: of its log, or of the one that outdated it.
+pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fault> {
+    let mut bytes = [0; HEADER_BYTES as usize];
+    backend.read_log(slot, 0, &mut bytes)?;
+    Ok(number(&bytes, 8))
+}
+
+/// No log in this slot counts any more: that of this generation does, in the other. If the header of that is ever damaged,
+/// it is not taken for an older one, and its generation is still known.
+pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
+    let mut header = [0; HEADER_BYTES as usize];
+    header[8..16].copy_from_slice(&generation.to_le_bytes());
+    backend.write_log(slot, 0, &header)
+}
+
+fn number(header: &Header, at: usize) -> u64 {
+    u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"))
 }
 
 /// A body that has been written, and counts once its header is there.
@@ -115,8 +138,7 @@ impl Body {
         header[32..].copy_from_slice(&own.to_le_bytes());
         backend.write_log(slot, 0, &header)?;
         backend.sync()?;
-        // If this header is ever damaged, no outdated log may be taken for the one in use.
-        backend.write_log(slot.other(), 0, &[0; HEADER_BYTES as usize])
+        outdate(backend, slot.other(), generation)
     }
 }
 

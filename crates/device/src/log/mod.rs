@@ -82,10 +82,10 @@ impl Log {
     pub fn begin<B: Backend>(before: Option<&Self>, backend: &mut B, facts: &Facts<'_>) -> Result<Self, Fault> {
         let (slot, generation) = match before {
             Some(log) => (log.slot.other(), log.generation + 1),
-            // Another than whatever is in either slot, though it cannot be used.
+            // Another than whatever was in either slot, though it cannot be used.
             None => {
-                let newest = |slot| Ok::<_, Fault>(checkpoint::header(backend, slot)?.map_or(0, |header| header.0));
-                (Slot::A, newest(Slot::A)?.max(newest(Slot::B)?).max(facts.sequence) + 1)
+                let newest = checkpoint::generation(backend, Slot::A)?.max(checkpoint::generation(backend, Slot::B)?);
+                (Slot::A, newest.max(facts.sequence).wrapping_add(1))
             }
         };
         let body = checkpoint::write(backend, slot, generation, facts)?;
@@ -126,7 +126,7 @@ impl Log {
                 let candidates = mounts.map_or(self.mounts..=self.mounts + 1, |mounts| mounts..=mounts);
                 let record = candidates
                     .into_iter()
-                    .find_map(|mounts| Some((mounts, Record::decode(bytes, self.seed_of(mounts, number))?)));
+                    .find_map(|mounts| Some((mounts, Record::as_is(bytes, self.seed_of(mounts, number))?)));
                 let Some((at, record)) = record else { continue };
                 if was_synced || matches!(record, Record::Synced(_) | Record::GivenUp(..)) {
                     return Ok(true);
@@ -315,8 +315,9 @@ impl Log {
     }
 
     /// The drive is switched on. What is left of records behind this one counts no more: a computer that lost its power may
-    /// have kept some behind those that it lost.
+    /// have kept some behind those that it lost. Nor does an older log: the power may have gone off before it was outdated.
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
+        checkpoint::outdate(backend, self.slot.other(), self.generation)?;
         self.append(backend, Record::Mounted { clean })?;
         self.mounts += 1;
         backend.sync()
@@ -414,15 +415,24 @@ mod tests {
         }
     }
 
-    /// Goal: no older log is taken for the one in use. Method: its header is damaged.
+    /// Goal: no older log is taken for the one in use, and none after it has its generation. Method: its header is damaged;
+    /// a cut has left the older header, and the drive was mounted since.
     #[test]
     fn a_damaged_header_leaves_no_log() {
         let (mut backend, facts) = erased();
-        let log = Log::begin(None, &mut backend, &facts).unwrap();
-        let log = Log::begin(Some(&log), &mut backend, &facts).unwrap();
-        assert!(Log::load(&backend).unwrap().is_some());
-        backend.write_log(log.slot, 9, &[0xFF]).unwrap();
+        let older = Log::begin(None, &mut backend, &facts).unwrap();
+        let mut header = [0; checkpoint::HEADER_BYTES as usize];
+        backend.read_log(older.slot, 0, &mut header).unwrap();
+        let mut log = Log::begin(Some(&older), &mut backend, &facts).unwrap();
+        backend.write_log(older.slot, 0, &header).unwrap();
+        assert_eq!(Log::load(&backend).unwrap().unwrap().0.generation, log.generation);
+        log.mounted(&mut backend, false).unwrap();
+        backend.write_log(log.slot, 9, &[0x80]).unwrap();
+        assert!(Log::load(&backend).unwrap().is_some(), "one bit is put right");
+        backend.write_log(log.slot, 8, &[0; 32]).unwrap();
         assert!(Log::load(&backend).unwrap().is_none());
+        let next = Log::begin(None, &mut backend, &facts).unwrap();
+        assert!(next.generation > log.generation);
     }
 
     /// Goal: what a checkpoint marked as outdated counts again once a recovery gave up what was newer, and only then.

@@ -91,7 +91,7 @@ impl Backend for Mutant {
         match self.mistake {
             Mistake::CheckpointInPlace => self.inner.write_log(Slot::A, offset, bytes),
             // The body waits for the header, and then comes too late by one operation.
-            Mistake::CheckpointReordered if bytes.len() == HEADER_BYTES && *bytes != [0; HEADER_BYTES] => {
+            Mistake::CheckpointReordered if bytes.len() == HEADER_BYTES && bytes[0] != 0 => {
                 self.headed = true;
                 self.inner.write_log(slot, offset, bytes)
             }

@@ -2,6 +2,7 @@
 
 use ssdlab_device::{Drive, FaultBackend, FaultPlan, MemoryBackend};
 
+use crate::crash::Trial;
 use crate::drives::{Kind, buffered, protected, roomy, smallest};
 use crate::world::{Lie, Stop, World};
 
@@ -57,6 +58,17 @@ fn a_drive_that_is_shut_down_holds_nothing_back() {
         let mut drive = Drive::off(drive.into_backend(), kind.options).expect("a sound drive");
         let report = drive.mount().expect("it can be mounted");
         assert!(report.clean && report.operations.programs[0] == 0, "{}: {report:?}", kind.name);
+    }
+}
+
+/// Goal: what an interrupted beginning of its next journal leaves is never taken for a record. Method: workloads that are
+/// long enough for several journals, cut at every operation.
+#[test]
+fn a_journal_counts_once_it_is_begun() {
+    for kind in smallest().into_iter().map(protected) {
+        let trial = Trial { requests: 150, twice: false, ..Trial::new(kind, 1) };
+        let points = trial.exhaust(&MemoryBackend::new(kind.geometry)).unwrap_or_else(|broken| panic!("{broken}"));
+        assert!(points > 150, "{}: {points} cut points", kind.name);
     }
 }
 

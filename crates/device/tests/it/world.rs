@@ -174,6 +174,21 @@ impl<B: Backend + 'static> World<B> {
         self.check()
     }
 
+    /// Trims all, shuts the drive down and mounts it: nothing of what was there is.
+    pub fn trim_for_good(&mut self) -> Result<(), Stop> {
+        let pages = self.model.pages() as usize;
+        self.model.trim(0..pages);
+        self.model.flush();
+        let bytes = (pages * self.drive.geometry().page_bytes as usize) as u64;
+        let trimmed = self.drive.trim(0, bytes, false);
+        self.judge(trimmed)?;
+        let ended = self.drive.shut_down();
+        self.judge(ended)?;
+        let mounted = self.drive.mount();
+        self.judge(mounted.map(|_| ()))?;
+        self.take_stock()
+    }
+
     pub fn check(&self) -> Result<(), Stop> {
         self.drive.check().map_err(Stop::Broken)
     }
