@@ -12,9 +12,9 @@ use rustix::io::Errno;
 use rustix::net::{self, RecvFlags};
 use rustls::{ServerConfig, ServerConnection};
 
-/// So often a socket is asked before its thread sleeps until something comes; between, others have the processor. The next
-/// request of a busy client is under way, and waking a thread would take the client as long as the request itself.
-const TRIES: usize = 4;
+/// So long a socket is asked before its thread sleeps until something comes; between, others have the processor. The next
+/// request of a busy client is under way, and putting a thread to sleep and waking it takes both sides as long as that.
+const PATIENCE: Duration = Duration::from_micros(20);
 
 /// A stream of either family.
 pub(super) enum Socket {
@@ -32,8 +32,10 @@ impl Socket {
 
     /// Receives at most what fits into `space`; nothing at the end of the connection.
     fn receive(&self, space: &mut [u8]) -> io::Result<usize> {
-        for _ in 0..TRIES {
+        let began = Instant::now();
+        loop {
             match net::recv(self, &mut *space, RecvFlags::DONTWAIT) {
+                Err(Errno::AGAIN) if began.elapsed() >= PATIENCE => break,
                 Err(Errno::AGAIN) => thread::yield_now(),
                 received => return Ok(received?.0),
             }
