@@ -3,8 +3,8 @@
 //!
 //! How long a run takes is not known at its start, so intervals begin short and double (pairs merge) whenever time goes
 //! beyond the last of them. The histograms are those of [`LatencyHistogram`]: all intervals add up to that of the run.
-//! All this costs some percent of a run, so it is kept where response times are taken apart anyway. A request is added
-//! up once, with those of its bucket; at the end of the interval these are added to all that wants them.
+//! All this costs some percent of a run, so it is kept where response times are taken apart anyway. What a request is made
+//! of is added to its bucket and to its interval; its parts are told apart when these are complete.
 
 use ssdlab_core::LatencyHistogram;
 use ssdlab_trace::{Op, Request};
@@ -61,8 +61,13 @@ fn column(op: usize, kind: usize, bucket: usize) -> usize {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(128))]
 struct Row {
-    requests: u32,
+    requests: u64,
     charged: Charged,
+}
+
+#[cold]
+fn make_room(rows: &mut Vec<Row>, bucket: usize) {
+    rows.resize(bucket + 1, Row::default());
 }
 
 /// Counts requests as they are complete, one interval after the other.
@@ -72,17 +77,17 @@ pub(crate) struct Intervals {
     shift: u32,
     /// The last is under way.
     intervals: Vec<Interval>,
-    /// Requests of the interval under way with what they are made of, by operation and bucket; those that there are, and
-    /// the sum of their response times.
+    /// Requests with what they are made of, by operation and bucket, and the sum of their response times.
     rows: [Vec<Row>; Op::ALL.len()],
-    used_rows: Vec<(Op, usize)>,
     sum_ns: u64,
+    /// What requests of the interval under way are made of, by operation.
+    charged: [Charged; OPS],
     /// Requests of the interval under way by column, and which columns are not 0, a bit for each.
     requests: Vec<u32>,
     used: Vec<u64>,
     /// Room for the columns of an interval, which keeps no more than it has.
     counted: Vec<(u16, u32)>,
-    /// Requests of the intervals before, by operation.
+    /// Requests by operation that are in no row any more.
     before: [ByBucket; Op::ALL.len()],
 }
 
@@ -94,8 +99,8 @@ impl Intervals {
             shift: FIRST_SHIFT,
             intervals: vec![Interval::default()],
             rows: Default::default(),
-            used_rows: Vec::new(),
             sum_ns: 0,
+            charged: [Charged::default(); OPS],
             requests: vec![0; columns],
             used: vec![0; columns.div_ceil(64)],
             counted: Vec::new(),
@@ -113,10 +118,21 @@ impl Intervals {
         waited: (u64, usize),
         parts: MadeOf<'_>,
     ) {
+        // No part is larger than the whole.
+        if self.sum_ns.checked_add(latency_ns).is_none() {
+            self.take_sums();
+        }
+        self.sum_ns += latency_ns;
         if (request.op as usize) < OPS {
             self.count_in_interval(request, now_ns, latency_ns, waited, parts);
         }
-        self.add(request.op, latency_ns, parts);
+        let rows = &mut self.rows[request.op as usize];
+        if rows.len() <= parts.bucket {
+            make_room(rows, parts.bucket);
+        }
+        let row = &mut rows[parts.bucket];
+        row.requests += 1;
+        parts.add_to(&mut row.charged);
     }
 
     #[inline(always)]
@@ -133,7 +149,9 @@ impl Intervals {
             self.begin(now_ns - self.origin_ns);
         }
         let op = request.op as usize;
+        self.count(column(op, 0, parts.bucket), 1);
         self.count(column(op, 1, bucket), 1);
+        parts.add_to(&mut self.charged[op]);
         let Some(interval) = self.intervals.last_mut() else { return };
         if interval.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
             let parts = parts.parts();
@@ -151,49 +169,25 @@ impl Intervals {
         }
     }
 
-    /// Adds a request up with those of its bucket.
-    #[inline(always)]
-    fn add(&mut self, op: Op, latency_ns: u64, parts: MadeOf<'_>) {
-        // No part is larger than the whole.
-        if self.sum_ns.checked_add(latency_ns).is_none() {
-            self.take_rows();
-        }
-        self.sum_ns += latency_ns;
-        if self.rows[op as usize].len() <= parts.bucket {
-            self.make_room(op, parts.bucket);
-        }
-        let row = &mut self.rows[op as usize][parts.bucket];
-        if row.requests == 0 {
-            self.used_rows.push((op, parts.bucket));
-        }
-        row.requests += 1;
-        parts.add_to(&mut row.charged);
-    }
-
+    /// Adds the sums under way to those that cannot overflow.
     #[cold]
-    fn make_room(&mut self, op: Op, bucket: usize) {
-        self.rows[op as usize].resize(bucket + 1, Row::default());
-    }
-
-    /// Adds the requests of the interval under way to it, and to those of the whole run.
-    #[cold]
-    fn take_rows(&mut self) {
+    fn take_sums(&mut self) {
         self.sum_ns = 0;
-        let mut used = std::mem::take(&mut self.used_rows);
-        let mut sums = [[0; PARTS]; OPS];
-        for (op, bucket) in used.drain(..) {
-            let op = op as usize;
-            let Row { requests, charged } = std::mem::take(&mut self.rows[op][bucket]);
-            let parts_ns = charged.parts();
-            self.before[op].add(bucket, requests, &parts_ns);
-            if op < OPS {
-                sums[op].iter_mut().zip(parts_ns).for_each(|(sum, more)| *sum += more);
-                self.count(column(op, 0, bucket), requests);
+        for (before, rows) in self.before.iter_mut().zip(&mut self.rows) {
+            for (bucket, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.requests > 0) {
+                let Row { requests, charged } = std::mem::take(row);
+                before.add(bucket, requests, &charged.parts());
             }
         }
-        self.used_rows = used;
+        self.take_charged();
+    }
+
+    /// Adds what the requests of the interval under way are made of to it.
+    fn take_charged(&mut self) {
         let interval = self.intervals.last_mut().expect("one is under way");
-        interval.parts_ns.iter_mut().zip(&sums).for_each(|(parts_ns, more)| add(parts_ns, more));
+        for (parts_ns, charged) in interval.parts_ns.iter_mut().zip(&mut self.charged) {
+            add(parts_ns, &std::mem::take(charged).parts());
+        }
     }
 
     #[inline(always)]
@@ -237,7 +231,7 @@ impl Intervals {
     }
 
     fn end(&mut self) {
-        self.take_rows();
+        self.take_charged();
         let counted = self.take_counted();
         self.intervals.last_mut().expect("one is under way").requests = counted;
     }
@@ -245,6 +239,7 @@ impl Intervals {
     /// What was counted, and the requests of the run by operation.
     pub fn finish(mut self) -> (Course, [ByBucket; Op::ALL.len()]) {
         self.end();
+        self.take_sums();
         let times = |op: usize, kind: usize| {
             let first = column(op, kind, 0);
             let columns = first..column(op, kind + 1, 0);

@@ -233,9 +233,9 @@ impl ByBucket {
     }
 
     /// Adds requests of one bucket, of which these are sums; together they fit 64 bits.
-    pub fn add(&mut self, bucket: usize, requests: u32, parts_ns: &[u64; PARTS]) {
+    pub fn add(&mut self, bucket: usize, requests: u64, parts_ns: &[u64; PARTS]) {
         let sums = self.bucket(bucket);
-        sums.requests += u64::from(requests);
+        sums.requests += requests;
         sums.sum_ns += u128::from(parts_ns.iter().sum::<u64>());
         sums.parts_ns.iter_mut().zip(parts_ns).for_each(|(sum, &more)| *sum += u128::from(more));
     }
