@@ -67,6 +67,7 @@ lint-python: $(TOOLS) $(INSTALLED)
 bench: $(TOOLS) $(INSTALLED) $(PEERS)/.installed ## Measure speed; prints the machine, tables and result hashes
 	cargo run --release --locked --quiet -p ssdlab-bench
 	@$(BIN)/python crates/bench/python_overhead.py target/release/ssdlab-bench
+	@$(BIN)/python crates/bench/attribution.py
 	@$(BIN)/python crates/bench/start_up.py
 	@$(BIN)/python crates/bench/sweep.py
 	@$(BIN)/python crates/bench/fleet.py
