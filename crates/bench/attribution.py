@@ -1,4 +1,4 @@
-"""What it costs to find out what requests wait for: processor time of whole runs of the traces that come with ssdlab."""
+"""What it costs to find out what requests wait for: processor time of whole runs of the shipped traces."""
 
 import time
 from pathlib import Path
