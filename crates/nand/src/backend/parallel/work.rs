@@ -474,9 +474,11 @@ impl ParallelFlash {
     /// An operation is over.
     #[inline(always)]
     fn end(&mut self, index: u32) {
-        let Op { block, from_block, gate, job, behind, behind_from, watched, .. } = self.ops[index];
+        let Op { block, from_block, gate, job, behind, behind_from, edges, watched, .. } = self.ops[index];
+        // Nobody asks what an operation was charged for that is neither the last of its request nor waited for.
         if let Some(waits) = &mut self.waits
             && watched
+            && (self.jobs[job].left == 1 || [behind, behind_from, edges] != [NONE; 3])
         {
             waits.turn(index, &self.ops, self.now_ns);
         }
