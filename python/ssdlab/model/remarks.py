@@ -25,9 +25,6 @@ UNSETTLED = {
 }
 """Where write amplification was compared."""
 
-OWN_RATE = ": its projected life is that at its own rate, and shorter at the rate of the trace"
-"""What a drive that is slower than its trace means for `lifetime.years`; not for `lifetime.trace_years`."""
-
 UNFINISHED = {"too_short", *UNSETTLED}
 """Findings that say that the drive has not settled."""
 
@@ -45,6 +42,8 @@ class Remark(NamedTuple):
     """In what these runs differ, in few words."""
     requests: int | None = None
     """How many requests of a generated workload would do; of many runs the most are told."""
+    by_trace: str | None = None
+    """What is said instead of `summed` beside lives at the rate of the trace; None if it is the same."""
 
 
 class Remedy(NamedTuple):
@@ -297,8 +296,9 @@ def remarks(
     suspicious = _suspicious(summary)
     # In an open loop a queue grows then, which is said below.
     if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "drive":
-        slow = f"the drive is slower than requests come by the times of the trace{OWN_RATE}"
-        found.append(Remark(slow, slow))
+        slow = "the drive is slower than requests come by the times of the trace"
+        life = f"{slow}: its projected life is that at its own rate, and shorter at the rate of the trace"
+        found.append(Remark(life, life, by_trace=slow))
     if "queue_grows" in suspicious:
         fast, queue = (
             "requests arrived faster than the drive serves them",
@@ -318,13 +318,15 @@ def remarks_on(result: Result) -> list[Remark]:
     return remarks(result.config, result.summary, result.ingest, generated=is_generated(result.source))
 
 
-def at_the_traces_rate(told: Iterable[str]) -> list[str]:
-    """Remarks beside a life at the rate of the trace: without what is so only at the drive's own."""
-    return [one.replace(OWN_RATE, "") for one in told]
+def over_runs(found: Sequence[Sequence[Remark]], *, by_trace: bool = False) -> list[str]:
+    """What remarks on each of many runs come to: how many runs have them.
 
-
-def over_runs(found: Sequence[Sequence[Remark]]) -> list[str]:
-    """What remarks on each of many runs come to: how many runs have them."""
+    Args:
+        found: The remarks of each run.
+        by_trace: Whether they stand beside lives at the rate of the trace.
+    """
+    if by_trace:
+        found = [[one._replace(summed=one.by_trace or one.summed) for one in its] for its in found]
     times = Counter(summed for its in found for summed in {one.summed: None for one in its} if summed is not None)
     told = []
     for summed, count in times.items():
