@@ -390,12 +390,19 @@ def test_a_folder_keeps_one_question(folder: Path, tmp_path: Path) -> None:
         tuned(warm_start=tmp_path / "s", seeds=3)
 
 
-def test_without_optuna_one_line_says_what_to_install(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['optuna'] = None; from ssdlab.__main__ import main; main()"
+@pytest.mark.parametrize(
+    ("lacking", "installs"),
+    [
+        (["optuna"], f"{sys.executable} -m pip install"),
+        (["optuna", "pip"], f"uv pip install --python {sys.executable}"),
+    ],
+)
+def test_without_optuna_one_line_says_what_installs_it_here(tmp_path: Path, lacking: list[str], installs: str) -> None:
+    code = f"import sys; sys.modules |= dict.fromkeys({lacking}); from ssdlab.__main__ import main; main()"
     command = [sys.executable, "-c", code, "tune", *TINY_SETS, "-A", "device.op=5%..9%", "-O", "wear.erases"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr == "ssdlab: optuna is not installed; pip install 'ssdlab[tune]'\n"
+    assert done.stderr == f"ssdlab: optuna is not installed; {installs} 'optuna>=5.0' 'scipy>=1.15'\n"
 
 
 @pytest.mark.parametrize("draws", [1, 2, 40])
