@@ -185,7 +185,7 @@ def test_the_figure_has_a_curve_for_each_segment_size() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"caches": ["9KiB"]}, "a cache of 9KiB is not a multiple of segments of 2KiB; write 10KiB"),
+        ({"caches": ["9KiB"]}, "a cache of 9KiB is not a multiple of segments of 8KiB; write 16KiB"),
         ({"caches": []}, "there is no size to compare"),
         ({"segments": ["3KiB"]}, "a segment of 3KiB is not a power of two; the nearest are 2KiB and 4KiB"),
         ({"segments": ["16KiB"]}, "a segment of 16KiB exceeds a page of 8KiB"),

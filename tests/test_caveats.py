@@ -79,6 +79,9 @@ def test_of_many_cases_and_drives_a_few_are_listed() -> None:
     assert over_runs([*found, [], [Remark("good", None)]]) == [
         "6 of 8 runs: told (case 0, case 1, case 2, case 3, 2 more)"
     ]
+    # Beside lives at the rate of the trace some say less.
+    slow = Remark("slow, so its life is longer", "slow, so its life is longer", by_trace="slow")
+    assert over_runs([*found, [slow]], by_trace=True)[1:] == ["1 of 7 runs: slow"]
     study = ssdlab.sweep({"device.op": "1%..60%:40"}, ROUNDED)
     same = [told for told in study.caveats if "give" in told]
     assert len(same) == 4 and same[3].endswith("more drives are given by several values too")

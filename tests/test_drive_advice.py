@@ -189,8 +189,11 @@ def test_life_of_requests_without_times_is_at_the_rate_of_the_drive(tmp_path: Pa
     ("more", "message"),
     [
         ({"dwpd": 0}, "^dwpd: 0 is no number above 0; give one that is$"),
-        ({"op": ["x"]}, "x"),
-        ({"axes": ["device.op=7%,8%"]}, "two axes vary"),
+        ({"op": ["7"]}, '^--op: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"$'),
+        ({"op": "7%,7%"}, "^--op: the value 7% is given twice; give it once$"),
+        ({"op": ["7%", ""]}, "^--op: a value is empty; write values with commas, such as A,B$"),
+        ({"op": "7%..9%"}, "^--op: 7%..9% is a range; say how many of it, as in 7%..28%:4$"),
+        ({"axes": ["device.op=7%,8%"]}, "^axis device.op: --op varies it already; give its values there$"),
     ],
 )
 def test_bad_input_is_one_clear_error(more: dict[str, object], message: str) -> None:

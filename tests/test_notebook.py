@@ -46,7 +46,8 @@ def words(shown: Any) -> str:
     """What a reader of the notebook reads."""
     code = shown._repr_html_()
     parser = Balanced()
-    parser.feed(code)
+    # Where a word may be broken it goes on.
+    parser.feed(code.replace("<wbr>", ""))
     assert parser.open == [] and "<svg" not in code
     return " ".join(" ".join(parser.words).split())
 

@@ -168,8 +168,25 @@ def test_a_trace_that_is_too_small_for_its_drive_is_not_said_to_settle(cli: Cli,
     out = cli("run", "one.csv", *drive, "--fit", "compact").stdout
     [told] = [line for line in out.splitlines() if "still tells of the preconditioning" in line]
     written, needed = (float(told.split(before)[1].split()[0]) for before in ("wrote ", "below "))
-    replays = int(told.removesuffix(" replays").rpartition(" ")[2].replace(",", ""))
+    replays = int(told.removesuffix(" replays").rpartition("at least ")[2].replace(",", ""))
     assert replays == pytest.approx(needed / written, rel=0.01) and "until-steady" not in told
+
+
+def test_no_fewer_replays_than_are_told_are_ever_steady(tmp_path: Path) -> None:
+    """A window is of whole replays, so that two take one more than flash and requests alone would have it."""
+    trace = tmp_path / "few.parquet"
+    ssdlab.Trace.from_columns(op=["write"] * 70, offset=[0] * 70, bytes=[16384] * 70).save(trace)
+    alike = {"host.repeat": "until-steady", "host.repeat.until-steady.within": "50%"}
+    drive = ssdlab.Config("tlc-chip", overrides={"time": "count", "device.capacity": "64MiB", "host.fit": "compact"})
+    told = next(one.text for one in remarks_on(ssdlab.simulate(drive, trace)) if "at least" in one.text)
+    least = int(told.removesuffix(" replays").rpartition("at least ")[2])
+    for most, steady in ((least - 1, False), (least, True)):
+        found = ssdlab.simulate(drive.with_overrides({**alike, "host.repeat.until-steady.most": most}), trace)
+        assert found.summary["repeat"]["steady"] is steady
+    # Where only the warm-up writes, a replay settles nothing.
+    ssdlab.Trace.from_columns(op=["write", "read"], offset=[0, 0], bytes=[4096, 4096]).save(trace)
+    others = [one.text for one in remarks_on(ssdlab.simulate(drive.with_overrides({"host.warmup": 1}), trace))]
+    assert any(one.endswith("for a true answer: --repeat until-steady") for one in others)
 
 
 @pytest.mark.parametrize(("space", "op"), [("op=7%", 12.5), ("op=50%", None), ("spare=2%", 11.11)])

@@ -9,6 +9,7 @@ import io
 import json
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +214,38 @@ def test_an_axis_can_be_logarithmic(report: Any) -> None:
 
 def test_everybody_can_use_it_at_any_width(report: Any) -> None:
     check_for_everybody(report)
+
+
+WORDS = """() => [...document.querySelectorAll("td, th")].flatMap((cell) => {
+    const walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), broken = [];
+    for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+        for (const word of node.data.matchAll(/[^\\s-]+-*/g)) {
+            const range = document.createRange();
+            range.setStart(node, word.index);
+            range.setEnd(node, word.index + word[0].length);
+            if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) broken.push(word[0]);
+        }
+    }
+    return broken;
+})"""
+"""Words of tables that go on in another line; a hyphen ends one, and so does a dot in the name of a setting."""
+
+MARKED = """(at) => [...drawn[at].element.querySelectorAll("svg text")]
+    .filter(({ textContent }) => / %$/.test(textContent)).map((label) => label.getBoundingClientRect())
+    .map(({ left, right }) => [left, right]).sort(([a], [b]) => a - b)"""
+"""Ends of the labels of percentiles."""
+
+
+def test_words_are_whole_and_labels_apart_on_a_phone(report: Any) -> None:
+    page = report
+    at = number_of(page, "Response time by percentile")
+    for width in (320, 400, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function("() => drawn.every(({ element, plot }) => element.clientWidth === plot.getWidth())")
+        assert page.evaluate(WORDS) == []
+        labels = page.evaluate(MARKED, at)
+        assert len(labels) > 2
+        assert all(after[0] - before[1] > 8 for before, after in pairwise(labels)), width
 
 
 def test_the_library_is_the_one_that_npm_has() -> None:

@@ -464,5 +464,6 @@ main()
     sets = [word for key, value in TINY.items() for word in ("--set", f"{key}={value}")]
     command = [sys.executable, "-c", code, "sweep", *sets, "-A", "device.op=10%,20%", "--seeds", "2", "-o", "s"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (2, "ssdlab: scipy is not installed; pip install 'ssdlab[study]'\n")
+    installs = f"{sys.executable} -m pip install 'salib>=1.5' 'scipy>=1.15'"
+    assert (done.returncode, done.stderr) == (2, f"ssdlab: scipy is not installed; {installs}\n")
     assert not (tmp_path / "s").exists()

@@ -48,17 +48,25 @@ def planted(point: Point) -> Measured:
     """A function whose least feasible value is known: 0.3 of spare space, with `d_choices` of 8."""
     op = quantity(point["device.op"])
     assert op is not None
-    cost = op.value + 0.2 * (point["ftl.page.gc"] != "d_choices") + 0.1 * (point["drive.backlog"] != "4")
+    cost = op.value + 0.2 * (point["ftl.page.gc"] != "d_choices") + 0.1 * (point.get("drive.backlog") != "4")
     if "ftl.page.gc.d_choices.d" in point:
         cost += 0.01 * abs(int(point["ftl.page.gc.d_choices.d"]) - 8)
     return Measured(((cost,),), ((0.3 / op.value,),))
 
 
-def searched(seed: int, trials: int, **more: Any) -> list[Point]:
+def spanned(*axes: str) -> Space:
+    return Space.of([axis(one) for one in axes])
+
+
+FEW = spanned("device.op=20%,30%,40%", "ftl.page.gc=greedy,d_choices", "ftl.page.gc.d_choices.d=7..9")
+"""A space of 3 and 9 points."""
+
+
+def searched(seed: int, trials: int, space: Space = SPACE, **more: Any) -> list[Point]:
     """The points of a search of the planted function."""
-    search = Search(SPACE, [GOAL], [BOUND], seed=seed, batch=4, **more)
-    while len([one for one in search.proposals() if one.finished]) < trials:
-        for one in search.open():
+    search = Search(space, [GOAL], [BOUND], seed=seed, batch=4, **more)
+    while len([one for one in search.proposals() if one.finished]) < trials and (its := search.open()):
+        for one in its:
             search.tell(one.number, planted(one.point))
     found = [one.point for one in search.proposals()]
     search.close()
@@ -99,23 +107,62 @@ def test_settings_of_a_choice_are_drawn_with_it_alone() -> None:
     assert {point["drive.backlog"] for point in points} == {"1", "2", "4"}
 
 
+def different(points: Sequence[Point]) -> int:
+    return len({str(sorted(one.items())) for one in points})
+
+
+def test_no_point_is_tried_twice() -> None:
+    """Nor in a space with no other than these, which ends the search before its trials."""
+    for seed in range(4):
+        points = searched(seed, 80)
+        assert different(points) == len(points) == 80
+        few = searched(seed, 80, FEW)
+        assert different(few) == len(few) == 12
+
+
+@pytest.mark.parametrize(
+    ("axes", "count"),
+    [
+        (["device.op=7%,10%,14%"], 3),
+        (["drive.backlog=1..64:log", "ftl.page.gc=greedy,fifo"], 128),
+        (["ftl.page.gc", "ftl.page.gc.d_choices.d=2..6"], None),
+        (["device.op=7%..7.05%"], 6),
+        (["device.op=9.985%..10.15%"], 5),
+        # A hundred even steps from nothing on, 900 for each of three powers of ten, and four hundred to the end.
+        (["device.op=0%..0.05%"], 100 + 3 * 900 + 400 + 1),
+    ],
+)
+def test_every_point_of_a_space_is_known(axes: list[str], count: int | None) -> None:
+    """Of a range of reals those to three digits, and its ends; whatever is begun with."""
+    space = spanned(*axes)
+    for seed in range(3):
+        found = [*space.points(random.Random(seed))]
+        # Each value that has no parameters is one point, and that which has is five.
+        expected = len(space.axes[0].levels) - 1 + 5 if count is None else count
+        assert different([point for point, _ in found]) == len(found) == expected
+        for point, parameters in found:
+            its = space.parameters(point)
+            assert its is not None and (its[0], {*its[1]}) == (point, {*parameters})
+
+
 class Cut(Exception):  # noqa: N818
     """The end of a process."""
 
 
+@pytest.mark.parametrize("space", [SPACE, FEW])
 def test_a_search_that_is_cut_anywhere_goes_on_with_the_same_trials(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the middle of a proposal, between two, or between the ends of two trials of a batch."""
-    whole = searched(3, 12)
+    whole = searched(3, 12, space)
     draw = random.Random(3)
-    suggest, tell, cuts = Space.draw, Search.tell, 0
+    suggest, tell, add, cuts = Space.draw, Search.tell, Search._add, 0
 
     def sometimes(function: Any) -> Any:
-        def cut(*arguments: Any) -> Any:
+        def cut(*arguments: Any, **more: Any) -> Any:
             if draw.random() < 0.1:
                 raise Cut
-            found = function(*arguments)
+            found = function(*arguments, **more)
             if draw.random() < 0.1:
                 raise Cut
             return found
@@ -124,9 +171,10 @@ def test_a_search_that_is_cut_anywhere_goes_on_with_the_same_trials(
 
     monkeypatch.setattr(Space, "draw", sometimes(suggest))
     monkeypatch.setattr(Search, "tell", sometimes(tell))
+    monkeypatch.setattr(Search, "_add", sometimes(add))
     while True:
         try:
-            found = searched(3, 12, database=tmp_path / "trials?{x}%41.db")
+            found = searched(3, 12, space, database=tmp_path / "trials?{x}%41.db")
             break
         except Cut:
             cuts += 1
@@ -222,6 +270,26 @@ def test_more_trials_go_on_and_what_is_there_is_not_run_again(folder: Path, tmp_
         assert len({*keys}) == len(keys)
     assert [one.point for one in more.trials[:8]] == [one.point for one in first.trials]
     assert [one.warm for one in more.trials] == [True] * 8 + [False] * 12
+    assert different([one.point for one in more.trials]) == 20
+
+
+def test_a_search_ends_with_its_space(tmp_path: Path) -> None:
+    """Where there are no more points than trials each was tried, and that is said; also if it is taken up."""
+
+    def search(out: Path | None, **more: Any) -> Tuned:
+        sizes = ["device.op=20%,30%,40%,50%,60%"]
+        return ssdlab.tune(sizes, BASE, outcomes=["write_amplification"], out=out, trials=8, repeats=2, **more)
+
+    one, two = search(tmp_path / "one", jobs=1), search(tmp_path / "two", jobs=2)
+    assert one.to_dict() == two.to_dict() and len(one.tried) == 5 and one.exhausted and not one.partial
+    assert sorted(its.point["device.op"] for its in one.tried) == ["20%", "30%", "40%", "50%", "60%"]
+    assert one.page().lead[1].text == "every point of this space was tried, 5 in all; the search has ended"
+    again = search(tmp_path / "one", warm_start=None)
+    assert again.to_dict() == one.to_dict()
+    rest = search(None, warm_start=tmp_path / "one")
+    assert [its.warm for its in rest.trials] == [True] * 5 and not rest.partial and rest.best == one.best
+    cut = search(tmp_path / "cut", monitor=lambda _phase, done, _total, _requests: done > 4)
+    assert cut.partial and not cut.exhausted and search(tmp_path / "cut").to_dict() == one.to_dict()
 
 
 def test_what_is_interrupted_keeps_what_is_finished(tmp_path: Path) -> None:
@@ -276,7 +344,7 @@ def test_a_finalist_that_breaks_the_constraint_with_a_seed_is_not_as_good() -> N
     assert [(one.point["device.op"], one.fresh.kept([BOUND])) for one in order] == [("b", 2), ("a", 1)]
     tuned = Tuned(
         base=BASE, source=None, axes=["device.op"], goals=[GOAL], constraints=[BOUND], seeds=1, repeats=2, asked=0,
-        trials=[], finalists=order, unchanged=Measured(((1.0, 1.0),), ((1.2, 1.3),)), importance={},
+        exhausted=False, trials=[], finalists=order, unchanged=Measured(((1.0, 1.0),), ((1.2, 1.3),)), importance={},
     )  # fmt: skip
     assert [one.text for one in tuned.page().conclusion] == [
         "Take --set device.op=b: its drive has 37.50 % to spare, as blocks are whole.",
@@ -390,12 +458,19 @@ def test_a_folder_keeps_one_question(folder: Path, tmp_path: Path) -> None:
         tuned(warm_start=tmp_path / "s", seeds=3)
 
 
-def test_without_optuna_one_line_says_what_to_install(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['optuna'] = None; from ssdlab.__main__ import main; main()"
+@pytest.mark.parametrize(
+    ("lacking", "installs"),
+    [
+        (["optuna"], f"{sys.executable} -m pip install"),
+        (["optuna", "pip"], f"uv pip install --python {sys.executable}"),
+    ],
+)
+def test_without_optuna_one_line_says_what_installs_it_here(tmp_path: Path, lacking: list[str], installs: str) -> None:
+    code = f"import sys; sys.modules |= dict.fromkeys({lacking}); from ssdlab.__main__ import main; main()"
     command = [sys.executable, "-c", code, "tune", *TINY_SETS, "-A", "device.op=5%..9%", "-O", "wear.erases"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr == "ssdlab: optuna is not installed; pip install 'ssdlab[tune]'\n"
+    assert done.stderr == f"ssdlab: optuna is not installed; {installs} 'optuna>=5.0' 'scipy>=1.15'\n"
 
 
 @pytest.mark.parametrize("draws", [1, 2, 40])

@@ -1,6 +1,6 @@
 """Starts Dask workers as SLURM jobs, and prints the address for `ssdlab sweep --cluster`.
 
-Needs `pip install 'ssdlab[cluster]' dask-jobqueue` in an environment that all nodes see. Run it on the login node, and
+Needs `pip install '.[cluster]' dask-jobqueue` in an environment that all nodes see. Run it on the login node, and
 leave it running; workers end with it.
 """
 

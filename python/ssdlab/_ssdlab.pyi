@@ -121,7 +121,10 @@ class FlashDrive:
 class Config:
     """A resolved configuration: one value for every option that applies."""
     def __new__(
-        cls, preset: str | None, files: Sequence[tuple[str, str]], overrides: Sequence[tuple[str, str]]
+        cls,
+        preset: tuple[str, str] | None,
+        files: Sequence[tuple[str, str]],
+        overrides: Sequence[tuple[str, str]],
     ) -> Config: ...
     def leaves(self) -> list[tuple[str, str, str]]: ...
     def to_toml(self, origins: bool) -> str: ...

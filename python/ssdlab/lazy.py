@@ -38,6 +38,17 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.float64]
 else:
 
+    def _installing(extra: str) -> str:
+        """The command that installs an extra of ssdlab into this environment: that of a clone or of pipx knows no
+        `ssdlab[extra]`, and one that uv made has no pip.
+        """
+        metadata, util, sys, shlex = map(import_module, ("importlib.metadata", "importlib.util", "sys", "shlex"))
+        parted = [one.partition(";") for one in metadata.requires("ssdlab")]
+        needed = [what.strip() for what, _, where in parted if where.strip() == f"extra == '{extra}'"]
+        pip = ["-m", "pip", "install"]
+        command = [sys.executable, *pip] if util.find_spec("pip") else ["uv", *pip[1:], "--python", sys.executable]
+        return shlex.join([*command, *needed])
+
     class _Module:
         """Stands for a module until it is used; `extra` is what of ssdlab has to be installed for it."""
 
@@ -51,7 +62,7 @@ else:
                 if not self._extra or error.name != self._name.partition(".")[0]:
                     raise
                 fault = import_module("ssdlab._ssdlab").ConfigError
-                raise fault(f"{error.name} is not installed; pip install 'ssdlab[{self._extra}]'") from None
+                raise fault(f"{error.name} is not installed; {_installing(self._extra)}") from None
             return getattr(module, attribute)
 
     np, npt, pa, pq = map(_Module, ("numpy", "numpy.typing", "pyarrow", "pyarrow.parquet"))

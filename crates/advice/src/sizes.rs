@@ -51,15 +51,16 @@ impl MapSizes {
             if segment < entry {
                 return Err(format!("a segment of {written} holds no entry of {}; enlarge it", exact(entry.into())));
             }
-            if let Some(&cache) = self.cache_bytes.iter().find(|&&cache| cache == 0 || cache % u64::from(segment) != 0)
-            {
-                let (more, cache) = (cache.next_multiple_of(segment.into()).max(segment.into()), exact(cache));
-                let more = exact(more);
-                return Err(format!("a cache of {cache} is not a multiple of segments of {written}; write {more}"));
-            }
         }
         if self.segment_bytes.is_empty() || self.cache_bytes.is_empty() {
             return Err("there is no size to compare; give at least one segment and one cache".into());
+        }
+        // Powers of two: what is a multiple of the largest is one of each.
+        let segment = self.segment_bytes.iter().max().copied().unwrap_or(1);
+        if let Some(&cache) = self.cache_bytes.iter().find(|&&cache| cache == 0 || cache % u64::from(segment) != 0) {
+            let possible = cache.max(1).checked_next_multiple_of(segment.into()).unwrap_or(segment.into());
+            let (cache, segment, possible) = (exact(cache), exact(segment.into()), exact(possible));
+            return Err(format!("a cache of {cache} is not a multiple of segments of {segment}; write {possible}"));
         }
         Ok(())
     }
@@ -91,6 +92,10 @@ mod tests {
             refused(4, &[2048, 4096], &[8192, 10_240])
                 .contains("10KiB is not a multiple of segments of 4KiB; write 12KiB")
         );
+        assert!(
+            refused(4, &[1024, 2048, 8192], &[3072]).contains("3KiB is not a multiple of segments of 8KiB; write 8KiB")
+        );
+        assert!(refused(4, &[2048], &[u64::MAX]).ends_with("write 2KiB"));
         assert!(refused(4, &[2048], &[0]).contains("0B is not a multiple of segments of 2KiB; write 2KiB"));
         assert!(refused(4, &[0], &[8192]).contains("0B is not a power of two"));
         assert!(refused(4, &[], &[8192]).contains("no size"));

@@ -7,12 +7,12 @@ use crate::registry::{OPTIONS, find};
 use crate::table::{Entries, Entry, OptionSpec, below};
 use crate::value::Value;
 
-/// What was written, and where: a TOML document, or one setting as `key=value`.
+/// What was written, and where: a TOML document, one setting as `key=value`, or the name of a preset.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layer {
     /// What messages call it: the path of the file, or the option, such as `--set`.
     pub origin: String,
-    /// The document or setting.
+    /// The document, setting or name.
     pub text: String,
 }
 
@@ -43,12 +43,21 @@ impl Config {
     ///
     /// Every unknown key, unreadable value and contradiction of every layer.
     pub fn resolve(preset: Option<&str>, files: &[Layer], sets: &[Layer]) -> Result<Self, ConfigError> {
+        Self::resolve_on(preset.map(|name| Layer { origin: "preset".into(), text: name.into() }), files, sets)
+    }
+
+    /// As [`Self::resolve`], where the name of the preset says where it was written.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::resolve`].
+    pub fn resolve_on(preset: Option<Layer>, files: &[Layer], sets: &[Layer]) -> Result<Self, ConfigError> {
         let mut violations = Vec::new();
         let files: Vec<Written> =
             files.iter().map(|layer| read(Form::File(&layer.origin), &layer.text, &mut violations)).collect();
         let sets = read_sets(sets, &mut violations);
         let named = files.iter().rev().find_map(|written| written.base.clone());
-        let base = preset.map(|name| Named { name: name.into(), origin: "preset".into() }).or(named);
+        let base = preset.map(|Layer { origin, text }| Named { name: text, origin }).or(named);
 
         let mut layers = base.map_or_else(Vec::new, |base| preset_chain(presets(), base, &mut violations));
         // Whoever names a preset that does not exist is told of nothing else that it should have said.

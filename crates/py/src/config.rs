@@ -16,14 +16,17 @@ pub struct Config {
 
 #[pymethods]
 impl Config {
-    /// Merges defaults, preset, files and `key=value` overrides, both as `(origin, text)`; later ones win.
+    /// Merges defaults, the name of a preset, files and `key=value` overrides, all as `(origin, text)`; later ones win.
     #[new]
     #[pyo3(signature = (preset, files, overrides))]
-    fn new(preset: Option<&str>, files: Vec<(String, String)>, overrides: Vec<(String, String)>) -> PyResult<Self> {
-        let layers = |written: Vec<(String, String)>| -> Vec<Layer> {
-            written.into_iter().map(|(origin, text)| Layer { origin, text }).collect()
-        };
-        let resolved = ssdlab_config::Config::resolve(preset, &layers(files), &layers(overrides));
+    fn new(
+        preset: Option<(String, String)>,
+        files: Vec<(String, String)>,
+        overrides: Vec<(String, String)>,
+    ) -> PyResult<Self> {
+        let layer = |(origin, text)| Layer { origin, text };
+        let layers = |written: Vec<(String, String)>| -> Vec<Layer> { written.into_iter().map(layer).collect() };
+        let resolved = ssdlab_config::Config::resolve_on(preset.map(layer), &layers(files), &layers(overrides));
         Ok(Self { inner: resolved.map_err(|error| config_error(&error))? })
     }
 

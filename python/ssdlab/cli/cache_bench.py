@@ -171,4 +171,4 @@ def _drive(named: str | None, sets: list[str]) -> Config | None:
         return None
     if named.endswith(".toml"):
         return options.configuration(None, [Path(named)], sets, [])
-    return options.configuration(named, [], sets, [])
+    return options.configuration(named, [], sets, [], where="--drive")

@@ -39,6 +39,7 @@ def _case(text: str, preset: str | None, files: list[Path], sets: list[str], sho
     # A colon may also be part of a value (a mix of request sizes); a label holds no '='.
     if not colon or "=" in label:
         label, rest = text, text
+    label, where = label.strip(), "--preset"
     own_files: list[Path] = []
     own_sets: list[str] = []
     named = [word.removeprefix("preset=") for word in rest.split() if word.startswith("preset=")]
@@ -46,16 +47,15 @@ def _case(text: str, preset: str | None, files: list[Path], sets: list[str], sho
         raise ConfigError(f"--case {text!r}: names the presets {' and '.join(named)}; {options.ONE_PRESET}")
     for word in rest.split():
         if word.startswith("preset="):
-            preset = named[0]
+            preset, where = named[0], f"--case {label}: preset"
         elif "=" in word:
             own_sets.append(word)
         elif word.endswith(".toml"):
             own_files.append(Path(word))
         else:
             raise ConfigError(f"--case {text!r}: {word!r} is not KEY=VALUE, preset=NAME or FILE.toml; write it as one")
-    label = label.strip()
     typed = [*short, *(("--set", one) for one in sets), *((f"--case {label}", one) for one in own_sets)]
-    return label, layered(preset, [*files, *own_files], typed)
+    return label, layered(preset, [*files, *own_files], typed, where)
 
 
 @app.command(examples=EXAMPLES)

@@ -196,9 +196,11 @@ def shortcuts(
     return [(option, f"{key}={value}") for option, key, value in typed if value is not None]
 
 
-def configuration(preset: str | None, files: list[Path], sets: list[str], short: settings.Sets) -> Config:
-    """The configuration that the options ask for; --set beats the shortcuts."""
-    return layered(preset, files, [*short, *(("--set", written) for written in sets)])
+def configuration(
+    preset: str | None, files: list[Path], sets: list[str], short: settings.Sets, where: str = "--preset"
+) -> Config:
+    """The configuration that the options ask for; --set beats the shortcuts, and `where` names the preset."""
+    return layered(preset, files, [*short, *(("--set", written) for written in sets)], where)
 
 
 def microseconds(option: str, written: str) -> float:

@@ -137,7 +137,10 @@ def sweep(
         raise ConfigError("a trace and --workload exclude each other; leave one of them out")
     short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
     of_file = set_by(f"{text.path(file)}: set", written.sets)
-    base = options.configuration(preset or written.preset, [*written.config, *config], set, [*of_file, *short])
+    base = options.configuration(
+        preset or written.preset, [*written.config, *config], set, [*of_file, *short],
+        where="--preset" if preset else f"{text.path(file)}: preset",
+    )  # fmt: skip
     asked = running.question(
         [*kept, *axes],
         base,

@@ -71,7 +71,7 @@ def tune(
         int,
         option(
             "--trials INTEGER",
-            f"Points to try, rounded up to a multiple of --batch ({running.BATCH} if left out).",
+            f"Points to try, rounded up to a multiple of --batch ({running.BATCH} if left out); all, where fewer.",
             SEARCHED,
             min=1,
         ),

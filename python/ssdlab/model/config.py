@@ -20,6 +20,9 @@ Sets = list[tuple[str, str]]
 SIZED_BY_TRACE = "default (the trace sizes the default drive)"
 """The origin of `host.fit` where nobody said how large the drive is."""
 
+PRESET_GIVEN = "preset"
+"""What messages call the name of a preset: the argument of `Config`, unless something else was typed to name it."""
+
 OF_PRESET = "preset "
 """What the origin of a setting of a preset begins with, before the preset's name."""
 
@@ -145,7 +148,7 @@ class Config(Mapping[str, Any]):
         self._preset = preset
         self._files = [_read(path) for path in paths]
         self._sets = set_by("overrides", overrides)
-        self._inner = _ssdlab.Config(preset, self._files, self._sets)
+        self._inner = _resolved(preset, self._files, self._sets)
 
     @property
     def settings(self) -> list[Setting]:
@@ -246,21 +249,29 @@ class Config(Mapping[str, Any]):
         return f"<ssdlab.Config with {len(self.settings)} settings, {len(self._sets)} overridden>"
 
 
-def layered(preset: str | None, files: Iterable[str | os.PathLike[str]], sets: Sets) -> Config:
-    """The configuration of a preset, files and settings.
+def layered(
+    preset: str | None, files: Iterable[str | os.PathLike[str]], sets: Sets, where: str = PRESET_GIVEN
+) -> Config:
+    """The configuration of a preset, files and settings; `where` is what was typed to name the preset, for messages.
 
     Raises:
         ConfigError: As that of `Config`.
     """
-    return _rebuilt(preset, [_read(path) for path in files], sets)
+    return _rebuilt(preset, [_read(path) for path in files], sets, where)
 
 
-def _rebuilt(preset: str | None, files: list[tuple[str, str]], sets: Sets) -> Config:
+def _rebuilt(preset: str | None, files: list[tuple[str, str]], sets: Sets, where: str = PRESET_GIVEN) -> Config:
     """A configuration of layers that have been read; also a pickled or copied one."""
     config = Config.__new__(Config)
     config._preset, config._files, config._sets = preset, files, sets
-    config._inner = _ssdlab.Config(preset, files, sets)
+    config._inner = _resolved(preset, files, sets, where)
     return config
+
+
+def _resolved(
+    preset: str | None, files: list[tuple[str, str]], sets: Sets, where: str = PRESET_GIVEN
+) -> _ssdlab.Config:
+    return _ssdlab.Config(None if preset is None else (where, preset), files, sets)
 
 
 def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:

@@ -25,9 +25,6 @@ UNSETTLED = {
 }
 """Where write amplification was compared."""
 
-OWN_RATE = ": its projected life is that at its own rate, and shorter at the rate of the trace"
-"""What a drive that is slower than its trace means for `lifetime.years`; not for `lifetime.trace_years`."""
-
 UNFINISHED = {"too_short", *UNSETTLED}
 """Findings that say that the drive has not settled."""
 
@@ -45,6 +42,8 @@ class Remark(NamedTuple):
     """In what these runs differ, in few words."""
     requests: int | None = None
     """How many requests of a generated workload would do; of many runs the most are told."""
+    by_trace: str | None = None
+    """What is said instead of `summed` beside lives at the rate of the trace; None if it is the same."""
 
 
 class Remedy(NamedTuple):
@@ -214,10 +213,11 @@ def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, f
         times = done * (evidence["capacities_needed"] - before) / (evidence["capacities_written"] - before)
     if generated and (requests := _requests(config, summary, times)) is not None:
         return Remedy(_more(requests), "", requests)
-    compact, replays = generated or config["host.fit"] == "compact", math.ceil(times)
+    compact, replays = generated or config["host.fit"] == "compact", _fewest(summary)
     # A drive that the trace sizes takes fewer.
     if known and replays > MOST_REPLAYS and compact:
-        return Remedy(f"; it takes {text.count(replays)} replays", f"; it takes more than {MOST_REPLAYS} replays")
+        least = f"; it takes at least {text.count(replays)} replays"
+        return Remedy(least, f"; it takes more than {MOST_REPLAYS} replays")
     # Of that which is not in force.
     options = [
         *([] if compact else ["--fit compact"]),
@@ -225,6 +225,16 @@ def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, f
     ]
     words = f"; for a true answer: {' '.join(options)}" if options else ""
     return Remedy(words, words)
+
+
+def _fewest(summary: Summary) -> int:
+    """The fewest replays after which write amplification can be steady: two windows, each of whole replays that write
+    all of the flash. Whether these are alike nobody knows before. None where nothing behind a warm-up writes.
+    """
+    repeat = summary["repeat"]
+    written = repeat["capacities_written"] / repeat["replays"] if repeat else summary["capacities_written"]
+    device = summary["device"]
+    return 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * written)) if written else 0
 
 
 def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int | None:
@@ -286,8 +296,9 @@ def remarks(
     suspicious = _suspicious(summary)
     # In an open loop a queue grows then, which is said below.
     if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "drive":
-        slow = f"the drive is slower than requests come by the times of the trace{OWN_RATE}"
-        found.append(Remark(slow, slow))
+        slow = "the drive is slower than requests come by the times of the trace"
+        life = f"{slow}: its projected life is that at its own rate, and shorter at the rate of the trace"
+        found.append(Remark(life, life, by_trace=slow))
     if "queue_grows" in suspicious:
         fast, queue = (
             "requests arrived faster than the drive serves them",
@@ -307,13 +318,15 @@ def remarks_on(result: Result) -> list[Remark]:
     return remarks(result.config, result.summary, result.ingest, generated=is_generated(result.source))
 
 
-def at_the_traces_rate(told: Iterable[str]) -> list[str]:
-    """Remarks beside a life at the rate of the trace: without what is so only at the drive's own."""
-    return [one.replace(OWN_RATE, "") for one in told]
+def over_runs(found: Sequence[Sequence[Remark]], *, by_trace: bool = False) -> list[str]:
+    """What remarks on each of many runs come to: how many runs have them.
 
-
-def over_runs(found: Sequence[Sequence[Remark]]) -> list[str]:
-    """What remarks on each of many runs come to: how many runs have them."""
+    Args:
+        found: The remarks of each run.
+        by_trace: Whether they stand beside lives at the rate of the trace.
+    """
+    if by_trace:
+        found = [[one._replace(summed=one.by_trace or one.summed) for one in its] for its in found]
     times = Counter(summed for its in found for summed in {one.summed: None for one in its} if summed is not None)
     told = []
     for summed, count in times.items():

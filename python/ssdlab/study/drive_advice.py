@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ssdlab import text
@@ -13,11 +14,14 @@ from ssdlab.model.several import several
 from ssdlab.model.trace_file import Given
 from ssdlab.study.store.study import Study
 from ssdlab.study.survey.outcome import Estimate, Outcome, estimate
+from ssdlab.study.sweep.axes import axis, of
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.sweep.plan import plan
 from ssdlab.study.sweep.running import question, run
 
 OP = "device.op"
+SPARE_OPTION = "--op"
+"""The option that varies it."""
 SPARE = ("7%", "10%", "14%", "20%", "28%", "40%")
 """Over-provisioning that is tried unless other is asked for: steps of a factor of about 1.4."""
 
@@ -214,15 +218,33 @@ def advise_drive(
     drive = config_of(config)
     if trace is not None and next(one.origin for one in drive.settings if one.key == "host.repeat") == "default":
         drive = drive.with_overrides({"host.repeat": "until-steady"})
+    others = several(axes)
+    if any(OP in axis(one).keys for one in others):
+        raise ConfigError(f"axis {OP}: {SPARE_OPTION} varies it already; give its values there")
     asked = question(
-        [f"{OP}={','.join(several(op))}", *several(axes)], drive, trace, design=Design(), without=(), seeds=seeds,
-        outcomes=(), reading=reading,
-    )  # fmt: skip
-    study = run(plan(asked), None, jobs=jobs, cluster=None, monitor=monitor)
+        [_spare(op), *others], drive, trace, design=Design(), without=(), seeds=seeds, outcomes=(), reading=reading
+    )
+    study = run(plan(replace(asked, written={OP: SPARE_OPTION})), None, jobs=jobs, cluster=None, monitor=monitor)
     choices = _choices(study, dwpd)
     if not choices and not study.partial:
         raise ConfigError(f"no drive can be run: {next(iter(study.failures))}")
     return DriveAdvice(study=study, choices=choices, dwpd=dwpd, years=years, p99_ns=p99_ns)
+
+
+def _spare(op: Sequence[str]) -> dict[str, str]:
+    """The axis of over-provisioning.
+
+    Raises:
+        ConfigError: If it is none.
+    """
+    written = ",".join(several(op))
+    try:
+        found = of({OP: written})
+    except ConfigError as error:
+        raise ConfigError(f"{SPARE_OPTION}: {str(error).removeprefix(f'axis {OP}: ')}") from None
+    if found.range is not None:
+        raise ConfigError(f"{SPARE_OPTION}: {text.path(written)} is a range; say how many of it, as in 7%..28%:4")
+    return {OP: written}
 
 
 def above_zero(name: str, value: float | None) -> None:

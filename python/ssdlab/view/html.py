@@ -1,5 +1,6 @@
 """Pages as HTML: everything in one file, readable offline, in light and in dark, on screen and paper."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -17,10 +18,16 @@ FRAME_INCHES = 0.6
 """What a frame has beyond its chart."""
 
 
+def _breakable(key: str) -> Markup:
+    """The name of a setting, which a narrow column breaks behind a dot."""
+    return Markup(re.sub(r"\.(?=[a-z])", ".<wbr>", escape(key)))
+
+
 def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("ssdlab.view", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["breakable"] = _breakable
     return environment.get_template(name)
 
 

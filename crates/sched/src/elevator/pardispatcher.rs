@@ -12,9 +12,9 @@
 //! | A4 | `generic_make_request` tells regions apart | the scheduler's hooks do; it runs before them, the effect is the same | |
 //! | A5 | "merge in the same subqueue", but the block layer's hash knows no regions | merges across regions are forbidden | `cross_region_merges`: bios go to the back of a request of another region as the hash finds it |
 //! | A6 | reads and writes | by the direction of data; synchronous writes are writes | |
-//! | A7 | batches are "dispatched" | one by one as the device asks, so what arrives during a turn may join | `late_arrivals` 0: the whole batch at once when the turn begins; nothing joins it, nothing is merged with it |
+//! | A7 | batches are "dispatched" | one by one as the device asks, so what arrives during a turn may join; but as in `deadline` the next request, the one behind by sector, is fixed at dispatch: what arrives between the two is passed over until the turn or a later one comes round to it | `late_arrivals` 0: the whole batch at once when the turn begins; nothing joins it, nothing is merged with it |
 //! | A8 | the direction a turn is the opposite of | the one last served, even if only because the other had nothing waiting | `served_direction` 0: the one last intended |
-//! | A9 | where a turn begins | with the oldest request if that is overdue, else where the region left off in that direction, else with the oldest | |
+//! | A9 | where a turn begins | with the oldest request if that is overdue, else where the region left off in that direction, which is the request that was next when the last one was dispatched (A7), else with the oldest | |
 //! | A10 | the end of the region in a turn | the smallest sector is next | `wrap` 0: the turn ends, as in `deadline` |
 //! | A11 | "exceeds" the batch | a turn ends when it has reached its batch | `exceed_batch`: one more |
 //! | A12 | requests of a region at the device | not limited | |

@@ -82,6 +82,23 @@ fn pardispatcher_lets_late_arrivals_join_or_not() {
 }
 
 #[test]
+fn pardispatcher_fixes_the_next_request_at_dispatch() {
+    // 200 comes when 100 has gone and 300 is next: the turn comes round to it.
+    let mut bench = Bench::new("pardispatcher", &[]);
+    bench.reads([100, 300]);
+    assert_eq!(bench.next(), "r100");
+    bench.reads([200]);
+    assert_eq!(bench.order(2), "r300 r200");
+    // So it is where a turn continues what an earlier one left.
+    let mut bench = Bench::new("pardispatcher", &[("read_batch", 1)]);
+    bench.reads([100, 300]);
+    bench.writes([900]);
+    assert_eq!(bench.next(), "r100");
+    bench.reads([200]);
+    assert_eq!(bench.order(3), "w900 r300 r200");
+}
+
+#[test]
 fn pardispatcher_may_dispatch_a_batch_whole() {
     // 350 comes when 100 has gone: in order it lies before 400, but the batch is 100, 300, 400.
     let mut bench = Bench::new("pardispatcher", &[("late_arrivals", 0), ("read_batch", 3)]);

@@ -153,6 +153,26 @@ def _admission(name: str) -> int:
     return names.index(name)
 
 
+def _parted(change: str) -> tuple[str, str]:
+    """The name and the value of a change."""
+    parameter, _, value = change.partition("=")
+    return _ssdlab.named(parameter, [ADMISSION]) or parameter, value
+
+
+def _meant(policy: str, change: str, takes: Sequence[str]) -> str:
+    """What is said of a change whose parameter is none of those that the policy takes with its admission."""
+    parameter, value = _parted(change)
+    of_admission = f"{ADMISSION}.{parameter.removeprefix(f'{ADMISSION}.')}"
+    if of_admission in takes:
+        return f"; did you mean {of_admission}?; it has {', '.join(takes)}"
+    for admission in admissions():
+        for one in admission.parameters:
+            if f"{ADMISSION}.{one.name}" == of_admission:
+                asked = f"{ADMISSION}={admission.name}"
+                return f" without {asked}; write {policy}:{asked}:{of_admission}={value or one.default}"
+    return f"{suggestion(parameter, takes)}; it has {', '.join(takes)}"
+
+
 def _policy(written: str, items: Items) -> Asked:
     """A policy such as `lru` or `lru-k:k=3:admission=bloom`, checked."""
     name, *changed = written.strip().split(":")
@@ -162,22 +182,25 @@ def _policy(written: str, items: Items) -> Asked:
         raise ConfigError(
             f"no policy is called {name!r}{suggestion(name, known)}; 'ssdlab list caches' shows all of them"
         )
+    # Parameters of an admission may stand before its name.
+    asked = [value for parameter, value in map(_parted, changed) if parameter == ADMISSION]
+    guard = admissions()[_admission(asked[-1])] if asked else None
+    takes = {one.name: one.default for one in known[name].parameters}
+    takes |= {f"{ADMISSION}.{one.name}": one.default for one in (guard.parameters if guard else ())}
     changes = []
     for change in changed:
-        parameter, equals, value = change.partition("=")
+        parameter, value = _parted(change)
         if parameter == ADMISSION:
             changes.append((ADMISSION, _admission(value)))
             continue
-        names = [one.name for one in known[name].parameters]
-        number = _number(value) if equals else None
-        if number is None:
-            raise ConfigError(f"{written!r}: {change!r} is not NAME=NUMBER; write {name}:{(names or ['NAME'])[0]}=2")
-        parameter = _ssdlab.named(parameter, names) or parameter
-        if parameter not in names and not parameter.startswith(f"{ADMISSION}."):
-            has = ", ".join(names) or "none"
+        parameter = _ssdlab.named(parameter, list(takes)) or parameter
+        if parameter not in takes:
             raise ConfigError(
-                f"policy {name} has no parameter {parameter!r}{suggestion(parameter, names)}; it has {has}"
+                f"policy {name} has no parameter {parameter!r}{_meant(name, change, [*takes, ADMISSION])}"
             )
+        number = _number(value)
+        if number is None:
+            raise ConfigError(f"{written!r}: {change!r} is not NAME=NUMBER; write {parameter}={takes[parameter]}")
         changes.append((parameter, number))
     _ssdlab.check_cache(name, changes, items.one_size)
     policy = known[name]

@@ -17,6 +17,7 @@ from ssdlab.study.store.folder import points_of, read_plan, records_of
 from ssdlab.study.store.shared import reading
 from ssdlab.study.store.table import KEY, SEED, Point, Record, dataset
 from ssdlab.study.survey import caveats, curves, effects, front, indices
+from ssdlab.study.survey.caveats import Ran
 from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, estimate, unknown
 from ssdlab.study.sweep import factorial
 from ssdlab.study.sweep.axes import PRESET, TRACE, Range
@@ -109,9 +110,18 @@ class Study(Finding):
         """What a person should know of its runs, summed up: which points are the same drive, how many runs have another
         spare space than was asked for, or have not settled. Empty of a study of a version with other defaults.
         """
+        return tuple(caveats.caveats(self._ran()))
+
+    @cached_property
+    def caveats_by_trace(self) -> tuple[str, ...]:
+        """The same beside lives at the rate of the trace."""
+        return tuple(caveats.caveats(self._ran(), by_trace=True))
+
+    def _ran(self) -> list[Ran]:
+        """The runs that have a result."""
         base = recorded(self.plan["configuration"])
         if base is None:
-            return ()
+            return []
         builder, configs, found = Builder(base), dict[tuple[object, ...], Config](), []
         for point in self.points:
             record = self._records.get(point.key)
@@ -124,8 +134,8 @@ class Study(Finding):
             named = (replays, *asked.items())
             if named not in configs:
                 configs[named] = builder.laid(asked, replays=replays)
-            found.append(caveats.Ran(point.values, configs[named], summary))
-        return tuple(caveats.caveats(found))
+            found.append(Ran(point.values, configs[named], summary))
+        return found
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -33,13 +33,18 @@ def drive_of(run: Ran, asking: Collection[str] = SPACE) -> tuple[str, ...]:
     return *others, json.dumps(run.summary["device"])
 
 
-def caveats(runs: Sequence[Ran]) -> list[str]:
-    """Which values give the same drive, and how many runs have each remark that a page of one run would have."""
+def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
+    """Which values give the same drive, and how many runs have each remark that a page of one run would have.
+
+    Args:
+        runs: The runs.
+        by_trace: Whether it stands beside lives at the rate of the trace.
+    """
     found = []
     for one in runs:
         ingest = ingest_of(one.summary["ingest"])
         found.append(remarks(one.config, one.summary, ingest, one.levels, generated=ingest is None))
-    return [*_same_drives(runs), *over_runs(found)]
+    return [*_same_drives(runs), *over_runs(found, by_trace=by_trace)]
 
 
 def _same_drives(runs: Sequence[Ran]) -> list[str]:

@@ -174,7 +174,7 @@ def _all_of(key: str) -> list[str]:
 def _values(key: str, given: Values) -> "list[str] | Range":
     words = next(csv.reader([given])) if isinstance(given, str) else [_text(one) for one in given]
     if not words or not all(word.strip() for word in words):
-        raise ConfigError(f"axis {key}: a value is empty; write values with commas, such as {key}=A,B")
+        raise ConfigError(f"axis {key}: a value is empty; write values with commas, such as A,B")
     if len(words) == 1 and ".." in words[0] and key != TRACE:
         return _range(key, words[0].strip())
     values = [word.strip() for word in words]

@@ -196,5 +196,6 @@ class Builder:
         # What a point sets stands above the base, so that it may choose other variants than that does.
         sets = [(origin, one) for origin, one in self._base._sets if one.partition("=")[0] not in chosen]
         sets += [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]
-        config = _rebuilt(point.get(PRESET, self._base._preset), self._base._files, sets)
+        preset, where = point.get(PRESET, self._base._preset), f"{self._written.get(PRESET, AXIS)}: {PRESET}"
+        config = _rebuilt(preset, self._base._files, sets, where)
         return config.for_trace() if replays else config

@@ -59,6 +59,7 @@ class Tuned(Finding):
         seeds: int,
         repeats: int,
         asked: int,
+        exhausted: bool,
         trials: Sequence[Trial],
         finalists: Sequence[Finalist],
         unchanged: Measured | None,
@@ -77,6 +78,8 @@ class Tuned(Finding):
         """Fresh seeds of the finalists."""
         self.asked = asked
         """Trials that were asked for."""
+        self.exhausted = exhausted
+        """Whether every point of the space was tried, so that there are no more."""
         self.trials = tuple(trials)
         self.finalists = tuple(finalists)
         """The best of the search, best first by fresh seeds; of several outcomes, those on the front."""
@@ -90,7 +93,7 @@ class Tuned(Finding):
     @property
     def partial(self) -> bool:
         """Whether trials or repeats are still to be done."""
-        return len(self.tried) < self.asked or self.unchanged is None
+        return (len(self.tried) < self.asked and not self.exhausted) or self.unchanged is None
 
     @property
     def tried(self) -> list[Trial]:
@@ -135,6 +138,7 @@ class Tuned(Finding):
             "repeats": self.repeats,
             "confidence": CONFIDENCE,
             "asked": self.asked,
+            "exhausted": self.exhausted,
             "tried": len(self.tried),
             "warm": len(self.trials) - len(self.tried),
             "feasible": self.feasible,

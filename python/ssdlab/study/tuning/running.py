@@ -70,7 +70,7 @@ def tune(
             `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several give a front.
         constraints: Such as `"write_amplification<=2"`, `"latency.all.p99_ns<=20ms"`, `"time.iops>=5000"`.
         out: Folder of the study; a search that it holds goes on. Nothing is kept if left out.
-        trials: Points to try, rounded up to whole batches.
+        trials: Points to try, rounded up to whole batches; fewer where the space has fewer.
         seeds: Runs of each point, whose mean counts.
         repeats: Fresh seeds with which the best are run again.
         batch: Points that are proposed at a time.
@@ -178,7 +178,7 @@ def _search(
         runs.begin("runs", trials * len(seen))
         while sum(not one.warm for one in search.proposals() if one.finished) < trials:
             its = search.open()
-            if not runs.do([one.point for one in its], seen):
+            if not its or not runs.do([one.point for one in its], seen):
                 break
             if not known:
                 known = runs.figures([one.point for one in its], seen)
@@ -191,7 +191,7 @@ def _search(
         ]
         final, unchanged = _repeat(tried, runs, goals, constraints, seen, fresh)
         ran = runs.ran([one.point for one in tried], seen) + runs.ran([one.point for one in final], fresh)
-        importance = search.importance()
+        importance, exhausted = search.importance(), search.exhausted
     finally:
         # Whatever ends it, the dataset is of what is finished.
         plan["points"] = _points(search, runs, space, seen)
@@ -207,6 +207,7 @@ def _search(
         seeds=asked.seeds,
         repeats=budget.repeats,
         asked=trials,
+        exhausted=exhausted,
         trials=tried,
         finalists=final,
         unchanged=unchanged,

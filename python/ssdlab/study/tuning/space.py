@@ -4,8 +4,13 @@ A setting that belongs to a choice, such as the size of a map cache, is drawn on
 of settings says so.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
+from functools import cache
+from itertools import chain
+from random import Random
 from typing import Any
 
 from ssdlab import _ssdlab
@@ -63,6 +68,24 @@ class Space:
             if self.applies(axis, point):
                 point |= _value(axis, _suggested(trial, axis))
         return point
+
+    def points(self, draw: Random) -> Iterator[tuple[Point, dict[str, Parameter]]]:
+        """Every point, with what the sampler calls its values, from one on that is drawn; of ranges to `DIGITS`."""
+        return self._spanned(self.axes, {}, {}, draw)
+
+    def _spanned(
+        self, axes: Sequence[Axis], point: Point, found: dict[str, Parameter], draw: Random
+    ) -> Iterator[tuple[Point, dict[str, Parameter]]]:
+        """Every point with these values of the axes before."""
+        if not axes:
+            yield point, found
+        elif not self.applies(axes[0], point):
+            yield from self._spanned(axes[1:], point, found, draw)
+        else:
+            axis, *others = axes
+            for parameter in _all_of(axis, draw):
+                its = {**point, **_value(axis, parameter)}
+                yield from self._spanned(others, its, {**found, axis.name: parameter}, draw)
 
     def parameters(self, values: Mapping[str, str]) -> tuple[Point, dict[str, Parameter]] | None:
         """The point of a study elsewhere, by all its settings, as one of this space; None if it lies outside."""
@@ -123,6 +146,30 @@ class Space:
                 ]
                 point |= (fitting or axis.levels)[others]
         return point
+
+
+def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
+    """Every value of an axis as the sampler knows it, from one on that is drawn."""
+    values: Sequence[Parameter]
+    if axis.range is None:
+        values = range(len(axis.levels)) if _ordered(axis) else _labels(axis)
+        first = draw.randrange(len(values))
+    else:
+        low, high = axis.range.low.value, axis.range.high.value
+        values = range(int(low), int(high) + 1) if _whole(axis.range) else _written_out(low, high)
+        first = bisect_left(values, low * (high / low) ** draw.random() if axis.range.log else draw.uniform(low, high))
+    return chain(values[first:], values[:first])
+
+
+@cache
+def _written_out(low: float, high: float) -> Sequence[float]:
+    """Every number of a range to `DIGITS` digits, and its ends; below a thousandth of its end to as many places."""
+    last = Decimal(str(high))
+    digits = Context(prec=DIGITS, Emin=min(last.adjusted() - 3, 0))
+    found = [Decimal(str(low))]
+    while (following := digits.next_plus(found[-1])) < last:
+        found.append(following)
+    return [*map(float, found), high]
 
 
 def _needed(key: str) -> list[tuple[str, str]]:

@@ -89,6 +89,8 @@ function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
     axisLabel: {
       show: end, color: variable(INK), hideOverlap: true, formatter: of.ticks.length ? name : onAxis(of),
       customValues: values.length ? values : undefined, lineHeight: 14,
+      // Names with blanks in them, such as 50 % and 90 %, are told apart by more than a blank.
+      textMargin: [0, 6],
       ...(isRows ? { width: FIT * (room - 14), overflow: "truncate" } : {}),
       // An end of data is no round number.
       showMinLabel: values.length > 0 || isRound(min, of), showMaxLabel: values.length > 0 || isRound(max, of),

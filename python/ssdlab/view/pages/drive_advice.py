@@ -3,7 +3,6 @@
 import math
 
 from ssdlab import text
-from ssdlab.model.remarks import at_the_traces_rate
 from ssdlab.model.source import chosen, source_text
 from ssdlab.study.drive_advice import P99, WAF, DriveAdvice, DriveChoice
 from ssdlab.study.survey.outcome import Estimate
@@ -29,7 +28,7 @@ def page(found: DriveAdvice) -> Page:
         partial=f"{left} of {found.study.asked} runs are still to be done" if found.partial else "",
         remarks=[
             *found.study.failed,
-            *at_the_traces_rate(found.study.caveats),
+            *found.study.caveats_by_trace,
         ],
         sections=[
             Section("What spare space buys", [Figure(found.plot.chart)], terminal=False),

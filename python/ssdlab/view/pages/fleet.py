@@ -1,7 +1,6 @@
 """The page of a fleet: how figures are distributed over its drives."""
 
 from ssdlab import text
-from ssdlab.model.remarks import at_the_traces_rate
 from ssdlab.study.fleet.packing import ALONE, RULES
 from ssdlab.study.fleet.result import BUSIEST, OWN_TIMES, SHARES, Fleet
 from ssdlab.view.page import Facts, Figure, Page, Paragraph, Row, Section, Table
@@ -19,7 +18,7 @@ def page(found: Fleet) -> Page:
     volumes, drives = text.counted(len(found.volumes), "volumes"), text.counted(len(found.drives), "drives")
     left = text.count(found.study.asked - found.study.finished)
     remarks = [f"{text.counted(times, 'drives')} failed: {error}" for error, times in found.study.failures.items()]
-    remarks += [*found.study.missing, *at_the_traces_rate(found.study.caveats)]
+    remarks += [*found.study.missing, *found.study.caveats_by_trace]
     if found.late:
         remarks.append(
             f"{text.count(found.late)} requests lie so far out of order that they got another time; give files in the "

@@ -23,6 +23,7 @@ def page(found: Tuned) -> Page:
         lead=[
             *(Paragraph(one, "soft") for one in defined),
             Paragraph(f"{counted} over {', '.join(found.axes)}, {_runs(found.seeds)} each", "soft"),
+            *([Paragraph(_exhausted(found), "soft")] if found.exhausted else []),
         ],
         partial=_left(found) if found.partial else "",
         remarks=_remarks(found),
@@ -40,8 +41,12 @@ def _runs(count: int) -> str:
     return "one run" if count == 1 else f"{count} runs"
 
 
+def _exhausted(found: Tuned) -> str:
+    return f"every point of this space was tried, {text.count(len(found.trials))} in all; the search has ended"
+
+
 def _left(found: Tuned) -> str:
-    left = found.asked - len(found.tried)
+    left = 0 if found.exhausted else found.asked - len(found.tried)
     return (
         f"{text.count(left)} of {text.count(found.asked)} trials are still to be done" if left else "not repeated yet"
     )
