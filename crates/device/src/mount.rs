@@ -118,11 +118,15 @@ impl<B: Backend> Medium<B> {
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
-        let (table, trims) = match loaded {
+        let (table, mut trims) = match loaded {
             Some((log, known)) => self.survey_touched(log, known, &mut report)?,
             None => (self.survey_all(&mut report)?, Vec::new()),
         };
+        // Nothing that is emitted from now on may have a lower number, even where the one it had been given to is gone.
+        trims.push(Trimmed { lpn: Lpn(0), count: 0, sequence: self.sequence });
         self.erases.copy_from_slice(&table.erases);
+        // What was found may not have been flushed: the next flush has something to tell of.
+        self.changed = !report.clean;
         Ok(Surveyed { table, trims, older_trims, report })
     }
 
@@ -132,8 +136,7 @@ impl<B: Backend> Medium<B> {
         known: Known,
         report: &mut MountReport,
     ) -> Result<(PageTable, Vec<Trimmed>), Fault> {
-        let Known { mut table, closed, mut trims, sequence, mut synced, damaged, erasing, erased, life, bytes, .. } =
-            known;
+        let Known { mut table, closed, trims, sequence, mut synced, damaged, erasing, erased, life, bytes, .. } = known;
         (report.log_bytes_read, report.clean) = (bytes, log.records() == 0);
         (self.sequence, self.closed, self.damaged, self.life) = (sequence, closed, damaged, life);
         let log = self.log.insert(log);
@@ -176,8 +179,6 @@ impl<B: Backend> Medium<B> {
         if let Some(log) = &mut self.log {
             torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
         }
-        // Nothing that is emitted from now on may have a lower number, even where the one it had been given to is gone.
-        trims.push(Trimmed { lpn: Lpn(0), count: 0, sequence: self.sequence });
         for block in (0..self.closed.len() as u32).map(BlockId) {
             table.bad[block.index()] = self.backend.is_bad(block);
         }

@@ -31,6 +31,7 @@ use crate::bits::put_right;
 use crate::buffer::Held;
 
 const HEAD_BYTES: usize = 32;
+type Head = [u8; HEAD_BYTES];
 const HEAD_EVERY: u64 = 4 << 10;
 const FIRST_JOURNAL: u64 = 2 * HEAD_EVERY;
 /// Of a record, before parts and page.
@@ -59,6 +60,8 @@ pub(crate) struct Ram {
     at: u64,
     /// Where it is long enough.
     long_at: u64,
+    /// Whether no other head names a journal.
+    pub is_alone: bool,
     /// Pages with a record, the latest of which is no trim.
     named: BTreeSet<u32>,
 }
@@ -96,10 +99,15 @@ fn is_whole(bytes: &[u8], seed: u64) -> bool {
     long(bytes, 0) == XxHash3_64::oneshot_with_seed(seed, &bytes[8..])
 }
 
-fn read_head(backend: &impl Backend, at: u64) -> Result<[u8; HEAD_BYTES], Fault> {
+fn read_head(backend: &impl Backend, at: u64) -> Result<Head, Fault> {
     let mut head = [0; HEAD_BYTES];
     backend.read_log(Slot::Ram, at, &mut head)?;
     Ok(head)
+}
+
+/// A head, though one of its bits is wrong.
+fn sound(head: &Head) -> Option<Head> {
+    put_right(head, |head| is_whole(head, 0))
 }
 
 fn lost(part: &str) -> Fault {
@@ -148,13 +156,14 @@ impl Ram {
             _ => FIRST_JOURNAL,
         };
         let head = before.map_or(0, |before| HEAD_EVERY - before.head);
-        // Heads count here though they are not whole: whatever was begun with a generation, it wrote that first.
-        let [one, other] = [0, HEAD_EVERY].map(|at| read_head(backend, at).map(|head| long(&head, 8)));
-        let generation = one?.max(other?).wrapping_add(1);
+        // Heads count here though they cannot be put right: whatever was begun with a generation, it wrote that first.
+        let generation_at = |at| read_head(backend, at).map(|head| long(&sound(&head).unwrap_or(head), 8));
+        let generation = generation_at(0)?.max(generation_at(HEAD_EVERY)?).wrapping_add(1);
         write_head(backend, head, generation, 0..0)?;
         backend.sync()?;
         let end = begin + length;
-        let mut ram = Self { head, generation, begin, end, at: begin, long_at: 0, named: BTreeSet::new() };
+        let (at, named) = (begin, BTreeSet::new());
+        let mut ram = Self { head, generation, begin, end, at, long_at: 0, is_alone: true, named };
         for (lpn, held) in waiting {
             ram.keep(backend, lpn, sequence, held)?;
         }
@@ -163,9 +172,7 @@ impl Ram {
         backend.sync()?;
         write_head(backend, head, generation, begin..end)?;
         backend.sync()?;
-        if before.is_some() {
-            write_head(backend, HEAD_EVERY - head, generation, 0..0)?;
-        }
+        write_head(backend, HEAD_EVERY - head, generation, 0..0)?;
         Ok(ram)
     }
 
@@ -174,16 +181,23 @@ impl Ram {
         let mut newest: Option<Self> = None;
         let heads = [(0, read_head(backend, 0)?), (HEAD_EVERY, read_head(backend, HEAD_EVERY)?)];
         for (at, bytes) in heads {
-            let Some(head) = put_right(&bytes, |head| is_whole(head, 0)) else { continue };
-            let [generation, begin, end] = [8, 16, 24].map(|at| long(&head, at));
-            if end > 0 && newest.as_ref().is_none_or(|newest| newest.generation < generation) {
-                newest =
-                    Some(Self { head: at, generation, begin, end, at: begin, long_at: end, named: BTreeSet::new() });
+            let Some(bytes) = sound(&bytes) else { continue };
+            let [generation, begin, end] = [8, 16, 24].map(|at| long(&bytes, at));
+            if end == 0 {
+                continue;
+            }
+            let is_alone = newest.is_none();
+            if newest.as_ref().is_none_or(|newest| newest.generation < generation) {
+                let (head, named) = (at, BTreeSet::new());
+                newest = Some(Self { head, generation, begin, end, at: begin, long_at: end, is_alone, named });
+            } else if let Some(newest) = &mut newest {
+                newest.is_alone = false;
             }
         }
         let Some(mut ram) = newest else {
-            // Only the first journal of all is begun while the other head is blank.
-            if heads.iter().all(|(_, head)| *head != [0; HEAD_BYTES]) {
+            // Only the first journal of all is begun while the other head is blank, perhaps but for a wrong bit.
+            let is_blank = |head: &Head| head.iter().map(|byte| byte.count_ones()).sum::<u32>() <= 1;
+            if !heads.iter().any(|(_, head)| is_blank(head)) {
                 return Err(lost("beginning"));
             }
             return Ok(None);

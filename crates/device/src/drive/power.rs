@@ -131,30 +131,43 @@ impl<B: Backend> Drive<B> {
                 version = None;
             }
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
-            let fits = |&(sequence, ref held): &(u64, Held)| is_newer(sequence) && (held.whole || held.base == version);
-            pages.extend(written.into_iter().rfind(fits).map(|(_, held)| (lpn, held)));
+            // Where there was nothing to be a part of, what is there now had been trimmed: the rest of the page is zeros.
+            let is_whole = |held: &Held| held.whole || held.base.is_none() && version.is_some();
+            let fits = |(sequence, held): &(u64, Held)| is_newer(*sequence) && (is_whole(held) || held.base == version);
+            let newest = written.into_iter().rfind(fits);
+            pages.extend(newest.map(|(_, held)| (lpn, Held { whole: is_whole(&held), ..held })));
         }
         if !pages.is_empty() {
             let all = WriteBuffer { pages: pages.len() as u32, high: 1, low: 0, protected: true };
             self.buffer = Some(Buffer::of(all, pages));
             match self.drain(true) {
-                Err(DriveError::ReadOnly { .. }) => return Ok(()),
+                Err(DriveError::ReadOnly { .. }) => return self.keep_waiting(before.as_ref()),
                 other => other?,
             }
-            self.settle()?;
-            // The RAM forgets them: from now on they are as safe as what was flushed.
-            self.make_safe()?;
+            // The RAM forgets them: from now on they are as safe as what was flushed. No checkpoint comes before it does, as
+            // the journal of the log may know of trims that the RAM does not.
+            let flushed = self.medium.flush();
+            self.medium.note_fault(flushed);
+            self.stop_at_fault()?;
         }
         self.buffer = self.options.buffer.map(Buffer::new);
         self.ram = match (self.options.buffer, before) {
             (Some(WriteBuffer { protected: true, .. }), before) => self.new_ram(before.as_ref())?,
-            (_, Some(before)) if !was_empty => {
+            (_, Some(before)) if !was_empty || !before.is_alone => {
                 // What it says is outdated, and stays so when the flash forgets versions by trims.
                 Ram::begin(&mut self.medium.backend, Some(&before), 0, 0, std::iter::empty())?;
                 None
             }
             _ => None,
         };
+        Ok(())
+    }
+
+    /// A drive that can only be read keeps what waits in another journal, without what was trimmed.
+    fn keep_waiting(&mut self, before: Option<&Ram>) -> Result<(), DriveError> {
+        let Some(buffer) = &self.buffer else { return Ok(()) };
+        let (pages, sequence) = (buffer.len(), self.medium.sequence);
+        Ram::begin(&mut self.medium.backend, before, pages, sequence, buffer.waiting())?;
         Ok(())
     }
 

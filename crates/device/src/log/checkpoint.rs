@@ -84,6 +84,9 @@ pub(super) fn header<B: Backend>(backend: &B, slot: Slot) -> Result<Option<(u64,
 
 /// The generation that a slot names, be its header sound or not: of its log, or of the one that outdated it.
 pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fault> {
+    if let Some((generation, ..)) = header(backend, slot)? {
+        return Ok(generation);
+    }
     let mut bytes = [0; HEADER_BYTES as usize];
     backend.read_log(slot, 0, &mut bytes)?;
     Ok(number(&bytes, 8))
