@@ -159,6 +159,8 @@ impl Ram {
         // Heads count here though they cannot be put right: whatever was begun with a generation, it wrote that first.
         let generation_at = |at| read_head(backend, at).map(|head| long(&sound(&head).unwrap_or(head), 8));
         let generation = generation_at(0)?.max(generation_at(HEAD_EVERY)?).wrapping_add(1);
+        // The head that was found may not be safe yet, and the older one is written over.
+        backend.sync()?;
         write_head(backend, head, generation, 0..0)?;
         backend.sync()?;
         let end = begin + length;

@@ -317,10 +317,11 @@ impl Log {
     /// The drive is switched on. What is left of records behind this one counts no more: a computer that lost its power may
     /// have kept some behind those that it lost. Nor does an older log: the power may have gone off before it was outdated.
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
-        checkpoint::outdate(backend, self.slot.other(), self.generation)?;
         self.append(backend, Record::Mounted { clean })?;
         self.mounts += 1;
-        backend.sync()
+        // Only now is it certain that the header of this log is safe.
+        backend.sync()?;
+        checkpoint::outdate(backend, self.slot.other(), self.generation)
     }
 
     /// The drive can only be read from now on.
