@@ -128,12 +128,14 @@ impl Log {
                     .into_iter()
                     .find_map(|mounts| Some((mounts, Record::as_is(bytes, self.seed_of(mounts, number))?)));
                 let Some((at, record)) = record else { continue };
-                if was_synced || matches!(record, Record::Synced(_) | Record::GivenUp(..)) {
+                // A mount may follow a sync that was cut off.
+                let is_mount = matches!(record, Record::Mounted { .. });
+                if was_synced && !is_mount || matches!(record, Record::Synced(_) | Record::GivenUp(..)) {
                     return Ok(true);
                 }
                 found = true;
                 was_synced = !matches!(record, Record::Opened(_) | Record::Trimmed(_) | Record::Damaged(_));
-                mounts = Some(at + u64::from(matches!(record, Record::Mounted { .. })));
+                mounts = Some(at + u64::from(is_mount));
             }
             if !found {
                 break;
