@@ -2,10 +2,12 @@
 //! up to the latest sync, and of later writes any: page and spare area apart, and each sector of a log.
 
 use ssdlab_core::{BlockId, Ppn, Rng};
-use ssdlab_device::{Backend, Fault, FaultBackend, FaultPlan, MemoryBackend, PowerCut, SPARE_BYTES, Slot, SpareBytes};
+use ssdlab_device::{
+    Backend, DriveError, Fault, FaultBackend, FaultPlan, MemoryBackend, PowerCut, SPARE_BYTES, Slot, SpareBytes,
+};
 use ssdlab_nand::Geometry;
 
-use crate::drives::{Kind, all_buffers, smallest};
+use crate::drives::{Kind, all_buffers, any_buffer, smallest};
 use crate::world::{Lie, Stop, World};
 
 /// What a disk writes whole or not at all.
@@ -121,32 +123,59 @@ impl Backend for Disk {
     }
 }
 
+/// Between two losses of power the drive may be mounted more than once, with other buffers, and cut off.
 #[test]
 fn a_computer_that_loses_its_power_keeps_what_was_flushed() {
     for seed in (0..ssdlab_tiers::cases(20).cases.into()).chain(FOUND) {
         let mut rng = Rng::named(seed, "computers");
-        for kind in all_buffers(smallest()) {
-            let place = |crash: u32| format!("seed {seed}, {}, crash {crash}", kind.name);
+        for first in all_buffers(smallest()) {
+            let mut kind = first;
+            let keeps_buffer = rng.below(2) == 0;
             let torn = FaultPlan { seed, ..FaultPlan::default() };
             let mut world = World::new(&kind, Disk::new(&kind), torn, 4 + seed, Lie::None).over_a_disk();
-            for crash in 0..40 {
-                // Between two requests, or in the midst of one.
-                if rng.below(2) == 0 {
-                    world.drive.backend_mut().cut_power(PowerCut { after: rng.below(60), torn: true });
+            // Older copies that are valid again may be more than one of several planes can collect.
+            let may_wear_out = kind.geometry.parallelism.planes() > 1;
+            let mut crash = 0;
+            while crash < 40 {
+                let place = format!("seed {seed}, {}, {:?}, crash {crash}", kind.name, kind.options.buffer);
+                // Between two requests, or in the midst of one, or of a mount.
+                let cut = (rng.below(2) == 0).then(|| PowerCut { after: rng.below(90), torn: true });
+                if let Some(cut) = cut {
+                    world.drive.backend_mut().cut_power(cut);
                 }
-                match (0..rng.below(30)).try_for_each(|_| world.request()) {
+                let requests = if rng.below(20) == 0 { 200 } else { rng.below(30) };
+                match (0..requests).try_for_each(|_| world.request()) {
                     Ok(()) | Err(Stop::Off) => {}
-                    // Older copies that are valid again may be more than one of several planes can collect.
-                    Err(Stop::WornOut) if kind.geometry.parallelism.planes() > 1 => break,
-                    Err(stop) => panic!("{}: {stop:?}", place(crash)),
+                    Err(Stop::WornOut) if may_wear_out => break,
+                    Err(stop) => panic!("{place}: {stop:?}"),
                 }
-                world = world.reopened(&kind, |flash| {
-                    let disk = flash.into_inner().crashed(&mut rng).expect("memory takes it");
-                    FaultBackend::new(disk, torn).expect("it can be read")
-                });
-                let report = world.drive.mount().unwrap_or_else(|error| panic!("{}: {error}", place(crash)));
-                assert!(!report.full_scan, "{}", place(crash));
-                world.take_stock().unwrap_or_else(|stop| panic!("{}: {stop:?}", place(crash)));
+                let mut mounted = false;
+                while !mounted {
+                    if !keeps_buffer {
+                        kind = any_buffer(kind, &mut rng);
+                    }
+                    let crashes = rng.below(4) > 0;
+                    crash += u32::from(crashes);
+                    world = world.reopened(&kind, |mut flash| {
+                        flash.restore_power();
+                        if !crashes {
+                            return flash;
+                        }
+                        let disk = flash.into_inner().crashed(&mut rng).expect("memory takes it");
+                        FaultBackend::new(disk, torn).expect("it can be read")
+                    });
+                    if rng.below(3) == 0 {
+                        world.drive.backend_mut().cut_power(PowerCut { after: rng.below(50), torn: true });
+                    }
+                    match world.drive.mount() {
+                        Ok(report) => assert!(!report.full_scan, "{place}"),
+                        Err(DriveError::Off) => continue,
+                        Err(error) => panic!("{place}: {error}"),
+                    }
+                    mounted = true;
+                    world.drive.backend_mut().restore_power();
+                    world.take_stock().unwrap_or_else(|stop| panic!("{place}: {stop:?}"));
+                }
             }
         }
     }

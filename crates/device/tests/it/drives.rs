@@ -1,5 +1,6 @@
 //! Small drives of every kind.
 
+use ssdlab_core::Rng;
 use ssdlab_device::{Options, WriteBuffer};
 use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
 use ssdlab_ftl::log::{LogBlocks, LogChoice, sbfast};
@@ -89,6 +90,15 @@ pub fn buffered(kind: Kind) -> Kind {
 /// The same, with power-loss protection.
 pub fn protected(kind: Kind) -> Kind {
     let buffer = Some(WriteBuffer { pages: 4, high: 3, low: 1, protected: true });
+    Kind { options: Options { buffer, ..kind.options }, ..kind }
+}
+
+/// The same, with any write buffer or none.
+pub fn any_buffer(kind: Kind, rng: &mut Rng) -> Kind {
+    let pages = 1 + rng.below(9) as u32;
+    let high = 1 + rng.below(pages.into()) as u32;
+    let (low, protected) = (rng.below(high.into()) as u32, rng.below(3) > 0);
+    let buffer = (rng.below(5) > 0).then_some(WriteBuffer { pages, high, low, protected });
     Kind { options: Options { buffer, ..kind.options }, ..kind }
 }
 

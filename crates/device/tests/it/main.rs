@@ -2,12 +2,14 @@
 
 mod computer;
 mod crash;
+mod damage;
 mod drives;
 mod faults;
 mod file;
 mod full_disk;
 mod memory;
 mod model;
+mod mounts;
 mod mutants;
 mod protected;
 mod world;

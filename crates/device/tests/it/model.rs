@@ -1,18 +1,26 @@
 //! What must, may and must not be on a drive: for each page what it may hold, the newest last.
 
-/// Bytes of a page.
-type Page = Vec<u8>;
+use std::ops::Range;
+
+/// What a page may hold.
+#[derive(Clone, Debug)]
+struct State {
+    bytes: Vec<u8>,
+    /// Whether it was trimmed, so that there may be older copies.
+    trimmed: bool,
+}
 
 #[derive(Clone, Debug)]
 pub struct Model {
     page_bytes: usize,
-    pages: Vec<Vec<Page>>,
+    pages: Vec<Vec<State>>,
 }
 
 impl Model {
     pub fn new(pages: u32, page_bytes: u32) -> Self {
         let page_bytes = page_bytes as usize;
-        Self { page_bytes, pages: vec![vec![vec![0; page_bytes]]; pages as usize] }
+        let blank = State { bytes: vec![0; page_bytes], trimmed: false };
+        Self { page_bytes, pages: vec![vec![blank]; pages as usize] }
     }
 
     pub fn pages(&self) -> u32 {
@@ -24,37 +32,36 @@ impl Model {
         (offset..offset + bytes).map(|at| self.newest(at / self.page_bytes)[at % self.page_bytes]).collect()
     }
 
-    fn newest(&self, lpn: usize) -> &Page {
-        self.pages[lpn].last().expect("a page holds something")
+    fn newest(&self, lpn: usize) -> &[u8] {
+        &self.pages[lpn].last().expect("a page holds something").bytes
     }
 
     /// The host writes; the pages that it touches.
-    pub fn write(&mut self, offset: usize, bytes: &[u8]) -> std::ops::Range<usize> {
+    pub fn write(&mut self, offset: usize, bytes: &[u8]) -> Range<usize> {
         let touched = offset / self.page_bytes..(offset + bytes.len()).div_ceil(self.page_bytes);
         for lpn in touched.clone() {
-            let mut page = self.newest(lpn).clone();
+            let mut page = self.newest(lpn).to_vec();
             for (at, byte) in page.iter_mut().enumerate() {
                 if let Some(&new) = (lpn * self.page_bytes + at).checked_sub(offset).and_then(|at| bytes.get(at)) {
                     *byte = new;
                 }
             }
-            self.pages[lpn].push(page);
+            self.pages[lpn].push(State { bytes: page, trimmed: false });
         }
         touched
     }
 
     /// The host trims whole pages.
-    pub fn trim(&mut self, lpns: std::ops::Range<usize>) {
-        for lpn in lpns {
-            let zeros = vec![0; self.page_bytes];
-            self.pages[lpn].push(zeros);
+    pub fn trim(&mut self, lpns: Range<usize>) {
+        for states in &mut self.pages[lpns] {
+            states.push(State { bytes: vec![0; self.page_bytes], trimmed: true });
         }
     }
 
     /// The newest of these pages are safe.
-    pub fn settle(&mut self, lpns: std::ops::Range<usize>) {
-        for page in &mut self.pages[lpns] {
-            page.drain(..page.len() - 1);
+    pub fn settle(&mut self, lpns: Range<usize>) {
+        for states in &mut self.pages[lpns] {
+            states.drain(..states.len() - 1);
         }
     }
 
@@ -63,18 +70,22 @@ impl Model {
         self.settle(0..self.pages.len());
     }
 
-    /// A page is found to hold this: it must be one of what it may hold, and is that from now on.
-    pub fn found(&mut self, lpn: usize, page: &[u8]) -> Result<(), String> {
+    /// A page is found to hold this: it must be one of what it may hold, and is that from now on. Where trims were lost
+    /// anything may have come back that was trimmed.
+    pub fn found(&mut self, lpn: usize, page: &[u8], trims_lost: bool) -> Result<(), String> {
         let may = &mut self.pages[lpn];
-        if !may.iter().any(|candidate| candidate == page) {
+        let was_trimmed = may.iter().any(|state| state.trimmed);
+        let is_there = may.iter().any(|state| state.bytes == page) || trims_lost && was_trimmed;
+        if !is_there {
             let stamps = |page: &[u8]| page.chunks(8).map(|c| c[0]).collect::<Vec<_>>();
             return Err(format!(
                 "page {lpn} holds {:?}; it may hold {:?}",
                 stamps(page),
-                may.iter().map(|page| stamps(page)).collect::<Vec<_>>()
+                may.iter().map(|state| stamps(&state.bytes)).collect::<Vec<_>>()
             ));
         }
-        *may = vec![page.to_vec()];
+        let trimmed = was_trimmed && page.iter().all(|&byte| byte == 0);
+        *may = vec![State { bytes: page.to_vec(), trimmed }];
         Ok(())
     }
 }

@@ -76,6 +76,11 @@ impl<B: Backend + 'static> World<B> {
         Self { write_through: false, ..self }
     }
 
+    /// The same world where the drive has this write buffer from now on.
+    pub fn with_buffer(self, kind: &Kind) -> Self {
+        Self { write_through: kind.options.buffer.is_none_or(|buffer| buffer.protected), ..self }
+    }
+
     /// The same world after the process has ended: the drive is on what `open` finds, off.
     pub fn reopened(self, kind: &Kind, open: impl FnOnce(FaultBackend<B>) -> FaultBackend<B>) -> Self {
         let Self { drive, model, rng, stamp, write_through, loses, lie } = self;
@@ -105,7 +110,12 @@ impl<B: Backend + 'static> World<B> {
                 self.model.trim(first..first + count);
                 self.drive.trim((first * page_bytes) as u64, (count * page_bytes) as u64, false)
             }
-            15..=16 => self.flush(),
+            15 => self.flush(),
+            16 if !self.loses => {
+                let offset = first * page_bytes + self.below(page_bytes);
+                let bytes = 1 + self.below((pages * page_bytes - offset).min(3 * page_bytes));
+                self.zeroes(offset, bytes)
+            }
             _ => return self.read(first * page_bytes, count * page_bytes),
         };
         self.judge(result)
@@ -142,6 +152,27 @@ impl<B: Backend + 'static> World<B> {
         result
     }
 
+    /// Zeros, of which whole pages are trimmed or not.
+    fn zeroes(&mut self, offset: usize, bytes: usize) -> Result<(), DriveError> {
+        let page_bytes = self.drive.geometry().page_bytes as usize;
+        let (trims, fua) = (self.below(2) == 0, self.below(3) == 0);
+        self.model.write(offset, &vec![0; bytes]);
+        let whole = offset.div_ceil(page_bytes)..(offset + bytes) / page_bytes;
+        if trims && !whole.is_empty() {
+            self.model.trim(whole);
+        }
+        let (offset, bytes) = (offset as u64, bytes as u64);
+        if trims {
+            self.drive.write_zeroes(offset, bytes, fua)?;
+        } else {
+            self.drive.program_zeroes(offset, bytes, fua)?;
+        }
+        if fua {
+            self.model.flush();
+        }
+        Ok(())
+    }
+
     fn flush(&mut self) -> Result<(), DriveError> {
         if self.lie != Lie::Flush {
             self.drive.flush()?;
@@ -163,11 +194,16 @@ impl<B: Backend + 'static> World<B> {
 
     /// Reads every page after a mount: what is there is one of what may be there.
     pub fn take_stock(&mut self) -> Result<(), Stop> {
+        self.take_stock_of(false)
+    }
+
+    /// The same, perhaps after a mount that knew of no trims.
+    pub fn take_stock_of(&mut self, trims_lost: bool) -> Result<(), Stop> {
         let page_bytes = self.drive.geometry().page_bytes as usize;
         let mut page = vec![0; page_bytes];
         for lpn in 0..self.model.pages() as usize {
             match self.drive.read((lpn * page_bytes) as u64, &mut page) {
-                Ok(()) => self.model.found(lpn, &page).map_err(Stop::Broken)?,
+                Ok(()) => self.model.found(lpn, &page, trims_lost).map_err(Stop::Broken)?,
                 other => self.judge(other)?,
             }
         }
@@ -182,11 +218,23 @@ impl<B: Backend + 'static> World<B> {
         let bytes = (pages * self.drive.geometry().page_bytes as usize) as u64;
         let trimmed = self.drive.trim(0, bytes, false);
         self.judge(trimmed)?;
-        let ended = self.drive.shut_down();
-        self.judge(ended)?;
+        self.shut_down()?;
         let mounted = self.drive.mount();
         self.judge(mounted.map(|_| ()))?;
         self.take_stock()
+    }
+
+    /// A flush that is part of no random workload.
+    pub fn flush_all(&mut self) -> Result<(), Stop> {
+        let flushed = self.flush();
+        self.judge(flushed)
+    }
+
+    pub fn shut_down(&mut self) -> Result<(), Stop> {
+        let ended = self.drive.shut_down();
+        self.judge(ended)?;
+        self.model.flush();
+        Ok(())
     }
 
     pub fn check(&self) -> Result<(), Stop> {

@@ -1,0 +1,99 @@
+//! Goal: after one wrong bit in a log or in the heads of a protected buffer a drive holds what it promised, but for trims
+//! where the log is lost; and so it does later on. Method: a bit is flipped between two mounts, and the model goes on.
+
+use ssdlab_core::Rng;
+use ssdlab_device::{Backend, FaultBackend, FaultPlan, MemoryBackend, PowerCut, Slot};
+
+use crate::drives::{Kind, any_buffer, of_blocks, smallest};
+use crate::world::{Lie, Stop, World};
+
+/// Where the heads of a protected buffer are, and how long they are.
+const HEADS: [u64; 2] = [0, 4 << 10];
+const HEAD_BYTES: u64 = 32;
+/// A log this long is longer than those of these drives.
+const LOG_BYTES: usize = 4 << 10;
+
+/// Flips a bit: of a head, or of what is written of a log, often near its end.
+fn flip(flash: &mut MemoryBackend, rng: &mut Rng) -> String {
+    let (slot, at) = if rng.below(4) == 0 {
+        (Slot::Ram, HEADS[rng.below(2) as usize] + rng.below(HEAD_BYTES))
+    } else {
+        let slot = [Slot::A, Slot::B][rng.below(2) as usize];
+        let mut log = [0; LOG_BYTES];
+        flash.read_log(slot, 0, &mut log).expect("memory can be read");
+        let end = log.iter().rposition(|&byte| byte != 0).unwrap_or(0) as u64 + 1;
+        let from = if rng.below(2) == 0 { 0 } else { end.saturating_sub(200) };
+        (slot, from + rng.below(end - from))
+    };
+    let mut byte = [0];
+    flash.read_log(slot, at, &mut byte).expect("memory can be read");
+    let bit = rng.below(8);
+    flash.write_log(slot, at, &[byte[0] ^ 1 << bit]).expect("memory takes it");
+    format!("{slot:?}, byte {at}, bit {bit}")
+}
+
+/// Mounts a damaged copy of a drive and goes on with it, through another loss of power.
+fn live_with(damaged: &mut World<MemoryBackend>, rng: &mut Rng) -> Result<(), Stop> {
+    let mount = |world: &mut World<MemoryBackend>| {
+        let report = world.drive.mount().map_err(|error| Stop::Broken(error.to_string()))?;
+        world.take_stock_of(report.full_scan)
+    };
+    mount(damaged)?;
+    (0..rng.below(20)).try_for_each(|_| damaged.request())?;
+    if rng.below(2) == 0 {
+        damaged.drive.cut_power();
+        mount(damaged)?;
+    }
+    damaged.flush_all()?;
+    damaged.drive.cut_power();
+    mount(damaged)
+}
+
+fn cut_off(world: World<MemoryBackend>, kind: &Kind) -> World<MemoryBackend> {
+    let reopened = world.reopened(kind, |mut flash| {
+        flash.restore_power();
+        flash
+    });
+    reopened.with_buffer(kind)
+}
+
+#[test]
+fn one_wrong_bit_breaks_no_promise_now_or_later() {
+    for seed in 0..ssdlab_tiers::cases(40).cases.into() {
+        let mut rng = Rng::named(seed, "damage");
+        let kinds = if seed % 2 == 0 { smallest() } else { of_blocks(4 + 2 * (seed % 4) as u32) };
+        for base in kinds {
+            let mut kind = any_buffer(base, &mut rng);
+            kind.options.journal_blocks = 1 + rng.below(12) as u32;
+            let plan = FaultPlan { seed, ..FaultPlan::default() };
+            let mut world = World::new(&kind, MemoryBackend::new(kind.geometry), plan, seed, Lie::None);
+            for round in 0..6 {
+                if rng.below(2) == 0 {
+                    world.drive.backend_mut().cut_power(PowerCut { after: rng.below(150), torn: true });
+                }
+                let worked = (0..rng.below(100)).try_for_each(|_| world.request());
+                match worked.and_then(|()| if rng.below(3) == 0 { world.shut_down() } else { Ok(()) }) {
+                    Ok(()) | Err(Stop::Off) => {}
+                    Err(stop) => panic!("seed {seed}, {}: {stop:?}", kind.name),
+                }
+                kind = any_buffer(kind, &mut rng);
+                world = cut_off(world, &kind);
+                for _ in 0..6 {
+                    let mut flash = world.drive.backend().clone().into_inner();
+                    let flipped = flip(&mut flash, &mut rng);
+                    let flash = FaultBackend::new(flash, plan).expect("memory can be read");
+                    // With older copies back, the smallest drives may have no room to collect.
+                    match live_with(&mut world.resumed(&kind, flash), &mut rng) {
+                        Ok(()) | Err(Stop::WornOut) => {}
+                        Err(stop) => {
+                            let buffer = kind.options.buffer;
+                            panic!("seed {seed}, {}, {buffer:?}, round {round}, {flipped}: {stop:?}", kind.name)
+                        }
+                    }
+                }
+                world.drive.mount().expect("nothing is wrong with it");
+                world.take_stock().unwrap_or_else(|stop| panic!("seed {seed}, {}: {stop:?}", kind.name));
+            }
+        }
+    }
+}

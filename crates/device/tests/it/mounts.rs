@@ -1,0 +1,79 @@
+//! Goal: a drive keeps its promises over many mounts, wherever these are cut off and whatever write buffer it has after
+//! each, and counts them. Method: random workloads and mounts against the model, on sound and on failing flash.
+
+use ssdlab_core::Rng;
+use ssdlab_device::{DriveError, FaultPlan, MemoryBackend, PowerCut};
+
+use crate::crash::failing;
+use crate::drives::{any_buffer, of_blocks, roomy, smallest};
+use crate::world::{Lie, Stop, World};
+
+/// The number of mounts and of those that followed no end in good order, if they are known.
+type Counted = Option<(u64, u64)>;
+
+#[test]
+fn promises_are_kept_over_many_mounts() {
+    for seed in 0..ssdlab_tiers::cases(40).cases.into() {
+        let mut rng = Rng::named(seed, "mounts");
+        let (kinds, plan) = match seed % 3 {
+            0 => (smallest(), FaultPlan { seed, ..FaultPlan::default() }),
+            1 => (of_blocks(4 + 2 * (seed % 4) as u32), FaultPlan { seed, ..FaultPlan::default() }),
+            _ => (roomy(), failing(seed)),
+        };
+        for base in kinds {
+            let mut kind = any_buffer(base, &mut rng);
+            kind.options.journal_blocks = 1 + rng.below(12) as u32;
+            let mut world = World::new(&kind, MemoryBackend::new(kind.geometry), plan, seed, Lie::None);
+            let mut counted: Counted = Some((0, 0));
+            'rounds: for round in 0..25 {
+                let place = format!("seed {seed}, {}, {:?}, round {round}", kind.name, kind.options.buffer);
+                if rng.below(3) > 0 {
+                    let cut = PowerCut { after: rng.below(120), torn: rng.below(4) > 0 };
+                    world.drive.backend_mut().cut_power(cut);
+                }
+                let requests = if rng.below(6) == 0 { 300 } else { rng.below(60) };
+                let worked = (0..requests).try_for_each(|_| world.request());
+                let ended = worked.and_then(|()| if rng.below(3) == 0 { world.shut_down() } else { Err(Stop::Off) });
+                let mut clean = ended.is_ok();
+                match ended {
+                    Ok(()) | Err(Stop::Off) => {}
+                    Err(Stop::WornOut) => break 'rounds,
+                    Err(stop) => panic!("{place}: {stop:?}"),
+                }
+                loop {
+                    kind = any_buffer(kind, &mut rng);
+                    world = world.reopened(&kind, |mut flash| {
+                        flash.restore_power();
+                        flash
+                    });
+                    world = world.with_buffer(&kind);
+                    if rng.below(2) == 0 {
+                        let cut = PowerCut { after: rng.below(40), torn: rng.below(4) > 0 };
+                        world.drive.backend_mut().cut_power(cut);
+                    }
+                    let mounted = world.drive.mount();
+                    world.drive.backend_mut().restore_power();
+                    match mounted {
+                        Ok(report) => {
+                            assert!(!report.full_scan && (report.clean || !clean), "{place}: {report:?}");
+                            let health = world.drive.health();
+                            let found = (health.power_cycles, health.unsafe_shutdowns);
+                            let one_more = |(cycles, unsafe_ones)| (cycles + 1, unsafe_ones + u64::from(!report.clean));
+                            assert_eq!(counted.map_or(found, one_more), found, "{place}");
+                            counted = Some(found);
+                            break;
+                        }
+                        // Whether it is written down nobody knows; if so the next one is not clean.
+                        Err(DriveError::Off) => (counted, clean) = (None, false),
+                        Err(error) => panic!("{place}: {error}"),
+                    }
+                }
+                match world.take_stock() {
+                    Ok(()) => {}
+                    Err(Stop::WornOut) => break 'rounds,
+                    Err(stop) => panic!("{place}, then {:?}: {stop:?}", kind.options.buffer),
+                }
+            }
+        }
+    }
+}
