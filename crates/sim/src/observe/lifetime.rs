@@ -26,7 +26,8 @@ pub enum WriteRate {
 /// What the drive's life would be if it went on like the measured phase, with perfect wear levelling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LifetimeSummary {
-    /// Bytes the host can write: endurance x physical bytes / write amplification.
+    /// Bytes the host can write: as many as it wrote for each page programmed, times the programs that the flash endures.
+    /// Pages written in part count as what the host wrote of them, as in the rates below.
     pub host_tbw_bytes: Option<f64>,
     /// Capacities a day that make up these bytes in a warranty of five years.
     pub dwpd_5_years: Option<f64>,
@@ -50,9 +51,10 @@ pub struct LifetimeSummary {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     pub capacity_bytes: u64,
-    pub physical_bytes: u64,
+    pub physical_pages: u64,
     pub endurance_cycles: u32,
-    pub write_amplification: Option<f64>,
+    /// Pages programmed, for whatever cause.
+    pub programmed: u64,
     /// Bytes written by the host.
     pub written_bytes: u64,
     /// The share of them that the drive did not merely put into its buffer.
@@ -66,9 +68,9 @@ pub(crate) struct Life {
 impl Life {
     pub fn summary(&self) -> LifetimeSummary {
         let capacity = self.capacity_bytes as f64;
-        let amplification = self.write_amplification.filter(|amplification| *amplification > 0.0);
-        let host_tbw_bytes = amplification
-            .map(|amplification| f64::from(self.endurance_cycles) * self.physical_bytes as f64 / amplification);
+        let wears = self.written_bytes > 0 && self.programmed > 0;
+        let endured = f64::from(self.endurance_cycles) * self.physical_pages as f64;
+        let host_tbw_bytes = wears.then(|| endured * self.written_bytes as f64 / self.programmed as f64);
         let (host_bytes_per_day, rate) = self.rate().unzip();
         let trace_bytes_per_day = self.traced();
         let years_at =
@@ -112,12 +114,12 @@ fn per_day(bytes: f64, ns: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// 1,000 cycles of 200 bytes at a write amplification of 2 are 100,000 bytes of the host; 1,000 were written.
+    /// 1,000 bytes of the host took 2,000 programs, of 200,000 that 200 pages endure: 100,000 bytes until worn out.
     const LIFE: Life = Life {
         capacity_bytes: 160,
-        physical_bytes: 200,
+        physical_pages: 200,
         endurance_cycles: 1_000,
-        write_amplification: Some(2.0),
+        programmed: 2_000,
         written_bytes: 1_000,
         absorbed_share: 1.0,
         trace_ns: 0,
@@ -189,10 +191,11 @@ mod tests {
 
     #[test]
     fn what_wears_nothing_has_no_life() {
-        let unwritten = Life { written_bytes: 0, write_amplification: None, trace_ns: 1_000, ..LIFE };
+        // The flash may be at work for what the host wrote before.
+        let unwritten = Life { written_bytes: 0, trace_ns: 1_000, ..LIFE };
         assert_eq!(unwritten.summary(), LifetimeSummary::default());
         // Everything was overwritten in the buffer: written, and never programmed.
-        let spared = Life { write_amplification: Some(0.0), ..LIFE }.summary();
+        let spared = Life { programmed: 0, ..LIFE }.summary();
         assert_eq!((spared.host_tbw_bytes, spared.dwpd_5_years, spared.years), (None, None, None));
         assert_eq!(spared.rate, Some(WriteRate::Drive));
         // Nothing took any time, or all of it is in the buffer.

@@ -222,9 +222,9 @@ impl Measurement {
         let buffered = drive.as_ref().map_or(0, |drive| drive.buffered_pages) as f64;
         let lifetime = Life {
             capacity_bytes: device.capacity_bytes,
-            physical_bytes: device.physical_bytes,
+            physical_pages: device.physical_pages,
             endurance_cycles: device.endurance_cycles,
-            write_amplification,
+            programmed: counts.programmed(),
             written_bytes: host.bytes_written,
             absorbed_share: 1.0 - buffered / host.pages_written.max(1) as f64,
             trace_ns: last_arrival_ns - first_arrival_ns,

@@ -151,6 +151,26 @@ fn a_projection_writes_as_the_trace_does_if_the_drive_can() {
     assert_eq!((lifetime.rate, lifetime.host_bytes_per_day, lifetime.years), (None, None, None));
 }
 
+/// Each page is programmed once, whether the host writes all of it or an eighth.
+#[test]
+fn pages_written_in_part_wear_out_a_drive_by_fewer_bytes() {
+    let lifetime = |bytes| {
+        let requests: Vec<Request> = (0..8).map(|page| request(Op::Write, 0, page * 4096, bytes)).collect();
+        let summary = replay(&device(TIMING), &requests).summary;
+        assert_eq!((summary.flash.0.programmed(), summary.host.pages_written), (8, 8));
+        summary.lifetime
+    };
+    let (whole, part) = (lifetime(4096), lifetime(512));
+    let ratio = |of: fn(LifetimeSummary) -> Option<f64>| of(whole).expect("written") / of(part).expect("written");
+    assert_eq!(ratio(|lifetime| lifetime.host_tbw_bytes), 8.0);
+    assert_eq!(ratio(|lifetime| lifetime.dwpd_5_years), 8.0);
+    // Nothing was there to be read, so that both took the same time.
+    assert_eq!(ratio(|lifetime| lifetime.years), 1.0);
+    // The 3,000 cycles of 32 pages, at one page a program.
+    let endurance = f64::from(device(TIMING).endurance_cycles);
+    assert_eq!(whole.host_tbw_bytes, Some(endurance * 32.0 * 4096.0));
+}
+
 #[test]
 fn rates_and_times_that_do_not_exist_are_not_zero() {
     let summary = replay(&device(TIMING), &[request(Op::Read, 0, 0, 4096)]).summary;
