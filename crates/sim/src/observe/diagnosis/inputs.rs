@@ -54,7 +54,8 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let written = replayed + summary.precondition.runs_pages_written as f64 / logical_pages;
     let judged = summary.repeat.as_ref().and_then(|repeat| repeat.steady);
     let by_trace = summary.precondition.replays.is_some();
-    if whole && replayed > 0.0 && judged != Some(true) && !by_trace {
+    // Of a measured phase that wrote nothing, no write amplification is told.
+    if whole && host.pages_written > 0 && judged != Some(true) && !by_trace {
         let needed = SETTLES_AFTER * physical_pages / logical_pages;
         if written < needed {
             found.push(
