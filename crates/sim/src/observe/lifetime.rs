@@ -9,15 +9,11 @@ const DAYS_PER_YEAR: f64 = 365.25;
 /// Years for which drives are usually sold with so many drive writes a day.
 const WARRANTY_YEARS: f64 = 5.0;
 
-/// A drive keeps up with a trace whose rate is no more than this share above its own: of a replay at the times of the
-/// trace the last requests end a little after they arrived.
-const KEEPS_UP: f64 = 0.01;
-
 /// At whose rate a projection lets the host write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteRate {
-    /// That of the trace, which the drive sustains.
+    /// That of the trace, which the drive keeps up with.
     Trace,
     /// That which the drive sustained: the trace has no times, or is faster.
     Drive,
@@ -63,6 +59,8 @@ pub(crate) struct Life {
     pub trace_ns: u64,
     /// Time the drive took; none if time is not modelled.
     pub elapsed_ns: Option<u64>,
+    /// Whether the drive kept up with requests that came at their times; none where they did not.
+    pub kept_up: Option<bool>,
 }
 
 impl Life {
@@ -92,17 +90,14 @@ impl Life {
         (self.trace_ns > 0 && self.written_bytes > 0).then(|| per_day(self.written_bytes as f64, self.trace_ns))
     }
 
-    /// Bytes a day, never more than the drive sustained.
+    /// Bytes a day: no more than the drive can write.
     fn rate(&self) -> Option<(f64, WriteRate)> {
         let elapsed_ns = self.elapsed_ns.filter(|elapsed_ns| *elapsed_ns > 0)?;
         let sustained = per_day(self.written_bytes as f64 * self.absorbed_share, elapsed_ns);
-        if sustained <= 0.0 {
-            return None;
+        match self.traced().filter(|traced| self.kept_up.unwrap_or(*traced <= sustained)) {
+            Some(traced) => Some((traced, WriteRate::Trace)),
+            None => (sustained > 0.0).then_some((sustained, WriteRate::Drive)),
         }
-        Some(match self.traced() {
-            Some(traced) if traced <= sustained * (1.0 + KEEPS_UP) => (traced.min(sustained), WriteRate::Trace),
-            _ => (sustained, WriteRate::Drive),
-        })
     }
 }
 
@@ -124,6 +119,7 @@ mod tests {
         absorbed_share: 1.0,
         trace_ns: 0,
         elapsed_ns: Some(1_000_000_000),
+        kept_up: None,
     };
 
     fn assert_lives(life: Life, rate: WriteRate, bytes_per_second: f64) {
@@ -146,14 +142,15 @@ mod tests {
     fn a_slow_trace_wears_the_drive_at_its_own_rate() {
         // Ten times as long as the drive needs: a closed loop.
         assert_lives(Life { trace_ns: 10_000_000_000, ..LIFE }, WriteRate::Trace, 100.0);
-        // A replay at the times of the trace ends a little after the last arrival.
-        assert_lives(Life { trace_ns: 995_000_000, ..LIFE }, WriteRate::Trace, 1_000.0);
+        // A replay at the times of the trace ends a little after the last arrival, and may leave much in the buffer.
+        let open = Life { kept_up: Some(true), trace_ns: 800_000_000, absorbed_share: 0.5, ..LIFE };
+        assert_lives(open, WriteRate::Trace, 1_250.0);
     }
 
     #[test]
     fn no_drive_is_worn_faster_than_it_writes() {
         assert_lives(Life { trace_ns: 100_000_000, ..LIFE }, WriteRate::Drive, 1_000.0);
-        assert_lives(Life { trace_ns: 980_000_000, ..LIFE }, WriteRate::Drive, 1_000.0);
+        assert_lives(Life { trace_ns: 800_000_000, kept_up: Some(false), ..LIFE }, WriteRate::Drive, 1_000.0);
         // Half of it is still in the buffer.
         assert_lives(Life { absorbed_share: 0.5, trace_ns: 1_500_000_000, ..LIFE }, WriteRate::Drive, 500.0);
         assert_lives(Life { absorbed_share: 0.5, trace_ns: 4_000_000_000, ..LIFE }, WriteRate::Trace, 250.0);
