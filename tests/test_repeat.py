@@ -234,6 +234,15 @@ def test_a_trace_without_addresses_cannot_be_packed() -> None:
             ssdlab.simulate(PACKED, nothing)
 
 
+def test_what_a_trace_has_instead_of_reads_and_writes_is_told(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text("time,op,offset,size\n0,Lesen,0,4096\n1,Schreiben,0,4096\n2,R,0,0\n")
+    columns = ("--columns", "time=time:us,op=op,offset=offset,size=size")
+    for command in (("run",), ("diagnose",), ("advise", "mapcache")):
+        told = cli(*command, "other.csv", *columns, check=False).stderr
+        assert told.startswith("ssdlab: other.csv: nothing in the trace reads or writes (unknown op: 2 records"), told
+        assert "zero length: 1 request" in told and "nand.read" not in told
+
+
 def test_an_empty_trace_is_replayed_without_end_only_if_there_is_one(small: ssdlab.Config) -> None:
     empty = ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])
     result = ssdlab.simulate(small.with_overrides({"host.repeat": "until-steady"}), empty)
