@@ -95,6 +95,8 @@ def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
         (["cache", "bench", "--drive", "tcl-nvme"], ["ssdlab: --drive: no preset"]),
         (["run", "--config", "nope.toml"], ["nope.toml", "No such file"]),
         (["run", str(OLTP), "--workload", "zipf"], ["exclude each other"]),
+        (["run", "-d", "all"], ["--device says how a trace is read, and there is none"]),
+        (["diagnose", "--skip-bad", "--concat"], ["--concat says how a trace is read, and there is none"]),
         (["run", str(OLTP), "--format", "vcsi1"], ["did you mean vscsi1?"]),
         (["run", str(OLTP), "--device", "sdb"], ["sdb"]),
         (["run", "--out", str(OLTP)], ["is a file; name a directory"]),
