@@ -77,6 +77,11 @@ def test_the_smallest_traces_have_results_and_reports(cli: Cli, tmp_path: Path, 
     assert "<h2>Erases per block</h2>" in (tmp_path / "result" / "report.html").read_text()
 
 
+def test_one_request_is_told_in_the_singular(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "tiny.csv").write_text("time_ns,op,sector,bytes,flags,pid\n0,W,0,4096,0x1,1\n")
+    assert cli("trace", "convert", "tiny.csv", "one.csv").stdout.splitlines()[0] == "one.csv: 1 request"
+
+
 def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
     assert "host.warmup took them all" in cli("run", *SMALL_SETS, "--set", "host.warmup=20000").stdout
 

@@ -234,8 +234,8 @@ def _fewest(summary: Summary) -> int:
     repeat = summary["repeat"]
     written = repeat["capacities_written"] / repeat["replays"] if repeat else summary["capacities_written"]
     device = summary["device"]
-    windows: int = 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * written))
-    return windows
+    replays: int = 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * written))
+    return replays
 
 
 def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int | None:
