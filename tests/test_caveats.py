@@ -32,6 +32,15 @@ def test_studies_say_what_their_runs_would(tmp_path: Path) -> None:
         assert same in shown.report_html()
 
 
+def test_a_phase_that_writes_nothing_behind_a_warm_up_that_did_has_not_to_settle() -> None:
+    config = ssdlab.Config(overrides={**ROUNDED, "workload.requests": 2_000, "host.warmup": 2_000})
+    nothing = ssdlab.simulate(config)
+    assert nothing.page().remarks[0].startswith("no request was measured") and nothing._repr_html_()
+    reads = ssdlab.simulate(config.with_overrides({"host.warmup": 1_995, "workload.reads": "99.9%"}))
+    assert reads.summary["host"]["read_requests"] == 5 and reads.diagnose().report_html()
+    assert not [one for one in (*nothing.page().remarks, *reads.page().remarks) if "settled" in one]
+
+
 def alone(values: dict[str, Any], base: dict[str, Any], trace: Path) -> list[Remark]:
     """Remarks on a run by itself."""
     preset = values.pop("preset", None)

@@ -77,6 +77,11 @@ def test_the_smallest_traces_have_results_and_reports(cli: Cli, tmp_path: Path, 
     assert "<h2>Erases per block</h2>" in (tmp_path / "result" / "report.html").read_text()
 
 
+def test_one_request_is_told_in_the_singular(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "tiny.csv").write_text("time_ns,op,sector,bytes,flags,pid\n0,W,0,4096,0x1,1\n")
+    assert cli("trace", "convert", "tiny.csv", "one.csv").stdout.splitlines()[0] == "one.csv: 1 request"
+
+
 def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
     assert "host.warmup took them all" in cli("run", *SMALL_SETS, "--set", "host.warmup=20000").stdout
 
@@ -95,6 +100,8 @@ def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
         (["cache", "bench", "--drive", "tcl-nvme"], ["ssdlab: --drive: no preset"]),
         (["run", "--config", "nope.toml"], ["nope.toml", "No such file"]),
         (["run", str(OLTP), "--workload", "zipf"], ["exclude each other"]),
+        (["run", "-d", "all"], ["--device says how a trace is read, and there is none"]),
+        (["diagnose", "--skip-bad", "--concat"], ["--concat says how a trace is read, and there is none"]),
         (["run", str(OLTP), "--format", "vcsi1"], ["did you mean vscsi1?"]),
         (["run", str(OLTP), "--device", "sdb"], ["sdb"]),
         (["run", "--out", str(OLTP)], ["is a file; name a directory"]),

@@ -141,7 +141,7 @@ def test_parquet_of_others_is_read_in_parts_as_a_whole(tmp_path: Path) -> None:
             "offset: 'sector' and 'lbn' may each hold it",
         ),
         ({"time_us": None, "timestamp": [1, 2, 3]}, "timestamp holds numbers without a unit; call it time_ns"),
-        ({"size": [512, None, 512]}, "column 'size' has 1 empty values, the first in row 1"),
+        ({"size": [512, None, 512]}, "column 'size' has 1 empty value, the first in row 1"),
         ({"size": [512, 0, 512]}, "row 1: a write of no bytes"),
         ({"size": [512, -1, 512]}, "row 1: size -1.* is not between 0 and"),
         ({"lba": [8, 1 << 60, 0]}, "row 1: lba 1152921504606846976 is beyond any device"),

@@ -79,7 +79,7 @@ def test_frames_and_arrow_give_the_same_trace() -> None:
 def test_arrow_with_a_column_missing_or_empty_says_so() -> None:
     with pytest.raises(ssdlab.TraceError, match="no column 'offset'"):
         ssdlab.Trace.from_arrow(pyarrow.table({"op": ["read"], "bytes": [512]}))
-    with pytest.raises(ssdlab.TraceError, match="column 'bytes' has 1 empty values"):
+    with pytest.raises(ssdlab.TraceError, match="column 'bytes' has 1 empty value, the first in row 0"):
         ssdlab.Trace.from_arrow(pyarrow.table({"op": ["read"], "offset": [0], "bytes": [None]}))
 
 

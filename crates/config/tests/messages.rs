@@ -399,7 +399,7 @@ fn the_default_drive() {
         ),
         (
             "device.capacity = \"8MiB\"",
-            "my.toml:1: device.capacity: 4 x 4 x 1 x 1 = 16 planes need 1 blocks each for data, 0 for the FTL and 1 to collect, 32 in all; the device has 5; raise it to 32MiB, or raise device.op to 700%, or lower nand.ways to 1",
+            "my.toml:1: device.capacity: 4 x 4 x 1 x 1 = 16 planes need 1 block each for data, 0 for the FTL and 1 to collect, 32 in all; the device has 5; raise it to 32MiB, or raise device.op to 700%, or lower nand.ways to 1",
         ),
     ] {
         let files = [Layer { origin: "my.toml".into(), text: text.into() }];

@@ -3,10 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use ssdlab_trace::{Op, Packing, TraceError, UsedPages};
+use ssdlab_trace::{Op, Packing, UsedPages};
 
 use crate::config::Config;
-use crate::errors::{detached, trace_error};
+use crate::errors::detached;
 use crate::requests::Requests;
 
 /// What one pass over a trace tells of its addresses: where they end, or which pages are used if it is to be packed.
@@ -57,18 +57,10 @@ impl Space {
 
 impl AddressSpace {
     /// What is known once the whole trace has been added.
-    pub fn known(&self) -> PyResult<Space> {
+    pub fn known(&self) -> Space {
         match &*self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
-            Seen::Extent(bytes) => Ok(Space::Extent(*bytes)),
-            Seen::Pages(used) => match used.clone().pack() {
-                packing if packing.end_bytes() > 0 => Ok(Space::Packed(packing)),
-                _ => Err(trace_error(&TraceError::Format(
-                    "nothing in the trace reads or writes, so that host.fit = \"compact\" has nothing to pack; give a \
-                     trace with reads or writes, or say how large the drive is, such as --set device.capacity=1GiB, \
-                     without --fit compact"
-                        .into(),
-                ))),
-            },
+            Seen::Extent(bytes) => Space::Extent(*bytes),
+            Seen::Pages(used) => Space::Packed(used.clone().pack()),
         }
     }
 }
@@ -81,6 +73,14 @@ impl AddressSpace {
         let page_bytes = config.inner.packed_page_bytes();
         let seen = page_bytes.map_or(Seen::Extent(0), |bytes| Seen::Pages(UsedPages::new(bytes)));
         Self { inner: Mutex::new(seen) }
+    }
+
+    /// Whether it is to be packed and nothing of it would be left.
+    fn is_empty(&self) -> bool {
+        match &*self.inner.lock().unwrap_or_else(PoisonError::into_inner) {
+            Seen::Extent(_) => false,
+            Seen::Pages(used) => used.is_empty(),
+        }
     }
 
     /// Adds requests.

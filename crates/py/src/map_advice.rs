@@ -50,7 +50,7 @@ impl MapAdvisor {
         segments: Option<Vec<String>>,
         space: Option<&AddressSpace>,
     ) -> PyResult<Self> {
-        let space = space.map(AddressSpace::known).transpose()?;
+        let space = space.map(AddressSpace::known);
         let extent = space.as_ref().map(Space::end_bytes);
         let settings = config.inner.settings(extent).map_err(|error| config_error(&error))?;
         let (setup, page_bytes) = (&settings.setup, settings.setup.geometry.page_bytes);

@@ -218,7 +218,7 @@ pub fn simulate(
     save_state: Option<PathBuf>,
     watch_waits: bool,
 ) -> PyResult<Outcome> {
-    let space = space.map(AddressSpace::known).transpose()?;
+    let space = space.map(AddressSpace::known);
     let mut settings =
         config.inner.settings(space.as_ref().map(Space::end_bytes)).map_err(|error| config_error(&error))?;
     settings.setup.watch_waits = watch_waits;
@@ -272,7 +272,7 @@ fn run(
 #[pyfunction]
 #[pyo3(signature = (config, space=None))]
 pub fn kept_key(config: &Config, space: Option<&AddressSpace>) -> PyResult<Option<String>> {
-    let space = space.map(AddressSpace::known).transpose()?;
+    let space = space.map(AddressSpace::known);
     let settings = config.inner.settings(space.as_ref().map(Space::end_bytes)).map_err(|error| config_error(&error))?;
     Ok(ssdlab_sim::cache_key(&settings.setup))
 }

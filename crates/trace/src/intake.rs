@@ -324,7 +324,10 @@ impl Intake {
                 ));
             }
         }
-        if report.counts.requests == 0 && report.counts.other_actions > 0 && report.counts.other_device == 0 {
+        // Of other formats these are records that never are requests.
+        let has_actions = matches!(report.format, Format::Blkparse | Format::Blktrace);
+        let counts = &report.counts;
+        if has_actions && counts.requests == 0 && counts.other_actions > 0 && counts.other_device == 0 {
             report.notes.push("no event has the chosen action: choose with --action queue, issue or complete".into());
         }
         report.other_devices = others;

@@ -46,6 +46,11 @@ impl UsedPages {
         }
     }
 
+    /// Whether no request used any.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.fresh.is_empty()
+    }
+
     /// Puts what is fresh among the runs.
     fn merge(&mut self) {
         self.runs.append(&mut self.fresh);

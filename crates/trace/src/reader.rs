@@ -454,5 +454,8 @@ mod tests {
         let (requests, report) = read(Format::Blkparse, text);
         assert!(requests.is_empty());
         assert_eq!(report.notes, ["no event has the chosen action: choose with --action queue, issue or complete"]);
+        // The bookkeeping of fio is counted as such events, and fio has no actions.
+        let (requests, report) = read(Format::FioV2, "fio version 2 iolog\n/a add\n/a open\n/a close\n");
+        assert!(requests.is_empty() && report.notes.is_empty() && report.counts.other_actions == 3);
     }
 }

@@ -17,7 +17,7 @@ from ssdlab.model.envelope import written
 from ssdlab.model.finding import Finding, Plot
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
-from ssdlab.model.source import source_text
+from ssdlab.model.source import nothing_in, source_text
 from ssdlab.model.trace_file import Given, source_of
 
 if TYPE_CHECKING:
@@ -339,9 +339,10 @@ def map_cache(
             something true, KeyboardInterrupt is raised.
 
     Raises:
-        ConfigError: If sizes do not fit together, or the configuration has no times (`time = "count"`).
+        ConfigError: If sizes do not fit together, or the configuration has no times (`time = "count"`) or none
+            above 0.
         SimulationError: If a request lies beyond the device and `host.fit` is `error`.
-        TraceError: If the trace cannot be read, or asks for nothing that takes time.
+        TraceError: If the trace cannot be read, or neither reads nor writes.
     """
     config = config or Config(PRESET)
     source = source_of(trace, config)
@@ -352,8 +353,9 @@ def map_cache(
     ingest = source.read(advisor, monitor, "advise")
     found = advisor.advice()
     if found["host_ns"] == 0:
-        raise TraceError(
-            "the trace neither reads nor writes, or flash takes no time, so that there is nothing to compare; "
-            "give a trace with reads or writes and set nand.read and nand.program"
-        )
+        requests = source.profile()["requests"]
+        if requests["read"] + requests["write"] == 0:
+            told = nothing_in(source.about, ingest)
+            raise TraceError(f"{told}, so that there is nothing to compare; give a trace with reads or writes")
+        raise ConfigError("flash takes no time, so that there is nothing to compare; set nand.read and nand.program")
     return MapCacheAdvice(config=config, source=source.about, ingest=ingest, advisor=advisor, found=found)

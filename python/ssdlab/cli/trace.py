@@ -66,7 +66,7 @@ def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[st
         print_json("conversion", result, notes=notes, **about)
         return
     written = {name: (help_text, value) for name, _, help_text, value in counts}
-    print(f"{text.path(target)}: {written.pop('requests')[1]:,} requests")
+    print(f"{text.path(target)}: {text.counted(written.pop('requests')[1], 'requests')}")
     written.pop("bytes_out", None)
     for help_text, value in written.values():
         if value:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.declare import argument, option
 from ssdlab.model.source import identify_meanwhile
@@ -92,6 +93,11 @@ def reads_trace(command: Function) -> Function:
         if asks:
             given["reading"] = reading
         if not trace:
+            # Of commands that ask for the options, axes or files may name traces.
+            idle = [name for name, value in reading.items() if value != _DEFAULTS[name] and not asks]
+            if idle:
+                name = idle[0].replace("_", "-")
+                raise ConfigError(f"--{name} says how a trace is read, and there is none; name one, or leave it out")
             return command(trace=None, **given)
         source = TraceFile(*trace, **reading)
         if given.get("json") or given.get("out"):

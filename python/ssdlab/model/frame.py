@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np, npt, pa
 
@@ -146,8 +146,8 @@ class Frame:
         is_text = _is_text(values.type)
         if values.null_count and not (column == "stream" and is_text):
             row = values.is_null().index(True).as_py()
-            raise TraceError(f"{where}: column {name!r} has {values.null_count} empty values, the first in row {row}; "
-                             "fill or drop them")  # fmt: skip
+            empty = text.counted(values.null_count, "empty values")
+            raise TraceError(f"{where}: column {name!r} has {empty}, the first in row {row}; fill or drop them")
         if column == "time_ns":
             return self._times(name, unit, values, where)
         if column == "stream" and (is_text or name in ("pid", "process")):

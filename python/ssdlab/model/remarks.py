@@ -229,12 +229,13 @@ def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, f
 
 def _fewest(summary: Summary) -> int:
     """The fewest replays after which write amplification can be steady: two windows, each of whole replays that write
-    all of the flash. Whether these are alike nobody knows before. None where nothing behind a warm-up writes.
+    all of the flash. Whether these are alike nobody knows before.
     """
     repeat = summary["repeat"]
     written = repeat["capacities_written"] / repeat["replays"] if repeat else summary["capacities_written"]
     device = summary["device"]
-    return 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * written)) if written else 0
+    replays: int = 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * written))
+    return replays
 
 
 def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ssdlab import _ssdlab, text
+from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import room
 from ssdlab.model.pipe import name_of
 from ssdlab.model.requests import Monitor, RequestSource, batches
@@ -73,11 +74,21 @@ class Source(ABC):
         return profile.figures()
 
     def address_space(self, config: "Config", monitor: Monitor | None = None) -> _ssdlab.AddressSpace | None:
-        """Where the requests lie, from a pass of its own; None where `host.fit` does not depend on it."""
+        """Where the requests lie, from a pass of its own; None where `host.fit` does not depend on it.
+
+        Raises:
+            TraceError: If a file cannot be read, or if nothing is left to be packed.
+        """
         if not config._inner.needs_extent():
             return None
         space = _ssdlab.AddressSpace(config._inner)
-        self.read(space, monitor)
+        ingest = self.read(space, monitor)
+        if space.is_empty():
+            raise TraceError(
+                f'{nothing_in(self.about, ingest)}, so that host.fit = "compact" has nothing to pack; give a trace '
+                "with reads or writes, or say how large the drive is, such as --set device.capacity=1GiB, without "
+                "--fit compact"
+            )
         return space
 
     def intervals(
@@ -201,6 +212,12 @@ def ingest_remarks(ingest: Mapping[str, Any] | None) -> list[str]:
     if ingest["first_bad"]:
         remarks.append(f"first malformed line: {ingest['first_bad']}")
     return remarks
+
+
+def nothing_in(about: Mapping[str, Any], ingest: Mapping[str, Any] | None) -> str:
+    """Of a trace without reads and writes: that, and what was met instead, as the beginning of a sentence."""
+    met = "; ".join(ingest_remarks(ingest))
+    return f"{source_text(about)}: nothing in the trace reads or writes{f' ({met})' if met else ''}"
 
 
 def chosen(source: Mapping[str, Any]) -> str:

@@ -113,7 +113,8 @@ impl Checker<'_> {
         let told = if few_by_plane {
             let need = if parts > 1 {
                 let (data, kept, all) = (full / planes, kept.div_ceil(planes), full + found.needed());
-                format!("{data} blocks each for data, {kept} for the FTL and 1 to collect, {all} in all")
+                let blocks = if data == 1 { "block" } else { "blocks" };
+                format!("{data} {blocks} each for data, {kept} for the FTL and 1 to collect, {all} in all")
             } else {
                 "a block each".into()
             };

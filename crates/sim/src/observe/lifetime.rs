@@ -9,15 +9,11 @@ const DAYS_PER_YEAR: f64 = 365.25;
 /// Years for which drives are usually sold with so many drive writes a day.
 const WARRANTY_YEARS: f64 = 5.0;
 
-/// A drive keeps up with a trace whose rate is no more than this share above its own: of a replay at the times of the
-/// trace the last requests end a little after they arrived.
-const KEEPS_UP: f64 = 0.01;
-
 /// At whose rate a projection lets the host write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteRate {
-    /// That of the trace, which the drive sustains.
+    /// That of the trace, which the drive keeps up with.
     Trace,
     /// That which the drive sustained: the trace has no times, or is faster.
     Drive,
@@ -26,7 +22,8 @@ pub enum WriteRate {
 /// What the drive's life would be if it went on like the measured phase, with perfect wear levelling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LifetimeSummary {
-    /// Bytes the host can write: endurance x physical bytes / write amplification.
+    /// Bytes the host can write: as many as it wrote for each page programmed, times the programs that the flash endures.
+    /// Pages written in part count as what the host wrote of them, as in the rates below.
     pub host_tbw_bytes: Option<f64>,
     /// Capacities a day that make up these bytes in a warranty of five years.
     pub dwpd_5_years: Option<f64>,
@@ -50,9 +47,10 @@ pub struct LifetimeSummary {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     pub capacity_bytes: u64,
-    pub physical_bytes: u64,
+    pub physical_pages: u64,
     pub endurance_cycles: u32,
-    pub write_amplification: Option<f64>,
+    /// Pages programmed, for whatever cause.
+    pub programmed: u64,
     /// Bytes written by the host.
     pub written_bytes: u64,
     /// The share of them that the drive did not merely put into its buffer.
@@ -61,14 +59,16 @@ pub(crate) struct Life {
     pub trace_ns: u64,
     /// Time the drive took; none if time is not modelled.
     pub elapsed_ns: Option<u64>,
+    /// Whether the drive kept up with requests that came at their times; none where they did not.
+    pub kept_up: Option<bool>,
 }
 
 impl Life {
     pub fn summary(&self) -> LifetimeSummary {
         let capacity = self.capacity_bytes as f64;
-        let amplification = self.write_amplification.filter(|amplification| *amplification > 0.0);
-        let host_tbw_bytes = amplification
-            .map(|amplification| f64::from(self.endurance_cycles) * self.physical_bytes as f64 / amplification);
+        let wears = self.written_bytes > 0 && self.programmed > 0;
+        let endured = f64::from(self.endurance_cycles) * self.physical_pages as f64;
+        let host_tbw_bytes = wears.then(|| endured * self.written_bytes as f64 / self.programmed as f64);
         let (host_bytes_per_day, rate) = self.rate().unzip();
         let trace_bytes_per_day = self.traced();
         let years_at =
@@ -90,17 +90,14 @@ impl Life {
         (self.trace_ns > 0 && self.written_bytes > 0).then(|| per_day(self.written_bytes as f64, self.trace_ns))
     }
 
-    /// Bytes a day, never more than the drive sustained.
+    /// Bytes a day: no more than the drive can write.
     fn rate(&self) -> Option<(f64, WriteRate)> {
         let elapsed_ns = self.elapsed_ns.filter(|elapsed_ns| *elapsed_ns > 0)?;
         let sustained = per_day(self.written_bytes as f64 * self.absorbed_share, elapsed_ns);
-        if sustained <= 0.0 {
-            return None;
+        match self.traced().filter(|traced| self.kept_up.unwrap_or(*traced <= sustained)) {
+            Some(traced) => Some((traced, WriteRate::Trace)),
+            None => (sustained > 0.0).then_some((sustained, WriteRate::Drive)),
         }
-        Some(match self.traced() {
-            Some(traced) if traced <= sustained * (1.0 + KEEPS_UP) => (traced.min(sustained), WriteRate::Trace),
-            _ => (sustained, WriteRate::Drive),
-        })
     }
 }
 
@@ -112,16 +109,17 @@ fn per_day(bytes: f64, ns: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// 1,000 cycles of 200 bytes at a write amplification of 2 are 100,000 bytes of the host; 1,000 were written.
+    /// 1,000 bytes of the host took 2,000 programs, of 200,000 that 200 pages endure: 100,000 bytes until worn out.
     const LIFE: Life = Life {
         capacity_bytes: 160,
-        physical_bytes: 200,
+        physical_pages: 200,
         endurance_cycles: 1_000,
-        write_amplification: Some(2.0),
+        programmed: 2_000,
         written_bytes: 1_000,
         absorbed_share: 1.0,
         trace_ns: 0,
         elapsed_ns: Some(1_000_000_000),
+        kept_up: None,
     };
 
     fn assert_lives(life: Life, rate: WriteRate, bytes_per_second: f64) {
@@ -144,14 +142,15 @@ mod tests {
     fn a_slow_trace_wears_the_drive_at_its_own_rate() {
         // Ten times as long as the drive needs: a closed loop.
         assert_lives(Life { trace_ns: 10_000_000_000, ..LIFE }, WriteRate::Trace, 100.0);
-        // A replay at the times of the trace ends a little after the last arrival.
-        assert_lives(Life { trace_ns: 995_000_000, ..LIFE }, WriteRate::Trace, 1_000.0);
+        // A replay at the times of the trace ends a little after the last arrival, and may leave much in the buffer.
+        let open = Life { kept_up: Some(true), trace_ns: 800_000_000, absorbed_share: 0.5, ..LIFE };
+        assert_lives(open, WriteRate::Trace, 1_250.0);
     }
 
     #[test]
     fn no_drive_is_worn_faster_than_it_writes() {
         assert_lives(Life { trace_ns: 100_000_000, ..LIFE }, WriteRate::Drive, 1_000.0);
-        assert_lives(Life { trace_ns: 980_000_000, ..LIFE }, WriteRate::Drive, 1_000.0);
+        assert_lives(Life { trace_ns: 800_000_000, kept_up: Some(false), ..LIFE }, WriteRate::Drive, 1_000.0);
         // Half of it is still in the buffer.
         assert_lives(Life { absorbed_share: 0.5, trace_ns: 1_500_000_000, ..LIFE }, WriteRate::Drive, 500.0);
         assert_lives(Life { absorbed_share: 0.5, trace_ns: 4_000_000_000, ..LIFE }, WriteRate::Trace, 250.0);
@@ -189,10 +188,11 @@ mod tests {
 
     #[test]
     fn what_wears_nothing_has_no_life() {
-        let unwritten = Life { written_bytes: 0, write_amplification: None, trace_ns: 1_000, ..LIFE };
+        // The flash may be at work for what the host wrote before.
+        let unwritten = Life { written_bytes: 0, trace_ns: 1_000, ..LIFE };
         assert_eq!(unwritten.summary(), LifetimeSummary::default());
         // Everything was overwritten in the buffer: written, and never programmed.
-        let spared = Life { write_amplification: Some(0.0), ..LIFE }.summary();
+        let spared = Life { programmed: 0, ..LIFE }.summary();
         assert_eq!((spared.host_tbw_bytes, spared.dwpd_5_years, spared.years), (None, None, None));
         assert_eq!(spared.rate, Some(WriteRate::Drive));
         // Nothing took any time, or all of it is in the buffer.

@@ -219,16 +219,19 @@ impl Measurement {
             }
         });
         let latency = timed.then(|| LatencyByOp::of(&self.latency));
+        let fell_behind_ns =
+            time.as_ref().zip(latency.as_ref()).and_then(|(time, latency)| time.fell_behind_ns(latency));
         let buffered = drive.as_ref().map_or(0, |drive| drive.buffered_pages) as f64;
         let lifetime = Life {
             capacity_bytes: device.capacity_bytes,
-            physical_bytes: device.physical_bytes,
+            physical_pages: device.physical_pages,
             endurance_cycles: device.endurance_cycles,
-            write_amplification,
+            programmed: counts.programmed(),
             written_bytes: host.bytes_written,
             absorbed_share: 1.0 - buffered / host.pages_written.max(1) as f64,
             trace_ns: last_arrival_ns - first_arrival_ns,
             elapsed_ns: timed.then_some(elapsed_ns),
+            kept_up: matches!(setup.replay, Replay::Open { .. }).then_some(fell_behind_ns.is_none()),
         };
         let occupied = end.at.occupied.zip(self.start.at.occupied).map(|(now, before)| now - before);
         let capacities_written = host.pages_written as f64 / f64::from(setup.logical_pages);

@@ -173,6 +173,10 @@ pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
     (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
 }
 
+/// Share of the simulated time by which a drive that keeps up may finish later after the last arrival than requests take
+/// on average: where a queue grows, they take half of that.
+const BEHIND: f64 = 0.05;
+
 /// Rates over the measured phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TimeSummary {
@@ -190,6 +194,14 @@ pub struct TimeSummary {
     pub bytes_written_per_s: Option<f64>,
     /// How long after the last arrival the last request completed; none in closed replay.
     pub behind_ns: Option<u64>,
+}
+
+impl TimeSummary {
+    /// How long a drive went on after the last arrival, where it did not keep up with them.
+    pub(crate) fn fell_behind_ns(&self, latency: &LatencyByOp) -> Option<u64> {
+        let mean_ns = latency.all?.mean_ns;
+        self.behind_ns.filter(|&behind_ns| behind_ns as f64 - mean_ns > BEHIND * self.elapsed_ns as f64)
+    }
 }
 
 /// A distribution of response times, in nanoseconds.

@@ -114,7 +114,7 @@ def plan(asked: Question, *, many: bool = False) -> Plan:
         raise ConfigError("a trace is given and an axis varies it as well; leave one of them out")
     traces = _Traces(asked)
     builder = Builder(asked.base, asked.written)
-    faults: dict[str, None] = {}
+    faults: dict[str, list[Point]] = {}
     rows: list[Row] = []
     runs: dict[str, Run] = {}
     for point in design.points(asked.axes):
@@ -125,16 +125,30 @@ def plan(asked: Question, *, many: bool = False) -> Plan:
             try:
                 config, seed = builder.of(point, number, replays=trace is not None)
             except ConfigError as error:
-                faults |= dict.fromkeys(str(error).splitlines())
+                for fault in str(error).splitlines():
+                    faults.setdefault(fault, []).append(point)
                 break
             run = Run.of(config, trace)
             runs.setdefault(run.key, run)
             rows.append(Row(point, seed, run.key))
     if faults:
-        raise ConfigError(listed([*faults]))
+        axes = {f"{origin}: " for origin in (AXIS, *asked.written.values())}
+        # What is said of an axis names its value, and without a point that fits, leaving some out is no remedy.
+        raise ConfigError(listed([
+            fault if not rows or fault.startswith(tuple(axes)) else f"{fault}; {_where(points)}"
+            for fault, points in faults.items()
+        ]))  # fmt: skip
     if not rows:
         raise ConfigError("every combination is left out, so there is nothing to run; leave out fewer")
     return Plan(asked, design, columns, tuple(rows), runs)
+
+
+def _where(points: Sequence[Point]) -> str:
+    """Which of the points have a fault, by the values that they share, and how to do without them."""
+    shared = set(points[0].items()).intersection(*(point.items() for point in points[1:]))
+    named = " ".join(f"{key}={value}" for key, value in points[0].items() if not shared or (key, value) in shared)
+    more = "" if shared or len(points) == 1 else f" and {text.count(len(points) - 1)} more"
+    return f"that is so with {named}{more}, which a sweep leaves out by --without '{named}'"
 
 
 def listed(faults: Sequence[str]) -> str:

@@ -8,10 +8,6 @@ use crate::setup::Setup;
 use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 
-/// Share of the simulated time by which a drive may finish later after the last arrival than requests take on average: where
-/// a queue grows, they take half of that.
-const BEHIND: f64 = 0.05;
-
 /// A cache that misses more often than this holds too little of what the trace uses.
 const MISSES: f64 = 0.5;
 
@@ -24,8 +20,7 @@ const SETTLED: f64 = 0.05;
 
 /// How long a drive went on after the last arrival, where it did not keep up with them.
 pub(super) fn behind_ns(summary: &Summary) -> Option<u64> {
-    let (time, mean_ns) = (summary.time.as_ref()?, summary.latency.as_ref()?.all.as_ref()?.mean_ns);
-    time.behind_ns.filter(|&behind_ns| behind_ns as f64 - mean_ns > BEHIND * time.elapsed_ns as f64)
+    summary.time.as_ref()?.fell_behind_ns(summary.latency.as_ref()?)
 }
 
 /// Suspicious inputs.
@@ -54,7 +49,8 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let written = replayed + summary.precondition.runs_pages_written as f64 / logical_pages;
     let judged = summary.repeat.as_ref().and_then(|repeat| repeat.steady);
     let by_trace = summary.precondition.replays.is_some();
-    if whole && replayed > 0.0 && judged != Some(true) && !by_trace {
+    // Of a measured phase that wrote nothing, no write amplification is told.
+    if whole && host.pages_written > 0 && judged != Some(true) && !by_trace {
         let needed = SETTLES_AFTER * physical_pages / logical_pages;
         if written < needed {
             found.push(
