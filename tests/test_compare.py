@@ -187,6 +187,13 @@ def test_what_cannot_be_compared_is_an_error(cases: dict[str, object]) -> None:
             ssdlab.compare(CASES, jobs=jobs)
 
 
+def test_switches_are_written_as_in_files() -> None:
+    found = ssdlab.compare({"on": {**SMALL, "check": True}, "off": {**SMALL, "check": False}})
+    [table] = page(found).sections[0].items
+    assert isinstance(table, Table)
+    assert [text for _, *text in table.rows] == [["true", "false"]]
+
+
 def test_names_of_cases_are_text() -> None:
     found = ssdlab.compare({1: SMALL, 2: SMALL})  # type: ignore[dict-item]
     assert [*found.runs] == ["1", "2"] and "1, 2" in repr(found)

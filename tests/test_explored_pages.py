@@ -273,3 +273,16 @@ def test_names_of_a_legend_end_before_the_next_sign(explored: Callable[[Finding]
     for (_, above, _, right), (_, top, left, _) in pairwise(found):
         assert top > above or left - right > sign
     assert len({top for _, top, *_ in found}) == (3 if width == 400 else 1)
+
+
+def test_tables_of_cases_with_long_names_fit_the_page(explored: Callable[[Finding], Any]) -> None:
+    long = [
+        f"ftl.page.gc={gc},ftl.page.allocation=fifo,device.op=20%" for gc in ("cost_benefit", "greedy", "d_choices")
+    ]
+    page = explored(ssdlab.compare({label: {**TIMED, "workload.requests": 500} for label in long}))
+    page.set_viewport_size({"width": 1400, "height": 800})
+    assert (
+        page.evaluate("""() => [...document.querySelectorAll(".scroll")]
+      .filter((table) => table.scrollWidth > table.clientWidth).length""")
+        == 0
+    )
