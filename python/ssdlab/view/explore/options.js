@@ -24,9 +24,11 @@ const whole = new Intl.NumberFormat("en", rounded), ungrouped = new Intl.NumberF
 const plain = (value) => whole.format(value);
 const digits = (value) => value >= 99.95 ? plain(value) : value.toFixed(value >= 9.995 ? 1 : 2);
 const number = (value) => String(Number(value.toPrecision(4)));
+const significant = (value) => value > 0 && value < 0.995 ? value.toPrecision(3) : digits(value);
+const small = (value) => value > 0 && value < 9.995 && value % 1 ? significant(value) : ungrouped.format(value);
 const scaled = (value, units) => {
   const [unit, scale] = units.find(([, scale]) => value >= scale * 0.9995) ?? units.find(([, scale]) => scale === 1) ?? ["", 1];
-  return scale === 1 ? `${ungrouped.format(value)}${unit}` : `${digits(value / scale)}${unit}`;
+  return scale === 1 ? `${small(value)}${unit}` : `${digits(value / scale)}${unit}`;
 };
 const steps = (units, step) => units.map((unit, at) => [` ${unit}`, step ** at]).reverse();
 const BYTES = steps(["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1024), DECIMAL = steps(["B", "kB", "MB", "GB", "TB", "PB"], 1000);
@@ -44,7 +46,7 @@ const FORMS = {
   "bandwidth": (value) => `${scaled(value, DECIMAL)}/s`,
   "ratio": (value) => value.toFixed(3),
   "percent": (value) => `${(100 * value).toFixed(2)} %`,
-  "significant": (value) => value > 0 && value < 0.995 ? value.toPrecision(3) : digits(value),
+  "significant": significant,
 };
 const written = (form) => (value) => value < 0 ? `-${FORMS[form](-value)}` : FORMS[form](value);
 // Without the zeros at the end of a fraction.
