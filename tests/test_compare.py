@@ -14,6 +14,7 @@ from conftest import SMALL, SMALL_SETS, Cli
 from ssdlab import text
 from ssdlab.model.requests import Monitor
 from ssdlab.study.compare import Spread
+from ssdlab.view.charts.comparison import _names
 from ssdlab.view.page import Table
 from ssdlab.view.pages.comparison import ALIKE, page
 
@@ -186,6 +187,13 @@ def test_what_cannot_be_compared_is_an_error(cases: dict[str, object]) -> None:
             ssdlab.compare(CASES, jobs=jobs)
 
 
+def test_switches_are_written_as_in_files() -> None:
+    found = ssdlab.compare({"on": {**SMALL, "check": True}, "off": {**SMALL, "check": False}})
+    [table] = page(found).sections[0].items
+    assert isinstance(table, Table)
+    assert [text for _, *text in table.rows] == [["true", "false"]]
+
+
 def test_names_of_cases_are_text() -> None:
     found = ssdlab.compare({1: SMALL, 2: SMALL})  # type: ignore[dict-item]
     assert [*found.runs] == ["1", "2"] and "1, 2" in repr(found)
@@ -201,3 +209,14 @@ def test_bars_that_are_cut_are_told(small: ssdlab.Config) -> None:
     for first, second, cut in ((quick, slow, True), (slow, slower, False)):
         [panel] = ssdlab.compare({"one": first, "two": second}).plot_differences.chart().panels
         assert panel.x.title.endswith("; bars that reach the frame are longer") == cut
+
+
+def test_long_names_of_cases_differ_in_charts() -> None:
+    same = "ftl.page.gc=greedy,ftl.page.allocation=fifo,device.op="
+    assert [*_names([f"{same}20%", f"{same}30%", "short"]).values()] == [
+        f"{same[:20]}…{same[-16:]}20%",
+        f"{same[:20]}…{same[-16:]}30%",
+        "short",
+    ]
+    alike = [f"ftl.page.gc=greedy,device.op={op},ftl.page.allocation=fifo" for op in ("20%", "30%")]
+    assert [*_names(alike).values()] == alike

@@ -90,6 +90,13 @@ def test_there_are_parallel_presets() -> None:
     assert PARALLEL == ["small-nvme", "tlc-nvme", "sata-mlc", "enterprise-nvme", "mobile-ufs"]
 
 
+def test_a_preset_among_settings_is_told_where_it_belongs() -> None:
+    with pytest.raises(
+        ssdlab.ConfigError, match=r'overrides: preset: .*; give it as Config\("NAME", overrides=\.\.\.\)'
+    ):
+        ssdlab.Config(overrides={"preset": "sbfast"})
+
+
 def test_every_preset_is_sound_and_the_schema_is_json() -> None:
     assert len(ssdlab.presets()) >= 5
     for preset in ssdlab.presets():

@@ -185,6 +185,14 @@ def test_life_of_requests_without_times_is_at_the_rate_of_the_drive(tmp_path: Pa
     assert ssdlab.advise_drive(timeless, drive, op=["20%"], dwpd=1.0).choices[0].rate == "asked"
 
 
+def test_why_no_drive_can_be_run_is_told_in_words(tmp_path: Path) -> None:
+    ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096]).save(tmp_path / "broken.csv")
+    with (tmp_path / "broken.csv").open("a") as file:
+        file.write("nothing\n")
+    with pytest.raises(ssdlab.ConfigError, match=r"no drive can be run: \S*broken\.csv:3: "):
+        ssdlab.advise_drive(tmp_path / "broken.csv", op=["7%"], jobs=1)
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

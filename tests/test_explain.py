@@ -197,6 +197,11 @@ def test_requests_of_a_trace_are_numbered_anew(tmp_path: Path, cli: Cli) -> None
     assert steps.excerpt(trace, 4096, skip=1, count=2) == ("r0-0", 1)
     with pytest.raises(ConfigError, match="the trace has no requests with pages behind the first 9; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
+    flushes = ssdlab.Trace.from_columns(op=["flush"] * 2, offset=[0, 0], bytes=[0, 0])
+    with pytest.raises(ConfigError, match="the trace has no reads, writes or trims of pages"):
+        steps.excerpt(flushes, 4096)
+    with pytest.raises(ConfigError, match="read, write and trim no pages; raise --skip or --most"):
+        steps.excerpt(flushes, 4096, count=1)
     trace.save(tmp_path / "trace.csv")
     said = cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--skip", "1", "--out", "own.html").stdout
     about = "Of trace.csv these are 2 requests that have pages, behind the first 1; the 2 pages that they touch are"
@@ -298,6 +303,15 @@ def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) ->
     assert found.scene.requests == "0 4 8 12 0 4" and "<iframe" in found._repr_html_()
     with pytest.raises(ConfigError, match="nothing is requested"):
         ssdlab.simulate(small).explain("")
+    for wrong in ([0, 1], ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])):
+        with pytest.raises(ConfigError, match="write pages as text, such as '0 4 8-11 r5'"):
+            ssdlab.simulate(small).explain(wrong)  # type: ignore[arg-type]
+
+
+def test_settings_are_explained_on_the_drive_of_the_command(cli: Cli) -> None:
+    of_command = json.loads(cli("explain", "--set", "ftl=fast", "--requests", "0 4", "--json").stdout)["result"]
+    assert ssdlab.explain({"ftl": "fast"}, "0 4").to_dict() == of_command
+    assert ssdlab.explain([{"ftl": "fast"}, {"ftl": "bast"}], "0 4").recordings[0] == of_command["recordings"][0]
 
 
 def test_of_three_streams_fast_captures_the_last_as_a_whole() -> None:

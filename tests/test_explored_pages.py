@@ -5,6 +5,7 @@ import io
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -254,3 +255,34 @@ def test_the_title_of_an_axis_stands_beside_long_ticks(explored: Callable[[Findi
     [title] = [right for text, _, right in found if text == "cost"]
     ticks = [left for text, left, _ in found if len(text) > 10 and text.isdigit()]
     assert ticks and title < min(ticks)
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_names_of_a_legend_end_before_the_next_sign(explored: Callable[[Finding], Any], width: int) -> None:
+    long = [f"ftl.page.gc={gc}" for gc in ("cost_benefit", "windowed_greedy", "d_choices")]
+    page = explored(ssdlab.compare({label: {**TIMED, "workload.requests": 500} for label in long}))
+    page.set_viewport_size({"width": width, "height": 800})
+    page.wait_for_function("() => drawn.every(({ element, plot }) => element.clientWidth === plot.getWidth())")
+    boxes = """() => [...drawn[0].element.querySelectorAll("svg text")]
+      .map((text) => [text, text.getBoundingClientRect()])
+      .map(([text, box]) => [text.textContent, Math.round(box.top), box.left, box.right])"""
+    # Names stand beside the rows, too; those of the legend stand above all else.
+    found = sorted(page.evaluate(boxes), key=lambda one: one[1])[: len(long)]
+    assert [name for name, *_ in found] == long
+    sign = 25
+    for (_, above, _, right), (_, top, left, _) in pairwise(found):
+        assert top > above or left - right > sign
+    assert len({top for _, top, *_ in found}) == (3 if width == 400 else 1)
+
+
+def test_tables_of_cases_with_long_names_fit_the_page(explored: Callable[[Finding], Any]) -> None:
+    long = [
+        f"ftl.page.gc={gc},ftl.page.allocation=fifo,device.op=20%" for gc in ("cost_benefit", "greedy", "d_choices")
+    ]
+    page = explored(ssdlab.compare({label: {**TIMED, "workload.requests": 500} for label in long}))
+    page.set_viewport_size({"width": 1400, "height": 800})
+    assert (
+        page.evaluate("""() => [...document.querySelectorAll(".scroll")]
+      .filter((table) => table.scrollWidth > table.clientWidth).length""")
+        == 0
+    )

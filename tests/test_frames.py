@@ -161,6 +161,12 @@ def test_what_is_wrong_names_column_and_row(wrong: dict[str, Any], said: str) ->
             ssdlab.Trace.from_frame(frame)
 
 
+def test_a_frame_of_no_rows_is_a_trace_of_no_requests() -> None:
+    """Its columns have no type."""
+    for names in (["time_ns", "op", "offset", "bytes"], ["op", "lba", "size", "stream"]):
+        assert len(ssdlab.Trace.from_frame(pandas.DataFrame(columns=names))) == 0
+
+
 def test_an_empty_time_names_its_row() -> None:
     times = np.array(["2026-01-02", "NaT", "2026-01-03"], dtype="datetime64[ns]")
     with pytest.raises(ssdlab.TraceError, match="row 1: time_ns is empty"):

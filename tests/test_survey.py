@@ -15,12 +15,14 @@ import pytest
 import ssdlab
 from ssdlab.model.finding import Finding
 from ssdlab.study.survey import curves, effects, front, indices
-from ssdlab.study.survey.outcome import Outcome, PointValues, estimate, student
+from ssdlab.study.survey.outcome import MORE_IS_BETTER, Outcome, PointValues, estimate, student
 from ssdlab.study.sweep import factorial
 from ssdlab.study.sweep.axes import axis
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.sweep.quantity import quantity
+from ssdlab.study.tuning.goal import Goal
 from ssdlab.view.page import Paragraph, Table
+from ssdlab.view.pages.quantities import QUANTITIES
 
 LESS = Outcome("cost", large=False)
 
@@ -467,3 +469,11 @@ main()
     installs = f"{sys.executable} -m pip install 'salib>=1.5' 'scipy>=1.15'"
     assert (done.returncode, done.stderr) == (2, f"ssdlab: scipy is not installed; {installs}\n")
     assert not (tmp_path / "s").exists()
+
+
+def test_what_a_comparison_calls_better_is_better_of_an_outcome() -> None:
+    high = {one.path for one in QUANTITIES if one.better == "high" and isinstance(one.path, str)}
+    assert high == MORE_IS_BETTER and "time.iops" in high
+    for figure, large in {"time.iops": True, "time.iops:min": False, "write_amplification": False}.items():
+        assert Outcome.read(figure).large is Goal.of(figure).large is large
+    assert Goal.of("speed=time.iops").large and not Goal.of("idle=1 / time.iops").large

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import ssdlab
+from conftest import Cli
 from ssdlab.model.conversion import FORMATS
 from tiers import examples
 
@@ -30,6 +31,14 @@ STREAMS = ["", "alpha", "beta"]
 def equal(left: ssdlab.Trace, right: ssdlab.Trace) -> bool:
     columns = right.columns()
     return all(np.array_equal(column, columns[name]) for name, column in left.columns().items())
+
+
+def test_a_name_that_tells_no_format_asks_for_the_option_that_there_is(cli: Cli, tmp_path: Path) -> None:
+    trace = ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])
+    with pytest.raises(ssdlab.TraceError, match="or give the format with format="):
+        trace.save(tmp_path / "x.xyz")
+    trace.save(tmp_path / "x.csv")
+    assert "or give the format with --to\n" in cli("trace", "convert", "x.csv", "x.xyz", check=False).stderr
 
 
 def test_columns_come_back_as_they_went_in() -> None:

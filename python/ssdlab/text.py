@@ -27,12 +27,17 @@ def _digits(value: float) -> str:
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
+def _small(value: float) -> str:
+    """A number below all units: whole, or with the digits that a small one would lose."""
+    return significant(value) if 0 < value < 9.995 and value % 1 else f"{value:.0f}"
+
+
 def _scaled(value: float, units: Sequence[str], step: int) -> str:
     index = 0
     while index + 1 < len(units) and value >= step * 0.9995:
         value /= step
         index += 1
-    number = f"{value:.0f}" if index == 0 else _digits(value)
+    number = _small(value) if index == 0 else _digits(value)
     return f"{number} {units[index]}"
 
 
@@ -97,7 +102,7 @@ def duration(nanoseconds: float) -> str:
         if nanoseconds >= factor * 0.9995:
             unit, scale = name, _SCALES.get(name, factor)
     value = nanoseconds / scale
-    return f"{value:.0f} ns" if unit == "ns" else f"{_digits(value)} {unit}"
+    return f"{_small(value) if unit == 'ns' else _digits(value)} {unit}"
 
 
 def years(value: float) -> str:
@@ -110,7 +115,7 @@ def short_count(value: float) -> str:
     for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= scale * 0.9995:
             return f"{_digits(value / scale)} {unit}"
-    return f"{value:,.0f}"
+    return _small(value)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

@@ -269,7 +269,8 @@ impl Reader<'_> {
             (Form::File(_), "preset", other) => format!("expected the name of a preset, found {}", found(other)),
             (Form::File(_), ..) => "only a preset extends another; write preset = \"...\"".into(),
             (Form::Preset(_), ..) => "a preset builds on another with extends = \"...\"".into(),
-            (Form::Set(_), ..) => "only a file names a preset".into(),
+            (Form::Set("--set"), ..) => "a preset is no setting; give it as --preset NAME".into(),
+            (Form::Set(_), ..) => "a preset is no setting; give it as Config(\"NAME\", overrides=...)".into(),
         };
         self.fault(key_start, Place::Key, key, message);
     }

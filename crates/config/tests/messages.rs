@@ -429,7 +429,7 @@ fn sets() {
             r#"--set: ftl.page.gc: "lru" is not one of greedy, fifo, random, d_choices, cost_benefit, windowed_greedy"#,
         ),
         ("device.op=0.07", r#"--set: device.op: "0.07" may mean 0.07% or, as a share of 1, 7%; write "0.07%" or "7%""#),
-        ("preset=faster", "--set: preset: only a file names a preset"),
+        ("preset=faster", "--set: preset: a preset is no setting; give it as --preset NAME"),
     ] {
         assert_eq!(message("", &[set]), expected, "{set}");
     }

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import room
-from ssdlab.model.config import Config, Overrides, config_of
+from ssdlab.model.config import Config, Overrides, as_written, config_of
 from ssdlab.model.files import naming, replacing
 from ssdlab.model.result import Result
 from ssdlab.model.source import Source
@@ -267,18 +267,30 @@ def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> 
         if op in _OPERATIONS and size
     ]
     if not spans:
-        raise ConfigError(f"the trace has no requests with pages behind the first {skip}; lower --skip")
+        raise ConfigError(_without_pages(skip, count, whole=left > 0))
     touched = sorted({page for _, first, last in spans for page in range(first, last + 1)})
     number = {page: at for at, page in enumerate(touched)}
     return " ".join(f"{letter}{number[first]}-{number[last]}" for letter, first, last in spans), len(touched)
 
 
-def explain(what: "str | os.PathLike[str] | Config | Overrides | Iterable[Config]", requests: str = "") -> Explanation:
+def _without_pages(skip: int, count: int, *, whole: bool) -> str:
+    """That no request that was taken has pages, and what to do."""
+    if skip:
+        return f"the trace has no requests with pages behind the first {skip}; lower --skip"
+    if whole:
+        return "the trace has no reads, writes or trims of pages"
+    return f"the first {count} requests of the trace read, write and trim no pages; raise --skip or --most"
+
+
+def explain(
+    what: "str | os.PathLike[str] | Config | Overrides | Iterable[Config | Mapping[str, object]]", requests: str = ""
+) -> Explanation:
     """What an FTL does step by step, as a page to play.
 
     Args:
         what: The name of a scene, the path of one, or a configuration of a small drive; two of these stand side by
-            side. The drive is filled as far as it says, but not overwritten.
+            side. Settings such as `{"ftl": "fast"}` are laid on a drive of 32 pages. The drive is filled as far as it
+            says, but not overwritten.
         requests: For configurations: pages to write such as `"5 4-7"`; `r5` reads and `t5` trims.
 
     Raises:
@@ -292,8 +304,17 @@ def explain(what: "str | os.PathLike[str] | Config | Overrides | Iterable[Config
             raise ConfigError("a scene has its own requests; leave them out, or give a configuration")
         return Explanation(scene(what))
     several = not isinstance(what, Config | Mapping) and not isinstance(next(iter(what), None), str)
-    configs = [config_of(one) for one in what] if several else [config_of(what)]  # type: ignore[arg-type]
+    configs = [_drawn(one) for one in what] if several else [_drawn(what)]  # type: ignore[arg-type]
     return Explanation(of_configs(configs, requests))
+
+
+def _drawn(given: "Config | Overrides") -> Config:
+    """A configuration as it is; of settings, one of the small drive, as the command has it."""
+    config = config_of(given)
+    if config is given:
+        return config
+    settings = as_written(given)
+    return config_of([*small(settings), "precondition.overwrite=none", *settings])
 
 
 def of_result(result: Result, requests: str) -> Explanation:
@@ -316,6 +337,10 @@ def of_configs(configs: Sequence[Config], requests: str, about: str = "") -> Sce
     drives = tuple(json.loads(_ssdlab.steps_drive(config._inner)) for config in configs)
     if not 1 <= len(drives) <= 2:
         raise ConfigError(f"{len(drives)} configurations cannot stand side by side; give one or two")
+    if not isinstance(requests, str):
+        raise ConfigError(
+            f"{type(requests).__name__} says no requests to explain; write pages as text, such as '0 4 8-11 r5'"
+        )
     if not requests.split():
         raise ConfigError("nothing is requested; give pages to write, such as 0 4 8-11")
     filled = drives[0]["filled"]

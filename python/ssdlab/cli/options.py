@@ -149,7 +149,8 @@ Outcomes = Annotated[
     list[str],
     option(
         "--outcome -O FIGURE",
-        "A figure of the results, such as write_amplification or time.iops:max (more is better); may be repeated.",
+        "A figure of the results, such as write_amplification or time.iops; :min or :max says what is better; may be "
+        "repeated.",
         OUTPUT,
     ),
 ]

@@ -25,7 +25,7 @@ Outcome = Annotated[
     str,
     option(
         "--outcome -O FIGURE",
-        "A figure of the results, such as write_amplification or time.iops:max (more is better).",
+        "A figure of the results, such as write_amplification or time.iops; :min or :max says what is better.",
     ),
 ]
 USUAL = "write_amplification"

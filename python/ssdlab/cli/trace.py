@@ -56,7 +56,7 @@ def formats(json: options.Json = False) -> None:
 def _convert(source: RequestSource, phase: str, target: Path, to: str | None) -> list[Count]:
     """Writes all of `source`; an interrupted conversion leaves nothing."""
     with watching("trace") as watch:
-        return write(batches(source, watch, phase), target, format=to, streams=source.streams)
+        return write(batches(source, watch, phase), target, format=to, streams=source.streams, option="--to")
 
 
 def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[str] = (), **about: Any) -> None:

@@ -54,8 +54,8 @@ def tune(
         list[str],
         option(
             "--outcome -O FIGURE",
-            "What is made small, or with :max large: a figure of the results, or NAME=arithmetic on figures. Several "
-            "give a front.",
+            "What is made small, or with :max and such as time.iops large (:min: small): a figure of the results, or "
+            "NAME=arithmetic on figures. Several give a front.",
             SEARCHED,
         ),
     ] = [],

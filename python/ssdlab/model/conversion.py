@@ -50,8 +50,8 @@ def _to_write(name: str) -> str:
     raise TraceError(why + (near or f"; write one of {', '.join(writable)}"))
 
 
-def format_of(path: str | os.PathLike[str]) -> str:
-    """The format that the name of a file to be written asks for.
+def format_of(path: str | os.PathLike[str], option: str) -> str:
+    """The format that the name of a file to be written asks for; where it does not, `option` names one.
 
     Raises:
         TraceError: If the name does not tell.
@@ -62,7 +62,8 @@ def format_of(path: str | os.PathLike[str]) -> str:
     if suffixes and suffixes[-1] == ".csv":
         return CSV
     raise TraceError(
-        f"{text.path(path)}: the name does not tell a format; end it in .csv or .parquet, or give the format (--to)"
+        f"{text.path(path)}: the name does not tell a format; end it in .csv or .parquet, or give the format with "
+        f"{option}"
     )
 
 
@@ -72,6 +73,7 @@ def write(
     *,
     format: str | None,
     streams: Callable[[], list[str]],
+    option: str = "format=",
 ) -> list[Count]:
     """Writes batches of requests to a file, which appears whole or not at all.
 
@@ -80,6 +82,7 @@ def write(
         path: The file; compressed if its name ends in `.gz` or `.zst` (Parquet always is).
         format: Name of the format; by the name of the file if None.
         streams: Asked for the names of the streams after each batch.
+        option: What gives the format, for messages.
 
     Returns:
         What became of the requests: how many were written, and what the format could not keep.
@@ -87,7 +90,7 @@ def write(
     Raises:
         TraceError: If the file cannot be written or the format not be written to.
     """
-    chosen = _to_write(format) if format else format_of(path)
+    chosen = _to_write(format) if format else format_of(path, option)
     if chosen == "parquet":
         return _write_parquet(batches, Path(path), streams)
     writer = _ssdlab.Writer(Path(path), chosen)

@@ -139,6 +139,9 @@ class Frame:
         return {column: self._column(column, table, where) for column in self.held}
 
     def _column(self, column: str, table: "pa.Table | pa.RecordBatch", where: str) -> "Words | npt.NDArray[Any]":
+        if not table.num_rows:
+            # Columns of nothing have any type.
+            return np.zeros(0, np.uint64)
         name, unit = self.held[column]
         values = table.column(name)
         if isinstance(values, pa.ChunkedArray):

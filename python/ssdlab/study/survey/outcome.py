@@ -20,6 +20,36 @@ ARITHMETIC = frozenset("=+*/()")
 """Characters of no figure."""
 
 
+MORE_IS_BETTER = frozenset(
+    (
+        "cache.hits",
+        "cache.served",
+        "drive.buffer.pages_overwritten",
+        "drive.buffer.pages_read",
+        "drive.fairness",
+        "lifetime.dwpd_5_years",
+        "lifetime.host_tbw_bytes",
+        "log.capture.hit_quality",
+        "log.capture.hit_ratio",
+        "log.capture.pseudo_benefit",
+        "log.utilisation_mean",
+        "map.all.hit_ratio",
+        "map.changes.hit_ratio",
+        "map.reads.hit_ratio",
+        "time.bytes_read_per_s",
+        "time.bytes_written_per_s",
+        "time.iops",
+    )
+)
+"""Figures that are to be large unless it is said otherwise, those that a comparison marks the largest of; all others
+are to be small."""
+
+
+def is_large(figure: str, sense: str) -> bool:
+    """Whether more is better, by what an outcome says: `min`, `max` or nothing."""
+    return sense == "max" or (not sense and figure in MORE_IS_BETTER)
+
+
 class Outcome(NamedTuple):
     """A figure, and which way is better."""
 
@@ -30,7 +60,7 @@ class Outcome(NamedTuple):
 
     @classmethod
     def read(cls, written: str) -> "Outcome":
-        """The outcome of a text such as `write_amplification` or `time.iops:max`.
+        """The outcome of a text such as `write_amplification`, `time.iops` or `life_years:max`.
 
         Raises:
             ConfigError: If it says neither min nor max.
@@ -38,7 +68,7 @@ class Outcome(NamedTuple):
         figure, _, sense = written.partition(":")
         if sense not in ("", "min", "max"):
             raise ConfigError(f"outcome {text.path(written)}: {text.path(sense)} is neither min nor max")
-        return cls(figure, sense == "max")
+        return cls(figure, is_large(figure, sense))
 
     @classmethod
     def of(cls, written: str, known: Sequence[str]) -> "Outcome":

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.study.experiments.expression import Value
-from ssdlab.study.survey.outcome import check_figure
+from ssdlab.study.survey.outcome import check_figure, is_large
 from ssdlab.study.sweep.quantity import quantity
 
 UNITS = {"_ns": ("ns", "a time such as 20ms"), "_bytes": ("bytes", "a size such as 64MiB")}
@@ -34,7 +34,7 @@ class Goal(NamedTuple):
             raise ConfigError(f"outcome {text.path(written)}: {text.path(sense)} is neither min nor max")
         name, equals, expression = body.partition("=")
         value = _value(f"outcome {text.path(written)}", expression if equals else body)
-        return cls(name.strip() or value.text, value, sense.strip() == "max")
+        return cls(name.strip() or value.text, value, is_large(_figure(value), sense.strip()))
 
     @property
     def figure(self) -> str:

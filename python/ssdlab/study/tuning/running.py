@@ -18,6 +18,7 @@ from ssdlab.model.trace_file import Given
 from ssdlab.study.store.folder import TUNING, Store, points_of, read_plan, records_of
 from ssdlab.study.store.study import Study
 from ssdlab.study.survey.caveats import caveats, drive_of
+from ssdlab.study.survey.outcome import is_large
 from ssdlab.study.sweep.axes import TRACE, Point
 from ssdlab.study.sweep.design import SEARCH, Design
 from ssdlab.study.sweep.plan import Plan, Question, listed
@@ -66,8 +67,9 @@ def tune(
             settings without values, which take all that the table of settings names.
         config: The configuration that points are laid on; the defaults if left out.
         trace: What all replay; their own workloads if None.
-        outcomes: What is made small, or with `:max` large: a figure of the results, or arithmetic on figures, such as
-            `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several give a front.
+        outcomes: What is made small, or with `:max` and such as `time.iops` large: a figure of the results, or
+            arithmetic on figures, such as `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several
+            give a front.
         constraints: Such as `"write_amplification<=2"`, `"latency.all.p99_ns<=20ms"`, `"time.iops>=5000"`.
         out: Folder of the study; a search that it holds goes on. Nothing is kept if left out.
         trials: Points to try, rounded up to whole batches; fewer where the space has fewer.
@@ -262,7 +264,7 @@ def _plan(
 ) -> dict[str, Any]:
     """What the folder keeps of the question, in the shape of a sweep's, and what says that it is the same."""
     plain = [
-        f"{one.figure}:max" if isinstance(one, Goal) and one.large else one.figure
+        f"{one.figure}:{one.sense}" if isinstance(one, Goal) and (one.large or is_large(one.figure, "")) else one.figure
         for one in everything(goals, constraints)
         if one.figure
     ]

@@ -1,6 +1,6 @@
 """Charts of a comparison: a case has the same colour in all of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ssdlab import text
 from ssdlab.lazy import Numbers, np
@@ -15,11 +15,18 @@ from ssdlab.view.pages.result import HEADLINES, OF_A_DRIVE
 
 MOST_CHANGE = 1_000.0
 """Percent; a change beyond would flatten the others."""
+LONGEST_NAME = 40
 FORM_OF: dict[object, Form] = {write: name for name, write in FORMS.items()}
 
 
-def _name(label: str) -> str:
-    return text.path(label)[:40]
+def _names(labels: Iterable[str]) -> dict[str, str]:
+    """What charts call cases: long labels lose their middle, unless some would be alike without."""
+    whole = {label: text.path(label) for label in labels}
+    short = {
+        label: name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME // 2]}…{name[1 - LONGEST_NAME // 2 :]}"
+        for label, name in whole.items()
+    }
+    return short if len({*short.values()}) == len(short) else whole
 
 
 def _measured(found: Comparison) -> Iterator[tuple[Quantity, dict[str, Spread]]]:
@@ -38,18 +45,19 @@ def _measured(found: Comparison) -> Iterator[tuple[Quantity, dict[str, Spread]]]
 def headlines(found: Comparison) -> Chart:
     """The figures that a person looks for first, a bar for each case; thin lines are standard deviations over seeds."""
     labels = [*found.runs]
+    names = _names(labels)
     panels = []
     for quantity, spreads in _measured(found):
         marks: list[Mark] = []
         for label, (mean, deviation) in spreads.items():
             at = labels.index(label)
             row = np.array([float(at)])
-            marks.append(Bars(_name(label), row, np.array([mean]), colour(at), 0.7))
+            marks.append(Bars(names[label], row, np.array([mean]), colour(at), 0.7))
             if deviation:
                 low, high = np.array([mean - deviation]), np.array([mean + deviation])
-                marks.append(Whiskers(_name(label), row, low, high, INK, along=True))
+                marks.append(Whiskers(names[label], row, low, high, INK, along=True))
         across = Axis("", FORM_OF[quantity.format], low=0)
-        panels.append(Panel(marks, across, rows([_name(label) for label in labels]), title=quantity.label))
+        panels.append(Panel(marks, across, rows([*names.values()]), title=quantity.label))
     if not panels:
         return nothing("No case has a figure to draw.", 1.6)
     return Chart(panels, 0.4 + len(panels) * (0.7 + 0.2 * len(labels)), shared=False)
@@ -58,6 +66,7 @@ def headlines(found: Comparison) -> Chart:
 def differences(found: Comparison) -> Chart:
     """By how much each case differs from the first one in the figures that a person looks for first."""
     first, *others = found.runs
+    names = _names(found.runs)
     changes: dict[str, dict[str, float]] = {}
     for quantity, spreads in _measured(found):
         base = spreads.get(first)
@@ -73,12 +82,12 @@ def differences(found: Comparison) -> Chart:
         its = [(row, of[label]) for row, of in enumerate(changes.values()) if label in of]
         at = np.array([row + aside for row, _ in its])
         lengths = np.array([change for _, change in its])
-        marks.append(Bars(_name(label), at, lengths, colour(number + 1), thickness))
+        marks.append(Bars(names[label], at, lengths, colour(number + 1), thickness))
     lengths = np.array([0.0, *(change for of in changes.values() for change in of.values())])
     shown = np.clip(lengths, None, MOST_CHANGE)
     low, high = float(shown.min()) * 1.05, float(shown.max()) * 1.05
     cut = "; bars that reach the frame are longer" if lengths.max() > MOST_CHANGE else ""
-    words = f"change from {_name(first)} (%){cut}"
+    words = f"change from {names[first]} (%){cut}"
     across = Axis(words, low=low, high=high if high > low else low + 1)
     return Chart([Panel(marks, across, rows([*changes]))], 1.2 + len(changes) * max(0.25, 0.12 * len(others)))
 
@@ -94,8 +103,8 @@ def percentiles(found: Comparison, op: str = "read") -> Chart:
             curves[at] = by_percentile(times)
     if not curves:
         return nothing(f"No {op} took any time.", 3.6)
-    labels = [*found.results]
-    lines = [Line(_name(labels[at]), x, y, colour(at), dash=dash(at), step=True) for at, (x, y) in curves.items()]
+    names = [*_names(found.results).values()]
+    lines = [Line(names[at], x, y, colour(at), dash=dash(at), step=True) for at, (x, y) in curves.items()]
     right = max(1.0, *(float(x[-1]) for x, _ in curves.values()))
     across = percentile_axis(right)
     lowest = min(float(np.nanmin(y)) for _, y in curves.values())
@@ -103,11 +112,11 @@ def percentiles(found: Comparison, op: str = "read") -> Chart:
     if 0 not in curves or len(curves) == 1:
         return Chart([above], 3.6)
     ratios = [
-        Line(_name(labels[at]), *_times_of(curves[0], curve), colour(at), dash=dash(at), step=True)
+        Line(names[at], *_times_of(curves[0], curve), colour(at), dash=dash(at), step=True)
         for at, curve in curves.items()
         if at
     ]
-    below = Panel([Level("", 1.0, GREY), *ratios], across, Axis(f"times {_name(labels[0])[:14]}", log=True))
+    below = Panel([Level("", 1.0, GREY), *ratios], across, Axis("times the first", log=True))
     return Chart([above, below], 5.0)
 
 
@@ -122,13 +131,14 @@ def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) ->
 def write_amplification(found: Comparison) -> Chart:
     """Write amplification of the run so far of each case, with its first seed."""
     lines = []
-    for row, (label, result) in enumerate(found.results.items()):
+    names = [*_names(found.results).values()]
+    for row, result in enumerate(found.results.values()):
         host = np.cumsum(result.series["host_pages_written"].astype(float))
         flash = np.cumsum(result.series["flash_pages_programmed"].astype(float))
         wrote = host > 0
         if wrote.sum() > 1:
             x = result.series["requests"].astype(float)[wrote]
-            lines.append(Line(_name(label), x, flash[wrote] / host[wrote], colour(row), 1.5, dash=dash(row)))
+            lines.append(Line(names[row], x, flash[wrote] / host[wrote], colour(row), 1.5, dash=dash(row)))
     if not lines:
         return nothing("The host wrote too little for a curve.")
     return Chart([Panel(lines, Axis("requests replayed", "short count"), Axis("write amplification so far"))])
@@ -143,14 +153,14 @@ def course(found: Comparison) -> Chart:
     }
     if not timed:
         return nothing("Time was not modelled.")
-    labels = [*found.results]
+    names = [*_names(found.results).values()]
     longest = max(float(result.summary["time"]["elapsed_ns"]) for result in timed.values())
     unit, scale = time_unit(longest)
     across = Axis(f"simulated time ({unit})", low=0, high=longest / scale, over_time=True)
 
     def drawn(title: str, form: Form, of: "dict[int, Numbers]", *, log: bool) -> Panel:
         lines = [
-            Line(_name(labels[at]), timed[at].series["time_ns"] / scale, values, colour(at), 1.3, dash=dash(at))
+            Line(names[at], timed[at].series["time_ns"] / scale, values, colour(at), 1.3, dash=dash(at))
             for at, values in of.items()
             if np.isfinite(values).any()
         ]

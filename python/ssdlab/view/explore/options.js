@@ -4,13 +4,18 @@
 const INK = "--ink", GRID = "--grid", PAGE = "--page";
 const INCH = 96, WIDTH_INCHES = 7.6;
 const LEGEND = 30, TITLE = 22, BELOW = 42, LABELS = 28, ASIDE = 64;
-// The letters of a page may be wider than ECharts reckons.
-const FIT = 0.85;
-const STRONGEST = 0.55, NARROWEST_LETTER = 6.5, LETTER = 7, LINE = 14;
+const STRONGEST = 0.55, NARROWEST_LETTER = 6.5, FONT_SIZE = 12, LINE = 14;
 // Rows of a legend that are shown at once; of more the reader turns the pages.
 const MOST_ROWS = 8;
 
 const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// By its name, as a canvas, by which ECharts measures too, knows none to inherit; quotes would end an attribute of an SVG.
+const font = () => getComputedStyle(document.body).fontFamily.replaceAll('"', "");
+const pencil = document.createElement("canvas").getContext("2d");
+const widest = (texts) => {
+  pencil.font = `${FONT_SIZE}px ${font()}`;
+  return Math.max(0, ...texts.map((text) => pencil.measureText(text).width));
+};
 const colourOf = (mark) => mark.colour.startsWith("--") ? variable(mark.colour) : mark.colour;
 
 // Numbers as `text.py` writes them.
@@ -19,9 +24,11 @@ const whole = new Intl.NumberFormat("en", rounded), ungrouped = new Intl.NumberF
 const plain = (value) => whole.format(value);
 const digits = (value) => value >= 99.95 ? plain(value) : value.toFixed(value >= 9.995 ? 1 : 2);
 const number = (value) => String(Number(value.toPrecision(4)));
+const significant = (value) => value > 0 && value < 0.995 ? value.toPrecision(3) : digits(value);
+const small = (value) => value > 0 && value < 9.995 && value % 1 ? significant(value) : ungrouped.format(value);
 const scaled = (value, units) => {
   const [unit, scale] = units.find(([, scale]) => value >= scale * 0.9995) ?? units.find(([, scale]) => scale === 1) ?? ["", 1];
-  return scale === 1 ? `${ungrouped.format(value)}${unit}` : `${digits(value / scale)}${unit}`;
+  return scale === 1 ? `${small(value)}${unit}` : `${digits(value / scale)}${unit}`;
 };
 const steps = (units, step) => units.map((unit, at) => [` ${unit}`, step ** at]).reverse();
 const BYTES = steps(["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1024), DECIMAL = steps(["B", "kB", "MB", "GB", "TB", "PB"], 1000);
@@ -39,7 +46,7 @@ const FORMS = {
   "bandwidth": (value) => `${scaled(value, DECIMAL)}/s`,
   "ratio": (value) => value.toFixed(3),
   "percent": (value) => `${(100 * value).toFixed(2)} %`,
-  "significant": (value) => value > 0 && value < 0.995 ? value.toPrecision(3) : digits(value),
+  "significant": significant,
 };
 const written = (form) => (value) => value < 0 ? `-${FORMS[form](-value)}` : FORMS[form](value);
 // Without the zeros at the end of a fraction.
@@ -54,7 +61,7 @@ const isBackwards = (of) => of.low !== null && of.high !== null && of.low > of.h
 
 // A title that is too long for its axis is broken at the blank next to its middle.
 const inLines = (title, longest) => {
-  if (title.length * LETTER <= longest) return title;
+  if (widest([title]) <= longest) return title;
   const blanks = [...title.matchAll(/ /g)].map(({ index }) => index);
   const at = blanks.sort((a, b) => Math.abs(a - title.length / 2) - Math.abs(b - title.length / 2))[0];
   return at === undefined ? title : `${title.slice(0, at)}\n${title.slice(at + 1)}`;
@@ -67,9 +74,9 @@ const labelsOf = (of, marks) => {
     .concat([of.low, of.high]).filter((value) => Number.isFinite(value));
   const ends = values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
   const label = (value) => onAxis(of)(Number(value.toPrecision(2)));
-  return LETTER * Math.max(0, ...ends.filter(Number.isFinite).map((value) => label(value).length));
+  return widest(ends.filter(Number.isFinite).map(label));
 };
-const gapOf = (of, marks) => Math.max(50, labelsOf(of, marks) / FIT + 14);
+const gapOf = (of, marks) => Math.max(50, labelsOf(of, marks) + 14);
 
 function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
   const low = of.log && of.low <= 0 ? null : of.low;
@@ -82,8 +89,10 @@ function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
     type: of.log ? "log" : "value", logBase: baseOf(of), scale: true, gridIndex: grid, position: side, inverse: isRows,
     min: min ?? (across ? "dataMin" : undefined), max: max ?? (across ? "dataMax" : undefined),
     minInterval: of.whole ? 1 : 0,
-    name: end ? inLines(of.title, FIT * longest) : "", nameLocation: "middle", nameGap: across ? 28 : gap,
-    nameTextStyle: { color: variable(INK), lineHeight: LINE }, nameTruncate: { maxWidth: FIT * longest },
+    name: end ? inLines(of.title, longest) : "", nameLocation: "middle", nameGap: across ? 28 : gap,
+    nameTextStyle: { color: variable(INK), lineHeight: LINE },
+    // ECharts keeps a dot of it free.
+    nameTruncate: { maxWidth: longest + 1 },
     axisLine: { show: across, onZero: false, lineStyle: { color: variable(INK) } },
     axisTick: { show: across, customValues: values.length ? values : undefined },
     axisLabel: {
@@ -91,7 +100,7 @@ function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
       customValues: values.length ? values : undefined, lineHeight: 14,
       // Names with blanks in them, such as 50 % and 90 %, are told apart by more than a blank.
       textMargin: [0, 6],
-      ...(isRows ? { width: FIT * (room - 14), overflow: "truncate" } : {}),
+      ...(isRows ? { width: room - 14, overflow: "truncate" } : {}),
       // An end of data is no round number.
       showMinLabel: values.length > 0 || isRound(min, of), showMaxLabel: values.length > 0 || isRound(max, of),
     },
@@ -297,7 +306,7 @@ const namesOf = ({ panels }) => [...new Set(panels.flatMap(({ marks }) => marks.
 const legendRows = (chart, width) => {
   let [rows, x] = [1, 0];
   for (const name of namesOf(chart)) {
-    const wide = 42 + LETTER * name.length;
+    const wide = 42 + widest([name]);
     [rows, x] = x > 0 && x + wide > width ? [rows + 1, wide] : [rows, x + wide];
   }
   return rows;
@@ -319,14 +328,14 @@ function option(chart, height, width) {
   const between = (panel) => chart.shared ? 10 : panel.x.title ? BELOW : LABELS;
   const feet = panels.slice(0, -1).reduce((sum, panel) => sum + between(panel), 0) + (chart.shared ? BELOW : between(panels.at(-1)) + 4);
   const acrossOf = (at) => width - (chart.shared ? Math.max(...lefts) : lefts[at]);
-  const more = (panel, at) => moreLines(panel.x.title, FIT * acrossOf(at));
+  const more = (panel, at) => moreLines(panel.x.title, acrossOf(at));
   const room = height - above - feet - panels.reduce((sum, panel, at) => sum + more(panel, at), 0) - panels.reduce((sum, { title, note }) => sum + (title || note ? TITLE : 0), 0);
   const whole = panels.reduce((sum, panel) => sum + panel.height, 0);
   let top = above;
   const grids = panels.map((panel, at) => {
     top += (panel.title || panel.note ? TITLE : 0) + (at ? between(panels[at - 1]) + more(panels[at - 1], at - 1) : 0);
     const tall = room * panel.height / whole;
-    const left = (chart.shared ? Math.max(...lefts) : lefts[at]) + moreLines(panel.y.title, FIT * tall);
+    const left = (chart.shared ? Math.max(...lefts) : lefts[at]) + moreLines(panel.y.title, tall);
     const grid = { top, height: tall, left, right: panel.right ? ASIDE : 16,
       // Panels that share the axis across stand exactly below each other.
       outerBoundsMode: chart.shared && panels.length > 1 ? "none" : "auto" };
@@ -336,10 +345,10 @@ function option(chart, height, width) {
   const right = panels.length;
   const tracks = marks.some(({ mark }) => mark.kind === "Line" || (mark.kind === "Area" && !mark.stacked));
   return {
-    animation: false, textStyle: { color: ink, fontFamily: "inherit" }, grid: grids,
+    animation: false, textStyle: { color: ink, fontFamily: font(), fontSize: FONT_SIZE }, grid: grids,
     title: panels.map((panel, at) => ({
       text: panel.title || panel.note, top: grids[at].top - TITLE, left: grids[at].left - 4,
-      textStyle: { color: ink, fontSize: 12, fontWeight: "normal" },
+      textStyle: { color: ink, fontSize: FONT_SIZE, fontWeight: "normal" },
     })),
     legend: { show: names.length > 0, data: names.map((name) => entry(name, marks)), top: 0, type: legendRows(chart, width) > MOST_ROWS ? "scroll" : "plain", textStyle: { color: ink } },
     xAxis: panels.map((panel, at) => axis(panel.x, at, "bottom", !chart.shared || at === panels.length - 1,
@@ -358,7 +367,7 @@ function option(chart, height, width) {
     })).concat(linked(chart)),
     tooltip: {
       trigger: tracks ? "axis" : "item", confine: true, transitionDuration: 0, formatter: tip(chart, marks),
-      backgroundColor: variable(PAGE), borderColor: variable(GRID), textStyle: { color: ink, fontSize: 12 },
+      backgroundColor: variable(PAGE), borderColor: variable(GRID), textStyle: { color: ink, fontSize: FONT_SIZE },
       axisPointer: { label: { show: false }, lineStyle: { color: variable(GRID) } },
     },
     dataZoom: (chart.shared ? [panels.map((_, at) => at)] : panels.map((_, at) => [at])).map((xAxisIndex) => ({
@@ -378,7 +387,6 @@ const entry = (name, marks) =>
 const leftOf = (panel, width) => {
   const lines = panel.y.ticks.flatMap(([, name]) => name.split("\n"));
   const title = panel.y.title && lines.length ? 18 : 0;
-  const names = LETTER * Math.max(...lines.map((line) => line.length)) / FIT;
-  if (lines.length) return Math.min(22 + title + names, width / 3);
+  if (lines.length) return Math.min(22 + title + widest(lines), width / 3);
   return gapOf(panel.y, panel.marks.filter(({ right }) => !right)) + 14;
 };

@@ -216,4 +216,7 @@ def _settings(found: Comparison) -> Table:
 
 
 def _written(value: object) -> str:
-    return text.MISSING if value is None else str(value)
+    """As configuration files do."""
+    if value is None:
+        return text.MISSING
+    return str(value).lower() if isinstance(value, bool) else str(value)
