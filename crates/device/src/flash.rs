@@ -407,6 +407,11 @@ impl<B: Backend> Move for Flash<'_, B> {
             }
             None => {
                 medium.unlogged.insert(block);
+                // What was copied from it must be safe first, as a log would have it.
+                let synced = medium.backend.sync();
+                if synced.is_err() {
+                    return medium.note_fault(synced);
+                }
             }
         }
         medium.erases[block.index()] += 1;

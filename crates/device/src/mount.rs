@@ -112,8 +112,8 @@ enum Verify {
 }
 
 impl<B: Backend> Medium<B> {
-    /// Finds out what is on the flash.
-    pub fn survey(&mut self) -> Result<Surveyed, Fault> {
+    /// Finds out what is on the flash. No sequence number below `least` is given from now on.
+    pub fn survey(&mut self, least: u64) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
@@ -122,6 +122,7 @@ impl<B: Backend> Medium<B> {
             Some((log, known)) => self.survey_touched(log, known, &mut report)?,
             None => (self.survey_all(&mut report)?, Vec::new()),
         };
+        self.sequence = self.sequence.max(least);
         // Nothing that is emitted from now on may have a lower number, even where the one it had been given to is gone.
         trims.push(Trimmed { lpn: Lpn(0), count: 0, sequence: self.sequence });
         self.erases.copy_from_slice(&table.erases);

@@ -80,6 +80,16 @@ pub(crate) struct Kept {
 /// A journal, and what it says of each page.
 pub(crate) type Loaded = (Ram, BTreeMap<u32, Kept>);
 
+/// Above every sequence number and version that a journal names. If one were given again, a part of a page would be taken
+/// for one of another copy.
+pub(crate) fn above(kept: &BTreeMap<u32, Kept>) -> u64 {
+    let named = kept.values().flat_map(|kept| {
+        let pages = kept.pages.iter().flat_map(|(sequence, held)| [Some(*sequence), held.base]);
+        pages.chain([kept.trimmed]).flatten()
+    });
+    named.max().map_or(0, |number| number + 1)
+}
+
 fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }

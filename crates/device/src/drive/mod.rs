@@ -386,6 +386,8 @@ impl<B: Backend> Drive<B> {
         for (lpn, part) in self.page.parts(offset, end) {
             if self.buffer.as_ref().is_some_and(|buffer| !buffer.has_room_for(lpn as u32)) {
                 self.drain(false)?;
+                // What the FTL believes then is not what the flash holds.
+                self.stop_at_fault()?;
             }
             let in_part = part.end - part.start < page_bytes;
             let base = if self.ram.is_some() && in_part { self.version_on_flash(Lpn(lpn as u32))? } else { None };

@@ -11,7 +11,7 @@ use crate::buffer::{Buffer, Held, WriteBuffer};
 use crate::error::DriveError;
 use crate::flash::{Flash, Medium, Payload};
 use crate::mount::{MountReport, Surveyed};
-use crate::protected::{Kept, Ram};
+use crate::protected::{Kept, Loaded, Ram, above};
 use crate::translation::Translation;
 
 impl<B: Backend> Drive<B> {
@@ -30,7 +30,7 @@ impl<B: Backend> Drive<B> {
             let mut ftl = drive.erased_ftl()?;
             ftl.preload(&mut Flash { medium: &mut drive.medium, payload: Payload::None });
             drive.ftl = Some(ftl);
-            drive.power_buffer(&[])?;
+            drive.power_buffer(None, &[])?;
         }
         Ok(drive)
     }
@@ -82,7 +82,9 @@ impl<B: Backend> Drive<B> {
         self.cut_power();
         let before = self.medium.counts;
         let mut ftl = self.erased_ftl()?;
-        let Surveyed { table, trims, older_trims, mut report } = self.medium.survey()?;
+        let loaded = Ram::load(&self.medium.backend)?;
+        let least = loaded.as_ref().map_or(0, |(_, kept)| above(kept));
+        let Surveyed { table, trims, older_trims, mut report } = self.medium.survey(least)?;
         self.medium.sequence = self.medium.sequence.max(table.sequence);
         let mut flash = Flash { medium: &mut self.medium, payload: Payload::None };
         let recovered = ftl.recover(&table, &trims, &mut flash);
@@ -102,7 +104,7 @@ impl<B: Backend> Drive<B> {
             self.medium.wear_out();
         }
         self.ftl = Some(ftl);
-        if let Err(error) = self.power_buffer(&trims[older_trims..]) {
+        if let Err(error) = self.power_buffer(loaded, &trims[older_trims..]) {
             self.cut_power();
             return Err(error);
         }
@@ -114,8 +116,7 @@ impl<B: Backend> Drive<B> {
 
     /// Brings to the flash what a protected buffer held when the power was lost; then the buffer is empty. A drive that can
     /// only be read keeps it. `trims` are those of the journal: of them the buffer may know nothing.
-    fn power_buffer(&mut self, trims: &[Trimmed]) -> Result<(), DriveError> {
-        let loaded = Ram::load(&self.medium.backend)?;
+    fn power_buffer(&mut self, loaded: Option<Loaded>, trims: &[Trimmed]) -> Result<(), DriveError> {
         let (before, mut kept) = loaded.map_or((None, BTreeMap::new()), |(ram, kept)| (Some(ram), kept));
         for &Trimmed { lpn, count, sequence } in trims {
             kept.range_mut(lpn.0..lpn.0 + count).for_each(|(_, kept)| kept.logged_trim = Some(sequence));
@@ -123,19 +124,23 @@ impl<B: Backend> Drive<B> {
         let was_empty = kept.is_empty();
         let mut pages = Vec::new();
         for (lpn, Kept { trimmed, logged_trim, pages: written }) in kept {
-            let mut version = self.version_on_flash(Lpn(lpn))?;
-            if version.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence)) {
-                let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
-                ftl.trim(Lpn(lpn), 1, &mut Flash { medium: &mut self.medium, payload: Payload::None });
-                self.stop_at_fault()?;
-                version = None;
-            }
+            let on_flash = self.version_on_flash(Lpn(lpn))?;
+            let is_trimmed = on_flash.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence));
+            let version = on_flash.filter(|_| !is_trimmed);
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
             // Where there was nothing to be a part of, what is there now had been trimmed: the rest of the page is zeros.
-            let is_whole = |held: &Held| held.whole || held.base.is_none() && version.is_some();
+            let is_whole = |held: &Held| held.whole || held.base.is_none() && on_flash.is_some();
             let fits = |(sequence, held): &(u64, Held)| is_newer(*sequence) && (is_whole(held) || held.base == version);
-            let newest = written.into_iter().rfind(fits);
-            pages.extend(newest.map(|(_, held)| (lpn, Held { whole: is_whole(&held), ..held })));
+            match written.into_iter().rfind(fits) {
+                Some((_, held)) => pages.push((lpn, Held { whole: is_whole(&held), ..held })),
+                // Only then: the record of this trim would be newer than what was written behind the one that is meant.
+                None if is_trimmed => {
+                    let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
+                    ftl.trim(Lpn(lpn), 1, &mut Flash { medium: &mut self.medium, payload: Payload::None });
+                    self.stop_at_fault()?;
+                }
+                None => {}
+            }
         }
         if !pages.is_empty() {
             let all = WriteBuffer { pages: pages.len() as u32, high: 1, low: 0, protected: true };
@@ -144,6 +149,7 @@ impl<B: Backend> Drive<B> {
                 Err(DriveError::ReadOnly { .. }) => return self.keep_waiting(before.as_ref()),
                 other => other?,
             }
+            self.stop_at_fault()?;
             // The RAM forgets them: from now on they are as safe as what was flushed. No checkpoint comes before it does, as
             // the journal of the log may know of trims that the RAM does not.
             let flushed = self.medium.flush();
