@@ -22,7 +22,6 @@ from ssdlab import text
         (text.short_count(1_234_567), "1.23 M"),
         (text.short_count(309), "309"),
         (text.short_count(0.412), "0.412"),
-        (text.short_count(1.4), "1.40"),
         (text.size_decimal(0.0412), "0.0412 B"),
         (text.duration(0.5), "0.500 ns"),
         (text.size(0), "0 B"),

@@ -28,8 +28,8 @@ def _digits(value: float) -> str:
 
 
 def _small(value: float) -> str:
-    """A number below all units: whole, or with the digits that a small one would lose."""
-    return significant(value) if 0 < value < 9.995 and value % 1 else f"{value:.0f}"
+    """A number below all units: whole, or with the digits of one that would round to nothing."""
+    return significant(value) if 0 < value < 0.995 else f"{value:.0f}"
 
 
 def _scaled(value: float, units: Sequence[str], step: int) -> str:

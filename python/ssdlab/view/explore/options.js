@@ -25,7 +25,7 @@ const plain = (value) => whole.format(value);
 const digits = (value) => value >= 99.95 ? plain(value) : value.toFixed(value >= 9.995 ? 1 : 2);
 const number = (value) => String(Number(value.toPrecision(4)));
 const significant = (value) => value > 0 && value < 0.995 ? value.toPrecision(3) : digits(value);
-const small = (value) => value > 0 && value < 9.995 && value % 1 ? significant(value) : ungrouped.format(value);
+const small = (value) => value > 0 && value < 0.995 ? significant(value) : ungrouped.format(value);
 const scaled = (value, units) => {
   const [unit, scale] = units.find(([, scale]) => value >= scale * 0.9995) ?? units.find(([, scale]) => scale === 1) ?? ["", 1];
   return scale === 1 ? `${small(value)}${unit}` : `${digits(value / scale)}${unit}`;
@@ -99,7 +99,7 @@ function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
       show: end, color: variable(INK), hideOverlap: true, formatter: of.ticks.length ? name : onAxis(of),
       customValues: values.length ? values : undefined, lineHeight: 14,
       // Names with blanks in them, such as 50 % and 90 %, are told apart by more than a blank.
-      textMargin: [0, 6],
+      textMargin: [0, 4],
       ...(isRows ? { width: room - 14, overflow: "truncate" } : {}),
       // An end of data is no round number.
       showMinLabel: values.length > 0 || isRound(min, of), showMaxLabel: values.length > 0 || isRound(max, of),
