@@ -3,11 +3,12 @@
 
 use ssdlab_core::{BlockId, Ppn, Rng};
 use ssdlab_device::{
-    Backend, DriveError, Fault, FaultBackend, FaultPlan, MemoryBackend, PowerCut, SPARE_BYTES, Slot, SpareBytes,
+    Backend, DriveError, Fault, FaultBackend, FaultPlan, MemoryBackend, Options, PowerCut, SPARE_BYTES, Slot,
+    SpareBytes, WriteBuffer,
 };
 use ssdlab_nand::Geometry;
 
-use crate::drives::{Kind, all_buffers, any_buffer, smallest};
+use crate::drives::{Kind, all_buffers, any_buffer, of_blocks, smallest};
 use crate::world::{Lie, Stop, World};
 
 /// What a disk writes whole or not at all.
@@ -87,6 +88,8 @@ impl Backend for Disk {
     }
 
     fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
+        let is_page = |write: &Write| matches!(write, Write::Page(..));
+        assert!(!self.unsafe_writes.iter().any(is_page), "block {block} is erased before its copies are safe");
         self.unsafe_writes.push(Write::Erase(block));
         self.now.erase(block)
     }
@@ -176,6 +179,80 @@ fn a_computer_that_loses_its_power_keeps_what_was_flushed() {
                     world.drive.backend_mut().restore_power();
                     world.take_stock().unwrap_or_else(|stop| panic!("{place}: {stop:?}"));
                 }
+            }
+        }
+    }
+}
+
+/// The law of [`Disk::erase`], where no log syncs for it.
+#[test]
+fn a_mount_without_a_log_makes_copies_safe_before_it_erases() {
+    let mut erases = 0;
+    for seed in 0..ssdlab_tiers::cases(10).cases.into() {
+        for kind in smallest() {
+            let mut rng = Rng::named(seed, "logs lost");
+            let plan = FaultPlan { seed, ..FaultPlan::default() };
+            let mut world = World::new(&kind, Disk::new(&kind), plan, seed, Lie::None);
+            for _ in 0..10 {
+                world.drive.backend_mut().cut_power(PowerCut { after: 20 + rng.below(150), torn: true });
+                let _ = (0..100).try_for_each(|_| world.request());
+                world.drive.backend_mut().restore_power();
+                world.drive.cut_power();
+                for slot in [Slot::A, Slot::B] {
+                    world.drive.backend_mut().write_log(slot, 0, &[0; 40]).expect("memory takes it");
+                }
+                let report = world.drive.mount().unwrap_or_else(|error| panic!("seed {seed}, {}: {error}", kind.name));
+                assert!(report.full_scan);
+                erases += report.operations.erased();
+                match world.take_stock_of(true) {
+                    Ok(()) => {}
+                    Err(Stop::WornOut) => break,
+                    Err(stop) => panic!("seed {seed}, {}: {stop:?}", kind.name),
+                }
+            }
+        }
+    }
+    assert!(erases > 0);
+}
+
+/// Parts of few pages behind a protected buffer: where a computer has lost copies, no other takes their version.
+#[test]
+fn parts_belong_to_the_copies_that_they_were_written_to() {
+    for seed in 0..ssdlab_tiers::cases(30).cases.into() {
+        let mut rng = Rng::named(seed, "parts");
+        for base in of_blocks(8) {
+            let pages = 1 + rng.below(3) as u32;
+            let buffer = WriteBuffer { pages, high: pages, low: rng.below(pages.into()) as u32, protected: true };
+            let kind = Kind { options: Options { buffer: Some(buffer), ..base.options }, ..base };
+            let plan = FaultPlan { seed, ..FaultPlan::default() };
+            let mut world = World::new(&kind, Disk::new(&kind), plan, seed, Lie::None).over_a_disk();
+            for round in 0..40 {
+                let place = format!("seed {seed}, {}, {buffer:?}, round {round}", kind.name);
+                let flushed = if rng.below(3) == 0 { world.flush_all() } else { Ok(()) };
+                let written = flushed.and_then(|()| (0..rng.below(12)).try_for_each(|_| world.write_to_few()));
+                written.unwrap_or_else(|stop| panic!("{place}: {stop:?}"));
+                let mut crashes = true;
+                loop {
+                    world = world.reopened(&kind, |mut flash| {
+                        flash.restore_power();
+                        if !crashes {
+                            return flash;
+                        }
+                        let disk = flash.into_inner().crashed(&mut rng).expect("memory takes it");
+                        FaultBackend::new(disk, plan).expect("it can be read")
+                    });
+                    crashes = rng.below(4) == 0;
+                    if rng.below(3) > 0 {
+                        world.drive.backend_mut().cut_power(PowerCut { after: rng.below(16), torn: false });
+                    }
+                    match world.drive.mount() {
+                        Ok(_) => break,
+                        Err(DriveError::Off) => {}
+                        Err(error) => panic!("{place}: {error}"),
+                    }
+                }
+                world.drive.backend_mut().restore_power();
+                world.take_stock().unwrap_or_else(|stop| panic!("{place}: {stop:?}"));
             }
         }
     }

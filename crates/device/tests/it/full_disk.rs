@@ -1,6 +1,6 @@
 //! Goal: a disk that is full loses nothing that was acknowledged. Method: memory that takes so many writes and then says
-//! what the system says of a full disk, after a part of the write; for every such number. Then there is room again, and
-//! the drive goes on.
+//! what the system says of a full disk, after a part of the write; for every such number. Then there is room again, at
+//! once or later, and the drive goes on.
 
 use std::io;
 
@@ -18,6 +18,8 @@ struct Disk {
     inner: MemoryBackend,
     /// Writes that there is room for.
     room: u64,
+    /// Whether there is room again for the write after the one that fails.
+    once: bool,
     rng: Rng,
 }
 
@@ -31,6 +33,9 @@ impl Disk {
         if self.room > 0 {
             self.room -= 1;
             return None;
+        }
+        if self.once {
+            self.room = u64::MAX;
         }
         Some(self.rng.below(parts as u64) as usize)
     }
@@ -97,10 +102,11 @@ impl Backend for Disk {
     }
 }
 
-/// Requests until the disk has no room after so many writes; whether they came to their end before.
-fn fill(kind: &Kind, room: u64) -> Result<bool, String> {
-    let broken = |when: &str, stop: Stop| format!("{}, room for {room}, {when}: {stop:?}", kind.name);
-    let blank = Disk { inner: MemoryBackend::new(kind.geometry), room: u64::MAX, rng: Rng::named(room, "parts") };
+/// Requests until the disk has no room after so many writes, once or for a while; whether they came to their end before.
+fn fill(kind: &Kind, room: u64, once: bool) -> Result<bool, String> {
+    let broken = |when: &str, stop: Stop| format!("{}, room for {room}, once {once}, {when}: {stop:?}", kind.name);
+    let inner = MemoryBackend::new(kind.geometry);
+    let blank = Disk { inner, room: u64::MAX, once, rng: Rng::named(room, "parts") };
     let mut world = World::new(kind, blank, FaultPlan::default(), 5, Lie::None);
     let roomy = |room: u64| {
         move |flash: FaultBackend<Disk>| {
@@ -119,7 +125,7 @@ fn fill(kind: &Kind, room: u64) -> Result<bool, String> {
         Err(Stop::Full) => {}
         Err(stop) => return Err(broken("in use", stop)),
     }
-    // It cannot be written yet, and says so again.
+    // It cannot be written yet, and says so again, or can.
     match world.drive.mount() {
         Ok(_) => match world.take_stock() {
             Ok(()) | Err(Stop::Full) => {}
@@ -138,7 +144,9 @@ fn fill(kind: &Kind, room: u64) -> Result<bool, String> {
 #[test]
 fn a_disk_that_is_full_at_any_write_loses_nothing() {
     for kind in all_buffers(smallest()) {
-        let last = (0..).find(|&room| fill(&kind, room).unwrap_or_else(|broken| panic!("{broken}")));
-        assert!(last.is_some_and(|writes| writes > 60), "{}: {last:?}", kind.name);
+        for once in [false, true] {
+            let last = (0..).find(|&room| fill(&kind, room, once).unwrap_or_else(|broken| panic!("{broken}")));
+            assert!(last.is_some_and(|writes| writes > 60), "{}: {last:?}", kind.name);
+        }
     }
 }

@@ -121,6 +121,19 @@ impl<B: Backend + 'static> World<B> {
         self.judge(result)
     }
 
+    /// A write to the first few pages, mostly to a part of one.
+    pub fn write_to_few(&mut self) -> Result<(), Stop> {
+        let page_bytes = self.drive.geometry().page_bytes as usize;
+        let (offset, bytes) = if self.below(3) == 0 {
+            (self.below(6) * page_bytes, (1 + self.below(2)) * page_bytes)
+        } else {
+            let at = self.below(page_bytes - 1);
+            (self.below(3) * page_bytes + at, 1 + self.below(page_bytes - at))
+        };
+        let result = self.write(offset, bytes);
+        self.judge(result)
+    }
+
     fn judge(&mut self, result: Result<(), DriveError>) -> Result<(), Stop> {
         if let Some(violation) = self.drive.backend().violation() {
             return Err(Stop::Broken(violation.into()));
