@@ -27,6 +27,19 @@ enum Write {
     Log(Slot, u64, Vec<u8>),
 }
 
+impl Write {
+    fn kind(&self) -> u64 {
+        match self {
+            Self::Page(..) => 0,
+            Self::Spare(..) => 1,
+            Self::Erase(_) => 2,
+            Self::Bad(_) => 3,
+            Self::Log(Slot::Ram, ..) => 4,
+            Self::Log(..) => 5,
+        }
+    }
+}
+
 struct Disk {
     /// What was there at the latest sync.
     safe: MemoryBackend,
@@ -45,9 +58,15 @@ impl Disk {
         let Self { mut safe, unsafe_writes, .. } = self;
         let mut page = vec![0; safe.geometry().page_bytes as usize];
         let mut spare = [0; SPARE_BYTES];
-        // Sometimes nearly all is there, sometimes nearly nothing.
-        let kept_of_8 = rng.below(9);
+        // Sometimes nearly all is there, sometimes nearly nothing; or of one kind all and of the others nearly nothing, or the
+        // other way round.
+        let (kept_of_8, odd) = (rng.below(9), rng.below(10));
         for write in unsafe_writes {
+            let kept_of_8 = match write.kind() == odd {
+                true if kept_of_8 < 5 => 8,
+                true => 0,
+                false => kept_of_8,
+            };
             if rng.below(8) >= kept_of_8 {
                 continue;
             }
@@ -222,7 +241,8 @@ fn parts_belong_to_the_copies_that_they_were_written_to() {
         let mut rng = Rng::named(seed, "parts");
         for base in of_blocks(8) {
             let pages = 1 + rng.below(3) as u32;
-            let buffer = WriteBuffer { pages, high: pages, low: rng.below(pages.into()) as u32, protected: true };
+            let high = 1 + rng.below(pages.into()) as u32;
+            let buffer = WriteBuffer { pages, high, low: rng.below(high.into()) as u32, protected: true };
             let kind = Kind { options: Options { buffer: Some(buffer), ..base.options }, ..base };
             let plan = FaultPlan { seed, ..FaultPlan::default() };
             let mut world = World::new(&kind, Disk::new(&kind), plan, seed, Lie::None).over_a_disk();

@@ -130,7 +130,7 @@ impl<B: Backend + 'static> World<B> {
             let at = self.below(page_bytes - 1);
             (self.below(3) * page_bytes + at, 1 + self.below(page_bytes - at))
         };
-        let result = self.write(offset, bytes);
+        let result = self.write_with(offset, bytes, false);
         self.judge(result)
     }
 
@@ -149,9 +149,13 @@ impl<B: Backend + 'static> World<B> {
     }
 
     fn write(&mut self, offset: usize, bytes: usize) -> Result<(), DriveError> {
+        let fua = self.below(8) == 0;
+        self.write_with(offset, bytes, fua)
+    }
+
+    fn write_with(&mut self, offset: usize, bytes: usize, fua: bool) -> Result<(), DriveError> {
         self.stamp = self.stamp % 250 + 1;
         let data: Vec<u8> = (0..bytes).map(|at| self.stamp.wrapping_add((at % 3) as u8)).collect();
-        let fua = self.below(8) == 0;
         let before = self.model.clone();
         let touched = self.model.write(offset, &data);
         let result = self.drive.write(offset as u64, &data, fua && self.lie != Lie::Flush);
