@@ -70,11 +70,16 @@ impl Model {
         self.settle(0..self.pages.len());
     }
 
+    /// Whether a page may be one that was trimmed.
+    pub fn was_trimmed(&self, lpn: usize) -> bool {
+        self.pages[lpn].iter().any(|state| state.trimmed)
+    }
+
     /// A page is found to hold this: it must be one of what it may hold, and is that from now on. Where trims were lost
     /// anything may have come back that was trimmed.
     pub fn found(&mut self, lpn: usize, page: &[u8], trims_lost: bool) -> Result<(), String> {
+        let was_trimmed = self.was_trimmed(lpn);
         let may = &mut self.pages[lpn];
-        let was_trimmed = may.iter().any(|state| state.trimmed);
         let is_there = may.iter().any(|state| state.bytes == page) || trims_lost && was_trimmed;
         if !is_there {
             let stamps = |page: &[u8]| page.chunks(8).map(|c| c[0]).collect::<Vec<_>>();

@@ -9,6 +9,9 @@ use crate::crash::failing;
 use crate::drives::{any_buffer, of_blocks, roomy, smallest};
 use crate::world::{Lie, Stop, World};
 
+/// What begins a header that is damaged; its generation is still there, so that no other log has it.
+const MAGIC_LOST: [u8; 8] = [0; 8];
+
 /// The number of mounts and of those that followed no end in good order, if they are known.
 type Counted = Option<(u64, u64)>;
 
@@ -53,7 +56,7 @@ fn promises_are_kept_over_many_mounts() {
                     if seed % 3 != 2 && rng.below(12) == 0 {
                         log_lost = true;
                         for slot in [Slot::A, Slot::B] {
-                            world.drive.backend_mut().write_log(slot, 0, &[0; 40]).expect("memory takes it");
+                            world.drive.backend_mut().write_log(slot, 0, &MAGIC_LOST).expect("memory takes it");
                         }
                     }
                     if rng.below(2) == 0 {

@@ -221,6 +221,14 @@ impl<B: Backend + 'static> World<B> {
         for lpn in 0..self.model.pages() as usize {
             match self.drive.read((lpn * page_bytes) as u64, &mut page) {
                 Ok(()) => self.model.found(lpn, &page, trims_lost).map_err(Stop::Broken)?,
+                // A copy that has come back may be one that was torn long ago.
+                Err(DriveError::Unreadable(_)) if trims_lost && self.model.was_trimmed(lpn) => {
+                    let (offset, anew) = (lpn * page_bytes, vec![0; page_bytes]);
+                    let written = self.drive.write(offset as u64, &anew, true);
+                    self.judge(written)?;
+                    let touched = self.model.write(offset, &anew);
+                    self.model.settle(touched);
+                }
                 other => self.judge(other)?,
             }
         }
