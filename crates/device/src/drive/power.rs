@@ -152,9 +152,7 @@ impl<B: Backend> Drive<B> {
             self.stop_at_fault()?;
             // The RAM forgets them: from now on they are as safe as what was flushed. No checkpoint comes before it does, as
             // the journal of the log may know of trims that the RAM does not.
-            let flushed = self.medium.flush();
-            self.medium.note_fault(flushed);
-            self.stop_at_fault()?;
+            self.flush_medium()?;
         }
         self.buffer = self.options.buffer.map(Buffer::new);
         self.ram = match (self.options.buffer, before) {
@@ -237,9 +235,7 @@ impl<B: Backend> Drive<B> {
         self.stop_at_fault()?;
         if let Some(ram) = self.ram.take_if(|ram| ram.is_long()) {
             // What it forgets is safe on the flash, and a mount must know that.
-            let flushed = self.medium.flush();
-            self.medium.note_fault(flushed);
-            self.stop_at_fault()?;
+            self.flush_medium()?;
             self.ram = self.new_ram(Some(&ram)).inspect_err(|_| self.cut_power())?;
         }
         let is_long = self.medium.log.as_ref().is_some_and(|log| log.is_long(self.options.journal_blocks));
@@ -247,6 +243,12 @@ impl<B: Backend> Drive<B> {
             self.checkpoint(false)?;
         }
         Ok(())
+    }
+
+    fn flush_medium(&mut self) -> Result<(), DriveError> {
+        let flushed = self.medium.flush();
+        self.medium.note_fault(flushed);
+        self.stop_at_fault()
     }
 
     pub(super) fn stop_at_fault(&mut self) -> Result<(), DriveError> {

@@ -11,9 +11,6 @@ use ssdlab_nand::Geometry;
 use crate::drives::{Kind, all_buffers, any_buffer, of_blocks, smallest};
 use crate::world::{Lie, Stop, World};
 
-/// What begins a header that is damaged; its generation is still there, so that no other log has it.
-const MAGIC_LOST: [u8; 8] = [0; 8];
-
 /// What a disk writes whole or not at all.
 const SECTOR_BYTES: u64 = 512;
 
@@ -148,6 +145,18 @@ impl Backend for Disk {
     }
 }
 
+/// The drive on what is found when its power is back, after a crash of the computer or not; it is off.
+fn found(world: World<Disk>, kind: &Kind, plan: FaultPlan, crashes: bool, rng: &mut Rng) -> World<Disk> {
+    world.reopened(kind, |mut flash| {
+        flash.restore_power();
+        if !crashes {
+            return flash;
+        }
+        let disk = flash.into_inner().crashed(rng).expect("memory takes it");
+        FaultBackend::new(disk, plan).expect("it can be read")
+    })
+}
+
 /// Between two losses of power the drive may be mounted more than once, with other buffers, and cut off.
 #[test]
 fn a_computer_that_loses_its_power_keeps_what_was_flushed() {
@@ -181,14 +190,7 @@ fn a_computer_that_loses_its_power_keeps_what_was_flushed() {
                     }
                     let crashes = rng.below(4) > 0;
                     crash += u32::from(crashes);
-                    world = world.reopened(&kind, |mut flash| {
-                        flash.restore_power();
-                        if !crashes {
-                            return flash;
-                        }
-                        let disk = flash.into_inner().crashed(&mut rng).expect("memory takes it");
-                        FaultBackend::new(disk, torn).expect("it can be read")
-                    });
+                    world = found(world, &kind, torn, crashes, &mut rng);
                     if rng.below(3) == 0 {
                         world.drive.backend_mut().cut_power(PowerCut { after: rng.below(50), torn: true });
                     }
@@ -220,9 +222,7 @@ fn a_mount_without_a_log_makes_copies_safe_before_it_erases() {
                 let _ = (0..100).try_for_each(|_| world.request());
                 world.drive.backend_mut().restore_power();
                 world.drive.cut_power();
-                for slot in [Slot::A, Slot::B] {
-                    world.drive.backend_mut().write_log(slot, 0, &MAGIC_LOST).expect("memory takes it");
-                }
+                world.lose_log();
                 let report = world.drive.mount().unwrap_or_else(|error| panic!("seed {seed}, {}: {error}", kind.name));
                 assert!(report.full_scan);
                 erases += report.operations.erased();
@@ -256,14 +256,7 @@ fn parts_belong_to_the_copies_that_they_were_written_to() {
                 written.unwrap_or_else(|stop| panic!("{place}: {stop:?}"));
                 let mut crashes = true;
                 loop {
-                    world = world.reopened(&kind, |mut flash| {
-                        flash.restore_power();
-                        if !crashes {
-                            return flash;
-                        }
-                        let disk = flash.into_inner().crashed(&mut rng).expect("memory takes it");
-                        FaultBackend::new(disk, plan).expect("it can be read")
-                    });
+                    world = found(world, &kind, plan, crashes, &mut rng);
                     crashes = rng.below(4) == 0;
                     if rng.below(3) > 0 {
                         world.drive.backend_mut().cut_power(PowerCut { after: rng.below(16), torn: false });

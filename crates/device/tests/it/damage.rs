@@ -4,7 +4,7 @@
 use ssdlab_core::Rng;
 use ssdlab_device::{Backend, FaultBackend, FaultPlan, MemoryBackend, PowerCut, Slot};
 
-use crate::drives::{Kind, any_buffer, of_blocks, smallest};
+use crate::drives::{any_buffer, of_blocks, smallest};
 use crate::world::{Lie, Stop, World};
 
 /// Where the heads of a protected buffer are, and how long they are.
@@ -49,14 +49,6 @@ fn live_with(damaged: &mut World<MemoryBackend>, rng: &mut Rng) -> Result<(), St
     mount(damaged)
 }
 
-fn cut_off(world: World<MemoryBackend>, kind: &Kind) -> World<MemoryBackend> {
-    let reopened = world.reopened(kind, |mut flash| {
-        flash.restore_power();
-        flash
-    });
-    reopened.with_buffer(kind)
-}
-
 #[test]
 fn one_wrong_bit_breaks_no_promise_now_or_later() {
     for seed in 0..ssdlab_tiers::cases(40).cases.into() {
@@ -77,7 +69,7 @@ fn one_wrong_bit_breaks_no_promise_now_or_later() {
                     Err(stop) => panic!("seed {seed}, {}: {stop:?}", kind.name),
                 }
                 kind = any_buffer(kind, &mut rng);
-                world = cut_off(world, &kind);
+                world = world.powered(&kind);
                 for _ in 0..6 {
                     let mut flash = world.drive.backend().clone().into_inner();
                     let flipped = flip(&mut flash, &mut rng);

@@ -3,14 +3,11 @@
 //! failing flash.
 
 use ssdlab_core::Rng;
-use ssdlab_device::{Backend, DriveError, FaultPlan, MemoryBackend, PowerCut, Slot};
+use ssdlab_device::{DriveError, FaultPlan, MemoryBackend, PowerCut};
 
 use crate::crash::failing;
 use crate::drives::{any_buffer, of_blocks, roomy, smallest};
 use crate::world::{Lie, Stop, World};
-
-/// What begins a header that is damaged; its generation is still there, so that no other log has it.
-const MAGIC_LOST: [u8; 8] = [0; 8];
 
 /// The number of mounts and of those that followed no end in good order, if they are known.
 type Counted = Option<(u64, u64)>;
@@ -47,17 +44,11 @@ fn promises_are_kept_over_many_mounts() {
                 let mut log_lost = false;
                 loop {
                     kind = any_buffer(kind, &mut rng);
-                    world = world.reopened(&kind, |mut flash| {
-                        flash.restore_power();
-                        flash
-                    });
-                    world = world.with_buffer(&kind);
+                    world = world.powered(&kind);
                     // Of the smallest drives on failing flash too much may come back to be collected.
                     if seed % 3 != 2 && rng.below(12) == 0 {
                         log_lost = true;
-                        for slot in [Slot::A, Slot::B] {
-                            world.drive.backend_mut().write_log(slot, 0, &MAGIC_LOST).expect("memory takes it");
-                        }
+                        world.lose_log();
                     }
                     if rng.below(2) == 0 {
                         let cut = PowerCut { after: rng.below(40), torn: rng.below(4) > 0 };

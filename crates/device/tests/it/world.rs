@@ -3,7 +3,7 @@
 use std::io;
 
 use ssdlab_core::Rng;
-use ssdlab_device::{Backend, Drive, DriveError, FaultBackend, FaultPlan};
+use ssdlab_device::{Backend, Drive, DriveError, FaultBackend, FaultPlan, Slot};
 
 use crate::drives::Kind;
 use crate::model::Model;
@@ -38,6 +38,9 @@ pub enum Lie {
     /// A flush is acknowledged and not done.
     Flush,
 }
+
+/// What begins the header of a log that is damaged.
+const MAGIC_LOST: [u8; 8] = [0; 8];
 
 pub struct World<B: Backend> {
     pub drive: Drive<FaultBackend<B>>,
@@ -76,9 +79,20 @@ impl<B: Backend + 'static> World<B> {
         Self { write_through: false, ..self }
     }
 
-    /// The same world where the drive has this write buffer from now on.
-    pub fn with_buffer(self, kind: &Kind) -> Self {
-        Self { write_through: kind.options.buffer.is_none_or(|buffer| buffer.protected), ..self }
+    /// The same world where the power is back and the drive, still off, has the write buffer of `kind`.
+    pub fn powered(self, kind: &Kind) -> Self {
+        let world = self.reopened(kind, |mut flash| {
+            flash.restore_power();
+            flash
+        });
+        Self { write_through: kind.options.buffer.is_none_or(|buffer| buffer.protected), ..world }
+    }
+
+    /// The log is damaged. Its generation is still there, so that no other log has it.
+    pub fn lose_log(&mut self) {
+        for slot in [Slot::A, Slot::B] {
+            self.drive.backend_mut().write_log(slot, 0, &MAGIC_LOST).expect("the power is on");
+        }
     }
 
     /// The same world after the process has ended: the drive is on what `open` finds, off.
