@@ -14,7 +14,6 @@ from conftest import SMALL, SMALL_SETS, Cli
 from ssdlab import text
 from ssdlab.model.requests import Monitor
 from ssdlab.study.compare import Spread
-from ssdlab.view.charts.comparison import _names
 from ssdlab.view.page import Table
 from ssdlab.view.pages.comparison import ALIKE, page
 
@@ -209,14 +208,3 @@ def test_bars_that_are_cut_are_told(small: ssdlab.Config) -> None:
     for first, second, cut in ((quick, slow, True), (slow, slower, False)):
         [panel] = ssdlab.compare({"one": first, "two": second}).plot_differences.chart().panels
         assert panel.x.title.endswith("; bars that reach the frame are longer") == cut
-
-
-def test_long_names_of_cases_differ_in_charts() -> None:
-    same = "ftl.page.gc=greedy,ftl.page.allocation=fifo,device.op="
-    assert [*_names([f"{same}20%", f"{same}30%", "short"]).values()] == [
-        f"{same[:20]}…{same[-16:]}20%",
-        f"{same[:20]}…{same[-16:]}30%",
-        "short",
-    ]
-    alike = [f"ftl.page.gc=greedy,device.op={op},ftl.page.allocation=fifo" for op in ("20%", "30%")]
-    assert [*_names(alike).values()] == alike

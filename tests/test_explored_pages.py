@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
@@ -273,6 +274,25 @@ def test_names_of_a_legend_end_before_the_next_sign(explored: Callable[[Finding]
     for (_, above, _, right), (_, top, left, _) in pairwise(found):
         assert top > above or left - right > sign
     assert len({top for _, top, *_ in found}) == (3 if width == 400 else 1)
+
+
+def test_long_names_lose_their_middle_and_the_pointer_reads_all(explored: Callable[[Finding], Any]) -> None:
+    long = [f"ftl.page.gc={gc},ftl.page.allocation=fifo,device.op=20%" for gc in ("cost_benefit", "greedy")]
+    page = explored(ssdlab.compare({label: {**TIMED, "workload.requests": 500} for label in long}))
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.wait_for_function("() => drawn.every(({ element, plot }) => element.clientWidth === plot.getWidth())")
+    texts = """() => [...drawn[0].element.querySelectorAll("svg text")]
+      .filter(({ textContent }) => textContent.startsWith("ftl"))
+      .map((text) => [text.textContent, text.getBoundingClientRect().right])"""
+    names = page.evaluate(texts)
+    assert len(names) > 2 and all(re.fullmatch(r"ftl.*….*20%", name) and right <= 400 for name, right in names), names
+    tip = """() => {
+      drawn[0].plot.dispatchAction({ type: "showTip", seriesIndex: 0, dataIndex: 0 });
+      const shown = [...drawn[0].element.children].at(-1);
+      return [shown.textContent, shown.getBoundingClientRect().right];
+    }"""
+    told, right = page.evaluate(tip)
+    assert told.startswith(long[0]) and right <= 400
 
 
 def test_tables_of_cases_with_long_names_fit_the_page(explored: Callable[[Finding], Any]) -> None:

@@ -35,3 +35,14 @@ from ssdlab import text
 )
 def test_three_digits_and_a_unit(shown: str, expected: str) -> None:
     assert shown == expected
+
+
+def test_names_are_shortened_while_they_differ() -> None:
+    same = "ftl.page.gc=greedy,ftl.page.allocation=fifo,device.op="
+    assert [*text.shortened([f"{same}20%", f"{same}30%", "short"], 40).values()] == [
+        f"{same[:20]}…{same[-16:]}20%",
+        f"{same[:20]}…{same[-16:]}30%",
+        "short",
+    ]
+    alike = [f"ftl.page.gc=greedy,device.op={op},ftl.page.allocation=fifo" for op in ("20%", "30%")]
+    assert [*text.shortened(alike, 40).values()] == alike

@@ -20,6 +20,14 @@ def path(name: object) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(name))
 
 
+def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
+    """Names for figures: long ones lose their middle, unless some would be alike without."""
+    whole = dict.fromkeys(names)
+    half = longest // 2
+    short = {name: name if len(name) <= longest else f"{name[:half]}…{name[half + 1 - longest :]}" for name in whole}
+    return short if len({*short.values()}) == len(short) else {name: name for name in whole}
+
+
 def _digits(value: float) -> str:
     """Three significant digits, never fewer than the whole part has."""
     if value >= 99.95:

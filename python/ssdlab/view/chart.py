@@ -26,6 +26,9 @@ FORMS: Mapping[Form, Callable[[float], str]] = {
 }
 """What writes a value that is not negative; `explore/options.js` has the same."""
 
+LONGEST_NAME = 40
+"""Letters of a name that are shown where it is long; charts hold it whole, for tables and pointers."""
+
 Dash = Literal["solid", "dashed", "dotted"]
 
 
@@ -42,7 +45,7 @@ class Axis:
     whole: bool = False
     """Whether only whole numbers are marked."""
     ticks: Sequence[tuple[float, str]] = ()
-    """The values that are marked, with their names; all others are not."""
+    """The values that are marked, with their names, however long; all others are not."""
     over_time: bool = False
     """Whether it is the simulated time of the run: such axes of one page are zoomed together."""
 

@@ -1,12 +1,27 @@
 """Charts of a comparison: a case has the same colour in all of them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ssdlab import text
 from ssdlab.lazy import Numbers, np
 from ssdlab.model.result import Result
 from ssdlab.study.compare import Comparison, Spread
-from ssdlab.view.chart import FORMS, Axis, Bars, Chart, Form, Level, Line, Mark, Panel, Whiskers, beside, nothing, rows
+from ssdlab.view.chart import (
+    FORMS,
+    LONGEST_NAME,
+    Axis,
+    Bars,
+    Chart,
+    Form,
+    Level,
+    Line,
+    Mark,
+    Panel,
+    Whiskers,
+    beside,
+    nothing,
+    rows,
+)
 from ssdlab.view.charts.latency import by_percentile, percentile_axis, took_time
 from ssdlab.view.charts.time import durations, time_unit
 from ssdlab.view.colours import GREY, INK, colour, dash
@@ -15,18 +30,7 @@ from ssdlab.view.pages.result import HEADLINES, OF_A_DRIVE
 
 MOST_CHANGE = 1_000.0
 """Percent; a change beyond would flatten the others."""
-LONGEST_NAME = 40
 FORM_OF: dict[object, Form] = {write: name for name, write in FORMS.items()}
-
-
-def _names(labels: Iterable[str]) -> dict[str, str]:
-    """What charts call cases: long labels lose their middle, unless some would be alike without."""
-    whole = {label: text.path(label) for label in labels}
-    short = {
-        label: name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME // 2]}…{name[1 - LONGEST_NAME // 2 :]}"
-        for label, name in whole.items()
-    }
-    return short if len({*short.values()}) == len(short) else whole
 
 
 def _measured(found: Comparison) -> Iterator[tuple[Quantity, dict[str, Spread]]]:
@@ -45,19 +49,19 @@ def _measured(found: Comparison) -> Iterator[tuple[Quantity, dict[str, Spread]]]
 def headlines(found: Comparison) -> Chart:
     """The figures that a person looks for first, a bar for each case; thin lines are standard deviations over seeds."""
     labels = [*found.runs]
-    names = _names(labels)
+    names = [text.path(label) for label in labels]
     panels = []
     for quantity, spreads in _measured(found):
         marks: list[Mark] = []
         for label, (mean, deviation) in spreads.items():
             at = labels.index(label)
             row = np.array([float(at)])
-            marks.append(Bars(names[label], row, np.array([mean]), colour(at), 0.7))
+            marks.append(Bars(names[at], row, np.array([mean]), colour(at), 0.7))
             if deviation:
                 low, high = np.array([mean - deviation]), np.array([mean + deviation])
-                marks.append(Whiskers(names[label], row, low, high, INK, along=True))
+                marks.append(Whiskers(names[at], row, low, high, INK, along=True))
         across = Axis("", FORM_OF[quantity.format], low=0)
-        panels.append(Panel(marks, across, rows([*names.values()]), title=quantity.label))
+        panels.append(Panel(marks, across, rows(names), title=quantity.label))
     if not panels:
         return nothing("No case has a figure to draw.", 1.6)
     return Chart(panels, 0.4 + len(panels) * (0.7 + 0.2 * len(labels)), shared=False)
@@ -66,7 +70,6 @@ def headlines(found: Comparison) -> Chart:
 def differences(found: Comparison) -> Chart:
     """By how much each case differs from the first one in the figures that a person looks for first."""
     first, *others = found.runs
-    names = _names(found.runs)
     changes: dict[str, dict[str, float]] = {}
     for quantity, spreads in _measured(found):
         base = spreads.get(first)
@@ -82,12 +85,13 @@ def differences(found: Comparison) -> Chart:
         its = [(row, of[label]) for row, of in enumerate(changes.values()) if label in of]
         at = np.array([row + aside for row, _ in its])
         lengths = np.array([change for _, change in its])
-        marks.append(Bars(names[label], at, lengths, colour(number + 1), thickness))
+        marks.append(Bars(text.path(label), at, lengths, colour(number + 1), thickness))
     lengths = np.array([0.0, *(change for of in changes.values() for change in of.values())])
     shown = np.clip(lengths, None, MOST_CHANGE)
     low, high = float(shown.min()) * 1.05, float(shown.max()) * 1.05
     cut = "; bars that reach the frame are longer" if lengths.max() > MOST_CHANGE else ""
-    words = f"change from {names[first]} (%){cut}"
+    [name] = text.shortened([text.path(first)], LONGEST_NAME).values()
+    words = f"change from {name} (%){cut}"
     across = Axis(words, low=low, high=high if high > low else low + 1)
     return Chart([Panel(marks, across, rows([*changes]))], 1.2 + len(changes) * max(0.25, 0.12 * len(others)))
 
@@ -103,7 +107,7 @@ def percentiles(found: Comparison, op: str = "read") -> Chart:
             curves[at] = by_percentile(times)
     if not curves:
         return nothing(f"No {op} took any time.", 3.6)
-    names = [*_names(found.results).values()]
+    names = [text.path(label) for label in found.results]
     lines = [Line(names[at], x, y, colour(at), dash=dash(at), step=True) for at, (x, y) in curves.items()]
     right = max(1.0, *(float(x[-1]) for x, _ in curves.values()))
     across = percentile_axis(right)
@@ -131,7 +135,7 @@ def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) ->
 def write_amplification(found: Comparison) -> Chart:
     """Write amplification of the run so far of each case, with its first seed."""
     lines = []
-    names = [*_names(found.results).values()]
+    names = [text.path(label) for label in found.results]
     for row, result in enumerate(found.results.values()):
         host = np.cumsum(result.series["host_pages_written"].astype(float))
         flash = np.cumsum(result.series["flash_pages_programmed"].astype(float))
@@ -153,7 +157,7 @@ def course(found: Comparison) -> Chart:
     }
     if not timed:
         return nothing("Time was not modelled.")
-    names = [*_names(found.results).values()]
+    names = [text.path(label) for label in found.results]
     longest = max(float(result.summary["time"]["elapsed_ns"]) for result in timed.values())
     unit, scale = time_unit(longest)
     across = Axis(f"simulated time ({unit})", low=0, high=longest / scale, over_time=True)

@@ -44,7 +44,7 @@ def files(found: CompressBench) -> Chart:
         ratios = [file.ratio for file in found.cell(codec, _largest(found)).files[: len(members)]]
         at = np.arange(len(members), dtype=np.float64) + aside
         marks.append(Bars(codec, at, np.array(ratios, float), colour(index), thickness))
-    names = rows([text.path(member.name)[-32:] for member in members])
+    names = rows([text.path(member.name) for member in members])
     across = Axis(f"ratio, {size_text(_largest(found))}", low=0)
     return Chart([Panel(marks, across, names)], 1.2 + 0.32 * len(members))
 

@@ -11,7 +11,7 @@ from ssdlab.view.colours import INK, colour
 def effects(found: Screened) -> Chart:
     """The main effects of all factors on the gains over the mean of the others, with their confidence intervals."""
     first = found.parts[0]
-    names = rows([text.path(name)[:32] for name in first.factors])
+    names = rows([text.path(name) for name in first.factors])
     panels = []
     for number, figure in enumerate(found.screening.figures):
         its = {one.term: one for one in first.effects.get(Contrast(figure.name, "mean"), ())}

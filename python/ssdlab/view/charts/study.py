@@ -49,7 +49,7 @@ def _along(values: Sequence[str], title: str) -> tuple[list[float], Axis]:
     """The places of values, and the axis that they are on."""
     at, numeric = _positions(values)
     wide = numeric and is_wide(min(at), max(at))
-    ticks = [(at[one], text.path(values[one])[:16]) for one in range(0, len(values), -(-len(values) // MOST_LABELS))]
+    ticks = [(at[one], text.path(values[one])) for one in range(0, len(values), -(-len(values) // MOST_LABELS))]
     return at, Axis(title, log=wide, ticks=ticks)
 
 
@@ -64,9 +64,10 @@ def curves(found: Curves) -> Chart:
         x = np.array([place[one.x] for one in cells])
         mean = np.array([one.estimate.mean for one in cells], float)
         half = np.array([one.estimate.half_width or 0.0 for one in cells])
+        name = text.path(by)
         if half.any():
-            marks.append(Band(by[:32], x, mean - half, mean + half, colour(row)))
-        marks.append(Line(by[:32], x, mean, colour(row), 1.4, dash=dash(row), dots=True))
+            marks.append(Band(name, x, mean - half, mean + half, colour(row)))
+        marks.append(Line(name, x, mean, colour(row), 1.4, dash=dash(row), dots=True))
     figure = found.outcome.figure
     return Chart([Panel(marks, across, Axis(figure, form_name(figure)))], 3.6, legend=found.by or "")
 
@@ -81,8 +82,8 @@ def heat_map(found: Curves) -> Chart:
     write = form(found.outcome.figure)
     texts = [["" if np.isnan(value) else write(value) for value in its] for its in table.tolist()]
     cells = Cells((table - low) / ((high - low) or 1.0), texts, BLUE, BLUE)
-    across = places([text.path(one)[:16] for one in along], found.x)
-    down = rows([text.path(one)[:24] for one in between], found.by or "")
+    across = places([text.path(one) for one in along], found.x)
+    down = rows([text.path(one) for one in between], found.by or "")
     return Chart([Panel([cells], across, down)], 1.4 + 0.3 * len(between))
 
 
@@ -95,7 +96,7 @@ def effects(found: Effects) -> Chart:
     marks: list[Mark] = [Bars("", at, sizes, BLUE, 0.7)]
     if half.any():
         marks.append(Whiskers("", at, sizes - half, sizes + half, INK, along=True))
-    names = rows([text.path(f"{one.term} {one.level}")[:48] for one in ranked])
+    names = rows([text.path(f"{one.term} {one.level}") for one in ranked])
     figure = found.outcome.figure
     ends = np.append([sizes - half, sizes + half], 0.0)
     across = Axis(f"change of {figure}", form_name(figure), float(ends.min()) * 1.05, float(ends.max()) * 1.05)
@@ -140,7 +141,7 @@ def parallel(found: Study) -> Chart:
         if (tint == one).any()
     ]
     down = Axis(low=-0.03, high=1.03, ticks=[(0, "least"), (1, "most")])
-    return Chart([Panel(lines, places([text.path(name)[-26:] for name in names]), down)], 3.8)
+    return Chart([Panel(lines, places([text.path(name) for name in names]), down)], 3.8)
 
 
 def _stretched(values: Sequence[float]) -> Numbers:

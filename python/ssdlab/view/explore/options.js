@@ -3,7 +3,9 @@
 
 const INK = "--ink", GRID = "--grid", PAGE = "--page";
 const INCH = 96, WIDTH_INCHES = 7.6;
-const LEGEND = 30, TITLE = 22, BELOW = 42, LABELS = 28, ASIDE = 64;
+const LEGEND = 30, TITLE = 22, BELOW = 42, LABELS = 28, ASIDE = 64, BESIDE = 18;
+// The longest names in pixels: of places along an axis, and in a legend.
+const NAME_ACROSS = 100, NAME_IN_LEGEND = 260, SIGN = 42;
 const STRONGEST = 0.55, NARROWEST_LETTER = 6.5, FONT_SIZE = 12, LINE = 14;
 // Rows of a legend that are shown at once; of more the reader turns the pages.
 const MOST_ROWS = 8;
@@ -59,12 +61,23 @@ const isRound = (value, of) => value !== null &&
 const POWERS_OF_FOUR = Array.from({ length: 30 }, (_, at) => 4 ** at);
 const isBackwards = (of) => of.low !== null && of.high !== null && of.low > of.high;
 
+// Lines of a name that are longer than its room lose their middle; the pointer reads all of it.
+const shortened = (name, longest) => name.split("\n").map((line) => {
+  const letters = [...line];
+  let [text, kept] = [line, letters.length];
+  while (kept > 2 && widest([text]) > longest) {
+    kept--;
+    text = [...letters.slice(0, Math.ceil(kept / 2)), "…", ...letters.slice(letters.length - Math.floor(kept / 2))].join("");
+  }
+  return text;
+}).join("\n");
+
 // A title that is too long for its axis is broken at the blank next to its middle.
 const inLines = (title, longest) => {
   if (widest([title]) <= longest) return title;
   const blanks = [...title.matchAll(/ /g)].map(({ index }) => index);
   const at = blanks.sort((a, b) => Math.abs(a - title.length / 2) - Math.abs(b - title.length / 2))[0];
-  return at === undefined ? title : `${title.slice(0, at)}\n${title.slice(at + 1)}`;
+  return shortened(at === undefined ? title : `${title.slice(0, at)}\n${title.slice(at + 1)}`, longest);
 };
 const moreLines = (title, longest) => LINE * (inLines(title, longest).split("\n").length - 1);
 
@@ -85,22 +98,21 @@ function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
   const values = of.ticks.length ? of.ticks.map(([value]) => value) : of.log && of.form === "size" ? POWERS_OF_FOUR : [];
   const name = (value) => of.ticks.reduce((best, tick) =>
     Math.abs(tick[0] - value) < Math.abs(best[0] - value) ? tick : best)[1];
+  const longestName = isRows ? room - 14 - (of.title ? BESIDE : 0) : Math.max(NAME_ACROSS, longest / of.ticks.length);
   return {
     type: of.log ? "log" : "value", logBase: baseOf(of), scale: true, gridIndex: grid, position: side, inverse: isRows,
     min: min ?? (across ? "dataMin" : undefined), max: max ?? (across ? "dataMax" : undefined),
     minInterval: of.whole ? 1 : 0,
     name: end ? inLines(of.title, longest) : "", nameLocation: "middle", nameGap: across ? 28 : gap,
     nameTextStyle: { color: variable(INK), lineHeight: LINE },
-    // ECharts keeps a dot of it free.
-    nameTruncate: { maxWidth: longest + 1 },
     axisLine: { show: across, onZero: false, lineStyle: { color: variable(INK) } },
     axisTick: { show: across, customValues: values.length ? values : undefined },
     axisLabel: {
-      show: end, color: variable(INK), hideOverlap: true, formatter: of.ticks.length ? name : onAxis(of),
+      show: end, color: variable(INK), hideOverlap: true,
+      formatter: of.ticks.length ? (value) => shortened(name(value), longestName) : onAxis(of),
       customValues: values.length ? values : undefined, lineHeight: 14,
       // Names with blanks in them, such as 50 % and 90 %, are told apart by more than a blank.
       textMargin: [0, 4],
-      ...(isRows ? { width: room - 14, overflow: "truncate" } : {}),
       // An end of data is no round number.
       showMinLabel: values.length > 0 || isRound(min, of), showMaxLabel: values.length > 0 || isRound(max, of),
     },
@@ -295,18 +307,21 @@ function tip(chart, marks) {
       escaped(values(marks[seriesIndex].panel, marks[seriesIndex].mark, dataIndex, value)));
     if (!Array.isArray(found) || !all.length) return lines.join("<br>");
     const { panel } = marks[all[0].seriesIndex];
-    const name = panel.x.ticks.length ? "" : `${escaped(panel.x.title)}: ${written(panel.x.form)(found[0].axisValue)}`;
+    const { ticks } = panel.x, named = ticks.find(([value]) => value === found[0].axisValue)?.[1] ?? "";
+    const name = ticks.length ? escaped(named) : `${escaped(panel.x.title)}: ${written(panel.x.form)(found[0].axisValue)}`;
     return [name, ...lines].filter(Boolean).join("<br>");
   };
 }
 
 const namesOf = ({ panels }) => [...new Set(panels.flatMap(({ marks }) => marks.map(({ name }) => name)).filter(Boolean))];
 
+const inLegend = (name, width) => shortened(name, Math.min(NAME_IN_LEGEND, width - 2 * SIGN));
+
 // Rows that the names of a legend take, each with its sign and the gap to the next.
 const legendRows = (chart, width) => {
   let [rows, x] = [1, 0];
   for (const name of namesOf(chart)) {
-    const wide = 42 + widest([name]);
+    const wide = SIGN + widest([inLegend(name, width)]);
     [rows, x] = x > 0 && x + wide > width ? [rows + 1, wide] : [rows, x + wide];
   }
   return rows;
@@ -350,7 +365,9 @@ function option(chart, height, width) {
       text: panel.title || panel.note, top: grids[at].top - TITLE, left: grids[at].left - 4,
       textStyle: { color: ink, fontSize: FONT_SIZE, fontWeight: "normal" },
     })),
-    legend: { show: names.length > 0, data: names.map((name) => entry(name, marks)), top: 0, type: legendRows(chart, width) > MOST_ROWS ? "scroll" : "plain", textStyle: { color: ink } },
+    legend: { show: names.length > 0, data: names.map((name) => entry(name, marks)), top: 0, type: legendRows(chart, width) > MOST_ROWS ? "scroll" : "plain", textStyle: { color: ink },
+      formatter: (name) => inLegend(name, width),
+      tooltip: { show: true, formatter: ({ name }) => inLegend(name, width) === name ? "" : escaped(name) } },
     xAxis: panels.map((panel, at) => axis(panel.x, at, "bottom", !chart.shared || at === panels.length - 1,
       { lines: panel.marks.some(({ kind }) => kind === "Cells") ? false : undefined, longest: width - grids[at].left })),
     yAxis: [
@@ -368,6 +385,7 @@ function option(chart, height, width) {
     tooltip: {
       trigger: tracks ? "axis" : "item", confine: true, transitionDuration: 0, formatter: tip(chart, marks),
       backgroundColor: variable(PAGE), borderColor: variable(GRID), textStyle: { color: ink, fontSize: FONT_SIZE },
+      extraCssText: `max-width: ${width}px; box-sizing: border-box; white-space: normal; overflow-wrap: anywhere`,
       axisPointer: { label: { show: false }, lineStyle: { color: variable(GRID) } },
     },
     dataZoom: (chart.shared ? [panels.map((_, at) => at)] : panels.map((_, at) => [at])).map((xAxisIndex) => ({
@@ -383,10 +401,10 @@ function option(chart, height, width) {
 const entry = (name, marks) =>
   marks.some(({ mark }) => mark.name === name && ["Line", "Level"].includes(mark.kind)) ? { name } : { name, icon: "roundRect" };
 
-// Names beside rows take a third of a narrow figure at most.
+// Names beside rows take two fifths of a narrow figure at most.
 const leftOf = (panel, width) => {
   const lines = panel.y.ticks.flatMap(([, name]) => name.split("\n"));
-  const title = panel.y.title && lines.length ? 18 : 0;
-  if (lines.length) return Math.min(22 + title + widest(lines), width / 3);
+  const title = panel.y.title && lines.length ? BESIDE : 0;
+  if (lines.length) return Math.min(22 + title + widest(lines), 0.4 * width);
   return gapOf(panel.y, panel.marks.filter(({ right }) => !right)) + 14;
 };

@@ -12,9 +12,11 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, StepPatch
 
+from ssdlab import text
 from ssdlab.lazy import room
 from ssdlab.view.chart import (
     FORMS,
+    LONGEST_NAME,
     Area,
     Axis,
     Band,
@@ -42,6 +44,8 @@ LEGEND_COLUMNS = 4
 """In a figure of full width."""
 ROWS_IN_SMALL = 8
 """From so many names on they are written small."""
+LETTERS_ACROSS, FEWEST_LETTERS = 100, 16
+"""Of all names along an axis, and of each at least."""
 STRONGEST = 0.55
 """Of the colour of a cell, so that what is written in it can be read."""
 DASHES: dict[Dash, str] = {"solid": "-", "dashed": "--", "dotted": ":"}
@@ -122,7 +126,9 @@ def _scale(axes: Axes, side: Literal["x", "y"], of: Axis) -> None:
         written(axis, _on_axis(of.form), whole=of.whole)
     if of.ticks:
         names = dict(of.ticks)
-        at_values(axis, list(names), lambda value: names[value])
+        longest = LONGEST_NAME if side == "y" else max(FEWEST_LETTERS, LETTERS_ACROSS // len(names))
+        short = text.shortened(names.values(), longest)
+        at_values(axis, list(names), lambda value: short[names[value]])
         axis.set_tick_params(labelsize="small" if len(names) > ROWS_IN_SMALL else "medium")
     if of.low is not None or of.high is not None:
         limit(of.low, of.high)
@@ -247,5 +253,9 @@ def _legend(figure: Figure, chart: Chart) -> None:
     if any(one.hatched for one in spans):
         handles.append(Patch(facecolor="none", edgecolor=INK, hatch=HATCH, label=chart.hatching))
     if handles:
+        short = text.shortened([str(one.get_label()) for one in handles], LONGEST_NAME)
         columns = min(len(handles), max(round(LEGEND_COLUMNS * figure.get_figwidth() / WIDTH), 1))
-        figure.legend(handles=handles, loc="outside upper center", ncols=columns, title=chart.legend or None)
+        figure.legend(
+            handles, [short[str(one.get_label())] for one in handles],
+            loc="outside upper center", ncols=columns, title=chart.legend or None,
+        )  # fmt: skip
