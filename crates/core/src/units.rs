@@ -139,15 +139,15 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
             _ => malformed(UNSIGNED),
         });
     };
-    if number.contains(['e', 'E']) {
-        return Err(malformed("it has an exponent"));
-    }
     if !number.starts_with(|c: char| c.is_ascii_digit()) {
         return Err(malformed(if number.starts_with('-') {
             "it is negative"
         } else {
             "it does not start with a number"
         }));
+    }
+    if number.contains(['e', 'E']) {
+        return Err(malformed("it has an exponent"));
     }
     let value: f64 = number.parse().map_err(|_| malformed("the number cannot be read"))?;
     Ok(value / 100.0)
@@ -290,6 +290,7 @@ mod tests {
         assert_eq!((parse_percent("0"), parse_percent("0.0")), (Ok(0.0), Ok(0.0)));
         assert!(parse_percent("-7%").unwrap_err().to_string().contains("it is negative"));
         assert!(parse_percent("1e1%").unwrap_err().to_string().contains("it has an exponent"));
+        assert!(parse_percent("device.op=7%").unwrap_err().to_string().contains("it does not start with a number"));
         assert!(parse_percent("7").is_err() && parse_percent("%").is_err() && parse_percent("nan%").is_err());
         let ambiguous = |text| parse_percent(text).unwrap_err().to_string();
         assert_eq!(ambiguous("7"), "\"7\" may mean 7% or, as a share of 1, 700%; write \"7%\" or \"700%\"");
