@@ -197,16 +197,35 @@ def test_why_no_drive_can_be_run_is_told_in_words(tmp_path: Path) -> None:
     ("more", "message"),
     [
         ({"dwpd": 0}, "^dwpd: 0 is no number above 0; give one that is$"),
-        ({"op": ["7"]}, '^--op: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"$'),
-        ({"op": "7%,7%"}, "^--op: the value 7% is given twice; give it once$"),
-        ({"op": ["7%", ""]}, "^--op: a value is empty; write values with commas, such as A,B$"),
-        ({"op": "7%..9%"}, "^--op: 7%..9% is a range; say how many of it, as in 7%..28%:4$"),
-        ({"axes": ["device.op=7%,8%"]}, "^axis device.op: --op varies it already; give its values there$"),
+        ({"op": ["7"]}, '^op: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"$'),
+        ({"op": "7%,7%"}, "^op: the value 7% is given twice; give it once$"),
+        ({"op": ["7%", ""]}, "^op: a value is empty; write values with commas, such as A,B$"),
+        ({"op": "7%..9%"}, "^op: 7%..9% is a range; say how many of it, as in 7%..28%:4$"),
+        ({"axes": ["device.op=7%,8%"]}, "^axis device.op: op varies it already; give its values there$"),
+        ({"axes": ["ftl.page.gc=lazy"]}, '^axes: ftl.page.gc: "lazy" is not one of '),
     ],
 )
 def test_bad_input_is_one_clear_error(more: dict[str, object], message: str) -> None:
     with pytest.raises(ssdlab.ConfigError, match=message):
         ssdlab.advise_drive(PGBENCH, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            ["--op", "device.op=7%"],
+            '--op: device.op: "device.op=7%" is not a share: it does not start with a number; write it like "7%" or '
+            '"12.5%"',
+        ),
+        (["--op", "7%..9%"], "--op: 7%..9% is a range; say how many of it, as in 7%..28%:4"),
+        (["-A", "device.op=7%"], "axis device.op: --op varies it already; give its values there"),
+        (["-A", "nand.channels=none"], "--axis: nand.channels: expected a whole number"),
+    ],
+)
+def test_the_command_names_its_options(cli: Cli, options: list[str], told: str) -> None:
+    done = cli("advise", "drive", PGBENCH, *options, check=False)
+    assert done.returncode == 2 and done.stderr.startswith(f"ssdlab: {told}"), done.stderr
 
 
 @pytest.mark.parametrize(("option", "shown"), [("--dwpd", "0"), ("--years", "-1"), ("--years", "inf"), ("--p99", "0")])
