@@ -102,6 +102,8 @@ def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
         (["run", str(OLTP), "--workload", "zipf"], ["exclude each other"]),
         (["run", "-d", "all"], ["--device says how a trace is read, and there is none"]),
         (["diagnose", "--skip-bad", "--concat"], ["--concat says how a trace is read, and there is none"]),
+        (["sweep", "-A", "device.op=7%,8%", "-f", "msr"], ["--format says how a trace is read, and there is none"]),
+        (["tune", "-A", "device.op=7%..8%", "--merge"], ["--merge says how a trace is read, and there is none"]),
         (["run", str(OLTP), "--format", "vcsi1"], ["did you mean vscsi1?"]),
         (["run", str(OLTP), "--device", "sdb"], ["sdb"]),
         (["run", "--out", str(OLTP)], ["is a file; name a directory"]),

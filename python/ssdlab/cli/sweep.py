@@ -14,7 +14,7 @@ from ssdlab.cli.command import App
 from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
-from ssdlab.cli.traces import reads_trace
+from ssdlab.cli.traces import reads_none, reads_trace
 from ssdlab.model.config import set_by
 from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.store.shared import place
@@ -156,6 +156,8 @@ def sweep(
         outcomes=outcome or written.outcomes,
         reading=reading,
     )
+    if not asked.replays:
+        reads_none(reading)
     in_file = {key: f"{text.path(file)}: axes" for one in kept for key in one}
     planned = plan(replace(asked, written=in_file), many=yes)
     if dry_run:

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -64,10 +64,22 @@ _DEFAULTS = {"format": None, "columns": None, "concat": False, "merge": False, "
              "skip_bad": False}  # fmt: skip
 
 
+def reads_none(reading: Mapping[str, Any]) -> None:
+    """That no option says how a trace is read, where there is none.
+
+    Raises:
+        ConfigError: If one does, with its name.
+    """
+    for name, value in reading.items():
+        if value != _DEFAULTS[name]:
+            option = name.replace("_", "-")
+            raise ConfigError(f"--{option} says how a trace is read, and there is none; name one, or leave it out")
+
+
 def reads_trace(command: Function) -> Function:
     """Gives a command files of a trace and the options to read them. Its parameter `trace` is the trace that they ask
     for; where it may be None, no file need be named. A parameter `reading`, if it has one, is the options, by which it
-    can read other files.
+    can read other files; whether there are any, it finds out, and calls `reads_none`.
     """
     signature = inspect.signature(command)
     given = signature.parameters["trace"]
@@ -93,11 +105,8 @@ def reads_trace(command: Function) -> Function:
         if asks:
             given["reading"] = reading
         if not trace:
-            # Of commands that ask for the options, axes or files may name traces.
-            idle = [name for name, value in reading.items() if value != _DEFAULTS[name] and not asks]
-            if idle:
-                name = idle[0].replace("_", "-")
-                raise ConfigError(f"--{name} says how a trace is read, and there is none; name one, or leave it out")
+            if not asks:
+                reads_none(reading)
             return command(trace=None, **given)
         source = TraceFile(*trace, **reading)
         if given.get("json") or given.get("out"):

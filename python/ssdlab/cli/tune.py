@@ -12,7 +12,7 @@ from ssdlab.cli.command import App
 from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
-from ssdlab.cli.traces import reads_trace
+from ssdlab.cli.traces import reads_none, reads_trace
 from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.sweep.design import SEARCH, Design
 from ssdlab.study.sweep.running import question
@@ -119,6 +119,8 @@ def tune(
         raise ConfigError("a trace and --workload exclude each other; leave one of them out")
     base = options.configuration(preset, config, set, short)
     asked = question(axes, base, trace, design=Design(SEARCH), without=(), seeds=seeds, outcomes=(), reading=reading)
+    if not asked.replays:
+        reads_none(reading)
     goals, constraints = [Goal.of(one) for one in outcome], [Constraint.of(one) for one in constraint]
     with watching("tune") as watch:
         found = running.run(

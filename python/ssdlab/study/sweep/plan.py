@@ -47,6 +47,11 @@ class Question:
     written: Mapping[str, str] = field(default_factory=dict)
     """Where axes are written, by key, as faults say it; `AXIS` of the others."""
 
+    @property
+    def replays(self) -> bool:
+        """Whether traces are replayed."""
+        return self.trace is not None or any(TRACE in one.keys for one in self.axes)
+
 
 @dataclass(frozen=True)
 class Plan:
