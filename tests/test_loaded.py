@@ -16,6 +16,7 @@ import ssdlab
 from conftest import SMALL, Cli
 from ssdlab.model.config import recorded
 from ssdlab.model.diagnosis import FINDINGS, WHAT_IFS
+from ssdlab.model.remarks import remarks_on
 from ssdlab.view.pages import diagnosis as words
 from tiers import examples
 
@@ -293,6 +294,22 @@ def test_what_a_page_lacks_is_named(saved: Path, cli: Cli) -> None:
     done = cli("diagnose", path, check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert "result.json: result.diagnosis: is not there; copy the file again, or run it again" in done.stderr
+
+
+def test_a_run_that_wrote_nothing_has_no_remedy(tmp_path: Path, cli: Cli) -> None:
+    """Earlier versions judged it too short, as if it wrote."""
+    config = ssdlab.Config("tlc-chip", overrides={**FEW, "workload.reads": "100%"})
+    ssdlab.simulate(config, keep=False).save(tmp_path)
+    file = tmp_path / "result.json"
+    found = json.loads(file.read_text())
+    assert not any(one["name"] == "too_short" for one in found["result"]["diagnosis"])
+    evidence = {"capacities_written": 0.0, "capacities_needed": 2.2}
+    judged = {"about": "input", "name": "too_short", "share": 1.0, "evidence": evidence, "what_ifs": []}
+    found["result"]["diagnosis"].append(judged)
+    file.write_text(json.dumps(found))
+    told = "; nothing was written while it was measured, so there is none of that"
+    assert any(one.text.endswith(told) for one in remarks_on(ssdlab.Result.load(tmp_path)))
+    assert told in " ".join(cli("diagnose", tmp_path).stdout.split())
 
 
 def test_where_nothing_was_saved_it_says_so(tmp_path: Path) -> None:

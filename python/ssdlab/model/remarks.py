@@ -204,6 +204,10 @@ def changed(name: str, evidence: Mapping[str, float]) -> str:
 
 def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, float], generated: bool) -> Remedy:
     """What would give a true answer where the drive has not settled, by the evidence of that."""
+    if not summary["host"]["pages_written"]:
+        # Earlier versions judged such runs too.
+        words = "; nothing was written while it was measured, so there is none of that"
+        return Remedy(words, words)
     done = summary["repeat"]["replays"] if summary["repeat"] else 1
     # Where enough was written and nothing settled, nobody knows how much would do.
     known = "capacities_needed" in evidence
