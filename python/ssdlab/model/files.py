@@ -137,6 +137,7 @@ def read_utf8(path: Path, shown: str) -> str:
     # Once: it may be a pipe.
     content = path.read_bytes()
     head = content[:64]
+    # Text has no zeros, so that few bytes tell; of a trace, which may be records of bytes, the reader asks for more.
     is_wide = len(head) >= 4 and not (any(head[1::2]) and any(head[::2]))
     if is_wide or head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         raise ConfigError(f"{shown}: is UTF-16 text; convert it with 'iconv -f UTF-16 -t UTF-8'")
