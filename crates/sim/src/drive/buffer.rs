@@ -177,13 +177,13 @@ impl Buffer {
     }
 
     /// The next slot to be programmed now, if there is one.
-    pub fn flush_next(&mut self) -> Option<(u32, Held)> {
+    pub fn flush_next(&mut self) -> Option<(u32, &Held)> {
         if let Some((high, low)) = self.marks {
             let filled = self.waiting;
             self.draining = if self.draining { filled > low } else { filled >= high };
         }
         while let Some(&(slot, number)) = self.order.front() {
-            let held = &mut self.slots[slot as usize];
+            let held = &self.slots[slot as usize];
             if held.state != State::Waiting || held.number != number {
                 self.order.pop_front();
                 continue;
@@ -192,9 +192,9 @@ impl Buffer {
                 return None;
             }
             self.order.pop_front();
-            held.state = State::Programming;
-            let held = *held;
             self.waiting -= 1;
+            let held = &mut self.slots[slot as usize];
+            held.state = State::Programming;
             return Some((slot, held));
         }
         None
@@ -264,7 +264,7 @@ mod tests {
     }
 
     fn flushed(buffer: &mut Buffer) -> Vec<(u32, u32)> {
-        std::iter::from_fn(|| buffer.flush_next()).map(|(slot, held)| (slot, held.lpn)).collect()
+        std::iter::from_fn(|| buffer.flush_next().map(|(slot, held)| (slot, held.lpn))).collect()
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! p_i²: the sum of n (n - 1) over N (N - 1), of N writes in all. Writes that fall on U pages evenly have 1 / U; so its
 //! inverse is the number of pages that writes as concentrated would fall on evenly, however long the run is.
 
+use ssdlab_core::mem::prefetch;
+
 /// Pages of the sample, a power of two.
 const SAMPLED: u32 = 1 << 16;
 /// Odd, so that multiplication permutes: the golden ratio, which spreads neighbours.
@@ -20,13 +22,15 @@ pub(crate) struct Concentration {
     mask: u32,
     logical_pages: u32,
     all: u64,
+    /// The place of the latest write, which is counted when the next one comes: until then it is fetched.
+    pending: Option<u32>,
 }
 
 impl Concentration {
     pub fn new(logical_pages: u32) -> Self {
         let numbers = logical_pages.checked_next_power_of_two().map_or(u32::MAX, |numbers| numbers.max(2) - 1);
         let sampled = SAMPLED.min(numbers.saturating_add(1));
-        Self { writes: vec![0; sampled as usize], mask: numbers, logical_pages, all: 0 }
+        Self { writes: vec![0; sampled as usize], mask: numbers, logical_pages, all: 0, pending: None }
     }
 
     /// Pages were written.
@@ -35,14 +39,24 @@ impl Concentration {
         self.all += u64::from(count);
         for lpn in first..first + count {
             let place = lpn.wrapping_mul(SCRAMBLE) & self.mask;
-            if let Some(writes) = self.writes.get_mut(place as usize) {
-                *writes = writes.saturating_add(1);
+            if (place as usize) < self.writes.len() {
+                prefetch(&self.writes, place as usize);
+                self.count();
+                self.pending = Some(place);
             }
         }
     }
 
+    fn count(&mut self) {
+        if let Some(place) = self.pending.take() {
+            let writes = &mut self.writes[place as usize];
+            *writes = writes.saturating_add(1);
+        }
+    }
+
     /// As a share of the logical pages, the number on which the writes would fall evenly; none if there were too few.
-    pub fn share(&self) -> Option<f64> {
+    pub fn share(&mut self) -> Option<f64> {
+        self.count();
         let pairs = |writes: u64| writes as f64 * writes.saturating_sub(1) as f64;
         let found: f64 = self.writes.iter().map(|&writes| pairs(writes.into())).sum();
         let of_all = self.writes.len() as f64 / (f64::from(self.mask) + 1.0);
@@ -84,7 +98,7 @@ mod tests {
                 );
             assert!((skewed * (0.81 / 0.1 + 0.01 / 0.9) - 1.0).abs() < 0.1, "{pages}: {skewed}");
         }
-        let few = Concentration::new(1_000);
+        let mut few = Concentration::new(1_000);
         assert_eq!(few.share(), None);
     }
 

@@ -13,8 +13,8 @@ use crate::observe::waits::{ByBucket, Charged, MadeOf, PART_NAMES, PARTS};
 
 /// So many that an interval is a hundredth of the run, and that a page has room for them.
 const MOST: usize = 128;
-/// Intervals begin at 2^10 ns.
-const FIRST_SHIFT: u32 = 10;
+/// Intervals begin at 2^16 ns, as a request takes.
+const FIRST_SHIFT: u32 = 16;
 
 /// Reads and writes, in the order of [`Op`]; other requests are not counted.
 const OPS: usize = 2;
@@ -24,7 +24,7 @@ const KINDS: usize = 2;
 /// What is counted in one interval.
 #[derive(Clone, Debug, Default)]
 struct Interval {
-    /// Requests by column, in the order of these; see [`column`].
+    /// Requests by column, in the order of these; see [`column`]. If there are none, nothing was counted.
     requests: Vec<(u16, u32)>,
     /// Sums of the parts of response times, by operation.
     parts_ns: [[u64; PARTS]; OPS],
@@ -33,8 +33,23 @@ struct Interval {
 }
 
 impl Interval {
-    /// All but the requests.
-    fn merge(&mut self, later: &Self) {
+    fn merge(&mut self, later: Self) {
+        if later.requests.is_empty() {
+            return;
+        }
+        if self.requests.is_empty() {
+            *self = later;
+            return;
+        }
+        self.requests.extend(later.requests);
+        self.requests.sort_by_key(|&(column, _)| column);
+        self.requests.dedup_by(|(column, more), (before, requests)| {
+            let again = column == before;
+            if again {
+                *requests += *more;
+            }
+            again
+        });
         for (sums, more) in self.parts_ns.iter_mut().zip(&later.parts_ns) {
             add(sums, more);
         }
@@ -65,6 +80,14 @@ struct Row {
     charged: Charged,
 }
 
+/// A request that is in no row yet.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    op: Op,
+    bucket: usize,
+    charged: Charged,
+}
+
 #[cold]
 fn make_room(rows: &mut Vec<Row>, bucket: usize) {
     rows.resize(bucket + 1, Row::default());
@@ -80,6 +103,8 @@ pub(crate) struct Intervals {
     /// Requests with what they are made of, by operation and bucket, and the sum of their response times.
     rows: [Vec<Row>; Op::ALL.len()],
     sum_ns: u64,
+    /// The latest request, whose row is fetched until the next one comes.
+    pending: Option<Pending>,
     /// What requests of the interval under way are made of, by operation.
     charged: [Charged; OPS],
     /// Requests of the interval under way by column, and which columns are not 0, a bit for each.
@@ -100,6 +125,7 @@ impl Intervals {
             intervals: vec![Interval::default()],
             rows: Default::default(),
             sum_ns: 0,
+            pending: None,
             charged: [Charged::default(); OPS],
             requests: vec![0; columns],
             used: vec![0; columns.div_ceil(64)],
@@ -130,9 +156,20 @@ impl Intervals {
         if rows.len() <= parts.bucket {
             make_room(rows, parts.bucket);
         }
-        let row = &mut rows[parts.bucket];
-        row.requests += 1;
-        parts.add_to(&mut row.charged);
+        rows[parts.bucket].charged.expect();
+        self.take_pending();
+        let mut charged = Charged::default();
+        parts.add_to(&mut charged);
+        self.pending = Some(Pending { op: request.op, bucket: parts.bucket, charged });
+    }
+
+    #[inline(always)]
+    fn take_pending(&mut self) {
+        if let Some(Pending { op, bucket, charged }) = self.pending.take() {
+            let row = &mut self.rows[op as usize][bucket];
+            row.requests += 1;
+            row.charged.add(&charged);
+        }
     }
 
     #[inline(always)]
@@ -149,8 +186,8 @@ impl Intervals {
             self.begin(now_ns - self.origin_ns);
         }
         let op = request.op as usize;
-        self.count(column(op, 0, parts.bucket), 1);
-        self.count(column(op, 1, bucket), 1);
+        self.count(column(op, 0, parts.bucket));
+        self.count(column(op, 1, bucket));
         parts.add_to(&mut self.charged[op]);
         let Some(interval) = self.intervals.last_mut() else { return };
         if interval.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
@@ -172,6 +209,7 @@ impl Intervals {
     /// Adds the sums under way to those that cannot overflow.
     #[cold]
     fn take_sums(&mut self) {
+        self.take_pending();
         self.sum_ns = 0;
         for (before, rows) in self.before.iter_mut().zip(&mut self.rows) {
             for (bucket, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.requests > 0) {
@@ -191,9 +229,9 @@ impl Intervals {
     }
 
     #[inline(always)]
-    fn count(&mut self, column: usize, requests: u32) {
+    fn count(&mut self, column: usize) {
         self.used[column / 64] |= 1 << (column % 64);
-        self.requests[column] += requests;
+        self.requests[column] += 1;
     }
 
     /// What was counted since the last time.
@@ -218,11 +256,7 @@ impl Intervals {
             let mut intervals = std::mem::take(&mut self.intervals).into_iter();
             while let Some(mut first) = intervals.next() {
                 if let Some(second) = intervals.next() {
-                    first.merge(&second);
-                    for (column, requests) in first.requests.into_iter().chain(second.requests) {
-                        self.count(usize::from(column), requests);
-                    }
-                    first.requests = self.take_counted();
+                    first.merge(second);
                 }
                 self.intervals.push(first);
             }
@@ -240,25 +274,22 @@ impl Intervals {
     pub fn finish(mut self) -> (Course, [ByBucket; Op::ALL.len()]) {
         self.end();
         self.take_sums();
-        let times = |op: usize, kind: usize| {
-            let first = column(op, kind, 0);
-            let columns = first..column(op, kind + 1, 0);
-            let counted = (0..).zip(&self.intervals).flat_map(|(number, interval)| {
-                interval.requests.iter().map(move |&(column, requests)| (number, usize::from(column), requests))
-            });
-            counted
-                .filter(|(_, column, _)| columns.contains(column))
-                .map(|(interval, column, requests)| {
-                    let (lower_ns, upper_ns) = LatencyHistogram::bounds(column - first);
-                    InInterval { interval, lower_ns, upper_ns, requests: requests.into() }
-                })
-                .collect()
-        };
+        let mut times: [[Vec<InInterval>; KINDS]; OPS] = Default::default();
+        for (number, interval) in (0..).zip(&self.intervals) {
+            for &(column, requests) in &interval.requests {
+                let column = usize::from(column);
+                let (histogram, bucket) = (column / LatencyHistogram::BUCKETS, column % LatencyHistogram::BUCKETS);
+                let (lower_ns, upper_ns) = LatencyHistogram::bounds(bucket);
+                let found = InInterval { interval: number, lower_ns, upper_ns, requests: requests.into() };
+                times[histogram / KINDS][histogram % KINDS].push(found);
+            }
+        }
+        let [[read, waiting_read], [write, waiting_write]] = times;
         let parts = |op: usize| self.intervals.iter().map(|interval| interval.parts_ns[op]).collect();
         let course = Course {
             interval_ns: 1 << self.shift,
-            response: [times(0, 0), times(1, 0)],
-            waiting: [times(0, 1), times(1, 1)],
+            response: [read, write],
+            waiting: [waiting_read, waiting_write],
             slowest: self.intervals.iter().flat_map(|interval| interval.slowest).flatten().collect(),
             parts_ns: [parts(0), parts(1)],
         };

@@ -166,7 +166,7 @@ impl Measurement {
             erases: stack.ftl.erase_counts(),
             device: DeviceSummary::of(&stack.setup, stack.ftl.memory_bytes(), stack.ftl.mapping_table_bytes()),
             measured: meter.figures(stack.host.pages_written, &|cost| flash.cost_ns(cost)),
-            written_share: stack.concentration.as_ref().and_then(|concentration| concentration.share()),
+            written_share: stack.concentration.as_mut().and_then(|concentration| concentration.share()),
             check: stack.sinks.checker.is_on().then_some(CheckSummary { flash_operations_checked, page_reads_checked }),
         };
         self.outcome(&stack.setup, end, precondition, partial, drive)

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 use ssdlab_core::LatencyHistogram;
+use ssdlab_core::mem::prefetch;
 use ssdlab_nand::backend::parallel::{Charges, DieTime, WAITS, Wait};
 use ssdlab_trace::Op;
 
@@ -138,8 +139,20 @@ impl Charged {
         charged
     }
 
+    /// [`Self::add`] will be called soon: the processor fetches both of its lines.
     #[inline(always)]
-    fn add(&mut self, flash: &Charges) {
+    pub fn expect(&self) {
+        prefetch(&self.0, 0);
+        prefetch(&self.0, PARTS - 1);
+    }
+
+    #[inline(always)]
+    pub fn add(&mut self, more: &Self) {
+        self.0.iter_mut().zip(more.0).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
+    }
+
+    #[inline(always)]
+    fn add_flash(&mut self, flash: &Charges) {
         self.0.iter_mut().zip(flash.0).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
     }
 
@@ -167,15 +180,12 @@ pub(crate) struct MadeOf<'a> {
 fn in_proportion(time_ns: u64, dies: DieTime) -> [u64; WAITS] {
     let at_work = &dies[..Wait::Order as usize];
     let whole: u64 = at_work.iter().sum();
+    let ns_each = time_ns as f64 / whole as f64;
     let mut parts = [0; WAITS];
     let (mut before, mut given_ns) = (0, 0);
     for (part, work) in parts.iter_mut().zip(at_work).filter(|(_, work)| **work > 0) {
         before += work;
-        let until_ns = if before == whole {
-            time_ns
-        } else {
-            ((time_ns as f64 * before as f64 / whole as f64) as u64).min(time_ns)
-        };
+        let until_ns = if before == whole { time_ns } else { ((before as f64 * ns_each) as u64).min(time_ns) };
         *part = until_ns - given_ns;
         given_ns = until_ns;
     }
@@ -187,7 +197,7 @@ impl MadeOf<'_> {
     /// Adds it to sums by part.
     #[inline(always)]
     pub fn add_to(self, sums: &mut Charged) {
-        sums.0.iter_mut().zip(self.in_drive.0).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
+        sums.add(self.in_drive);
         sums.0[Part::HostQueue as usize] += self.above_ns;
     }
 
@@ -291,7 +301,7 @@ impl Waits {
     #[inline(always)]
     pub fn flash(&mut self, flight: u32, charges: &Charges, now_ns: u64) {
         let way = &mut self.ways[flight as usize];
-        way.charged.add(charges);
+        way.charged.add_flash(charges);
         way.until_ns = now_ns;
     }
 
@@ -317,7 +327,7 @@ impl Waits {
         let before = self.dies_before[flight as usize];
         let way = &mut self.ways[flight as usize];
         let meanwhile = std::array::from_fn(|state| dies[state] - before[state]);
-        way.charged.add(&Charges::of(in_proportion(now_ns - way.until_ns, meanwhile)));
+        way.charged.add_flash(&Charges::of(in_proportion(now_ns - way.until_ns, meanwhile)));
         (way.until_ns, way.behind_flash) = (now_ns, false);
     }
 

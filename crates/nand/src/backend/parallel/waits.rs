@@ -348,7 +348,8 @@ impl Waits {
         let die = &mut self.dies[number as usize];
         let op = &ops[first];
         die.turn_to(Some(Wait::of(op)), &mut self.all, now_ns);
-        (die.host, die.since_ns) = (if op.cause == Cause::Host { first } else { NONE }, now_ns);
+        let is_asked_for = op.cause == Cause::Host && (op.watched || op.next != NONE);
+        (die.host, die.since_ns) = (if is_asked_for { first } else { NONE }, now_ns);
     }
 
     /// They interrupt it.
