@@ -80,7 +80,7 @@ struct Row {
     charged: Charged,
 }
 
-/// A request that is in no row yet.
+/// A request that is in no row and no interval yet.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     op: Op,
@@ -103,7 +103,7 @@ pub(crate) struct Intervals {
     /// Requests with what they are made of, by operation and bucket, and the sum of their response times.
     rows: [Vec<Row>; Op::ALL.len()],
     sum_ns: u64,
-    /// The latest request, whose row is fetched until the next one comes.
+    /// The latest request, whose row is fetched until the next one comes. It is of the interval under way.
     pending: Option<Pending>,
     /// What requests of the interval under way are made of, by operation.
     charged: [Charged; OPS],
@@ -149,18 +149,16 @@ impl Intervals {
             self.take_sums();
         }
         self.sum_ns += latency_ns;
-        if (request.op as usize) < OPS {
-            self.count_in_interval(request, now_ns, latency_ns, waited, parts);
-        }
         let rows = &mut self.rows[request.op as usize];
         if rows.len() <= parts.bucket {
             make_room(rows, parts.bucket);
         }
         rows[parts.bucket].charged.expect();
         self.take_pending();
-        let mut charged = Charged::default();
-        parts.add_to(&mut charged);
-        self.pending = Some(Pending { op: request.op, bucket: parts.bucket, charged });
+        if (request.op as usize) < OPS {
+            self.count_in_interval(request, now_ns, latency_ns, waited, parts);
+        }
+        self.pending = Some(Pending { op: request.op, bucket: parts.bucket, charged: parts.charged() });
     }
 
     #[inline(always)]
@@ -169,6 +167,9 @@ impl Intervals {
             let row = &mut self.rows[op as usize][bucket];
             row.requests += 1;
             row.charged.add(&charged);
+            if let Some(of_interval) = self.charged.get_mut(op as usize) {
+                of_interval.add(&charged);
+            }
         }
     }
 
@@ -188,7 +189,6 @@ impl Intervals {
         let op = request.op as usize;
         self.count(column(op, 0, parts.bucket));
         self.count(column(op, 1, bucket));
-        parts.add_to(&mut self.charged[op]);
         let Some(interval) = self.intervals.last_mut() else { return };
         if interval.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
             let parts = parts.parts();

@@ -194,11 +194,12 @@ fn in_proportion(time_ns: u64, dies: DieTime) -> [u64; WAITS] {
 }
 
 impl MadeOf<'_> {
-    /// Adds it to sums by part.
+    /// All of it, in sums that can be added up.
     #[inline(always)]
-    pub fn add_to(self, sums: &mut Charged) {
-        sums.add(self.in_drive);
-        sums.0[Part::HostQueue as usize] += self.above_ns;
+    pub fn charged(self) -> Charged {
+        let mut charged = *self.in_drive;
+        charged.0[Part::HostQueue as usize] += self.above_ns;
+        charged
     }
 
     /// That of a request without a block layer.
@@ -209,9 +210,7 @@ impl MadeOf<'_> {
 
     /// By part.
     pub fn parts(self) -> [u64; PARTS] {
-        let mut sums = Charged::default();
-        self.add_to(&mut sums);
-        sums.parts()
+        self.charged().parts()
     }
 }
 
