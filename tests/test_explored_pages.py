@@ -295,6 +295,18 @@ def test_long_names_lose_their_middle_and_the_pointer_reads_all(explored: Callab
     assert told.startswith(long[0]) and right <= 400
 
 
+def test_a_range_names_its_row_as_its_bar_does(explored: Callable[[Finding], Any]) -> None:
+    study = ssdlab.sweep({"device.op": ["20%", "30%"]}, ssdlab.Config(overrides=TIMED), seeds=2, jobs=1)
+    page = explored(study.effects("write_amplification"))
+    tip = """(at) => {
+      drawn[0].plot.dispatchAction({ type: "showTip", seriesIndex: at, dataIndex: 0 });
+      return [...drawn[0].element.children].at(-1).textContent;
+    }"""
+    of_bar, of_range = (page.evaluate(tip, at) for at in (0, 1))
+    row, _, _ = of_bar.partition(": ")
+    assert row.startswith("device.op ") and of_range.startswith(f"{row}, range: "), (of_bar, of_range)
+
+
 def test_tables_of_cases_with_long_names_fit_the_page(explored: Callable[[Finding], Any]) -> None:
     long = [
         f"ftl.page.gc={gc},ftl.page.allocation=fifo,device.op=20%" for gc in ("cost_benefit", "greedy", "d_choices")

@@ -283,13 +283,14 @@ const escaped = (text) => text.replace(/[&<>]/g, (one) => `&#${one.charCodeAt(0)
 
 function tip(chart, marks) {
   const nameOf = (axis, at) => (axis.ticks[Math.round(at)]?.[1] ?? "").replace("\n", ", ");
+  const inRow = (panel, at, name) => [nameOf(panel.y, at), name].filter((one, at, all) => one && all.indexOf(one) === at).join(", ");
   const values = (panel, mark, at, value) => {
     const y = written((mark.right ? panel.right : panel.y).form), x = written(panel.x.form);
-    const ranged = mark.kind === "Whiskers" && (mark.along ? x : y);
+    const [name, ranged] = mark.along ? [inRow(panel, value[0], mark.name), x] : [mark.name, y];
     switch (mark.kind) {
       case "Columns": return `${x(Math.ceil(value[0]))}${value[1] - value[0] > 1 ? ` – ${x(Math.floor(value[1]))}` : ""}: ${y(value[2])}`;
-      case "Bars": return `${[nameOf(panel.y, value[1]), mark.name].filter((name, at, all) => name && all.indexOf(name) === at).join(", ")}: ${x(value[0])}`;
-      case "Whiskers": return `${mark.name}${mark.name && ", "}range: ${ranged(value[1])} – ${ranged(value[2])}`;
+      case "Bars": return `${inRow(panel, value[1], mark.name)}: ${x(value[0])}`;
+      case "Whiskers": return `${name}${name && ", "}range: ${ranged(value[1])} – ${ranged(value[2])}`;
       case "Points": return `${mark.name}${mark.name && ": "}${panel.x.ticks.length ? "" : `${x(value[0])}, `}${y(value[1])}${mark.notes.length ? `, ${mark.notes[at]}` : ""}`;
       case "Cells": return `${nameOf(panel.y, value[1])}, ${nameOf(panel.x, value[0])}: ${value[2]}`;
       case "Share": return `${nameOf(panel.y, at)}, ${mark.name}: ${number(value[1])} %`;
