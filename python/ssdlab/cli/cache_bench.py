@@ -80,12 +80,12 @@ def bench(
         list[Path],
         option("--trace FILE", "Take reads and writes of a trace; several follow one another.", LOAD),
     ] = [],
-    pages: Annotated[str, option("--pages INTEGER", "Different pages, such as 50000 or 1M.", LOAD)] = str(
+    pages: Annotated[str, option("--pages COUNT", "Different pages, such as 50000 or 1M.", LOAD)] = str(
         benchmark.PAGES
     ),
     accesses: Annotated[
         str,
-        option("--accesses INTEGER", "Of each run, half to warm up.", LOAD),
+        option("--accesses COUNT", "Of each run, half to warm up, such as 1M.", LOAD),
     ] = str(benchmark.ACCESSES),
     writes: Annotated[str, option("--writes SHARE", "Accesses that write.", LOAD)] = "0%",
     scan: Annotated[
@@ -98,7 +98,7 @@ def bench(
     ] = None,
     cost: Annotated[
         str,
-        option("--cost TIME", "Time of a page, in microseconds, as 110us.", BELOW),
+        option("--cost TIME", "Time of a page, such as 110us, or microseconds.", BELOW),
     ] = f"{benchmark.COST_US:g}us",
     busy: Annotated[
         bool,
@@ -116,7 +116,7 @@ def bench(
         str | None,
         option(
             "--drive PRESET",
-            "Simulate a drive instead of a cost: a preset, or a TOML file. See 'ssdlab presets'.",
+            "Simulate a drive instead of a cost: a preset, or a TOML file. See 'ssdlab presets list'.",
             BELOW,
         ),
     ] = None,

@@ -73,7 +73,7 @@ def plan(
     ] = None,
     device_us: Annotated[
         str | None,
-        option("--device-us MICROSECONDS", "Microseconds to read a page, as 80.", COSTS),
+        option("--device-us MICROSECONDS", "Microseconds to read a page, such as 80.", COSTS),
     ] = None,
     seconds: Annotated[
         float,

@@ -28,7 +28,7 @@ Cases = Annotated[
     list[str],
     option(
         "--case '[LABEL:] SETTING...'",
-        "One configuration: settings KEY=VALUE, preset=NAME or FILE.toml, on top of the options above.",
+        "One configuration: settings KEY=VALUE, preset=NAME or FILE.toml, on top of the other options.",
     ),
 ]
 

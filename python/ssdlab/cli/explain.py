@@ -68,13 +68,13 @@ def explain(
     set: options.Sets = [],
     requests: Annotated[
         str | None,
-        option("--requests PAGES", "Own requests: pages to write such as '5 4-7', r5 to read, t5 to trim."),
+        option("--requests PAGES", "Requests of your own: pages to write, such as '5 4-7', r5 to read, t5 to trim."),
     ] = None,
     beside: Annotated[
         list[str],
         option("--beside KEY=VALUE", "A second drive beside the first, with this setting; may be repeated."),
     ] = [],
-    trace: Annotated[list[Path], option("--trace FILE", "Requests from files of one trace.")] = [],
+    trace: Annotated[list[Path], option("--trace FILE", "Requests from files of one trace; may be repeated.")] = [],
     format: traces.Format = None,
     skip: Annotated[int, option("--skip INTEGER", "Requests of the trace to leave out.", min=0)] = 0,
     most: Annotated[int, option("--most INTEGER", "Requests of the trace to take.", min=1)] = 100,
@@ -86,9 +86,9 @@ def explain(
     """Writes one page that needs no network: blocks and their pages, the map beside them, and each decision in a
     sentence. It plays, steps forward and back, and jumps to the next merge, collection or miss.
 
-    The drive of an own scene is small: 32 pages in blocks of 4, or as many as a trace needs, unless a preset or a file
-    says otherwise. Pages of a trace are numbered anew, those touched from 0. A drive of more than 4096 pages is not
-    drawn.
+    The drive of a scene of your own is small: 32 pages in blocks of 4, or as many as a trace needs, unless a preset or
+    a file says otherwise. Pages of a trace are numbered anew, those touched from 0. A drive of more than 4096 pages is
+    not drawn.
     """
     own = bool(requests or trace or set or config or preset or beside)
     if scene is None and not own:

@@ -47,7 +47,7 @@ def run(
         str,
         option(
             "--pack RULE",
-            f"Which volumes share a drive: {', '.join(RULES)}; {ALONE} if left out.",
+            f"Which volumes share a drive: {', '.join(RULES)}.",
             DRIVES,
             complete=_complete_rule,
         ),

@@ -129,7 +129,8 @@ Figures = Annotated[
     FigureFormat | None,
     option(
         "--figures FORMAT",
-        f"With --out: each figure for papers too, one and two columns wide, as {', '.join(get_args(FigureFormat))}.",
+        "With --out: each figure for papers too, one and two columns wide, as one of "
+        f"{', '.join(get_args(FigureFormat))}.",
         OUTPUT,
     ),
 ]

@@ -76,7 +76,7 @@ def serve(
     ] = None,
     tls_verify: Annotated[
         bool,
-        option("--tls-verify", "Serve clients only whose certificate was signed by ca-cert.pem found there.", PLACE),
+        option("--tls-verify", "Serve only clients whose certificate was signed by ca-cert.pem found there.", PLACE),
     ] = False,
     record: Annotated[
         Path | None,

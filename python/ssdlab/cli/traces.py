@@ -46,9 +46,9 @@ _OPTIONS: dict[str, Any] = {
     "format": Format,
     "columns": Columns,
     "concat": Annotated[
-        bool, option("--concat", "Replay several files one after the other, on the same addresses.", PANEL)
+        bool, option("--concat", "Read several files one after the other, on the same addresses.", PANEL)
     ],
-    "merge": Annotated[bool, option("--merge", "Replay several files by their times, as devices side by side.", PANEL)],
+    "merge": Annotated[bool, option("--merge", "Read several files by their times, as devices side by side.", PANEL)],
     "device": Annotated[
         str | None,
         option(

@@ -54,8 +54,8 @@ def tune(
         list[str],
         option(
             "--outcome -O FIGURE",
-            "What is made small, or with :max and such as time.iops large (:min: small): a figure of the results, or "
-            "NAME=arithmetic on figures. Several give a front.",
+            "What is made small, or large where more is better, as of time.iops; :min or :max says which. A figure of "
+            "the results, or NAME=arithmetic on figures. Several give a front.",
             SEARCHED,
         ),
     ] = [],
@@ -71,7 +71,7 @@ def tune(
         int,
         option(
             "--trials INTEGER",
-            f"Points to try, rounded up to a multiple of --batch ({running.BATCH} if left out); all, where fewer.",
+            "Points to try, rounded up to a multiple of --batch; all, where fewer.",
             SEARCHED,
             min=1,
         ),
@@ -104,7 +104,7 @@ def tune(
         Path | None,
         option(
             "--out -o DIR",
-            f"Folder of the study: a search that it holds goes on. Write {Tuned.saved} there.",
+            f"Folder of the study, with {Tuned.saved}; a search that it holds goes on.",
             options.OUTPUT,
             parser=options.writable,
         ),

@@ -24,7 +24,7 @@ ssdlab view out/oltp --serve
 def view(
     path: Annotated[
         Path,
-        argument("RUN|STUDY", "Folder that --out named, its JSON file, or the folder of a study."),
+        argument("PATH", "Folder that --out named, its JSON file, or the folder of a study."),
     ],
     serve: Annotated[
         bool,
