@@ -38,7 +38,7 @@ def skewed(requests: int = 5000) -> ssdlab.Trace:
 
 def test_a_dirty_share_means_something_to_caches_that_write_back_alone(cli: Cli) -> None:
     done = cli("cache", "sim", ROOT / "traces" / "oltp.csv.zst", "--dirty", "20%", check=False)
-    assert done.returncode == 2 and "add --write-back, or leave out --dirty" in done.stderr
+    assert done.returncode == 2 and "make them write back, or leave it out" in done.stderr
 
 
 def test_a_loop_by_hand() -> None:
@@ -173,9 +173,9 @@ def test_items_expire_by_hand(cli: Cli) -> None:
     ever = cache.simulate(trace, ["lru"], [2])
     assert ever.expired is None and ever.hits.tolist() == [[4]]
     for arguments, words in (
-        (["--ttl", "1500ms"], "--ttl 1500ms: items live for whole seconds; write 1s to"),
+        (["--ttl", "1500ms"], "ttl 1500ms: items live for whole seconds; write 1s to"),
         (["--ttl", "5"], "5"),
-        (["--ttl", "5s", "--write-back"], "leave --ttl or --write-back out"),
+        (["--ttl", "5s", "--write-back"], "leave ttl out, or do not write back"),
         (["--ttl", "5s", "--policy", "belady"], "policy belady does not know which items will have expired"),
     ):
         done = cli("cache", "sim", OLTP, *arguments, check=False)

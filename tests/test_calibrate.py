@@ -486,7 +486,7 @@ def test_engines_are_tried_in_turn(target: Path, monkeypatch: pytest.MonkeyPatch
         ("mute", ["fio failed on", "ended with status 1 and said nothing"]),
         ("cut", ["fio-3.33 did not tell how many requests per second"]),
         ("strange", ["fio-3.33 did not tell how many requests per second"]),
-        ("idle", ["completed no request in 1 s; raise --seconds"]),
+        ("idle", ["completed no request in 1 s; measure for more seconds"]),
         ("old", ["is fio-2.99; install fio 3 or later"]),
         ("other", ["does not tell its version but: file input and output 9"]),
     ],

@@ -95,7 +95,7 @@ def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
         (["run", "--set", "device.op=7"], ["device.op", '"7%"']),
         (["run", "--set", "device.op=2000%"], ["device.op", "1000"]),
         (["run", "--preset", "tcl-nvme"], ["ssdlab: --preset: no preset", "did you mean", "tlc-nvme"]),
-        (["sweep", "-A", "preset=tcl-nvme,dftl"], ["ssdlab: --axis: preset: no preset"]),
+        (["sweep", "-A", "preset=tcl-nvme,dftl"], ["ssdlab: axis: preset: no preset"]),
         (["compare", "--case", "a: seed=1", "--case", "b: preset=tcl-nvme"], ["ssdlab: --case b: preset: no preset"]),
         (["cache", "bench", "--drive", "tcl-nvme"], ["ssdlab: --drive: no preset"]),
         (["run", "--config", "nope.toml"], ["nope.toml", "No such file"]),

@@ -248,13 +248,13 @@ def test_stopping_while_a_trace_is_scanned_is_partial(file: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ("mial=x.csv", ["takes no trace 'mial'", "did you mean mail?"]),
-        ("turns=x.csv", ["takes no trace 'turns'", "it takes mail, shop"]),
+        ("mial=x.csv", ["trace 'mial': ", "takes no such trace", "did you mean mail?"]),
+        ("turns=x.csv", ["trace 'turns': ", "takes no such trace", "it takes mail, shop"]),
         ("mail", ["--trace mail", "NAME=FILE"]),
         ("=x.csv", ["--trace =x.csv", "NAME=FILE"]),
-        ("mail=x.csv", ["--trace mail: x.csv", "check the path"]),
-        ("mail=traces.toml", ["--trace mail", "no trace format fits", "ssdlab trace convert --format"]),
-        ("shop=mail.csv.gz", ["--trace shop", "holds no request"]),
+        ("mail=x.csv", ["trace mail: x.csv", "check the path"]),
+        ("mail=traces.toml", ["trace mail", "no trace format fits", "ssdlab trace convert --format"]),
+        ("shop=mail.csv.gz", ["trace shop", "holds no request"]),
     ],
 )
 def test_a_wrong_trace_is_one_line_and_status_2(

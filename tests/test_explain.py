@@ -258,7 +258,7 @@ def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> No
         f'{HEAD}{drive}[[ftl]]\nname = "page"\nlog = 2': "log: no such key in [[ftl]] page; known are name, gc, surv",
         f'{HEAD.replace("0", "8")}{drive}[[ftl]]\nname = "bast"': "raise device.capacity, or logical_pages of a scene",
         "title = ": "a scene is a TOML file",
-        "seed = 2\n[device]": "is no scene; a configuration is given with --config",
+        "seed = 2\n[device]": "is no scene but a configuration; give it as one",
         f'{HEAD}drive = {{blocks = 8}}\n[[ftl]]\nname = "bast"': "logical_pages is missing in [drive]",
         f'{HEAD}{drive}[[ftl]]\nname = "bats"': "there is no FTL bats; did you mean bast?",
         f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = "gredy"': "there is no victim policy gredy; did you mean greedy?",

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,33 @@ def results(text: str) -> object:
     """What JSON says was found; its source differs between a file and a pipe."""
     found = json.loads(text)["result"]
     return {key: value for key, value in found.items() if key not in ("source", "ingest")}
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (
+            lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], pack="nme"),
+            "pack nme: there is no rule of that name",
+        ),
+        (lambda trace: ssdlab.fleet([trace, trace.with_name("b.csv")], drives=1), "drives 1: each volume has its own"),
+        (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), like="alibab"), "like alibab: no fleet of that"),
+        (lambda trace: ssdlab.generate_fleet(trace.with_name("f.csv"), volumes=0), "volumes 0: give a number"),
+        (lambda _: ssdlab.sweep({"nand.channels": ["none"]}), "axis: nand.channels: expected a whole number"),
+        (
+            lambda _: ssdlab.sweep({"device.op": ["0%", "60%"]}, {"device.capacity": "64MiB"}),
+            "; a sweep without 'device.op=0%' leaves that out",
+        ),
+        (lambda _: ssdlab.calibrate(in_flight=[0]), "requests in flight are numbers from 1 to 65536"),
+        (lambda trace: ssdlab.experiments.load("sbfast").run(traces={"web": trace}), "did you mean web_0?"),
+        (lambda _: ssdlab.cache.plan("1GiB", "2GiB"), "the device is to be given once"),
+    ],
+)
+def test_errors_name_no_options_to_python(trace: Path, call: Callable[[Path], object], told: str) -> None:
+    trace.with_name("b.csv").write_text(ROWS)
+    with pytest.raises(ssdlab.ConfigError) as caught:
+        call(trace)
+    assert told in str(caught.value) and "--" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

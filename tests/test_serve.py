@@ -621,7 +621,7 @@ def test_a_server_that_was_stopped_is_closed_in_good_order(tmp_path: Path) -> No
     ("arguments", "says"),
     [
         (["--time", "slow"], "--time slow: write none, real, or a number such as 10"),
-        (["--listen", "nowhere"], "--listen nowhere: no address with a port; write 127.0.0.1:10809"),
+        (["--listen", "nowhere"], "listen nowhere: no address with a port; write 127.0.0.1:10809"),
         (["--set", "device.capacity=4TiB"], "lower device.capacity, or keep the bytes in a file"),
         (["--set", "cache.policy=lru"], "leave out cache.policy"),
         (["--set", "block.scheduler=noop"], "leave out block.scheduler"),

@@ -426,7 +426,7 @@ def test_the_end_of_a_range_that_is_not_possible_is_named(axis: str, words: str)
         (["-A", "device.op=5%..9%"], "no outcome is named"),
         (["-A", "device.opp=5%..9%", "-O", "seed"], "did you mean device.op"),
         (["-A", "device.op", "-O", "seed"], "device.op: has no names to vary: it takes a share, 0% to 1000%"),
-        (["-A", "device.op=5%..9000%", "-O", "wear.erases"], "--axis: device.op"),
+        (["-A", "device.op=5%..9000%", "-O", "wear.erases"], "axis: device.op"),
         (["-A", "trace=a.csv", "-O", "seed"], "a trace is no choice"),
         (["-A", "device.op=5%..9%", "-O", "write_amplificatoin"], "did you mean write_amplification?"),
         (["-A", "device.op=5%..9%", "-O", "a=2**3"], "is not arithmetic on figures"),
@@ -447,7 +447,7 @@ def test_bad_input_is_one_clear_error(
 
 
 def test_a_folder_keeps_one_question(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ssdlab.ConfigError, match="a search with other outcomes, seeds; name another folder; --warm"):
+    with pytest.raises(ssdlab.ConfigError, match="a search with other outcomes, seeds; name another folder; a warm"):
         tuned(folder, outcomes=["write_amplification"], seeds=1)
     with pytest.raises(ssdlab.ConfigError, match="holds a search; name another folder"):
         ssdlab.sweep({"seed": ["1", "2"]}, BASE, out=folder)

@@ -139,7 +139,7 @@ def _read(path: Path) -> Scene:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{text.path(path)}: {error}; a scene is a TOML file") from None
     if found and found.keys() <= {key.partition(".")[0] for key, *_ in _ssdlab.options()}:
-        raise ConfigError(f"{text.path(path)}: is no scene; a configuration is given with --config")
+        raise ConfigError(f"{text.path(path)}: is no scene but a configuration; give it as one")
     try:
         return replace(_of_document(found), file=text.path(path))
     except ConfigError as error:

@@ -15,15 +15,12 @@ from ssdlab.cli.output import deliver, show
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
 from ssdlab.model.trace_file import TraceFile
-from ssdlab.study.drive_advice import SPARE, YEARS, DriveAdvice, Names, above_zero, drives, tried
+from ssdlab.study.drive_advice import SPARE, YEARS, DriveAdvice, above_zero, advise_drive
 
 app = App()
 
 SIZES = "Sizes"
 DRIVES = "Drives"
-
-OPTIONS = Names("--op", "--axis")
-"""That say what is varied."""
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
@@ -134,6 +131,8 @@ def drive(
     for name, value in (("--dwpd", dwpd), ("--years", years), ("--p99", bound)):
         above_zero(name, value)
     with watching("advise") as watch:
-        planned = drives(trace, settings, op.split(","), axes, seeds=seeds, reading=reading, names=OPTIONS)
-        advice = tried(planned, dwpd=dwpd, years=years, p99_ns=bound, jobs=jobs, monitor=watch)
+        advice = advise_drive(
+            trace, settings, op=op.split(","), axes=axes, dwpd=dwpd, years=years, p99_ns=bound, seeds=seeds, jobs=jobs,
+            reading=reading, monitor=watch,
+        )  # fmt: skip
     return deliver(advice, json=json, out=out, figures=figures)

@@ -22,7 +22,7 @@ from ssdlab.study.sweep import running
 from ssdlab.study.sweep.axes import axis
 from ssdlab.study.sweep.design import DEFAULT_SAMPLES, DESIGNS, Design
 from ssdlab.study.sweep.file import Written, read
-from ssdlab.study.sweep.plan import plan
+from ssdlab.study.sweep.plan import plan, refuse_many
 
 app = App()
 
@@ -159,7 +159,9 @@ def sweep(
     if not asked.replays:
         reads_none(reading)
     in_file = {key: f"{text.path(file)}: axes" for one in kept for key in one}
-    planned = plan(replace(asked, written=in_file), many=yes)
+    if not yes:
+        refuse_many(asked, "if you mean that, add --yes, or fill the space with fewer: --design sobol --samples 512")
+    planned = plan(replace(asked, written=in_file))
     if dry_run:
         return deliver(running.preview(planned, out, jobs=jobs), json=json)
     with watching("sweep") as watch:

@@ -86,8 +86,8 @@ class Source(ABC):
         if space.is_empty():
             raise TraceError(
                 f'{nothing_in(self.about, ingest)}, so that host.fit = "compact" has nothing to pack; give a trace '
-                "with reads or writes, or say how large the drive is, such as --set device.capacity=1GiB, without "
-                "--fit compact"
+                "with reads or writes, or say how large the drive is, such as device.capacity=1GiB, and set "
+                "another host.fit"
             )
         return space
 

@@ -16,10 +16,12 @@ from ssdlab.study.store.study import Study
 from ssdlab.study.survey.outcome import Estimate, Outcome, estimate
 from ssdlab.study.sweep.axes import axis, of
 from ssdlab.study.sweep.design import Design
-from ssdlab.study.sweep.plan import Plan, plan
+from ssdlab.study.sweep.plan import plan, refuse_many
 from ssdlab.study.sweep.running import question, run
 
 OP = "device.op"
+SPARE_AXIS = "op"
+"""What varies it, as faults say it."""
 SPARE = ("7%", "10%", "14%", "20%", "28%", "40%")
 """Over-provisioning that is tried unless other is asked for: steps of a factor of about 1.4."""
 
@@ -32,13 +34,6 @@ LIFE = {"trace": "lifetime.trace_years", "drive": "lifetime.years"}
 """By the rate at which the host writes: what the trace does by its times, else what the drive sustains."""
 DWPD_YEARS = 5.0
 """That `DWPD` is for."""
-
-
-class Names(NamedTuple):
-    """What a caller gives what is varied with, as faults say it."""
-
-    spare: str
-    axes: str
 
 
 class DriveChoice(NamedTuple):
@@ -220,49 +215,17 @@ def advise_drive(
     """
     for name, value in (("years", years), ("dwpd", dwpd), ("p99_ns", p99_ns)):
         above_zero(name, value)
-    planned = drives(trace, config, op, axes, seeds=seeds, reading=reading, names=Names("op", "axes"))
-    return tried(planned, dwpd=dwpd, years=years, p99_ns=p99_ns, jobs=jobs, monitor=monitor)
-
-
-def drives(
-    trace: Given | None,
-    config: Config | Overrides | None,
-    op: Sequence[str],
-    axes: Sequence[str],
-    *,
-    seeds: int,
-    reading: Mapping[str, Any] | None,
-    names: Names,
-) -> Plan:
-    """The runs of the drives to try, by the arguments of `advise_drive`.
-
-    Raises:
-        ConfigError: If settings are wrong, with their `names`.
-        TraceError: If the trace is no file that can be read.
-    """
     drive = config_of(config)
     if trace is not None and next(one.origin for one in drive.settings if one.key == "host.repeat") == "default":
         drive = drive.with_overrides({"host.repeat": "until-steady"})
     others = several(axes)
     if any(OP in axis(one).keys for one in others):
-        raise ConfigError(f"axis {OP}: {names.spare} varies it already; give its values there")
-    spare = _spare(op, names.spare)
+        raise ConfigError(f"axis {OP}: {SPARE_AXIS} varies it already; give its values there")
     asked = question(
-        [spare, *others], drive, trace, design=Design(), without=(), seeds=seeds, outcomes=(), reading=reading
+        [_spare(op), *others], drive, trace, design=Design(), without=(), seeds=seeds, outcomes=(), reading=reading
     )
-    written = dict.fromkeys((key for one in asked.axes for key in one.keys), names.axes)
-    return plan(replace(asked, written={**written, OP: names.spare}))
-
-
-def tried(
-    planned: Plan, *, dwpd: float | None, years: float, p99_ns: float | None, jobs: int | None, monitor: Monitor | None
-) -> DriveAdvice:
-    """The advice of drives that are run now.
-
-    Raises:
-        ConfigError: If none can be run.
-    """
-    study = run(planned, None, jobs=jobs, cluster=None, monitor=monitor)
+    refuse_many(asked, "try fewer drives, or fewer seeds of each")
+    study = run(plan(replace(asked, written={OP: SPARE_AXIS})), None, jobs=jobs, cluster=None, monitor=monitor)
     choices = _choices(study, dwpd)
     if not choices and not study.partial:
         _, _, why = next(iter(study.failures)).partition(": ")
@@ -270,19 +233,19 @@ def tried(
     return DriveAdvice(study=study, choices=choices, dwpd=dwpd, years=years, p99_ns=p99_ns)
 
 
-def _spare(op: Sequence[str], name: str) -> dict[str, str]:
+def _spare(op: Sequence[str]) -> dict[str, str]:
     """The axis of over-provisioning.
 
     Raises:
-        ConfigError: If it is none, with the name that it is given with.
+        ConfigError: If it is none.
     """
     written = ",".join(several(op))
     try:
         found = of({OP: written})
     except ConfigError as error:
-        raise ConfigError(f"{name}: {str(error).removeprefix(f'axis {OP}: ')}") from None
+        raise ConfigError(f"{SPARE_AXIS}: {str(error).removeprefix(f'axis {OP}: ')}") from None
     if found.range is not None:
-        raise ConfigError(f"{name}: {text.path(written)} is a range; say how many of it, as in 7%..28%:4")
+        raise ConfigError(f"{SPARE_AXIS}: {text.path(written)} is a range; say how many of it, as in 7%..28%:4")
     return {OP: written}
 
 

@@ -223,7 +223,7 @@ def bench(
         OSError: If the file cannot be made.
     """
     if directory is not None and drive is not None:
-        raise ConfigError("storage below is a file or a simulated drive; leave out one of --directory and --drive")
+        raise ConfigError("storage below is a file or a simulated drive; leave out one of them")
     page_bytes, threads = _page_bytes(page_size), threads or _processors()
     shares, codecs = several(shares), several(codecs)
     if (

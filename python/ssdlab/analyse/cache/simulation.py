@@ -159,7 +159,7 @@ def simulate(
     items = read_items(granularity, page)
     asked, parsed = read_policies(policies, items), read_sizes(sizes, items)
     if dirty is not None and not write_back:
-        raise ConfigError("only caches that write back have a dirty share; add --write-back, or leave out --dirty")
+        raise ConfigError("only caches that write back have a dirty share; make them write back, or leave it out")
     threads, dirty_share = _jobs(jobs), 1.0 if dirty is None else _ssdlab.share(dirty)
     if not 0 <= dirty_share <= 1:
         raise ConfigError(f"a dirty share of {dirty} is above 100%; lower it")
@@ -206,10 +206,10 @@ def _ttl(ttl: str, asked: Sequence[Asked], write_back: bool) -> Ttl:
     """The time that items live."""
     found: Ttl = "stream" if ttl == "stream" else _seconds(ttl)
     if write_back:
-        raise ConfigError("pages that are written back do not expire; leave --ttl or --write-back out")
+        raise ConfigError("pages that are written back do not expire; leave ttl out, or do not write back")
     for one in asked:
         if one.needs_future:
-            raise ConfigError(f"policy {one.name} does not know which items will have expired; leave it or --ttl out")
+            raise ConfigError(f"policy {one.name} does not know which items will have expired; leave it or ttl out")
     return found
 
 
@@ -219,20 +219,20 @@ def _seconds(ttl: str) -> int:
     except ConfigError:
         seconds, rest = 0, 0
     if rest or not 1 <= seconds <= MOST_SECONDS:
-        raise ConfigError(f"--ttl {ttl}: items live for whole seconds; write 1s to {MOST_SECONDS}s, or stream")
+        raise ConfigError(f"ttl {ttl}: items live for whole seconds; write 1s to {MOST_SECONDS}s, or stream")
     return seconds
 
 
 def _told(streams: Sequence[str], ingest: dict[str, Any] | None) -> list[int]:
     """Seconds that items live by stream, as streams are called; those without a name for ever."""
     if not any(streams):
-        raise TraceError("--ttl stream: the trace names no streams; say which column has the seconds: stream=COLUMN")
+        raise TraceError("ttl stream: the trace names no streams; say which column has the seconds: stream=COLUMN")
     if (counts := ingest_dict(ingest)) and counts["counts"]["streams_folded"]:
-        raise TraceError("--ttl stream: there are more than 65,535 times to live, too many to tell apart; round them")
+        raise TraceError("ttl stream: there are more than 65,535 times to live, too many to tell apart; round them")
     for name in streams:
         if name and not (name.isascii() and name.isdigit() and int(name) <= MOST_SECONDS):
             raise TraceError(
-                f"--ttl stream: stream {name!r} is no number of seconds, 0 to {MOST_SECONDS}; "
+                f"ttl stream: stream {name!r} is no number of seconds, 0 to {MOST_SECONDS}; "
                 "give the column that has them as stream"
             )
     return [int(name or 0) for name in streams]
@@ -250,7 +250,7 @@ def _refuse_write_back(items: Items, asked: Sequence[Asked], ignore_trims: bool)
     if items.granularity != "pages":
         raise ConfigError("only pages are written back; simulate pages, or leave write-back out")
     if ignore_trims:
-        raise ConfigError("a write-back cache drops what is trimmed; leave one of the two out")
+        raise ConfigError("a write-back cache drops what is trimmed; leave ttl out, or do not write back")
     for one in asked:
         if one.needs_future:
             raise ConfigError(

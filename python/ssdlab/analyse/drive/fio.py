@@ -16,7 +16,7 @@ from typing import Any
 from ssdlab import text
 from ssdlab.analyse.drive.errors import CalibrationError
 
-REMEDY = "install fio 3 or later ('apt-get install fio', 'dnf install fio'), or leave --target out to simulate"
+REMEDY = "install fio 3 or later ('apt-get install fio', 'dnf install fio'), or simulate a drive"
 
 ENGINES = ("io_uring", "libaio", "psync")
 """Engines in order of preference. The last one waits for each request, so that each needs a thread."""
@@ -177,7 +177,7 @@ def _figures(fio: Fio, job: Job, status: int, written: str, said: str) -> tuple[
     if status or failed:
         raise CalibrationError(f"fio failed on {where}: {_reason(said, before, status)}")
     if not (math.isfinite(iops) and iops > 0 and requests > 0):
-        raise CalibrationError(f"{where} completed no request in {job.seconds:g} s; raise --seconds")
+        raise CalibrationError(f"{where} completed no request in {job.seconds:g} s; measure for more seconds")
     return requests, iops
 
 

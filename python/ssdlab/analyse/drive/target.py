@@ -39,7 +39,7 @@ def inspect(path: Path, write: bool) -> Target:
     """
     name = text.path(path)
     if sys.platform != "linux":
-        raise CalibrationError(f"{name}: only Linux tells whether a drive is in use; leave --target out to simulate")
+        raise CalibrationError(f"{name}: only Linux tells whether a drive is in use; measure on Linux, or simulate one")
     try:
         path = path.resolve(strict=True)
     except FileNotFoundError:

@@ -60,5 +60,5 @@ def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
         ConfigError: If there is none, or one is out of range.
     """
     if not asked or not 1 <= min(asked) <= max(asked) <= 65536:
-        raise ConfigError("requests in flight (--in-flight) are numbers from 1 to 65536; write 1,2,4,8, for example")
+        raise ConfigError("requests in flight are numbers from 1 to 65536; write 1,2,4,8, for example")
     return tuple(sorted(set(asked)))

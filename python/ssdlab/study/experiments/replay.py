@@ -26,20 +26,20 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
     for name, given in traces.items():
         if name not in known:
             what = f"it takes {', '.join(known)}" if known else "leave it out: it takes none"
-            raise ConfigError(f"--trace: {experiment.name} takes no trace {name!r}{suggestion(name, known)}; {what}")
+            raise ConfigError(f"trace {name!r}: {experiment.name} takes no such trace{suggestion(name, known)}; {what}")
         replay = experiment.traces[name]
         if not isinstance(given, Trace | TraceFile):
             paths = [given] if isinstance(given, str | os.PathLike) else list(given)
             if not paths:
-                raise TraceError(f"--trace {name}: no file given; name at least one")
+                raise TraceError(f"trace {name}: no file given; name at least one")
             given = TraceFile(*paths, format=replay.format, merge=len(paths) > 1, device=replay.device)
         if isinstance(given, TraceFile):
             try:
                 requests = given.open().read(1)
             except TraceError as error:
-                raise TraceError(f"--trace {name}: {_remedied(str(error))}") from None
+                raise TraceError(f"trace {name}: {_remedied(str(error))}") from None
             if not len(requests):
-                raise TraceError(f"--trace {name}: holds no request; 'ssdlab trace info' tells what is in a file")
+                raise TraceError(f"trace {name}: holds no request; 'ssdlab trace info' tells what is in a file")
         found[name] = given
     return found
 

@@ -55,7 +55,7 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
     """
     if rule not in RULES:
         raise ConfigError(
-            f"--pack {text.path(rule)}: there is no rule of that name{text.suggestion(rule, RULES)}; take "
+            f"pack {text.path(rule)}: there is no rule of that name{text.suggestion(rule, RULES)}; take "
             f"{', '.join(RULES)}"
         )
     large = [one for one in volumes if capacity_bytes is not None and one.end_bytes > capacity_bytes]
@@ -64,30 +64,30 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
         raise ConfigError(
             f"volume {text.path(largest.name)} ends at {text.size(largest.end_bytes)}, and a drive holds "
             f"{text.size(capacity_bytes)}; {text.count(len(large))} of {text.count(len(volumes))} volumes are too "
-            "large: raise device.capacity, or pass --fit compact to leave out what they do not use"
+            "large: raise device.capacity, or leave out what they do not use with host.fit=compact"
         )
     if rule == ALONE:
         if drives is not None:
             raise ConfigError(
-                f"--drives {drives}: each volume has its own drive; say with --pack how they share drives"
+                f"drives {drives}: each volume has its own drive; pack them by another rule to share drives"
             )
         return [Drive(one.name, (one,)) for one in volumes]
     if drives is None:
         if capacity_bytes is None:
             raise ConfigError(
-                f"--pack {rule}: say how many drives there are with --drives, or how much one holds with --set "
-                "device.capacity=... --fit error"
+                f"pack {rule}: say how many drives there are, or how much one holds: set device.capacity, and "
+                "host.fit=error"
             )
         return _fewest(volumes, rule, capacity_bytes)
     if not 1 <= drives <= len(volumes):
-        raise ConfigError(f"--drives {drives}: give a number from 1 to {len(volumes)}, as there are so many volumes")
+        raise ConfigError(f"drives {drives}: give a number from 1 to {len(volumes)}, as there are so many volumes")
     found = _dealt(volumes, rule, drives)
     full = max(found, key=lambda one: one.end_bytes)
     if capacity_bytes is not None and full.end_bytes > capacity_bytes:
         raise ConfigError(
-            f"--drives {drives}: {text.count(len(full.volumes))} volumes of drive {full.name} take "
-            f"{text.size(full.end_bytes)}, and it holds {text.size(capacity_bytes)}; leave --drives out for as few as "
-            "have room, or pass --fit compact"
+            f"drives {drives}: {text.count(len(full.volumes))} volumes of drive {full.name} take "
+            f"{text.size(full.end_bytes)}, and it holds {text.size(capacity_bytes)}; leave their number out for as few "
+            "as have room, or set host.fit=compact"
         )
     return found
 

@@ -279,17 +279,17 @@ def generate_fleet(
     """
     if like not in PROFILES:
         raise ConfigError(
-            f"--like {text.path(like)}: no fleet of that name was published{text.suggestion(like, PROFILES)}; take "
+            f"like {text.path(like)}: no fleet of that name was published{text.suggestion(like, PROFILES)}; take "
             f"{' or '.join(PROFILES)}"
         )
     profile, path = PROFILES[like], Path(path)
     many = profile.volumes if volumes is None else volumes
     if not 1 <= many <= 65_536:
-        raise ConfigError(f"--volumes {many}: give a number from 1 to 65536")
+        raise ConfigError(f"volumes {many}: give a number from 1 to 65536")
     if requests < many:
-        raise ConfigError(f"--requests {requests}: there are {many} volumes; ask for as many requests or more")
+        raise ConfigError(f"requests {requests}: there are {many} volumes; ask for as many requests or more")
     if not 0 <= seed < 1 << 63:
-        raise ConfigError(f"--seed {seed}: give a number from 0 to 2^63 - 1")
+        raise ConfigError(f"seed {seed}: give a number from 0 to 2^63 - 1")
     parquet = path.suffix == ".parquet"
     if not parquet and ".csv" not in path.suffixes[-2:]:
         raise ConfigError(

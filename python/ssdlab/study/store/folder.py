@@ -136,7 +136,7 @@ class Store:
                     if theirs
                     else "a sweep"
                 )
-                remedy = f"; --warm-start {text.path(self.folder)} takes its runs" if ours else ""
+                remedy = "; a warm start from this one takes its runs" if ours else ""
                 raise ConfigError(f"{text.path(self.folder)}: holds {holds}; name another folder{remedy}")
         with naming(self.folder / PLAN), replacing(self.folder / PLAN) as path:
             write(path, json.dumps({"shape": SHAPE, "program": program(), **plan}, separators=(",", ":")) + "\n")

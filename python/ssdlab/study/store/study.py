@@ -298,7 +298,7 @@ class Study(Finding):
             crossed = False
             notes.append(LOSSES_OF_TRACES)
         if self.plan["seeds"] == 1 and name in ("factorial", "grid", "one-at-a-time"):
-            notes.append("a single seed does not tell how sure an effect is; sweep with --seeds 5, for example")
+            notes.append("a single seed does not tell how sure an effect is; sweep with 5 seeds, for example")
         return effects.Effects(
             about=self.title,
             source=self._source(),

@@ -82,7 +82,7 @@ class Design:
             if axis.range is not None and self.name in ("grid", "one-at-a-time"):
                 raise ConfigError(
                     f"axis {axis.name}: a {self.name} needs the number of values, as in 3%..30%:10; or take "
-                    "--design sobol"
+                    "the design sobol"
                 )
             if self.name == "factorial" and len(axis.levels) != 2:
                 raise ConfigError(

@@ -18,8 +18,8 @@ from ssdlab.study.work.run import Run, TraceRef
 MANY = 100_000
 """Runs from which on a sweep has to be confirmed: few mean so many."""
 
-AXIS = "--axis"
-"""The option that varies a setting."""
+AXIS = "axis"
+"""What varies a setting, as faults say it."""
 
 NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
 
@@ -93,27 +93,28 @@ class Plan:
         }
 
 
-def plan(asked: Question, *, many: bool = False) -> Plan:
-    """The runs of a question.
-
-    Args:
-        asked: The question.
-        many: Whether more than `MANY` runs are meant.
+def refuse_many(asked: Question, remedy: str) -> None:
+    """Refuses more than `MANY` runs.
 
     Raises:
-        ConfigError: If a design does not suit the axes, there are more runs than meant, or settings are wrong: a line
-            for each fault of any point.
+        ConfigError: If there are more, with the remedy; or if the design does not suit the axes.
+    """
+    design = asked.design.checked(asked.axes, asked.conditions)
+    size = design.size(asked.axes) * asked.seeds
+    if size > MANY:
+        raise ConfigError(f"that would be {text.count(size)} runs; {remedy}")
+
+
+def plan(asked: Question) -> Plan:
+    """The runs of a question.
+
+    Raises:
+        ConfigError: If a design does not suit the axes, or settings are wrong: a line for each fault of any point.
         TraceError: If a trace is no file that can be read.
     """
     if asked.seeds < 1:
         raise ConfigError(f"{asked.seeds} seeds: give at least one")
     design = asked.design.checked(asked.axes, asked.conditions)
-    size = design.size(asked.axes) * asked.seeds
-    if size > MANY and not many:
-        raise ConfigError(
-            f"the sweep has {text.count(size)} runs; if you mean that, add --yes, or fill the space with fewer: "
-            "--design sobol --samples 512"
-        )
     columns = tuple(key for axis in asked.axes for key in axis.keys)
     if asked.trace is not None and TRACE in columns:
         raise ConfigError("a trace is given and an axis varies it as well; leave one of them out")
@@ -153,7 +154,7 @@ def _where(points: Sequence[Point]) -> str:
     shared = set(points[0].items()).intersection(*(point.items() for point in points[1:]))
     named = " ".join(f"{key}={value}" for key, value in points[0].items() if not shared or (key, value) in shared)
     more = "" if shared or len(points) == 1 else f" and {text.count(len(points) - 1)} more"
-    return f"that is so with {named}{more}, which a sweep leaves out by --without '{named}'"
+    return f"that is so with {named}{more}; a sweep without '{named}' leaves that out"
 
 
 def listed(faults: Sequence[str]) -> str:

@@ -87,7 +87,7 @@ def sweep(
     )  # fmt: skip
     where = None if out is None else place(os.fspath(out))
     with following(monitor) as shown:
-        return run(plan(asked, many=True), where, jobs=jobs, cluster=cluster, retry=retry, monitor=shown)
+        return run(plan(asked), where, jobs=jobs, cluster=cluster, retry=retry, monitor=shown)
 
 
 def question(

@@ -316,7 +316,7 @@ def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) 
             taken += 1
     if taken == 0:
         raise ConfigError(
-            f"--warm-start {text.path(folder)}: no run there is one of this search; settings, trace, seeds and version "
+            f"warm start {text.path(folder)}: no run there is one of this search; settings, trace, seeds and version "
             "have to be the same, and the values of its axes within these"
         )
 

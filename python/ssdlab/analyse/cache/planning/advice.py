@@ -77,7 +77,7 @@ def plan(
         OSError: If a file cannot be read.
     """
     if sum((paper, device is not None, device_us is not None)) != 1:
-        raise ConfigError("the device is to be given once: take one of --paper, --device and --device-us")
+        raise ConfigError("the device is to be given once: take the paper's, one to measure, or the time of a read")
     sizes = _ssdlab.size(memory), _ssdlab.size(data), _ssdlab.size(page)
     if sizes[2] == 0:
         raise ConfigError("a page of 0 bytes holds nothing; take 8KiB, for example")
@@ -88,11 +88,15 @@ def plan(
         if name in names[:at]:
             raise ConfigError(f"the compressor {text.path(name)} is named twice; name it once")
     if not wanted:
-        raise ConfigError("no compressor to compare; name one with --compressor")
+        raise ConfigError("no compressor to compare; name one")
     if paper and (files or sizes[2] != 8192):
-        raise ConfigError("--paper has figures of its own, for pages of 8KiB; leave out the files and --page")
+        raise ConfigError(
+            "the paper has figures of its own, for pages of 8KiB; leave out the files, and the size of a page"
+        )
     if paper and measure_cache:
-        raise ConfigError("--bench measures this machine, and --paper has figures of another; leave out one of them")
+        raise ConfigError(
+            "a cache at work is of this machine, and the figures of the paper are of another; leave out one of them"
+        )
     remarks: list[str] = []
     ending = Ending(monitor)
     # A wrong figure is told of before anything is measured.

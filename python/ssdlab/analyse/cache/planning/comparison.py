@@ -70,10 +70,12 @@ def compare(plan: "CachePlan", contents: Corpus, monitor: Monitor | None = None)
         ConfigError: If the plan's distribution or compressors cannot be measured.
     """
     if not isinstance(plan.distribution, str):
-        raise ConfigError("a miss-ratio curve does not say which page comes when; leave out --bench")
+        raise ConfigError(
+            "a miss-ratio curve does not say which page comes when; give a distribution to put a cache to work"
+        )
     real = [one for one in plan.compressors if _is_real(one)]
     if not real:
-        raise ConfigError("no compressor of the plan can be measured; leave out --bench")
+        raise ConfigError("no compressor of the plan can be measured; name one that can to put a cache to work")
     proportion = plan.memory_bytes / plan.data_bytes
     pages = max(PAGES, round(CACHED / proportion))
     small = replace(
