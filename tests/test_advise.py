@@ -46,8 +46,29 @@ def test_misses_are_those_of_the_simulation(name: str) -> None:
             assert (summary[kind]["count"], summary[kind]["hits"]) == (look_ups, hits[row, column]), (name, kind)
 
 
+def test_the_advice_on_a_trace_that_writes_back_in_batches_holds_in_the_simulation() -> None:
+    trace = ssdlab.read_trace(TRACES / "oltp.csv.zst")
+    best = advise.map_cache(trace, device({})).best(0.71)
+    assert best is not None and (best.cache_bytes, best.segment_bytes) == (64 << 10, 1 << 10)
+    cached = {
+        "ftl.page.map.segments.cache": "64KiB",
+        "ftl.page.map.segments.segment": "1KiB",
+        "ftl.page.map.segments.policy": "lru",
+    }
+    iops, full = (
+        ssdlab.simulate(device({"precondition.overwrite": "none", **changes}), trace).summary["time"]["iops"]
+        for changes in (cached, {"ftl.page.map": "ram"})
+    )
+    assert iops == pytest.approx(best.iops, rel=1e-3)
+    assert iops / full == pytest.approx(best.iops_share, rel=1e-3) and iops / full > 0.71
+
+
+ENTRIES = 8192 // 4
+"""Entries of a page of the map."""
+
+
 def lru(pages: list[int], changes: list[bool], entries: int, capacity: int) -> tuple[int, int]:
-    """Hits and write-backs of one cache by hand."""
+    """Hits and write-backs of one cache by hand: all dirty segments of a page of the map at once."""
     cache: OrderedDict[int, bool] = OrderedDict()
     hits = written_back = 0
     for page, change in zip(pages, changes, strict=True):
@@ -55,7 +76,11 @@ def lru(pages: list[int], changes: list[bool], entries: int, capacity: int) -> t
         hits += segment in cache
         dirty = cache.pop(segment, False)
         if len(cache) == capacity:
-            written_back += cache.popitem(last=False)[1]
+            victim, was_dirty = cache.popitem(last=False)
+            if was_dirty:
+                written_back += 1
+                beside = {other for other in cache if other * entries // ENTRIES == victim * entries // ENTRIES}
+                cache.update(dict.fromkeys(beside, False))
         cache[segment] = dirty or change
     return hits, written_back
 
@@ -131,7 +156,7 @@ def test_the_best_choice_takes_the_least_ram() -> None:
         zipf(20_000), small(), caches=[f"{size}KiB" for size in (4, 8, 16, 24, 32)], segments=["256B", "1KiB", "4KiB"]
     )
     assert (np.diff(found.hit_ratio, axis=0) >= 0).all() and (np.diff(found.write_backs.astype(int), axis=0) <= 0).all()
-    for target in (0.5, 0.9, 0.97, 0.999):
+    for target in (0.5, 0.8, 0.9, 0.97, 0.999):
         reached = found.iops_share >= target
         best = found.best(target)
         if not reached.any():
@@ -222,7 +247,7 @@ def test_the_command_prints_and_reports(cli: Cli) -> None:
     shown = json.loads(cli("advise", "mapcache", *asked, "--target", "95%", "--json").stdout)["result"]
     best = shown["best"]
     assert (best["cache_bytes"], best["segment_bytes"], shown["target"]) == (131_072, 2048, 0.95)
-    assert "To reach 95 %, take 128 KiB of segments of 2.00 KiB: 95.31 % with 158 KiB of RAM" in out
+    assert "To reach 95 %, take 128 KiB of segments of 2.00 KiB: 96.46 % with 158 KiB of RAM" in out
     assert "The next smaller, 64.0 KiB, gives" in out and "The next larger, 256 KiB, gives" in out
     assert len(shown["caches"]) == 6
     for cell in shown["caches"]:

@@ -5,6 +5,7 @@
 
 mod map_cache;
 mod sizes;
+mod write_backs;
 
 pub use map_cache::{MapAdvice, MapAdvisor, SegmentAdvice};
 pub use sizes::MapSizes;

@@ -11,8 +11,9 @@
 //! write-back     t_R + t_PROG + two transfers of a page; t_PROG + transfer where a segment is a page
 //! ```
 //! All of it is done by one chip, one operation after the other, so that the time of a trace is a sum. Left out, with
-//! the full map as with a cached one: garbage collection, and the rewriting of map pages that it causes. A real cache
-//! writes all dirty segments of a map page back at once, so that its write-backs are no more than these.
+//! the full map as with a cached one: garbage collection, and the rewriting of map pages that it causes. A cache writes
+//! all dirty segments of a map page back at once: how often is counted for the caches asked for ([`WriteBacks`]), and known
+//! for every other to be no more than if each segment were written back by itself.
 //!
 //! Source: the map-cache document (slides), whose means follow from the first two lines; it has neither programs nor
 //! write-backs, and charges the misses of writes to the time of the reads.
@@ -25,6 +26,7 @@ use ssdlab_sim::{Clock, Fitter, Setup, SimError, runs};
 use ssdlab_trace::{Op, Request, StackDistances, UseCounts};
 
 use crate::sizes::MapSizes;
+use crate::write_backs::WriteBacks;
 
 /// Follows one trace.
 pub struct MapAdvisor {
@@ -36,6 +38,7 @@ pub struct MapAdvisor {
     host_ns: u64,
     host_read_ns: u64,
     segments: Vec<Segments>,
+    cache_bytes: Vec<u64>,
 }
 
 /// The map cut into segments of one size.
@@ -46,6 +49,7 @@ struct Segments {
     /// Log2 of the entries of a segment.
     shift: u32,
     distances: StackDistances,
+    write_backs: WriteBacks,
 }
 
 /// What caches of every number of segments would have cost.
@@ -61,8 +65,8 @@ pub struct MapAdvice {
     pub segments: Vec<SegmentAdvice>,
 }
 
-/// Caches of segments of one size; the vectors have an entry for each number of segments from 1 to that of the largest
-/// cache asked for, or of the whole map.
+/// Caches of segments of one size; where nothing else is said, vectors have an entry for each number of segments from 1 to
+/// that of the largest cache asked for, or of the whole map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SegmentAdvice {
     /// Bytes of a segment.
@@ -77,14 +81,21 @@ pub struct SegmentAdvice {
     pub read_hits: Vec<u64>,
     /// Look-ups for pages written or trimmed that hit.
     pub change_hits: Vec<u64>,
-    /// Segments written back, each by itself.
+    /// Map pages written back, for each cache asked for.
     pub write_backs: Vec<u64>,
-    /// Time of all requests with this cache, nanoseconds.
+    /// Time of all requests, nanoseconds, for each cache asked for.
     pub busy_ns: Vec<u64>,
+    /// What the time of all requests does not exceed with any cache: that with each segment written back by itself.
+    pub most_busy_ns: Vec<u64>,
     /// Time of the read requests and, as the document counts, of all misses.
     pub read_busy_ns: Vec<u64>,
     /// Time of all requests if first look-ups alone missed and nothing was written back: that of the best cache.
     pub least_busy_ns: u64,
+}
+
+/// Segments that a cache holds of all there are.
+fn capacity(cache_bytes: u64, segment_bytes: u32, count: u32) -> u32 {
+    u32::try_from(cache_bytes / u64::from(segment_bytes)).unwrap_or(u32::MAX).min(count)
 }
 
 impl MapAdvisor {
@@ -110,8 +121,14 @@ impl MapAdvisor {
         let cut = |&bytes: &u32| {
             let entries = bytes / sizes.entry_bytes;
             let count = setup.logical_pages.div_ceil(entries);
-            let most = u32::try_from(largest / u64::from(bytes)).unwrap_or(u32::MAX);
-            Segments { bytes, count, shift: entries.ilog2(), distances: StackDistances::new(count, most) }
+            let capacities = sizes.cache_bytes.iter().map(|&cache| capacity(cache, bytes, count));
+            Segments {
+                bytes,
+                count,
+                shift: entries.ilog2(),
+                distances: StackDistances::new(count, capacity(largest, bytes, count)),
+                write_backs: WriteBacks::new(count, (page_bytes / bytes).ilog2(), capacities),
+            }
         };
         Ok(Self {
             capacity_bytes: setup.capacity_bytes(),
@@ -122,6 +139,7 @@ impl MapAdvisor {
             host_ns: 0,
             host_read_ns: 0,
             segments: sizes.segment_bytes.iter().map(cut).collect(),
+            cache_bytes: sizes.cache_bytes.clone(),
         })
     }
 
@@ -173,13 +191,14 @@ impl MapAdvisor {
     /// Looks the pages `first..after` up, if there are any.
     #[inline]
     fn look_up(&mut self, first: u32, after: u32, changes: bool) {
-        for Segments { shift, distances, .. } in &mut self.segments {
+        for Segments { shift, distances, write_backs, .. } in &mut self.segments {
             let mut from = first;
             while from < after {
                 let segment = from >> *shift;
                 // The pages end below 2^32, those of a segment may not.
                 let until = (u64::from(segment + 1) << *shift).min(u64::from(after)) as u32;
                 distances.add(segment, u64::from(until - from), changes);
+                write_backs.add(segment, changes);
                 from = until;
             }
         }
@@ -221,18 +240,25 @@ impl MapAdvisor {
         let total = look_ups.reads + look_ups.changes;
         let hits = curves.read_hits.iter().zip(&curves.change_hits);
         let map_ns: Vec<u64> = hits.map(|(reads, changes)| (total - reads - changes) * load_ns).collect();
-        let write_back_ns = curves.write_backs.iter().map(|count| count * write_back_ns);
+        let busy_ns = |map_ns: u64, write_backs: u64| self.host_ns + map_ns + write_backs * write_back_ns;
+        let write_backs: Vec<u64> = segments.write_backs.counts().collect();
+        let asked_ns = self.cache_bytes.iter().map(|&cache| {
+            let held = capacity(cache, segments.bytes, segments.count);
+            map_ns[held as usize - 1]
+        });
+        let most_ns = map_ns.iter().zip(curves.write_backs);
         SegmentAdvice {
             segment_bytes: segments.bytes,
             count: segments.count,
             look_ups,
             first,
-            busy_ns: map_ns.iter().zip(write_back_ns).map(|(map, back)| self.host_ns + map + back).collect(),
+            busy_ns: asked_ns.zip(&write_backs).map(|(map_ns, &count)| busy_ns(map_ns, count)).collect(),
+            most_busy_ns: most_ns.map(|(&map_ns, count)| busy_ns(map_ns, count)).collect(),
             read_busy_ns: map_ns.iter().map(|map| self.host_read_ns + map).collect(),
             least_busy_ns: self.host_ns + (first.reads + first.changes) * load_ns,
             read_hits: curves.read_hits,
             change_hits: curves.change_hits,
-            write_backs: curves.write_backs,
+            write_backs,
         }
     }
 }

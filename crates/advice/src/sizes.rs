@@ -7,7 +7,7 @@ pub struct MapSizes {
     pub entry_bytes: u32,
     /// Bytes of a segment, each a power of two from an entry to a page.
     pub segment_bytes: Vec<u32>,
-    /// Bytes of a cache, each a multiple of every segment.
+    /// Bytes of a cache, ascending, each a multiple of every segment.
     pub cache_bytes: Vec<u64>,
 }
 

@@ -92,7 +92,8 @@ impl MapAdvisor {
     }
 
     /// `requests`, `host_ns` and of these `host_read_ns` with the whole map in RAM; `segments` has for each size,
-    /// ascending, its numbers, and columns with a row for each number of cached segments.
+    /// ascending, its numbers, `write_backs` and `busy_ns` for each cache, and columns with a row for each number of cached
+    /// segments.
     fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = exclusive(&mut self.inner);
         let advice = detached(py, None, || inner.advice())?;
@@ -119,6 +120,7 @@ fn columns(py: Python<'_>, found: SegmentAdvice) -> PyResult<Bound<'_, PyDict>> 
     dict.set_item("change_hits", array(py, found.change_hits)?)?;
     dict.set_item("write_backs", array(py, found.write_backs)?)?;
     dict.set_item("busy_ns", array(py, found.busy_ns)?)?;
+    dict.set_item("most_busy_ns", array(py, found.most_busy_ns)?)?;
     dict.set_item("read_busy_ns", array(py, found.read_busy_ns)?)?;
     Ok(dict)
 }

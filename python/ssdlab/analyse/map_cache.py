@@ -65,18 +65,19 @@ class MapCacheCurve(NamedTuple):
     hit_ratio: "Numbers"
     """Look-ups that hit, over all."""
     iops_share: "Numbers"
-    """Requests per second over those with the whole map in RAM."""
+    """Requests per second over those with the whole map in RAM; at least so much, as each changed segment is taken to
+    be written back by itself."""
 
 
 class MapCacheAdvice(Finding):
     """What caches of map segments of many sizes would do on one trace, from a single pass over it.
 
     Arrays have a row for each cache and a column for each segment size, both ascending. Look-ups, hits and misses are
-    those of the simulated cache (`ftl.page.map = "segments"`, policy `lru`), exactly, if it is empty at first. Times
-    are predicted: a page read takes `nand.read` and its transfer, a page programmed `nand.program` and its transfer, a
-    miss `nand.read` and the transfer of a segment, a write-back a page read (unless the segment is a page) and a page
-    programmed; one chip does one after the other. Garbage collection is left out. The simulated cache writes all dirty
-    segments of a map page at once, and so no more often than predicted.
+    those of the simulated cache (`ftl.page.map = "segments"`, policy `lru`), exactly, if it is empty at first, and so
+    are write-backs, of all dirty segments of a map page at once. Times are predicted: a page read takes `nand.read`
+    and its transfer, a page programmed `nand.program` and its transfer, a miss `nand.read` and the transfer of a
+    segment, a write-back a page read (unless the segment is a page) and a page programmed; one chip does one after the
+    other. Garbage collection is left out.
     """
 
     _json = "advice.json"
@@ -125,11 +126,11 @@ class MapCacheAdvice(Finding):
         """Look-ups for writes and trims that hit."""
         self.change_misses: Counts = np.uint64(self.change_look_ups) - self.change_hits
         """Look-ups for writes and trims that miss."""
-        self.write_backs: Counts = self._cells("write_backs")
-        """Segments written back, each by itself."""
+        self.write_backs: Counts = np.stack([size["write_backs"] for size in sizes], axis=1)
+        """Map pages written back."""
         self.hit_ratio: Numbers = (self.read_hits + self.change_hits) / self.look_ups
         """Look-ups that hit, over all."""
-        self.busy_ns: Counts = self._cells("busy_ns")
+        self.busy_ns: Counts = np.stack([size["busy_ns"] for size in sizes], axis=1)
         """Predicted time of all requests, nanoseconds."""
         self.iops: Numbers = self.requests / (self.busy_ns / 1e9)
         """Requests over their predicted time in seconds."""
@@ -223,15 +224,16 @@ class MapCacheAdvice(Finding):
             asked = ", ".join(map(str, self.segments.tolist()))
             raise ConfigError(f"segments of {segment_bytes} bytes were not asked for; take one of {asked}")
         size = self._sizes[self.segments.tolist().index(segment_bytes)]
-        counts = np.arange(1, len(size["busy_ns"]) + 1, dtype=np.uint64)
+        counts = np.arange(1, len(size["most_busy_ns"]) + 1, dtype=np.uint64)
         return MapCacheCurve(
             cache_bytes=counts * np.uint64(segment_bytes),
             hit_ratio=(size["read_hits"] + size["change_hits"]) / self.look_ups,
-            iops_share=self.host_ns / size["busy_ns"],
+            iops_share=self.host_ns / size["most_busy_ns"],
         )
 
     def least(self, segment_bytes: int, target: float = TARGET) -> int | None:
-        """Bytes of the smallest cache, of any whole number of segments, that reaches a target.
+        """Bytes of the smallest cache known to reach a target: one asked for, or of any whole number of segments with
+        each changed one written back by itself.
 
         Args:
             segment_bytes: Size of a segment; one of those asked for.
@@ -243,10 +245,11 @@ class MapCacheAdvice(Finding):
         Raises:
             ConfigError: If the target is out of range or the segment size was not asked for.
         """
-        self._cells_in_order(target)
+        cells = self._cells_in_order(target)
         curve = self.curve(segment_bytes)
-        reached = (curve.iops_share >= target).nonzero()[0]
-        return int(curve.cache_bytes[reached[0]]) if reached.size else None
+        reached = curve.cache_bytes[curve.iops_share >= target].tolist()
+        reached += [int(self.caches[row]) for row, column in cells if self.segments[column] == segment_bytes]
+        return min(reached, default=None)
 
     def to_dict(self, target: float = TARGET) -> dict[str, Any]:
         """The figures without the curves, ready for JSON; shares are those of 1.

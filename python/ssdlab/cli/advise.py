@@ -51,8 +51,9 @@ def mapcache(
     """Find the smallest map cache, and its segments, that come close to the whole map in RAM.
 
     One pass over the trace counts hits and misses of all caches and segment sizes exactly, for a cache that gives up
-    the segment used longest ago. Times are predicted: a miss reads a segment, a changed segment that is evicted is
-    written back, and one chip does one operation after the other; garbage collection is left out.
+    the segment used longest ago, and write-backs of those asked for. Times are predicted: a miss reads a segment, a
+    changed segment that is evicted is written back with those of its map page, and one chip does one operation after
+    the other; garbage collection is left out.
     """
     share = _target(target)
     settings = options.configuration(preset, config, set, options.shortcuts(fit=fit))

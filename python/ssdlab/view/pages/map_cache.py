@@ -6,6 +6,11 @@ from ssdlab.lazy import Numbers
 from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 
+CURVES = (
+    "Points are the caches asked for. The lines, of all others, are what these reach at least: as if each changed "
+    "segment were written back by itself, and not with all those of its map page."
+)
+
 
 def page(advice: MapCacheAdvice, target: float) -> Page:
     """The page of advice on map caches, for a target."""
@@ -24,7 +29,7 @@ def page(advice: MapCacheAdvice, target: float) -> Page:
         ],
         remarks=ingest_remarks(advice.ingest),
         sections=[
-            Section("Requests per second by cache", [Figure(advice.plot.chart)], terminal=False),
+            Section("Requests per second by cache", [Figure(advice.plot.chart, note=CURVES)], terminal=False),
             Section("", [_shares(advice, "share of requests per second", advice.iops_share)]),
             Section("", [_shares(advice, "hit ratio", advice.hit_ratio)]),
         ],
@@ -59,10 +64,10 @@ def advised(advice: MapCacheAdvice, target: float) -> list[str]:
             f"{_words(most)} reach {text.percent(most.iops_share)}; {larger}."
         ]
     least = advice.least(best.segment_bytes, target)
-    exactly = "" if least in (None, best.cache_bytes) else f"; {text.size(least or 0)} would just do"
+    smaller = "" if least in (None, best.cache_bytes) else f"; {text.size(least or 0)} would do too"
     lines = [
         f"To reach {100 * target:g} %, take {_words(best)}: {text.percent(best.iops_share)} "
-        f"with {text.size(best.ram_bytes)} of RAM, the map of the map included{exactly}."
+        f"with {text.size(best.ram_bytes)} of RAM, the map of the map included{smaller}."
     ]
     for name, other in zip(("smaller", "larger"), advice.neighbours(best), strict=True):
         if other is not None:
