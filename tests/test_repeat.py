@@ -160,6 +160,21 @@ def test_a_workload_that_ends_by_itself_can_only_be_replayed(cli: Cli) -> None:
     files = ["-w", "copy_files", "--set", "workload.pattern.copy_files.file_size=1MiB"]
     out = cli("run", *files, *drive).stdout
     assert "for a true answer: --repeat until-steady" in out and "workload.requests" not in out
+    # Of one that was ended before, the whole is replayed: 10 files of 256 requests.
+    few = ["--set", "workload.requests=700"]
+    whole = ["--set", "workload.requests=2560"]
+    out = cli("run", *files, *drive, *few).stdout
+    remedy = out.partition("for a true answer: ")[2].splitlines()[0].split()
+    assert remedy == [*whole, "--repeat", "until-steady"]
+    out = cli("run", *files, *drive, *few, *remedy).stdout
+    assert "was steady after" in out and "for a true answer" not in out
+    at_most = [*few, "--repeat", "until-steady", "--set", "host.repeat.until-steady.most=2"]
+    out = cli("run", *files, *drive, *at_most).stdout
+    assert out.partition("for a true answer: ")[2].splitlines()[0].split() == whole
+    # Where even the whole would be replayed too often.
+    tiny = ["--set", "workload.pattern.copy_files.file_size=64KiB", "--set", "workload.requests=16"]
+    out = cli("run", *files, *drive, *tiny).stdout
+    assert "it takes at least" in out and "replays of all 160 requests" in out and "for a true answer" not in out
 
 
 def test_a_trace_that_is_too_small_for_its_drive_is_not_said_to_settle(cli: Cli, tmp_path: Path) -> None:

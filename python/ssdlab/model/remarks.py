@@ -217,13 +217,16 @@ def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, f
         times = done * (evidence["capacities_needed"] - before) / (evidence["capacities_written"] - before)
     if generated and (requests := _requests(config, summary, times)) is not None:
         return Remedy(_more(requests), "", requests)
-    compact, replays = generated or config["host.fit"] == "compact", _fewest(summary)
+    rest = _rest(config, summary) if generated else None
+    compact, replays = generated or config["host.fit"] == "compact", _fewest(summary, rest.times if rest else 1)
     # A drive that the trace sizes takes fewer.
     if known and replays > MOST_REPLAYS and compact:
-        least = f"; it takes at least {text.count(replays)} replays"
+        of_all = f" of all {text.count(rest.requests)} requests" if rest else ""
+        least = f"; it takes at least {text.count(replays)} replays{of_all}"
         return Remedy(least, f"; it takes more than {MOST_REPLAYS} replays")
     # Of that which is not in force.
     options = [
+        *([f"--set workload.requests={rest.requests}"] if rest else []),
         *([] if compact else ["--fit compact"]),
         *(["--repeat until-steady"] if config["host.repeat"] != "until-steady" else []),
     ]
@@ -231,32 +234,63 @@ def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, f
     return Remedy(words, words)
 
 
-def _fewest(summary: Summary) -> int:
-    """The fewest replays after which write amplification can be steady: two windows, each of whole replays that write
-    all of the flash. Whether these are alike nobody knows before.
+def _fewest(summary: Summary, times: float) -> int:
+    """The fewest replays, each so many times as long, after which write amplification can be steady: two windows, each
+    of whole replays that write all of the flash. Whether these are alike nobody knows before.
     """
     repeat = summary["repeat"]
     written = repeat["capacities_written"] / repeat["replays"] if repeat else summary["capacities_written"]
     device = summary["device"]
-    replays: int = 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * written))
+    replays: int = 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * written * times))
     return replays
 
 
+class Rest(NamedTuple):
+    """What is left of a workload that ends by itself and was ended before."""
+
+    requests: int
+    """With which it ends by itself."""
+    times: float
+    """So many times those that were made."""
+
+
+def _rest(config: Mapping[str, Any], summary: Summary) -> Rest | None:
+    whole = _whole(config)
+    made = _made(config, summary)
+    return Rest(whole, whole / made) if whole is not None and made < whole else None
+
+
+def _whole(config: Mapping[str, Any]) -> int | None:
+    """Requests with which a workload ends by itself; None if it goes on."""
+    copied = "workload.pattern.copy_files"
+    if config["workload.pattern"] != "copy_files":
+        return None
+    file, request = (_ssdlab.size(config[key]) for key in (f"{copied}.file_size", "workload.size"))
+    files: int = config[f"{copied}.files"]
+    return files * math.ceil(file / request)
+
+
+def _made(config: Mapping[str, Any], summary: Summary) -> int:
+    """Requests of the workload that a replay made, with its warm-up."""
+    cache = summary["cache"]
+    measured: int = cache["requests"] if cache else _of_host(summary)
+    warmup: int = config["host.warmup"]
+    return warmup + measured
+
+
 def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int | None:
-    """So many times the requests of a generated workload, rounded up to two digits; None if it ends by itself.
+    """So many times the requests of a generated workload, rounded up to two digits; None if it ends by itself before.
 
     Replays would write where the first requests did and nowhere else: of even writes they make a hot set.
     """
-    warmup: int = config["host.warmup"]
-    cache = summary["cache"]
-    measured: int = cache["requests"] if cache else _of_host(summary)
-    if warmup + measured < config["workload.requests"]:
+    made, whole = _made(config, summary), _whole(config)
+    if made < config["workload.requests"]:
         return None
     # The share of writes among more requests may be less, by three times its deviation.
     room = 1 + 3 / math.sqrt(summary["host"]["write_requests"])
-    enough = math.ceil(times * room * (warmup + measured))
+    enough = math.ceil(times * room * made)
     step: int = 10 ** max(len(str(enough)) - 2, 0)
-    return math.ceil(enough / step) * step
+    return math.ceil(enough / step) * step if whole is None or enough <= whole else None
 
 
 def _more(requests: int) -> str:
