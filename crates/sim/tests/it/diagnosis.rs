@@ -170,6 +170,18 @@ fn write_amplification_is_explained_by_the_victims() {
     assert!((amplification * (1.0 - valid) - 1.0).abs() < 0.05, "{amplification} with victims {valid} valid");
 }
 
+/// Reads alone have pages of the map written, to make room in its cache for others, and amplify no writes.
+#[test]
+fn where_the_host_wrote_nothing_no_writes_are_amplified() {
+    let mut setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
+    setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4), ("entry", 64)]).expect("in range"));
+    setup.geometry.blocks += 112;
+    setup.precondition.overwrite = Overwrite::Passes(1.0);
+    let summary = diagnosed(&setup, &random(&setup, Op::Read));
+    assert!(summary.flash.0.programmed() > 0 && summary.write_amplification.is_none());
+    assert!(summary.diagnosis.iter().all(|finding| finding.about != Subject::WriteAmplification));
+}
+
 #[test]
 fn inputs_that_deceive_are_found() {
     let mut setup = full(array(2, 1, 1, 1), 4, TIMING, PLAIN);

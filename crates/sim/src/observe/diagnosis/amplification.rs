@@ -24,7 +24,8 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
         let of: u64 = causes.iter().map(|&cause| counts.programs[cause as usize]).sum();
         of as f64 / programmed.max(1) as f64
     };
-    let noteworthy = |share: f64| share >= NOTEWORTHY;
+    // Where the host wrote nothing, nothing is amplified.
+    let noteworthy = |share: f64| share >= NOTEWORTHY && summary.write_amplification.is_some();
     let about = Subject::WriteAmplification;
 
     let collected = share(&[Cause::Gc]);
