@@ -28,7 +28,12 @@ impl Config {
                     "drive.protocol.nvme.depth",
                     "drive.protocol.nvme.slots",
                 ];
-                self.each(&SLOTS, doubled)
+                const OF_BLOCK_LAYER: [&str; 2] = ["block.slots", "block.nr_requests"];
+                let mut changes = self.each(&SLOTS, doubled);
+                if !self.chooses("block.scheduler", "direct") {
+                    changes.extend(self.each(&OF_BLOCK_LAYER, doubled));
+                }
+                changes
             }
             WhatIf::Depth => self.each(&["host.replay.closed.queue_depth"], doubled),
             WhatIf::NoBlockLayer => choose("block.scheduler", "direct"),

@@ -54,8 +54,8 @@ fn settings_make_the_change() {
             if what_if == WhatIf::Spare {
                 continue;
             }
-            // A block layer takes its slots, and whether it must flush, from the drive below.
-            let follows = what_if != WhatIf::NoBlockLayer;
+            // A block layer takes whether it must flush from the drive below.
+            let follows = what_if == WhatIf::Protected;
             let applied = if follows { Setup { block: after.block, ..applied } } else { applied };
             assert_eq!(applied, after, "{what_if:?} of {sets:?}");
         }

@@ -10,7 +10,7 @@ Summary = Mapping[str, Any]
 
 PARTS = (
     *("own_work", "host_reads", "host_writes", "partial_pages", "collection", "map", "bus", "order", "controller"),
-    *("link", "flush", "host_queue"),
+    *("link", "flush", "block_layer", "host_queue"),
 )
 """Parts of a response time."""
 

@@ -1,8 +1,8 @@
 //! What response times are made of: every nanosecond of every request goes to one part, so that the parts add up.
 //!
 //! ```text
-//! issued -> queue -> controller -> link -> flash, by what the request waits for there -> link -> complete
-//!                                       \> buffer: until there is room, until all is safe /
+//! issued -> block layer -> queue -> controller -> link -> flash, by what the request waits for there -> link -> complete
+//!                                                      \> buffer: until there is room, until all is safe /
 //! ```
 //! Below the FTL the flash says where the time went ([`Wait`]). A request that the flash has no room for, and a write for
 //! whose pages the buffer has none, waits for the flash as a whole: until it has worked off enough of what it was given
@@ -21,8 +21,10 @@ use ssdlab_trace::Op;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Part {
-    /// The host's block layer and the drive's queues, until the drive takes the request.
-    HostQueue = WAITS as u8,
+    /// The host's block layer, until it gives the drive the request.
+    BlockLayer = WAITS as u8,
+    /// The drive's queues, until the drive takes the request.
+    HostQueue,
     /// The controller, at work on this request or on those before it.
     Controller,
     /// The link to the host, likewise.
@@ -32,7 +34,7 @@ pub enum Part {
 }
 
 /// Number of parts.
-pub const PARTS: usize = WAITS + 4;
+pub const PARTS: usize = WAITS + 5;
 
 /// Names of the parts in results, by number.
 pub const PART_NAMES: [&str; PARTS] = [
@@ -44,6 +46,7 @@ pub const PART_NAMES: [&str; PARTS] = [
     "bus",
     "order",
     "own_work",
+    "block_layer",
     "host_queue",
     "controller",
     "link",
@@ -198,7 +201,7 @@ impl MadeOf<'_> {
     #[inline(always)]
     pub fn charged(self) -> Charged {
         let mut charged = *self.in_drive;
-        charged.0[Part::HostQueue as usize] += self.above_ns;
+        charged.0[Part::BlockLayer as usize] += self.above_ns;
         charged
     }
 
@@ -454,12 +457,12 @@ mod tests {
 
     /// A request that was in the block layer before the drive saw it waited there.
     #[test]
-    fn what_the_drive_did_not_see_is_the_queue() {
+    fn what_the_drive_did_not_see_is_the_block_layer() {
         let write = summary(Op::Write, [1_000].into_iter(), |waits, latency_ns| {
             waits.enter(0, 700);
             waits.charge(0, Part::Link, latency_ns);
         });
-        let [queue, link] = [Part::HostQueue, Part::Link].map(|part| write.all.parts_ns[part as usize]);
-        assert_eq!((queue, link), (700, 300));
+        let [above, link] = [Part::BlockLayer, Part::Link].map(|part| write.all.parts_ns[part as usize]);
+        assert_eq!((above, link), (700, 300));
     }
 }

@@ -11,7 +11,7 @@ use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, PageTimes, Timing};
 
 use super::drive::{DriveOptions, Front, Protocol, WriteBuffer};
-use super::host::{CacheOptions, Replay};
+use super::host::{BlockOptions, CacheOptions, Replay};
 use super::{Clock, Setup};
 
 /// One change.
@@ -30,7 +30,7 @@ pub enum WhatIf {
     Buffer,
     /// The write buffer survives a power loss.
     Protected,
-    /// The drive takes twice as many requests at a time.
+    /// The drive takes twice as many requests at a time, and a block layer has and gives it as many.
     Slots,
     /// The host keeps twice as many requests outstanding.
     Depth,
@@ -102,14 +102,22 @@ impl WhatIf {
                 front.link_bytes_per_s = front.link_bytes_per_s.map(|rate| rate.saturating_mul(2));
             })?,
             Self::Controller => in_front(setup, |front| front.command = Nanos(front.command.0 / 2))?,
-            Self::Slots => in_front(setup, |front| match &mut front.protocol {
-                Protocol::Direct => {}
-                Protocol::SingleQueue { depth } => *depth = depth.saturating_mul(2),
-                Protocol::MultiQueue { depth, slots, .. } => {
-                    *depth = depth.saturating_mul(2);
-                    *slots = slots.saturating_mul(2);
-                }
-            })?,
+            Self::Slots => {
+                let drive = in_front(setup, |front| match &mut front.protocol {
+                    Protocol::Direct => {}
+                    Protocol::SingleQueue { depth } => *depth = depth.saturating_mul(2),
+                    Protocol::MultiQueue { depth, slots, .. } => {
+                        *depth = depth.saturating_mul(2);
+                        *slots = slots.saturating_mul(2);
+                    }
+                })?;
+                let block = setup.block.map(|block| BlockOptions {
+                    slots: block.slots.saturating_mul(2),
+                    nr_requests: block.nr_requests.saturating_mul(2),
+                    ..block
+                });
+                Setup { block, ..drive }
+            }
             Self::Buffer => buffered(setup, |buffer| buffer.pages = buffer.pages.saturating_mul(2))?,
             Self::Protected => buffered(setup, |buffer| buffer.protected = true)?,
             Self::Depth => match setup.replay {

@@ -113,6 +113,10 @@ fn planted() -> Vec<Planted> {
     let mut setup = full(eight, 32, TIMING, PLAIN);
     setup.block = Some(BlockOptions { slots: 1, ..BlockOptions::of("none") });
     plant("block_layer", setup, random(&setup, Op::Read), Some((WhatIf::NoBlockLayer, 2.0)));
+    plant("block_layer", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
+    // The block layer gives the drive more than it takes.
+    let setup = Setup { block: Some(BlockOptions::of("none")), ..full(eight, 32, TIMING, in_front(one_slot)) };
+    plant("queue_slots", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.5)));
     let setup = full(eight, 16, TIMING, PLAIN);
     let on_one_die =
         random(&setup, Op::Read).into_iter().map(|read| Request { offset: read.offset / PAGE / 8 * 8 * PAGE, ..read });
@@ -310,6 +314,33 @@ fn slow_writes_are_explained_by_what_fills_the_buffer() {
             |what_if: WhatIf| slow_write_ns(&diagnosed(&what_if.applied_to(&setup).expect("a change"), &writes));
         let (now_ns, relieved_ns, larger_ns) = (slow_write_ns(&summary), then_ns(what_if), then_ns(WhatIf::Buffer));
         assert!(1.05 * relieved_ns < now_ns && 1.1 * larger_ns > now_ns, "{name}: {now_ns} {relieved_ns} {larger_ns}");
+    }
+}
+
+/// Goal: a change that is to tell whether the block layer holds requests back makes a difference. Method: one whose slots
+/// are taken, one whose scheduler gives the drive fewer, one whose drive takes fewer.
+#[test]
+fn slow_requests_are_explained_by_what_holds_them_back() {
+    let eight = array(4, 2, 1, 1);
+    let few_slots = Front { protocol: Protocol::SingleQueue { depth: 1 }, ..PLAIN.front };
+    let one = BlockOptions { slots: 1, ..BlockOptions::of("none") };
+    let cases = [
+        (one, PLAIN, "block_layer", &[WhatIf::NoBlockLayer, WhatIf::Slots][..]),
+        // Of its one process, which has no others to compete with, it gives four times the quantum of four.
+        (BlockOptions::of("cfq"), PLAIN, "block_layer", &[WhatIf::NoBlockLayer]),
+        // Half of the time here, half in the queue of the drive, for which those here wait.
+        (BlockOptions::of("none"), in_front(few_slots), "block_layer", &[WhatIf::Slots]),
+    ];
+    for (block, drive, name, what_ifs) in cases {
+        let setup = Setup { block: Some(block), ..full(eight, 64, TIMING, drive) };
+        let reads = random(&setup, Op::Read);
+        let summary = diagnosed(&setup, &reads);
+        let slow = named(&summary, Subject::SlowReads, name);
+        assert_eq!(slow.what_ifs, what_ifs, "{}", block.scheduler);
+        for what_if in what_ifs {
+            let changed = diagnosed(&what_if.applied_to(&setup).expect("a change"), &reads);
+            assert!(iops(&changed) > 1.1 * iops(&summary), "{what_if:?} {} {}", iops(&summary), iops(&changed));
+        }
     }
 }
 

@@ -32,7 +32,8 @@ PARTS = {
     "controller": "controller",
     "link": "link",
     "flush": "flush",
-    "host_queue": "queues of host and drive",
+    "block_layer": "in the block layer",
+    "host_queue": "in queues of the drive",
 }
 """Parts of a response time in words."""
 
@@ -43,7 +44,7 @@ WHAT_IFS = {
     "controller": "controller twice as fast",
     "buffer": "write buffer twice as large",
     "protected": "write buffer that survives a power loss",
-    "slots": "drive that takes twice as many requests at a time",
+    "slots": "twice as many requests at the drive at a time",
     "depth": "twice as many requests outstanding",
     "no_block_layer": "no block layer",
     "spare": "twice the spare",

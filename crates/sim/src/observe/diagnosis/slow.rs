@@ -51,17 +51,20 @@ fn largest(
     const COLLECTION: usize = Wait::Collection as usize;
     const MAP: usize = Wait::Map as usize;
     const BUS: usize = Wait::Bus as usize;
-    let what_if = match part {
-        COLLECTION if summary.log.is_none() => WhatIf::Spare,
-        MAP => WhatIf::Map,
-        BUS => WhatIf::Channels,
-        _ if part == Part::Controller as usize => WhatIf::Controller,
-        _ if part == Part::Link as usize => WhatIf::Link,
-        _ if part == Part::Flush as usize => WhatIf::Protected,
-        _ if part == Part::HostQueue as usize => WhatIf::Slots,
+    let what_ifs: &[WhatIf] = match part {
+        COLLECTION if summary.log.is_none() => &[WhatIf::Spare],
+        MAP => &[WhatIf::Map],
+        BUS => &[WhatIf::Channels],
+        _ if part == Part::Controller as usize => &[WhatIf::Controller],
+        _ if part == Part::Link as usize => &[WhatIf::Link],
+        _ if part == Part::Flush as usize => &[WhatIf::Protected],
+        _ if part == Part::BlockLayer as usize => throughput::above_drive(setup, summary, &parts.p99),
+        _ if part == Part::HostQueue as usize => &[WhatIf::Slots],
         // Bursts fill it, not what takes the dies longer than the host.
-        _ if part == Wait::HostWrites as usize && throughput::a_larger_buffer_helps(setup, summary) => WhatIf::Buffer,
-        _ => WhatIf::Dies,
+        _ if part == Wait::HostWrites as usize && throughput::a_larger_buffer_helps(setup, summary) => {
+            &[WhatIf::Buffer]
+        }
+        _ => &[WhatIf::Dies],
     };
     let found = Finding::new(about, PART_NAMES[part], parts.p99.share(part))
         .with("p50_share", parts.p50.share(part))
@@ -70,5 +73,5 @@ fn largest(
         .with("p50_ns", latency.p50_ns as f64)
         .with("p99_ns", latency.p99_ns as f64)
         .with("p99_9_ns", latency.p99_9_ns as f64);
-    Some(found.tried_by(&[what_if]))
+    Some(found.tried_by(what_ifs))
 }

@@ -7,7 +7,7 @@ use ssdlab_nand::backend::parallel::{WAITS, Wait};
 use super::{Finding, Subject, cached, inputs};
 use crate::observe::activity::{DriveSummary, Spread};
 use crate::observe::summary::{Summary, TimeSummary};
-use crate::observe::waits::Part;
+use crate::observe::waits::{Part, Parts};
 use crate::setup::drive::{DriveOptions, Front, WriteBuffer};
 use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
@@ -153,8 +153,6 @@ fn uneven(name: &'static str, of: &Spread) -> Finding {
 fn waiting(setup: &Setup, options: &DriveOptions, summary: &Summary, drive: &DriveSummary) -> Option<Finding> {
     let response = drive.response.as_ref()?;
     let all = &response.all.all;
-    let queue =
-        if setup.block.is_some() { ("block_layer", WhatIf::NoBlockLayer) } else { ("queue_slots", WhatIf::Slots) };
     let of = |part: usize, name, what_ifs: &[WhatIf]| {
         Finding::new(Subject::Throughput, name, all.share(part)).tried_by(what_ifs)
     };
@@ -166,14 +164,47 @@ fn waiting(setup: &Setup, options: &DriveOptions, summary: &Summary, drive: &Dri
             .with("dies_count", dies)
             .with("dies_at_work", drive.die_utilisation.mean * dies)
     });
-    let queues = [(Part::Flush, "flush", WhatIf::Protected), (Part::HostQueue, queue.0, queue.1)];
-    let queues = queues.into_iter().map(|(part, name, what_if)| of(part as usize, name, &[what_if]));
+    let queued = all.share(Part::BlockLayer as usize) + all.share(Part::HostQueue as usize);
+    let name = if is_drive_full(all) { "queue_slots" } else { "block_layer" };
+    let queues = [
+        of(Part::Flush as usize, "flush", &[WhatIf::Protected]),
+        Finding::new(Subject::Throughput, name, queued).tried_by(above_drive(setup, summary, all)),
+    ];
     let buffer = options.buffer.filter(|buffer| is_small(buffer, drive)).and(response.write).map(|write| {
         let room_ns: u128 = write.all.parts_ns[..WAITS].iter().sum();
         let share = room_ns as f64 / all.sum_ns.max(1) as f64;
         Finding::new(Subject::Throughput, "full_buffer", share).tried_by(&[WhatIf::Buffer])
     });
     buffer.into_iter().chain(internal).chain(queues).find(|found| found.share >= PREVAILING)
+}
+
+/// The changes that relieve requests of waiting above the drive: that for its slots, or for those that the block layer has
+/// for it; where neither are taken, the scheduler holds requests back.
+pub(super) fn above_drive(setup: &Setup, summary: &Summary, parts: &Parts) -> &'static [WhatIf] {
+    if is_drive_full(parts) {
+        &[WhatIf::Slots]
+    } else if slots_taken(setup, summary).is_some_and(|share| share >= SATURATED) {
+        &[WhatIf::NoBlockLayer, WhatIf::Slots]
+    } else {
+        &[WhatIf::NoBlockLayer]
+    }
+}
+
+/// Whether those that a block layer has given the drive wait most of their time until it takes them: then the others wait
+/// for these.
+fn is_drive_full(parts: &Parts) -> bool {
+    2 * parts.parts_ns[Part::HostQueue as usize] >= parts.sum_ns - parts.parts_ns[Part::BlockLayer as usize]
+}
+
+/// Share of the requests that a block layer may give the drive at a time that is there, mean over time: as many as it
+/// gives in the time that one takes below it.
+fn slots_taken(setup: &Setup, summary: &Summary) -> Option<f64> {
+    let (options, time, drive) = (setup.block?, summary.time.as_ref()?, summary.drive.as_ref()?);
+    let (counters, all) = (&drive.block.as_ref()?.counters, &drive.response.as_ref()?.all.all);
+    let below_ns = (all.sum_ns - all.parts_ns[Part::BlockLayer as usize]) as f64 / all.requests as f64;
+    let given = counters.dispatched_reads + counters.dispatched_writes + counters.dispatched_flushes;
+    let slots = f64::from(options.queues) * f64::from(options.slots.min(options.nr_requests));
+    Some(given as f64 * below_ns / time.elapsed_ns as f64 / slots)
 }
 
 fn is_open(setup: &Setup) -> bool {
