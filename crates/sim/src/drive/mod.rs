@@ -190,8 +190,8 @@ impl<P: TimedParts> TimedDrive<P> {
         let buffer = self.buffer.as_ref().map(|buffer| buffer.counters);
         let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
         let absorbed = buffer.map_or(0, |counters| counters.pages_overwritten + counters.pages_trimmed) as i64;
-        let dies = self.stack.sinks.flash.die_time();
-        let dies = self.waits.zip(dies).map(|(waits, dies)| waits.since_start(dies));
+        let dies = self.stack.sinks.flash.waits_of_dies();
+        let dies = self.waits.zip(dies).map(|(waits, dies)| waits.since_start(&dies));
         let (summary, activity) = self.meters.finish(
             &self.stack.setup.geometry,
             self.stack.sinks.flash.recorded(),
@@ -262,7 +262,7 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         self.measurement = Measurement::start(&mut self.stack);
         self.stack.sinks.flash.record(self.stack.setup.gantt);
         self.meters = Meters::new(self.measurement.start_ns(), self.waits.is_some());
-        if let (Some(waits), Some(dies)) = (&mut self.waits, self.stack.sinks.flash.die_time()) {
+        if let (Some(waits), Some(dies)) = (&mut self.waits, self.stack.sinks.flash.waits_of_dies()) {
             waits.start_measuring(dies);
         }
         if let Some(cache) = &mut self.cache {

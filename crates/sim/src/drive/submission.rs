@@ -121,7 +121,7 @@ impl<P: TimedParts> TimedDrive<P> {
 
     /// From now on a request waits for the flash as a whole.
     pub(super) fn wait_for_flash(&mut self, index: u32) {
-        if let (Some(waits), Some(dies)) = (&mut self.waits, self.stack.sinks.flash.die_time()) {
+        if let (Some(waits), Some(dies)) = (&mut self.waits, self.stack.sinks.flash.waits_of_dies()) {
             waits.wait_for_flash(index, dies);
         }
     }
@@ -132,9 +132,9 @@ impl<P: TimedParts> TimedDrive<P> {
         let now_ns = self.now_ns();
         if let Some(waits) = &mut self.waits
             && waits.is_behind_flash(index)
-            && let Some(dies) = self.stack.sinks.flash.die_time()
+            && let Some(dies) = self.stack.sinks.flash.waits_of_dies()
         {
-            waits.waited_for_flash(index, dies, now_ns);
+            waits.waited_for_flash(index, &dies, now_ns);
         }
     }
 

@@ -212,6 +212,7 @@ impl Intervals {
         self.take_pending();
         self.sum_ns = 0;
         for (before, rows) in self.before.iter_mut().zip(&mut self.rows) {
+            before.reserve(rows.len());
             for (bucket, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.requests > 0) {
                 let Row { requests, charged } = std::mem::take(row);
                 before.add(bucket, requests, &charged.parts());

@@ -137,8 +137,12 @@ impl Charged {
     pub fn of(part: usize, ns: u64) -> Self {
         let mut charged = Self::default();
         charged.0[part] = ns;
-        let (flash, _) = charged.0.split_first_chunk_mut().expect("they come first");
-        *flash = Charges::of(*flash).0;
+        if part < WAITS {
+            charged.0[Wait::Order as usize] = ns;
+        }
+        if part < WAITS && part != Wait::Order as usize {
+            charged.0[Wait::Bus as usize] = ns;
+        }
         charged
     }
 
@@ -177,23 +181,6 @@ pub(crate) struct MadeOf<'a> {
     in_drive: &'a Charged,
     /// And what in the block layer.
     above_ns: u64,
-}
-
-/// A time by what dies did in it, in proportion to that, those that rested left out; the parts add up to it.
-fn in_proportion(time_ns: u64, dies: DieTime) -> [u64; WAITS] {
-    let at_work = &dies[..Wait::Order as usize];
-    let whole: u64 = at_work.iter().sum();
-    let ns_each = time_ns as f64 / whole as f64;
-    let mut parts = [0; WAITS];
-    let (mut before, mut given_ns) = (0, 0);
-    for (part, work) in parts.iter_mut().zip(at_work).filter(|(_, work)| **work > 0) {
-        before += work;
-        let until_ns = if before == whole { time_ns } else { ((before as f64 * ns_each) as u64).min(time_ns) };
-        *part = until_ns - given_ns;
-        given_ns = until_ns;
-    }
-    parts[Wait::Order as usize] = time_ns - given_ns;
-    parts
 }
 
 impl MadeOf<'_> {
@@ -237,6 +224,11 @@ impl Way {
 pub(crate) struct ByBucket(Vec<Parts>);
 
 impl ByBucket {
+    /// Has room for so many buckets.
+    pub fn reserve(&mut self, buckets: usize) {
+        self.0.reserve(buckets.saturating_sub(self.0.len()));
+    }
+
     fn bucket(&mut self, bucket: usize) -> &mut Parts {
         if self.0.len() <= bucket {
             self.0.resize(bucket + 1, Parts::default());
@@ -264,21 +256,21 @@ pub(crate) struct Waits {
     /// By the number of the flight.
     ways: Vec<Way>,
     /// What the dies had done when a flight began to wait for the flash as a whole, by its number.
-    dies_before: Vec<DieTime>,
+    dies_before: Vec<Charges>,
     /// The flight that left the drive last; none of requests that were never in it.
     left: Option<u32>,
-    dies_at_start: DieTime,
+    dies_at_start: Charges,
 }
 
 impl Waits {
     /// Forgets what the dies did so far.
-    pub fn start_measuring(&mut self, dies: DieTime) {
+    pub fn start_measuring(&mut self, dies: Charges) {
         self.dies_at_start = dies;
     }
 
     /// What the dies did since measuring began.
-    pub fn since_start(&self, dies: DieTime) -> DieTime {
-        std::array::from_fn(|state| dies[state] - self.dies_at_start[state])
+    pub fn since_start(&self, dies: &Charges) -> DieTime {
+        dies.since(&self.dies_at_start).die_time()
     }
 
     /// A request enters the drive's queues.
@@ -309,9 +301,9 @@ impl Waits {
 
     /// From now on a request waits for the flash as a whole.
     #[cold]
-    pub fn wait_for_flash(&mut self, flight: u32, dies: DieTime) {
+    pub fn wait_for_flash(&mut self, flight: u32, dies: Charges) {
         if self.dies_before.len() < self.ways.len() {
-            self.dies_before.resize(self.ways.len(), DieTime::default());
+            self.dies_before.resize(self.ways.len(), Charges::default());
         }
         self.dies_before[flight as usize] = dies;
         self.ways[flight as usize].behind_flash = true;
@@ -325,11 +317,10 @@ impl Waits {
 
     /// It has waited: for what the dies did since.
     #[cold]
-    pub fn waited_for_flash(&mut self, flight: u32, dies: DieTime, now_ns: u64) {
-        let before = self.dies_before[flight as usize];
+    pub fn waited_for_flash(&mut self, flight: u32, dies: &Charges, now_ns: u64) {
         let way = &mut self.ways[flight as usize];
-        let meanwhile = std::array::from_fn(|state| dies[state] - before[state]);
-        way.charged.add_flash(&Charges::of(in_proportion(now_ns - way.until_ns, meanwhile)));
+        let meanwhile = dies.since(&self.dies_before[flight as usize]);
+        way.charged.add_flash(&meanwhile.divide(now_ns - way.until_ns));
         (way.until_ns, way.behind_flash) = (now_ns, false);
     }
 
@@ -443,16 +434,6 @@ mod tests {
         let expected = 10 * u128::from(long_ns);
         assert_eq!((read.all.requests, read.all.sum_ns), (10, expected));
         assert_eq!(read.all.parts_ns[Part::Link as usize], expected);
-    }
-
-    /// Parts are whole nanoseconds, as near to the share of the dies as that allows, and add up.
-    #[test]
-    fn a_time_is_divided_by_what_dies_did() {
-        assert_eq!(in_proportion(900, [10, 0, 20, 0, 0, 60, 1_000]), [100, 0, 200, 0, 0, 600, 0, 0]);
-        assert_eq!(in_proportion(10, [1, 1, 1, 0, 0, 0, 0]), [3, 3, 4, 0, 0, 0, 0, 0]);
-        assert_eq!(in_proportion(7, [0, 0, 0, 0, 0, 0, 50]), [0, 0, 0, 0, 0, 0, 7, 0]);
-        let long_ns = u64::MAX - 1;
-        assert_eq!(in_proportion(long_ns, [3, 5, 0, 7, 1, 9, 0]).iter().sum::<u64>(), long_ns);
     }
 
     /// A request that was in the block layer before the drive saw it waited there.

@@ -269,8 +269,9 @@ impl ParallelFlash {
     }
 
     /// What the dies did so far, summed over them; none unless waits are watched.
-    pub fn die_time(&self) -> Option<DieTime> {
-        self.waits.as_ref().map(|waits| waits.dies(self.now_ns))
+    #[inline(always)]
+    pub fn waits_of_dies(&self) -> Option<Charges> {
+        self.waits.as_ref().map(|waits| waits.of_dies(self.now_ns))
     }
 
     /// What was recorded.

@@ -103,14 +103,37 @@ impl Charges {
         self.0.iter_mut().zip(sums.0).for_each(|(own, sum)| *own = sum.wrapping_sub(*own));
     }
 
-    /// Of parts by [`Wait`]: the other way from [`Self::parts`].
-    pub fn of(parts: [u64; WAITS]) -> Self {
-        let [.., order, _own] = parts;
-        let mut charges = Self(parts);
-        let all: u64 = parts.iter().sum();
-        charges.0[Wait::Bus as usize] = all - order;
-        charges.0[Wait::Order as usize] = all;
-        charges
+    /// From `earlier` ones until these.
+    #[inline(always)]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self(std::array::from_fn(|wait| self.0[wait].wrapping_sub(earlier.0[wait])))
+    }
+
+    /// These are what dies did: a time, in proportion to that, those that rested left out. Its parts are whole
+    /// nanoseconds and add up to it.
+    pub fn divide(&self, time_ns: u64) -> Self {
+        let held = self.0[Wait::Bus as usize];
+        let ns_each = time_ns as f64 / held as f64;
+        let mut divided = Self::default();
+        let (mut before, mut given_ns) = (0, 0);
+        let cells = divided.0.iter_mut().zip(self.0).take(Wait::Bus as usize);
+        for (part, work) in cells.filter(|(_, work)| *work > 0) {
+            before += work;
+            // A processor converts numbers with a sign in one step.
+            let until_ns = (before as i64 as f64 * ns_each) as i64 as u64;
+            let until_ns = if before == held { time_ns } else { until_ns.min(time_ns) };
+            *part = until_ns - given_ns;
+            given_ns = until_ns;
+        }
+        divided.0[Wait::Bus as usize] = if held > 0 { time_ns } else { 0 };
+        divided.0[Wait::Order as usize] = time_ns;
+        divided
+    }
+
+    /// These are what dies did: as times.
+    pub fn die_time(self) -> DieTime {
+        let [time @ .., _own] = self.parts();
+        time
     }
 
     /// What the time went to, by [`Wait`].
@@ -235,10 +258,8 @@ impl AllDies {
     }
 
     /// What they did so far.
-    fn time(mut self, now_ns: u64) -> DieTime {
-        self.sums.0.iter_mut().zip(self.dies).for_each(|(sum, dies)| *sum = sum.wrapping_add(dies * now_ns));
-        let [time @ .., _own] = self.sums.parts();
-        time
+    fn so_far(&self, now_ns: u64) -> Charges {
+        Charges(std::array::from_fn(|wait| self.sums.0[wait].wrapping_add(self.dies[wait].wrapping_mul(now_ns))))
     }
 }
 
@@ -456,8 +477,9 @@ impl Waits {
     }
 
     /// What the dies did so far, summed.
-    pub fn dies(&self, now_ns: u64) -> DieTime {
-        self.all.time(now_ns)
+    #[inline(always)]
+    pub fn of_dies(&self, now_ns: u64) -> Charges {
+        self.all.so_far(now_ns)
     }
 }
 
@@ -478,3 +500,25 @@ fn fill<T: Copy + Default>(items: &mut Vec<T>, number: u32) {
 
 #[cfg(test)]
 mod twin;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parts are whole nanoseconds, as near to the share of the dies as that allows, and add up.
+    #[test]
+    fn a_time_is_divided_by_what_dies_did() {
+        let divided = |time_ns, [cells @ .., bus, idle]: DieTime| {
+            let (mut dies, held) = (Charges::default(), bus + cells.iter().sum::<u64>());
+            dies.0[..cells.len()].copy_from_slice(&cells);
+            (dies.0[Wait::Bus as usize], dies.0[Wait::Order as usize]) = (held, held + idle);
+            assert_eq!(dies.die_time()[cells.len()..], [bus, idle]);
+            dies.divide(time_ns).parts()
+        };
+        assert_eq!(divided(900, [10, 0, 20, 0, 0, 60, 1_000]), [100, 0, 200, 0, 0, 600, 0, 0]);
+        assert_eq!(divided(10, [1, 1, 1, 0, 0, 0, 0]), [3, 3, 4, 0, 0, 0, 0, 0]);
+        assert_eq!(divided(7, [0, 0, 0, 0, 0, 0, 50]), [0, 0, 0, 0, 0, 0, 7, 0]);
+        let long_ns = u64::MAX - 1;
+        assert_eq!(divided(long_ns, [3, 5, 0, 7, 1, 9, 0]).iter().sum::<u64>(), long_ns);
+    }
+}

@@ -9,7 +9,7 @@ use super::super::die::{Cells, Command, Registers};
 use super::super::ops::{Kind, NONE};
 use super::super::scheduler::DIE_SCHEDULERS;
 use super::super::{ArrayOptions, JobKind, NEVER, ParallelFlash, Requester};
-use super::{DieTime, WAITS, Wait};
+use super::{Charges, DieTime, WAITS, Wait};
 use crate::backend::Flash;
 use crate::{
     Cause, Commands, Counts, FlashSink, Geometry, Interruption, Oob, PageTimes, Parallelism, ProgramOrder, Role,
@@ -351,7 +351,7 @@ fn requests_are_charged_for_what_the_log_tells() {
         let mut rng = Rng::named(seed, "waits");
         let mut world = World::new(&mut rng);
         requests_of(&mut rng, &mut world, 40);
-        assert_eq!(world.flash.die_time(), Some(world.dies()), "world {seed}");
+        assert_eq!(world.flash.waits_of_dies().map(Charges::die_time), Some(world.dies()), "world {seed}");
         while let Some(done) = world.flash.take_done() {
             let job = done.owner;
             // Nobody waits for the others.
