@@ -238,6 +238,8 @@ def test_what_is_lost_by_keeping_a_value() -> None:
     ]  # fmt: skip
     assert [one.lost for one in found] == pytest.approx([0, 0.1, 0, 0.1])
     assert effects.losses(["a"], points, Outcome("cost", large=True))[0].lost == pytest.approx(0.2)
+    free = [PointValues({"a": level}, (cost,)) for level, cost in (("x", 0.0), ("y", 3.0))]
+    assert [one.lost for one in effects.losses(["a"], free, LESS)] == [0, None]
 
 
 def test_curves_are_averaged_seed_by_seed() -> None:

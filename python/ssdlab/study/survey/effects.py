@@ -50,8 +50,8 @@ class Loss(NamedTuple):
     term: str
     level: str
     best: float
-    lost: float
-    """As a share of the best of all; 0 where nothing is lost."""
+    lost: float | None
+    """As a share of the best of all; 0 where nothing is lost, None where it is and the best of all is 0."""
 
 
 class Effects(Finding):
@@ -285,7 +285,7 @@ def losses(axes: Sequence[str], points: Sequence[PointValues], outcome: Outcome)
     for axis in axes:
         for level in dict.fromkeys(point.levels[axis] for point in points):
             its = choose(point.mean for point in points if point.levels[axis] == level)
-            found.append(Loss(axis, level, its, _ratio(abs(its - best), abs(best))))
+            found.append(Loss(axis, level, its, abs((its - best) / best) if best else 0.0 if its == best else None))
     return found
 
 

@@ -50,7 +50,10 @@ def page(found: Effects) -> Page:
         items.append(
             Table(
                 ("axis", "value", "best that is left", "lost"),
-                [[one.term, one.level, write(one.best), text.percent(one.lost)] for one in found.losses],
+                [
+                    [one.term, one.level, write(one.best), text.MISSING if one.lost is None else text.percent(one.lost)]
+                    for one in found.losses
+                ],
                 title="What would be lost by keeping it",
                 left=2,
                 most=40,
