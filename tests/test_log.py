@@ -11,6 +11,7 @@ import pytest
 import ssdlab
 from conftest import ROOT, SMALL_SETS, Cli
 from ssdlab import _ssdlab
+from ssdlab._ssdlab import CAUSES
 from ssdlab.view.charts import log as log_plots
 from ssdlab.view.charts import result as plots
 from ssdlab.view.pages import quantities
@@ -61,7 +62,7 @@ def test_files_hold_the_distributions_and_go_with_the_log(
 def test_every_cause_has_a_name_and_a_colour(logged: ssdlab.Result) -> None:
     causes, _ = quantities.operations(logged.summary)
     assert [cause for cause in causes if cause not in quantities.CAUSES or cause not in plots.CAUSE_COLOURS] == []
-    assert {*quantities.CAUSES} == {*plots.CAUSE_COLOURS}
+    assert {*quantities.CAUSES} == {*plots.CAUSE_COLOURS} == {*CAUSES}
 
 
 def test_pages_copied_are_those_the_host_did_not_write(logged: ssdlab.Result) -> None:

@@ -398,6 +398,8 @@ def test_a_single_text_is_one_item_of_a_list() -> None:
         ("wa", "outcome wa: no run has a figure called wa; docs/results.md lists them, such as write_amplification"),
         ("write_amplificaton:max", "did you mean write_amplification"),
         ("latency.all.p99ns", "did you mean latency.all.p99_ns"),
+        ("flash.programs.gcc", "did you mean flash.programs.gc?"),
+        ("drive.response.all.p99.parts_ns.buss", "did you mean drive.response.all.p99.parts_ns.bus?"),
         ("lifetime.rate", "no run has a figure called lifetime.rate"),
         ("time.iops.mean", "no run has a figure called time.iops.mean"),
         ("time.iops:most", "most is neither min nor max"),

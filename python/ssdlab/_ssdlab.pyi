@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "CAUSES",
     "AddressSpace",
     "Analysis",
     "CacheTrace",
@@ -70,6 +71,7 @@ __all__ = [
 ]
 
 __version__: str
+CAUSES: list[str]
 
 class SsdlabError(Exception):
     """Base of every error that ssdlab raises on purpose."""

@@ -86,6 +86,7 @@ mod _ssdlab {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         errors::install_panic_hook();
+        module.add("CAUSES", ssdlab_nand::Cause::ALL.map(ssdlab_nand::Cause::name))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -1,13 +1,15 @@
 """What a result that is saved holds: which keys, and of which kind the value of each is.
 
 A kind is a tuple of types, a set of names, an object by key, a list of a kind, or `Maybe` one of these. In an object
-`...` stands for all other keys, and a key with `?` may be left out. Figures are numbers; what else there is has a name.
+`...` stands for all other keys, and a key with `?` may be left out; a number that is left out is 0. Figures are
+numbers; what else there is has a name.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ssdlab.model.diagnosis import FINDINGS, WHAT_IFS
+from ssdlab._ssdlab import CAUSES
+from ssdlab.model import diagnosis
 from ssdlab.model.parts import Part, never_saved
 
 
@@ -15,6 +17,8 @@ class Maybe(NamedTuple):
     """A value that not every run has."""
 
     kind: Any
+    nothing: Mapping[str, Any] | None = None
+    """The counts in it where it is none because nothing occurred."""
 
 
 _Object = dict[Any, Any]
@@ -23,10 +27,14 @@ ANYTHING, FLAG, NAME, NUMBER = (object, bool), (bool,), (str,), (int, float)
 FIGURE = Maybe(NUMBER)
 NUMBERS: _Object = {...: NUMBER}
 QUANTILES = ("p50", "p90", "p95", "p99", "p99_9", "p99_99")
-TIMES = Maybe(dict.fromkeys(("count", *(f"{one}_ns" for one in ("mean", "std_dev", "min", *QUANTILES, "max"))), NUMBER))
+TIMES = Maybe(
+    dict.fromkeys(("count", *(f"{one}_ns" for one in ("mean", "std_dev", "min", *QUANTILES, "max"))), NUMBER),
+    nothing={"count": 0},
+)
 BY_OPERATION = dict.fromkeys(("all", "read", "write", "trim", "flush"), TIMES)
-SUMS = {"requests": NUMBER, "sum_ns": NUMBER, "parts_ns": NUMBERS}
-PARTS = {"all": SUMS, "p50": SUMS, "p99": SUMS, "p99_9": SUMS}
+SUMS = {"requests": NUMBER, "sum_ns": NUMBER, "parts_ns": {f"{part}?": NUMBER for part in diagnosis.PARTS}}
+PARTS = dict.fromkeys(("all", "p50", "p99", "p99_9"), SUMS)
+PARTS_OF_OPERATION = Maybe(PARTS, nothing={key: {"requests": 0, "sum_ns": 0, "parts_ns": {}} for key in PARTS})
 LOOKUPS = {"hit_ratio": FIGURE, "count": NUMBER, "hits": NUMBER}
 CAPTURE = {
     "stream": Maybe(NAME),
@@ -50,7 +58,7 @@ DRIVE: _Object = {
     "fairness": FIGURE,
     "block": Maybe(BLOCK),
     "buffer": Maybe(NUMBERS),
-    "response": Maybe({"all": PARTS, "read": Maybe(PARTS), "write": Maybe(PARTS), "dies_ns": NUMBERS}),
+    "response": Maybe({"all": PARTS, "read": PARTS_OF_OPERATION, "write": PARTS_OF_OPERATION, "dies_ns": NUMBERS}),
     ...: NUMBER,
 }  # fmt: skip
 INGEST: _Object = {
@@ -60,11 +68,11 @@ INGEST: _Object = {
     **dict.fromkeys(("first_bad", "device", "format"), Maybe(NAME)),
 }
 FINDING = {
-    "about": FINDINGS.keys(),
-    "name": {name for names in FINDINGS.values() for name in names},
+    "about": diagnosis.FINDINGS.keys(),
+    "name": {name for names in diagnosis.FINDINGS.values() for name in names},
     "share": NUMBER,
     "evidence": NUMBERS,
-    "what_ifs": [{*WHAT_IFS}],
+    "what_ifs": [{*diagnosis.WHAT_IFS}],
 }
 RESULT: _Object = {
     "ingest": Maybe(INGEST),
@@ -84,7 +92,7 @@ RESULT: _Object = {
         "pools": {"ratio": FIGURE, "transitions": NUMBERS, ...: NUMBER}, ...: NUMBER,
     }),
     "host": NUMBERS,
-    "flash": dict.fromkeys(("reads", "programs", "erases"), NUMBERS),
+    "flash": {key: {f"{cause}?": NUMBER for cause in CAUSES} for key in ("reads", "programs", "erases")},
     "write_amplification": FIGURE,
     "capacities_written": NUMBER,
     "time": Maybe({
@@ -169,6 +177,44 @@ def figures(kind: Any = RESULT, above: str = "") -> Iterator[str]:
         yield above
 
 
+class _Counts(NamedTuple):
+    """The counts in an object that are 0 where they are left out."""
+
+    zeros: Mapping[str, int]
+    objects: Mapping[str, tuple["_Counts", Mapping[str, Any] | None]]
+    """Those with such counts, with what stands for one that is none."""
+
+    @classmethod
+    def of(cls, kind: _Object) -> "_Counts":
+        """Those of an object of a kind."""
+        zeros, objects = dict[str, int](), dict[str, tuple[_Counts, Mapping[str, Any] | None]]()
+        for key in (key for key in kind if key is not ...):
+            its, nothing = kind[key] if isinstance(kind[key], Maybe) else (kind[key], None)
+            name = key.removesuffix("?")
+            if isinstance(its, dict):
+                objects[name] = cls.of(its), nothing
+            elif name != key and _is_number(its):
+                zeros[name] = 0
+        return cls(zeros, {name: one for name, one in objects.items() if one[1] or one[0].zeros or one[0].objects})
+
+    def complete(self, node: Mapping[str, Any]) -> dict[str, Any]:
+        """An object with them."""
+        found = {**self.zeros, **node}
+        for name, (counts, nothing) in self.objects.items():
+            its = nothing if found.get(name) is None else found[name]
+            if its is not None:
+                found[name] = counts.complete(its)
+        return found
+
+
+def complete(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """A result with 0 for each count that it leaves out as nothing of the kind occurred, for means and bounds.
+
+    What was not modelled stays none, and so does a ratio or a time of what did not occur.
+    """
+    return _COUNTS.complete(summary)
+
+
 def _at(kind: Any, path: Sequence[str]) -> Iterator[Any]:
     """The kind of what is at a path, if anything may be."""
     kind = kind.kind if isinstance(kind, Maybe) else kind
@@ -182,3 +228,7 @@ def _at(kind: Any, path: Sequence[str]) -> Iterator[Any]:
 
 def _is_number(kind: Any) -> bool:
     return isinstance(kind, tuple) and int in kind
+
+
+_COUNTS = _Counts.of({**RESULT, "below": Maybe(RESULT)})
+"""Of a run, and of that on a second drive below it."""

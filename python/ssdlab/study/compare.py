@@ -12,6 +12,7 @@ from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.requests import Monitor
 from ssdlab.model.result import Result
+from ssdlab.model.shape import complete
 from ssdlab.model.simulation import simulate
 from ssdlab.model.trace_file import Given
 from ssdlab.study.executor import Executor
@@ -24,13 +25,16 @@ class Spread(NamedTuple):
     """A figure over the seeds of a case."""
 
     mean: float
-    standard_deviation: float
-    """Of the sample, with n - 1 in its denominator; 0 of a single run."""
+    standard_deviation: float | None
+    """Of the sample, with n - 1 in its denominator; None of a single run."""
+    seeds: int
+    """Runs that have the figure."""
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
         """The spread of the values of some runs."""
-        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0)
+        deviation = statistics.stdev(values) if len(values) > 1 else None
+        return cls(statistics.fmean(values), deviation, len(values))
 
 
 class Comparison(Finding):
@@ -40,8 +44,8 @@ class Comparison(Finding):
     something.
 
     Saved are `report.html`, `comparison.json`, `comparison.csv`, which has a row for each figure and of each case the
-    mean and, of several seeds, the standard deviation, and `comparison.parquet` with a row for each figure, case and
-    seed.
+    mean and, of several seeds, the standard deviation and how many seeds have the figure, and `comparison.parquet` with
+    a row for each figure, case and seed.
     """
 
     _page = "comparison"
@@ -74,8 +78,8 @@ class Comparison(Finding):
 
     def figures(self, case: str) -> dict[str, Spread]:
         """Every number of the summaries of a case, such as `latency.read.p99_ns`, over its seeds."""
-        runs = [dict(_numbers(one.summary)) for one in self.runs[case]]
-        # A run may lack a figure, as that of an operation that did not occur.
+        runs = [dict(_numbers(complete(one.summary))) for one in self.runs[case]]
+        # A run may lack a figure, as the times of an operation that did not occur.
         names = dict.fromkeys(name for run in runs for name in run)
         return {name: Spread.of([run[name] for run in runs if name in run]) for name in names}
 
@@ -131,7 +135,7 @@ class Comparison(Finding):
             (name, label, one.config["seed"], value)
             for label, results in self.runs.items()
             for one in results
-            for name, value in _numbers(one.summary)
+            for name, value in _numbers(complete(one.summary))
         ]
         columns = [*zip(*rows, strict=True)]
         types = (pa.string(), pa.string(), pa.uint64(), pa.float64())
@@ -142,7 +146,7 @@ class Comparison(Finding):
 
     def _tables(self) -> Contents:
         found = {label: self.figures(label) for label in self.runs}
-        parts = ("mean", "standard_deviation") if self.seeds > 1 else ("mean",)
+        parts = Spread._fields if self.seeds > 1 else Spread._fields[:1]
         heads = [label if part == "mean" else f"{label} {part}" for label in found for part in parts]
         rows: list[Sequence[object]] = [("figure", *heads)]
         for name in dict.fromkeys(name for figures in found.values() for name in figures):

@@ -13,6 +13,7 @@ from ssdlab.lazy import Counts, np
 from ssdlab.model.config import Config, Overrides, as_written
 from ssdlab.model.requests import Monitor
 from ssdlab.model.result import Result
+from ssdlab.model.shape import complete
 from ssdlab.model.source import ingest_remarks
 from ssdlab.model.trace import Trace
 from ssdlab.study.executor import Executor
@@ -137,7 +138,8 @@ def _simulate(
         result = executor.simulate(config, source)
         if result is None:
             return None
-        finished[key] = Finished({**result.summary, **_columns(result, paths)}, tuple(ingest_remarks(result.ingest)))
+        summary = {**complete(result.summary), **_columns(result, paths)}
+        finished[key] = Finished(summary, tuple(ingest_remarks(result.ingest)))
         return result.dispatched
 
     def all_of(key: Key, group: Group) -> None:

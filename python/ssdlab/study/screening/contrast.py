@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ssdlab.model.shape import complete
 from ssdlab.study.screening.definition import BASELINES, Figure, Screening
 from ssdlab.study.screening.plan import PART, SCHEDULER
 from ssdlab.study.store.study import Study
@@ -42,7 +43,7 @@ def results(study: Study, part: str) -> Results:
         point = tuple((name, label) for name, label in row.values.items() if name not in (PART, SCHEDULER))
         asked[point, row.seed] = asked.get((point, row.seed), 0) + 1
         if number in done:
-            found.setdefault((point, row.seed), {})[row.values[SCHEDULER]] = study.result(number)
+            found.setdefault((point, row.seed), {})[row.values[SCHEDULER]] = complete(study.result(number))
     return {key: its for key, its in found.items() if len(its) == asked[key]}
 
 

@@ -222,14 +222,15 @@ class Screened(Finding):
 
 
 def _operations(result: Mapping[str, Any]) -> list[str]:
-    """Paths of operations by cause in a result; of merges how many there were."""
+    """Paths of operations by the causes that occurred in a result; of merges how many there were."""
     found = []
     for place in CAUSES:
         node: Any = result
         for name in place.split("."):
             node = (node or {}).get(name)
         for cause, value in (node or {}).items():
-            found.append(f"{place}.{cause}.count" if isinstance(value, Mapping) else f"{place}.{cause}")
+            if value:
+                found.append(f"{place}.{cause}.count" if isinstance(value, Mapping) else f"{place}.{cause}")
     return found
 
 

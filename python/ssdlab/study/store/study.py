@@ -127,7 +127,7 @@ class Study(Finding):
             record = self._records.get(point.key)
             if record is None or record.result is None:
                 continue
-            summary = json.loads(record.result)
+            summary = record.summary
             replays = summary["ingest"] is not None
             # Remarks ask for no other settings, and large studies have few of these.
             asked = {key: its for key, its in point.values.items() if key == PRESET or key.startswith(OF_REMARKS)}

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab.lazy import pa
+from ssdlab.model.shape import complete
 from ssdlab.study.sweep.quantity import quantity
 
 SEED, KEY, ERROR, RUN = "seed", "key", "error", "run"
@@ -17,6 +18,11 @@ class Record(NamedTuple):
     result: str | None
     """The result as JSON text; None if it failed."""
     error: str | None
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The result, with 0 for each count of what did not occur; nothing if it failed."""
+        return {} if self.result is None else complete(json.loads(self.result))
 
 
 class Point(NamedTuple):
@@ -89,8 +95,7 @@ def dataset(
     rows = []
     for _, point in done:
         if point.key not in read:
-            result = records[point.key].result
-            read[point.key] = {} if result is None else figures(json.loads(result))
+            read[point.key] = figures(records[point.key].summary)
         rows.append(read[point.key])
     for name in dict.fromkeys(name for row in rows for name in row):
         # An axis is called as its setting, which no figure is.

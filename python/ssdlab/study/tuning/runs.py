@@ -1,6 +1,5 @@
 """The runs behind points: what of them the folder does not hold is done by workers, and kept."""
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -147,7 +146,7 @@ class Runs:
             record = self._store.records[row.key]
             if record.result is None:
                 return record.error or ""
-            found.append(json.loads(record.result))
+            found.append(record.summary)
         return found
 
     def ran(self, points: Sequence[Point], seeds: range) -> list[Ran]:
@@ -157,7 +156,7 @@ class Runs:
             for run in self._runs(point, seeds):
                 record = self._store.records.get(run.key)
                 if record is not None and record.result is not None:
-                    found[run.key] = Ran(point, run.config, json.loads(record.result))
+                    found[run.key] = Ran(point, run.config, record.summary)
         return [*found.values()]
 
     def measured(self, point: Point, seeds: range) -> Measured:

@@ -53,7 +53,7 @@ def headlines(found: Comparison) -> Chart:
     panels = []
     for quantity, spreads in _measured(found):
         marks: list[Mark] = []
-        for label, (mean, deviation) in spreads.items():
+        for label, (mean, deviation, _) in spreads.items():
             at = labels.index(label)
             row = np.array([float(at)])
             marks.append(Bars(names[at], row, np.array([mean]), colour(at), 0.7))

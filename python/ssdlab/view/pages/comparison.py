@@ -10,6 +10,7 @@ from ssdlab.model.source import source_text
 from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.charts.latency import took_time
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
+from ssdlab.view.pages.figures import of_seeds
 from ssdlab.view.pages.quantities import QUANTITIES, Quantity, titles
 from ssdlab.view.pages.remarks import clock_remark, sized_by_trace, unlike_flash
 from ssdlab.view.times import served_alone, title_of_times
@@ -137,16 +138,18 @@ def _lines(found: Comparison) -> list[_Line]:
         if not any(known) or (quantity.quiet and not any(map(any, known))):
             continue
         spreads = [Spread.of(values) if values else None for values in known]
-        lines.append(_Line(quantity, spreads, [spread_text(quantity, spread) for spread in spreads]))
+        texts = [spread_text(quantity, *one) for one in zip(spreads, map(len, runs), strict=True)]
+        lines.append(_Line(quantity, spreads, texts))
     return lines
 
 
-def spread_text(quantity: Quantity, spread: Spread | None) -> str:
-    """A mean, and how far seeds deviate from it."""
+def spread_text(quantity: Quantity, spread: Spread | None, runs: int) -> str:
+    """A mean, how far seeds deviate from it, and how many of the runs have the quantity where that is not all."""
     if spread is None:
         return text.MISSING
-    mean, deviation = spread
-    return f"{quantity.format(mean)} ± {quantity.format(deviation)}" if deviation else quantity.format(mean)
+    mean, deviation, seeds = spread
+    spread_of = f" ± {quantity.format(deviation)}" if deviation else ""
+    return f"{quantity.format(mean)}{spread_of}{of_seeds(seeds, runs)}"
 
 
 def _best(line: _Line) -> list[bool]:
@@ -154,16 +157,15 @@ def _best(line: _Line) -> list[bool]:
     known = [spread for spread in line.spreads if spread is not None]
     if not line.quantity.better or not line.differs:
         return [False] * len(line.spreads)
-    best = min(known) if line.quantity.better == "low" else max(known)
+    best = (min if line.quantity.better == "low" else max)(known, key=lambda spread: spread.mean)
     rounded = line.quantity.format(best.mean)
 
     def reaches(spread: Spread | None) -> bool:
         if spread is None:
             return False
         apart = abs(spread.mean - best.mean)
-        return (
-            line.quantity.format(spread.mean) == rounded or apart <= spread.standard_deviation + best.standard_deviation
-        )
+        deviations = (spread.standard_deviation or 0.0) + (best.standard_deviation or 0.0)
+        return line.quantity.format(spread.mean) == rounded or apart <= deviations
 
     return [False] * len(line.spreads) if all(map(reaches, known)) else [*map(reaches, line.spreads)]
 

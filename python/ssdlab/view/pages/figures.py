@@ -40,6 +40,11 @@ def signed(figure: str, value: float) -> str:
     return f"{'-' if value < 0 else '+'}{form(figure)(abs(value))}"
 
 
+def of_seeds(seeds: int, asked: int) -> str:
+    """On how many seeds a mean rests, where that is not as many as were asked for."""
+    return f" (of {text.counted(seeds, 'seeds')})" if seeds < asked else ""
+
+
 def estimated(figure: str, found: Estimate | None) -> str:
     """A mean with its confidence interval."""
     if found is None:

@@ -147,6 +147,11 @@ def _pages_copied(summary: Summary) -> float:
     return sum(count for cause, count in programs.items() if cause != "host" and not cause.startswith("map_"))
 
 
+def _copied_within_log(cause: str) -> Callable[[Summary], float | None]:
+    """Pages that a log copied for a cause, which is left out where there were none."""
+    return lambda summary: None if summary["log"] is None else summary["flash"]["programs"].get(cause, 0)
+
+
 def _reads_beside_writes(summary: Summary) -> float | None:
     """Share of the reads that met a write in the drive."""
     drive: Mapping[str, Any] | None = summary["drive"]
@@ -219,8 +224,8 @@ QUANTITIES = (
     Quantity("Log", "flash work of one, mean", "log.reclaim_mean_ns", text.duration, "low"),
     Quantity("Log", "log blocks retired", "log.retired_blocks", text.count),
     Quantity("Log", "their pages programmed, mean", "log.utilisation_mean", text.percent, "high"),
-    Quantity("Log", "pages copied on their second chance", "flash.programs.second_chance", text.count),
-    Quantity("Log", "pages copied to the isolation area", "flash.programs.isolation", text.count),
+    Quantity("Log", "pages copied on their second chance", _copied_within_log("second_chance"), text.count, quiet=True),
+    Quantity("Log", "pages copied to the isolation area", _copied_within_log("isolation"), text.count, quiet=True),
     Quantity("Captures", "sequential sub-streams", "log.capture.sub_streams", text.count),
     Quantity("Captures", "random pages", "log.capture.random_pages", text.count),
     Quantity("Captures", "hit ratio", "log.capture.hit_ratio", text.percent, "high"),

@@ -5,7 +5,7 @@ from ssdlab.study.store.study import Study
 from ssdlab.study.survey.outcome import USUAL, Outcome, estimate
 from ssdlab.study.sweep.design import MEANINGS
 from ssdlab.view.page import Figure, Page, Paragraph, Row, Section, Table
-from ssdlab.view.pages.figures import estimated
+from ssdlab.view.pages.figures import estimated, of_seeds
 
 MOST_ROWS = 40
 """Points that a terminal shows."""
@@ -23,7 +23,9 @@ def page(found: Study) -> Page:
     for point in dict.fromkeys(tuple(point.values.items()) for point in found.points):
         its = [values[one].get(point) for one in outcomes]
         cells = [
-            estimated(one.figure, None if value is None else estimate(value.values))
+            text.MISSING
+            if value is None
+            else estimated(one.figure, estimate(value.values)) + of_seeds(len(value.values), found.plan["seeds"])
             for one, value in zip(outcomes, its, strict=True)
         ]
         rows.append([*(level for _, level in point), *cells])
