@@ -18,10 +18,12 @@ from ssdlab.study.screening.definition import Figure, Screening
 from ssdlab.study.screening.plan import FIRST
 from ssdlab.study.screening.result import _telling
 from ssdlab.study.survey import effects
-from ssdlab.study.survey.outcome import PointValues, student
+from ssdlab.study.survey.outcome import Outcome, PointValues, estimate, student
 from ssdlab.study.sweep.axes import Axis
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.work.below import Taking, issued, taken
+from ssdlab.view.page import Table
+from ssdlab.view.pages.figures import estimated
 
 SMALL = ROOT / "tests" / "screening.toml"
 PAGE = 4096
@@ -199,6 +201,24 @@ def test_the_refinement_takes_what_matters_with_fresh_seeds() -> None:
     for scheduler in ("noop", "cfq", "deadline"):
         by_cause = sum(its[scheduler] for name, its in operations.items() if name.startswith("below.flash.erases."))
         assert by_cause == pytest.approx(operations["erases"][scheduler]) and by_cause > 0
+
+
+def test_its_study_shows_means_over_the_seeds_of_each_part() -> None:
+    study = ssdlab.screening.load(SMALL).run(jobs=2).study
+    rows = study.table.to_pylist()
+    page = study.page()
+    assert study.title == "screening of 18 points over part, bios, reads, ftl, scheduler, 2 to 3 seeds each"
+    (table,) = (block for section in page.sections for block in section.items if isinstance(block, Table))
+    assert len(table.rows) == 18 and page.legend.startswith("mean ± half the width")
+    for *levels, cell in table.rows:
+        its = [one["below.wear.erases"] for one in rows if [one[axis] for axis in study.columns] == levels]
+        assert len(its) == (2 if levels[0] == FIRST else 3)
+        assert cell == estimated("below.wear.erases", estimate(its))
+    # Three seeds of one part and two of the other: a mean has all.
+    for at in study.curves("below.wear.erases", "reads").cells:
+        points = [one for one in study.values(Outcome("below.wear.erases", False)) if one.levels["reads"] == at.x]
+        assert at.estimate.mean == pytest.approx(sum(one.mean for one in points) / len(points))
+        assert at.estimate.seeds == 2
 
 
 def test_the_command_prints_it_and_keeps_it(cli: Cli, tmp_path: Path) -> None:

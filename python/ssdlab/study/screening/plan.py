@@ -60,7 +60,7 @@ class Plan:
                 {"keys": [name], "levels": [[label] for label in labels], "range": False, "log": False}
                 for name, labels in levels.items()
             ],
-            # A row has its seed: it is a part of the point.
+            # Parts have different numbers of them: rows of equal levels are a point.
             "seeds": 1,
             "outcomes": [path for one in self.screening.figures for path in one.value.paths],
             "source": None,

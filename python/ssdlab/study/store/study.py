@@ -21,7 +21,7 @@ from ssdlab.study.survey.caveats import Ran
 from ssdlab.study.survey.outcome import USUAL, Outcome, PointValues, estimate, unknown
 from ssdlab.study.sweep import factorial
 from ssdlab.study.sweep.axes import PRESET, TRACE, Range
-from ssdlab.study.sweep.design import MEANINGS
+from ssdlab.study.sweep.design import MEANINGS, SCREENING
 from ssdlab.study.sweep.plan import Builder
 
 MEND = "finish the sweep, or mend what failed"
@@ -230,18 +230,42 @@ class Study(Finding):
         found: dict[str, Any] = json.loads(record.result)
         return found
 
+    @cached_property
+    def _rows_by_point(self) -> list[list[int]]:
+        """The rows of each point, one for each seed, in the order of the design."""
+        if self.plan["design"]["name"] != SCREENING:
+            seeds = int(self.plan["seeds"])
+            return [[*range(at, at + seeds)] for at in range(0, self.asked, seeds)]
+        # Its parts have different seeds, of which each has all schedulers in turn.
+        found: dict[tuple[str, ...], list[int]] = {}
+        for row, point in enumerate(self.points):
+            found.setdefault(tuple(point.values.values()), []).append(row)
+        return [*found.values()]
+
+    def _at_each_point(self, outcome: Outcome) -> list[PointValues]:
+        """The outcome at each point, by seed, in the order of the design; of some there are no values."""
+        numbers = dict(zip(self.table["run"].to_pylist(), self.table[outcome.figure].to_pylist(), strict=True))
+        return [
+            PointValues(
+                self.points[rows[0]].values,
+                tuple(float(value) for row in rows if (value := numbers.get(row)) is not None),
+            )
+            for rows in self._rows_by_point
+        ]
+
     def values(self, outcome: Outcome) -> list[PointValues]:
         """The outcome at each point that has it, by seed, in the order of the design."""
-        numbers = dict(zip(self.table["run"].to_pylist(), self.table[outcome.figure].to_pylist(), strict=True))
-        seeds = int(self.plan["seeds"])
-        found = []
-        for at in range(0, self.asked, seeds):
-            its = [float(value) for run in range(at, at + seeds) if (value := numbers.get(run)) is not None]
-            if its:
-                found.append(PointValues(self.points[at].values, tuple(its)))
+        found = [point for point in self._at_each_point(outcome) if point.values]
         if not found:
             raise ConfigError(f"outcome {outcome.figure}: no run has a value of it yet")
         return found
+
+    @property
+    def seeds(self) -> str:
+        """With how many seeds each point is run, such as `3`, or `2 to 5` where that differs."""
+        # A search has no point before its first trial.
+        counts = sorted({len(rows) for rows in self._rows_by_point}) or [int(self.plan["seeds"])]
+        return " to ".join(map(text.count, counts[:1] + counts[1:][-1:]))
 
     @property
     def axes(self) -> list[str]:
@@ -252,8 +276,8 @@ class Study(Finding):
     def title(self) -> str:
         """What was asked, in one line."""
         design = self.plan["design"]
-        seeds = "" if self.plan["seeds"] == 1 else f", {self.plan['seeds']} seeds each"
-        points = text.count(self.asked // self.plan["seeds"])
+        seeds = "" if self.seeds == "1" else f", {self.seeds} seeds each"
+        points = text.count(len(self._rows_by_point))
         return f"{design['name']} of {points} points over {', '.join(self.columns) or 'nothing'}{seeds}"
 
     def effects(self, outcome: str) -> effects.Effects:
@@ -297,7 +321,7 @@ class Study(Finding):
         if crossed and TRACE in self.columns:
             crossed = False
             notes.append(LOSSES_OF_TRACES)
-        if self.plan["seeds"] == 1 and name in ("factorial", "grid", "one-at-a-time"):
+        if self.seeds == "1" and name in ("factorial", "grid", "one-at-a-time"):
             notes.append("a single seed does not tell how sure an effect is; sweep with 5 seeds, for example")
         return effects.Effects(
             about=self.title,
@@ -313,7 +337,7 @@ class Study(Finding):
 
     def _lacking(self, outcomes: Sequence[Outcome], having: int) -> str:
         """That points have no value of an outcome, of which so many have one; empty if all have."""
-        points = self.asked // int(self.plan["seeds"])
+        points = len(self._rows_by_point)
         names = " and ".join(one.figure for one in outcomes)
         return (
             f"{text.count(points - having)} of {text.counted(points, 'points')} lack {names}" if having < points else ""

@@ -129,7 +129,9 @@ def cells(points: Sequence[PointValues], x: str, by: str | None, axes: Sequence[
     found = []
     for (at, other), its in groups.items():
         seeds = min(len(point.values) for point in its)
-        found.append(
-            Cell(at, other, estimate([sum(point.values[seed] for point in its) / len(its) for seed in range(seeds)]))
-        )
+        known = estimate([sum(point.values[seed] for point in its) / len(its) for seed in range(seeds)])
+        if any(len(point.values) > seeds for point in its):
+            # Its interval is that of the seeds that all have.
+            known = known._replace(mean=sum(point.mean for point in its) / len(its))
+        found.append(Cell(at, other, known))
     return found

@@ -56,7 +56,7 @@ def page(found: Study) -> Page:
             ),
             Section("", [Table(headers, rows, left=len(found.columns), most=MOST_ROWS)]),
         ],
-        legend="mean ± half the width of its 95 % confidence interval over seeds" if found.plan["seeds"] > 1 else "",
+        legend="mean ± half the width of its 95 % confidence interval over seeds" if found.seeds != "1" else "",
     )
 
 
