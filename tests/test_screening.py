@@ -214,6 +214,8 @@ def test_its_study_shows_means_over_the_seeds_of_each_part() -> None:
         its = [one["below.wear.erases"] for one in rows if [one[axis] for axis in study.columns] == levels]
         assert len(its) == (2 if levels[0] == FIRST else 3)
         assert cell == estimated("below.wear.erases", estimate(its))
+    front = study.pareto(["below.wear.erases", "time.iops"])
+    assert len(front.candidates) == 18 and not front.notes and {one.seeds for one in front.front[0].outcomes} <= {2, 3}
     # Three seeds of one part and two of the other: a mean has all.
     for at in study.curves("below.wear.erases", "reads").cells:
         points = [one for one in study.values(Outcome("below.wear.erases", False)) if one.levels["reads"] == at.x]

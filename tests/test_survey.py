@@ -452,6 +452,21 @@ def test_a_figure_that_runs_lack_is_no_failure_and_what_is_better_is_as_the_swee
     assert study.asked_for(["host.bytes_read"]).outcomes()[0].large
 
 
+def test_a_front_is_of_the_points_that_have_all_outcomes() -> None:
+    """Samples that are alike are one, and lack nothing; where no point has all, there is no front."""
+    base = ssdlab.Config("tlc-chip", overrides=TINY)
+    study = ssdlab.sweep(
+        {"ftl.page.gc": ["greedy", "fifo"], "device.op": ["20%", "40%"]}, base, design="random", samples=8
+    )
+    found = study.pareto(["write_amplification", "device.physical_bytes"])
+    assert len(found.candidates) == len({tuple(point.values.values()) for point in study.points}) == 4
+    assert not any("lack" in note for note in found.notes)
+
+    study = ssdlab.sweep({"ftl": ["page", "fast"]}, base)
+    with pytest.raises(ssdlab.ConfigError, match=r"no point has collection.victims and log.reclaims together; name"):
+        study.pareto(["collection.victims", "log.reclaims"])
+
+
 def test_means_over_seeds_want_scipy_before_anything_runs(tmp_path: Path) -> None:
     code = """
 import sys

@@ -423,20 +423,21 @@ class Study(Finding):
             outcomes: Two or more, such as `["write_amplification", "time.iops:max"]`; those of the study if left out.
 
         Raises:
-            ConfigError: If there are fewer than two, or no run has one.
+            ConfigError: If there are fewer than two, no run has one, or no point has all.
         """
         its = self.outcomes(outcomes)
         if len(its) < 2:
             raise ConfigError(
                 "a front takes two outcomes or more; name them, as in -O write_amplification -O time.iops:max"
             )
-        found: dict[tuple[str, ...], tuple[Mapping[str, str], list[PointValues]]] = {}
-        for one in its:
-            for point in self.values(one):
-                key = tuple(point.levels.values())
-                found.setdefault(key, (point.levels, []))[1].append(point)
-        kept = [(levels, values) for levels, values in found.values() if len(values) == len(its)]
-        estimates = [tuple(estimate(value.values) for value in values) for _, values in kept]
+        rows = zip(*(self._at_each_point(one) for one in its), strict=True)
+        having = [row for row in rows if all(point.values for point in row)]
+        if not having:
+            names = " and ".join(one.figure for one in its)
+            raise ConfigError(f"no point has {names} together; name outcomes that the same runs have")
+        # Samples may be alike.
+        kept = [*{tuple(row[0].levels.values()): row for row in having}.values()]
+        estimates = [tuple(estimate(point.values) for point in row) for row in kept]
         best = front.on_the_front([[one.mean for one in row] for row in estimates], [one.large for one in its])
         return front.Front(
             about=self.title,
@@ -444,10 +445,10 @@ class Study(Finding):
             axes=self.columns,
             outcomes=its,
             candidates=[
-                front.Candidate(levels, row, its_best)
-                for (levels, _), row, its_best in zip(kept, estimates, best, strict=True)
+                front.Candidate(row[0].levels, its_estimates, its_best)
+                for row, its_estimates, its_best in zip(kept, estimates, best, strict=True)
             ],
-            notes=self._remarks(self._lacking(its, len(kept))),
+            notes=self._remarks(self._lacking(its, len(having))),
         )
 
     def to_dict(self) -> dict[str, Any]:
