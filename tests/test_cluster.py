@@ -2,6 +2,7 @@
 
 import gc
 import json
+import logging
 import os
 import signal
 import socket
@@ -232,6 +233,14 @@ def test_a_cluster_that_is_not_there_is_told_with_its_address(cli: Cli, tmp_path
         done = cli("sweep", "-A", "seed=1,2", "--cluster", address, "--out", "s", check=False)
         assert done.returncode == 2 and address in done.stderr and said in done.stderr
         assert list(tmp_path.iterdir()) == [] and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_without_dask_a_line_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    levels = [logging.getLogger(name).level for name in work.LOGGERS]
+    with pytest.raises(ssdlab.ConfigError, match=r"^distributed is not installed; .* install 'distributed>="):
+        work.DaskWorkers("tcp://127.0.0.1:1")
+    assert [logging.getLogger(name).level for name in work.LOGGERS] == levels
 
 
 @pytest.mark.parametrize(

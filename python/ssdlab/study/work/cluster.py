@@ -136,6 +136,10 @@ class DaskWorkers(Workers):
             self._client: Any = distributed.Client(
                 address, timeout=CONNECT_SECONDS, set_as_default=False, name="ssdlab"
             )
+        except ConfigError:
+            # Dask is not installed.
+            self._heard()
+            raise
         # What answers may be any program, so that any error may come of what it says.
         except Exception as error:
             self._heard()
