@@ -258,3 +258,9 @@ def test_a_notebook_shows_a_trace() -> None:
     shown = trace._repr_html_()
     assert all(word in shown for word in ("8,192", "flushes", "1 (4.00 KiB)"))
     assert ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])._repr_html_()
+    # Names begin with that of no stream.
+    named = ssdlab.Trace.from_columns(op=["write"] * 3, offset=[0] * 3, bytes=[512] * 3, stream=["a", "b", "a"])
+    assert len(named.streams) == 3 and named.profile()["streams"] == 2
+    assert 'streams</th><td class="number">2</td>' in named._repr_html_()
+    generated = ssdlab.generate(ssdlab.Config("tlc-chip", overrides={"workload.requests": 5}))
+    assert generated.streams and "streams" not in generated._repr_html_()

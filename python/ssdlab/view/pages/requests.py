@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ssdlab import text
+from ssdlab.lazy import np
 from ssdlab.model.requests import OPS
 from ssdlab.model.trace import Trace
 from ssdlab.view.page import Facts, Page, Section, Table
@@ -35,8 +36,10 @@ def _facts(trace: Trace) -> Iterator[tuple[str, str]]:
             )
     if len(trace):
         yield "time from first to last", text.duration(int(trace.time_ns[-1]))
-    if trace.streams:
-        yield "streams", text.count(len(trace.streams))
+    stream = trace.columns()["stream"]
+    # 0 is no stream.
+    if stream.any():
+        yield "streams", text.count(len(np.unique(stream[stream > 0])))
 
 
 def _first(trace: Trace) -> Iterator[tuple[str, ...]]:
