@@ -86,6 +86,8 @@ def test_without_files_the_corpus_of_the_suite_is_measured() -> None:
     assert lz4.ratio == (total.bytes - total.raw_bytes) / (total.stored_bytes - total.raw_bytes) < zstd.ratio
     assert all(one.compress_us > 0 and one.decompress_us >= 0 for one in plan.compressors)
     assert "a corpus of ours" in plan.remarks[0]
+    modelled = ssdlab.cache.plan("1GiB", "10GiB", device_us=100, compressors=["modelled:2:10:10"])
+    assert modelled.remarks == ()
 
 
 def test_the_model_is_set_beside_the_cache_at_work(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,7 +107,7 @@ def plan(
         contents = corpus.read(files) if files else corpus.default()
         by_name = [one for one in wanted if isinstance(one, str)]
         measured = dict(zip(by_name, measure(by_name, contents, sizes[2], ending), strict=True)) if by_name else {}
-        if by_name and not files:
+        if not files and any(_ssdlab.modelled_codec(one) is None for one in by_name):
             remarks.append("compressors were measured on a corpus of ours; name files with your data to measure these")
         remarks += contents.remarks()
         remarks += busy(max((one.waited for one in measured.values()), default=0.0))
