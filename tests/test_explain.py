@@ -230,6 +230,7 @@ def refused(cli: Cli, *arguments: object) -> str:
 def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> None:
     assert "there is no scene fast-trashing; did you mean fast-thrashing?" in refused(cli, "fast-trashing")
     assert "known are bast-full-merge, " in refused(cli, "zzz")
+    assert "more than 4096 flash pages is not drawn" in " ".join(cli("explain", "--help").stdout.split())
     assert "the limit is 4096; lower the capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
     assert "give one of them" in refused(cli, "--set", "ftl=bast")
     assert "leave out the other options" in refused(cli, "bast-thrashing", "--requests", "0")

@@ -87,8 +87,8 @@ def explain(
     sentence. It plays, steps forward and back, and jumps to the next merge, collection or miss.
 
     The drive of a scene of your own is small: 32 pages in blocks of 4, or as many as a trace needs, unless a preset or
-    a file says otherwise. Pages of a trace are numbered anew, those touched from 0. A drive of more than 4096 pages is
-    not drawn.
+    a file says otherwise. Pages of a trace are numbered anew, those touched from 0. A drive of more than 4096 flash
+    pages is not drawn.
     """
     own = bool(requests or trace or set or config or preset or beside)
     if scene is None and not own:
