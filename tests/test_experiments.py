@@ -17,6 +17,7 @@ from conftest import Cli
 from forked import PATIENCE_SECONDS
 from ssdlab.study.experiments import ExperimentResult, TableResult
 from ssdlab.study.experiments.expression import Value
+from ssdlab.view.pages.experiment import sentences
 
 SMALL = Path(__file__).parent / "experiment"
 """An experiment of three tables, its document's numbers made up."""
@@ -112,9 +113,19 @@ def test_equal_values_share_the_win_and_unfinished_columns_have_none() -> None:
     one = made(table, [[1, nan, nan], [1, 2, nan], [3, 3, nan]], [[2, 1, 3], [1, 4, nan], [1, 3, 1]])
     first, second = one.winners
     assert first.document == ("greedy", "fifo") and first.ours == ("fifo", "random") and first.excess == 0
-    assert first.agrees and one.stars("ours") == {(1, 0), (2, 0), (2, 1)}
-    # The document says nothing of the first row, which does not compete; the third column is not finished.
+    # The document says nothing of the first row, which does not compete, though it is our best; the third column is
+    # not finished.
+    assert first.agrees and one.stars("ours") == {(1, 0), (2, 0), (0, 1)}
+    assert "winners among the document's cells: 1 of 2 columns agree" in sentences(one)
     assert second.document == ("fifo",) and second.ours == ("random",) and second.agrees is False
+    # A value of the document by itself is no best: it is as if the document had none.
+    single = made(table, [[1, nan, nan], [2, nan, nan], [nan, 3, nan]], [[1, 1, 3], [2, 4, nan], [3, 3, 1]])
+    assert [(winner.of, winner.document, winner.ours) for winner in single.winners] == [
+        ("op_15", ("greedy",), ("greedy",)),
+        ("op_30", (), ("greedy",)),
+    ]
+    assert single.stars("document") == {(0, 0)} and single.stars("ours") == {(0, 0), (0, 1)}
+    assert "winners: 1 of 1 column agree" in sentences(single)
     # Where all are alike none is better.
     alike = made(table, [[nan] * 3] * 3, [[1, 2, 3], [1, 3, 2], [1, 4, 2]])
     assert [(winner.of, winner.ours) for winner in alike.winners] == [

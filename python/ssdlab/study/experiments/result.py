@@ -42,9 +42,12 @@ class Winner:
     of: str
     """Label of the column or row."""
     document: tuple[str, ...]
-    """Labels of the document's best; several if they are equal, none if the document has no values there."""
+    """Labels of the document's best; several if they are equal, none if the document has fewer than two values there,
+    as one alone is no better than others."""
     ours: tuple[str, ...]
-    """Labels of our best."""
+    """Labels of our best, of the cells of which the document has values too, or of all if it names no best."""
+    best: tuple[str, ...]
+    """Labels of our best of all cells."""
     excess: float | None
     """How much worse than our best the document's best is here, in % of our best; in the unit of the table where
     differences are counted in points. None without a best of the document."""
@@ -164,24 +167,29 @@ class TableResult:
         ours, document = (self.ours.T, self.document.T) if by_column else (self.ours, self.document)
         labels, names = (self.rows, self.columns) if by_column else (self.columns, self.rows)
         sign = 1.0 if self.table.better == "low" else -1.0
+
+        def at(cells: "npt.NDArray[np.bool_]") -> tuple[str, ...]:
+            return tuple(label for label, holds in zip(labels, cells, strict=True) if holds)
+
         found = []
         for name, here, there in zip(names, ours * sign, document * sign, strict=True):
             # Where the document has some values only, the others do not compete.
             known = ~np.isnan(there)
-            competing = known if known.any() else np.full(len(labels), True)
+            judged = known.sum() > 1
+            competing = known if judged else np.full(len(labels), True)
             if np.isnan(here[competing]).any():
                 continue
             least = float(here[competing].min())
-            best = np.flatnonzero(competing & (here == least)).tolist()
-            tops = np.flatnonzero(there == there[known].min()).tolist() if known.any() else []
-            if not tops and len(best) == len(labels):
+            best = competing & (here == least)
+            if not judged and best.all():
                 continue
+            tops = there == there[known].min() if judged else np.full(len(labels), False)
             excess = None
-            if tops:
+            if judged:
                 excess = float(here[tops].min()) - least
                 if self.table.compare != "points":
                     excess = 100 * excess / abs(least) if least else None
-            found.append(Winner(name, tuple(labels[one] for one in tops), tuple(labels[one] for one in best), excess))
+            found.append(Winner(name, at(tops), at(best), at(here == np.nanmin(here)), excess))
         return tuple(found)
 
     def verdict(self, which: Literal["document", "ours"]) -> Verdict | None:
@@ -208,7 +216,7 @@ class TableResult:
         """Row and column of the cells that win in the document or here; none for differences."""
         found = set()
         for winner in self.winners if which != "difference" else ():
-            for label in winner.document if which == "document" else winner.ours:
+            for label in winner.document if which == "document" else winner.best:
                 row, column = (label, winner.of) if self.table.by == "column" else (winner.of, label)
                 found.add((self.rows.index(row), self.columns.index(column)))
         return found

@@ -209,7 +209,8 @@ def _winners(result: TableResult) -> list[str]:
     if not compared:
         return []
     lines = result.table.by + ("s" if len(compared) > 1 else "")
-    found = [f"winners: {sum(bool(winner.agrees) for winner in compared)} of {len(compared)} {lines} agree"]
+    among = " among the document's cells" if any(winner.ours != winner.best for winner in compared) else ""
+    found = [f"winners{among}: {sum(bool(winner.agrees) for winner in compared)} of {len(compared)} {lines} agree"]
     unit = result.table.difference_unit
     for winner in compared:
         if not winner.agrees:
