@@ -137,6 +137,15 @@ def test_a_life_at_a_lower_rate_is_no_better() -> None:
     assert [cell.count("*") for cell in rows["life at that rate"]] == [0, 0]
 
 
+def test_a_life_stands_below_its_rate_though_that_is_equal() -> None:
+    config = ssdlab.Config("tlc-chip", overrides={**SMALL, "time": "event"})
+    trace = ssdlab.generate(config.with_overrides({"workload.arrival.poisson.rate": "100/s"}))
+    found = ssdlab.compare({"less": config, "more": config.with_overrides({"device.op": "40%"})}, trace)
+    rows = rows_of(found)
+    assert len({cell.strip() for cell in rows["life at that rate"]}) == 2
+    assert len({cell.strip() for cell in rows["host data per day, as the trace writes"]}) == 1
+
+
 def test_seeds_that_change_nothing_are_told() -> None:
     still = {**SMALL, "precondition.overwrite": "none", "workload.pattern": "sequential", "workload.reads": "0%"}
     found = ssdlab.compare({"a": still, "b": {**still, "ftl.page.gc": "fifo"}}, seeds=2)

@@ -11,7 +11,7 @@ from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.charts.latency import took_time
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import of_seeds
-from ssdlab.view.pages.quantities import QUANTITIES, Quantity, titles
+from ssdlab.view.pages.quantities import AT_THAT_RATE, QUANTITIES, Quantity, titles
 from ssdlab.view.pages.remarks import clock_remark, sized_by_trace, unlike_flash
 from ssdlab.view.times import served_alone, title_of_times
 
@@ -42,7 +42,8 @@ def page(found: Comparison, *, all: bool = False) -> Page:
     )
     lines = _lines(found)
     alone = len(results) == 1
-    differing = [line for line in lines if all or alone or line.differs]
+    at_rate = any(line.differs and line.quantity.label.endswith(AT_THAT_RATE) for line in lines)
+    differing = [line for line in lines if all or alone or line.differs or (at_rate and line.quantity.rate)]
     equal = [line for line in lines if line not in differing]
     notes = _by_case({label: [its.text for its in remarks_on(one)] for label, one in found.results.items()})
     notes.extend(filter(None, [unlike_flash(found.results)]))

@@ -60,6 +60,9 @@ _STREAM_TIMES = {"requests": "count", "mean": "mean_ns", "p99": "p99_ns", "p99.9
 STREAM_COLUMNS = (*(f"{op} {name}" for op in ("read", "write") for name in _STREAM_TIMES), "throughput")
 """Columns of the table of streams."""
 
+AT_THAT_RATE = "at that rate"
+"""How labels end that refer to a rate which stands above them."""
+
 OTHER_STREAMS = "all others"
 """Name of the streams that are not told apart, as there are too many."""
 
@@ -77,6 +80,8 @@ class Quantity:
     """Which of two values is the better one, where that can be said."""
     quiet: bool = False
     """Whether to leave it out where it is 0."""
+    rate: bool = False
+    """Whether it is what labels that end with `AT_THAT_RATE` refer to."""
 
     def value(self, summary: Summary) -> float | None:
         """The number, or None where the run did not yield it."""
@@ -311,11 +316,15 @@ QUANTITIES = (
     ),
     Quantity("Lifetime", "host data until worn out (TBW)", "lifetime.host_tbw_bytes", text.size_decimal, "high"),
     Quantity("Lifetime", "drive writes per day for 5 years (DWPD)", "lifetime.dwpd_5_years", text.significant, "high"),
-    Quantity("Lifetime", "host data per day, as the trace writes", _per_day("trace"), text.size_decimal),
-    Quantity("Lifetime", "host data per day, the most the drive sustained", _per_day("drive"), text.size_decimal),
-    Quantity("Lifetime", "drive writes per day at that rate", "lifetime.host_drive_writes_per_day", text.significant),
+    Quantity("Lifetime", "host data per day, as the trace writes", _per_day("trace"), text.size_decimal, rate=True),
+    Quantity(
+        "Lifetime", "host data per day, the most the drive sustained", _per_day("drive"), text.size_decimal, rate=True
+    ),
+    Quantity(
+        "Lifetime", f"drive writes per day {AT_THAT_RATE}", "lifetime.host_drive_writes_per_day", text.significant
+    ),
     # No case is the better one: each lives at a rate of its own. Which lasts longer is told by what it can be written.
-    Quantity("Lifetime", "life at that rate", "lifetime.years", text.years),
+    Quantity("Lifetime", f"life {AT_THAT_RATE}", "lifetime.years", text.years),
     Quantity("Check", "flash operations checked", "check.flash_operations_checked", text.count),
     Quantity("Check", "page reads checked", "check.page_reads_checked", text.count),
 )
