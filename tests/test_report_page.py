@@ -150,6 +150,28 @@ def test_percentiles_follow_the_stretch_of_time(report: Any, result: ssdlab.Resu
     assert page.evaluate(lines) == whole and told.inner_text() == ""
 
 
+def test_what_a_legend_takes_away_stays_away(report: Any, result: ssdlab.Result) -> None:
+    page = report
+    time, curve = number_of(page, "Requests outstanding"), number_of(page, "Response time by percentile")
+    toggle = f"() => drawn[{curve}].plot.dispatchAction({{ type: 'legendToggleSelect', name: 'read' }})"
+    shown = """() => drawn.filter(({ names }) => names.has("read"))
+      .map(({ plot }) => plot.getOption().legend[0].selected.read ?? true)"""
+    assert len(page.evaluate(shown)) > 2 and all(page.evaluate(shown))
+    page.evaluate(toggle)
+    assert not any(page.evaluate(shown))
+    whole_ms = result.summary["time"]["elapsed_ns"] / 1e6
+    page.evaluate(f"(stretch) => drawn[{time}].zoom(stretch)", [0.3 * whole_ms, 0.4 * whole_ms])
+    assert not any(page.evaluate(shown))
+    page.set_viewport_size({"width": 700, "height": 900})
+    page.wait_for_function(f"() => drawn[{time}].plot.getWidth() === drawn[{time}].element.clientWidth")
+    assert not any(page.evaluate(shown))
+    page.emulate_media(color_scheme="dark")
+    assert not any(page.evaluate(shown))
+    page.evaluate(toggle)
+    page.emulate_media(color_scheme="light")
+    assert all(page.evaluate(shown))
+
+
 def test_parts_of_response_times_over_the_run_are_those_of_the_columns(report: Any, result: ssdlab.Result) -> None:
     page = report
     chart = f"drawn[{number_of(page, 'Parts of response times over the run')}].chart"

@@ -6,6 +6,8 @@ const drawn = [];
 class Drawn {
   /** The stretch of simulated time that is chosen; of null, all of it. */
   static stretch = null;
+  /** Names that a legend took away. */
+  static hidden = new Set();
 
   constructor(element, chart) {
     [this.element, this.chart] = [element, chart];
@@ -27,7 +29,9 @@ class Drawn {
   }
 
   draw() {
-    this.plot.setOption(option(this.chart, this.height, this.element.clientWidth), { notMerge: true });
+    const drawing = option(this.chart, this.height, this.element.clientWidth);
+    drawing.legend.selected = Object.fromEntries([...Drawn.hidden].map((name) => [name, false]));
+    this.plot.setOption(drawing, { notMerge: true });
     const cursor = { type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true };
     this.plot.dispatchAction(cursor);
     if (this.isOverTime && Drawn.stretch) this.zoom(Drawn.stretch);
@@ -75,6 +79,8 @@ class Drawn {
 
   /** What has the same name in another chart comes and goes with it. */
   showEverywhere(name, isShown) {
+    if (isShown) Drawn.hidden.delete(name);
+    else Drawn.hidden.add(name);
     const type = isShown ? "legendSelect" : "legendUnSelect";
     for (const other of drawn) if (other !== this && other.names.has(name)) other.plot.dispatchAction({ type, name });
   }
