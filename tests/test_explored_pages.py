@@ -146,8 +146,17 @@ def test_everybody_can_use_a_comparison_and_take_its_figures_away(comparison: An
         with page.expect_download() as saved:
             page.locator(".tools").nth(at).get_by_role("button", name="Save PNG").press("Enter")
         assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
-        rows = [*csv.reader(io.StringIO(page.evaluate("(at) => drawn[at].csv()", at)))]
-        assert any(row[0] == "more spare" for row in rows)
+        rows = [*csv.reader(io.StringIO(page.evaluate("(at) => csv(drawn[at].chart)", at)))]
+        assert any(row[:1] == ["more spare"] for row in rows)
+
+
+def test_saved_bars_say_of_what_they_are(comparison: Any, compared: ssdlab.Comparison) -> None:
+    chart = "drawn.find(({ element }) => element.ariaLabel === 'Differences').chart"
+    rows = [*csv.reader(io.StringIO(comparison.evaluate(f"() => csv({chart})")))]
+    assert rows[0] == ["fifo", "row", "change from greedy (%)"]
+    means = [compared.figures(case)["time.iops"].mean for case in ("fifo", "greedy")]
+    [change] = [float(row[2]) for row in rows[: rows.index([])] if row[1] == "requests per second"]
+    assert change == pytest.approx(100 * (means[0] / means[1] - 1), rel=1e-4)
 
 
 REPORTS: dict[str, tuple[int, Callable[[], Finding]]] = {

@@ -63,9 +63,9 @@ def number_of(page: Any, heading: str) -> int:
 def test_charts_hold_what_the_columns_hold(report: Any, result: ssdlab.Result) -> None:
     page = report
     at = number_of(page, "Write amplification over time")
-    rows = list(csv.reader(io.StringIO(page.evaluate("(at) => drawn[at].csv()", at))))
+    rows = list(csv.reader(io.StringIO(page.evaluate("(at) => csv(drawn[at].chart)", at))))
     each = np.array([row[1:] for row in rows[1 : len(result.series["time_ns"]) + 1]], dtype=object)
-    assert rows[0] == ["each epoch", "x", "y"]
+    assert rows[0] == ["each epoch", "simulated time (ms)", "write amplification (WAF)"]
     flash, host = (result.series[name] for name in ("flash_pages_programmed", "host_pages_written"))
     shown = np.array([float(y) if y else np.nan for y in each[:, 1]])
     assert shown == pytest.approx(np.where(host > 0, flash / np.maximum(host, 1), np.nan), rel=1e-5, nan_ok=True)
@@ -73,6 +73,37 @@ def test_charts_hold_what_the_columns_hold(report: Any, result: ssdlab.Result) -
     # And as it is drawn.
     points = page.evaluate("(at) => drawn[at].plot.getModel().getSeriesByIndex(1).getData().count()", at)
     assert points == len(host)
+
+
+def tables(page: Any, heading: str) -> list[list[list[str]]]:
+    """What "Save CSV" writes of the chart that is headed so: the rows of each table, the first its headings."""
+    written = page.evaluate("(at) => csv(drawn[at].chart)", number_of(page, heading))
+    return [[*csv.reader(io.StringIO(one))] for one in written.split("\n\n")]
+
+
+def test_a_saved_figure_names_its_rows(report: Any, result: ssdlab.Result) -> None:
+    page = report
+    host = tables(page, "Operations by cause")[0]
+    assert host[0] == ["host", "row", "share of operations (%)"]
+    assert [row[1].partition(",")[0] for row in host[1:]] == ["reads", "programs", "erases"]
+    dies, channels = tables(page, "Utilisation over time")
+    assert dies[0][0] == "dies, by channel: % busy"
+    assert dies[0][1:4] == ["simulated time (ms), from", "simulated time (ms), to", "die 0 (%)"]
+    assert channels[0][-1] == "channel 3 (%)" and len(channels[1]) == len(channels[0])
+    assert result.activity is not None
+    bars = result.activity.gantt
+    requests = [row[5] for table in tables(page, "Operation by operation") for row in table[1:]]
+    assert sorted(requests) == sorted(str(one or "") for one in bars.request.tolist())
+
+
+def test_a_saved_percentile_line_is_of_percentiles(report: Any, result: ssdlab.Result) -> None:
+    headings, *line = tables(report, "Response time by percentile")[0]
+    assert headings == ["read", "percentile (%)", "response time (ns)"]
+    times = result.latency["read"]
+    slower = np.cumsum(times.requests[::-1])[::-1] / times.requests.sum()
+    shares, longest = np.array([row[1:] for row in line[:-1]], dtype=float).T
+    assert 100 - shares == pytest.approx(100 * slower, rel=6e-5)
+    assert longest == pytest.approx(times.upper_ns - 1.0, rel=1e-5)
 
 
 def test_a_stretch_of_time_is_chosen_in_all_charts_at_once(report: Any, result: ssdlab.Result) -> None:

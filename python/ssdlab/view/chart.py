@@ -46,6 +46,8 @@ class Axis:
     """Whether only whole numbers are marked."""
     ticks: Sequence[tuple[float, str]] = ()
     """The values that are marked, with their names, however long; all others are not."""
+    percentiles: bool = False
+    """Whether a value is the decimal logarithm of one by the share beyond it: 2 at 99 %."""
     over_time: bool = False
     """Whether it is the simulated time of the run: such axes of one page are zoomed together."""
 

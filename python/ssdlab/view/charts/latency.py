@@ -93,7 +93,8 @@ def percentile_axis(right: float) -> Axis:
     """The axis of shares of requests that are not slower, as `by_percentile` has them."""
     nines = range(1, int(right) + 1)
     ticks = [(float(np.log10(2)), "50 %"), *((n, f"{100 - 100 / 10.0**n:.{max(n - 2, 0)}f} %") for n in nines)]
-    return Axis("share of the operation's requests that are not slower", low=0, high=right, ticks=ticks)
+    title = "share of the operation's requests that are not slower"
+    return Axis(title, low=0, high=right, ticks=ticks, percentiles=True)
 
 
 def took_time(times: LatencyColumns | None) -> bool:

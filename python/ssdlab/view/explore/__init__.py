@@ -16,7 +16,7 @@ from ssdlab.view.colours import VARIABLES
 from ssdlab.view.island import island
 
 HERE = Path(__file__).parent
-SCRIPTS = ("options.js", "requests.js", "percentiles.js", "charts.js")
+SCRIPTS = ("options.js", "requests.js", "percentiles.js", "tables.js", "charts.js")
 ECHARTS = "6.1.0"
 ECHARTS_SHA256 = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0fd0"
 """Of the file as npm has it."""

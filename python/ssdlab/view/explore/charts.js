@@ -110,19 +110,6 @@ class Drawn {
     y.log = !y.log;
     this.draw();
   }
-
-  csv() {
-    const rows = [];
-    for (const { marks } of this.chart.panels) {
-      for (const mark of marks) {
-        const columns = Object.entries(mark).filter(([, value]) => Array.isArray(value));
-        const longest = Math.max(...columns.map(([, column]) => column.length));
-        rows.push([mark.name || mark.row || "", ...columns.map(([name]) => name)]);
-        for (let at = 0; at < longest; at++) rows.push(["", ...columns.map(([, column]) => [column[at] ?? ""].flat().join(" "))]);
-      }
-    }
-    return rows.map((row) => row.map((cell) => /[",\n]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : cell).join(",")).join("\n");
-  }
 }
 
 function save(name, url) {
@@ -150,7 +137,7 @@ function tools(one, number) {
   const add = (text, act) => button(row, text, act);
   add("Show all", () => one.showAll());
   if (one.canBeLogarithmic) add("Logarithmic", () => one.switchLogarithmic());
-  add("Save CSV", () => save(`figure-${number}.csv`, URL.createObjectURL(new Blob([one.csv()], { type: "text/csv" }))));
+  add("Save CSV", () => save(`figure-${number}.csv`, URL.createObjectURL(new Blob([csv(one.chart)], { type: "text/csv" }))));
   add("Save PNG", async () => save(`figure-${number}.png`, await picture(one)));
   add("Save SVG", () => save(`figure-${number}.svg`, one.plot.getDataURL({ type: "svg" })));
   one.element.after(row);

@@ -281,8 +281,14 @@ const told = (mark, chosen, render) => (params, api) => {
 
 const escaped = (text) => text.replace(/[&<>]/g, (one) => `&#${one.charCodeAt(0)};`);
 
+// Of a row, or of a place along an axis.
+const nameOf = (axis, at) => (axis.ticks[Math.round(at)]?.[1] ?? "").replace("\n", ", ");
+
+// With what hatching and dashes tell apart.
+const fullName = (chart, { name, hatched, dash }) =>
+  [name, hatched && chart.hatching, dash === "dashed" && chart.dashes].filter(Boolean).join(", ");
+
 function tip(chart, marks) {
-  const nameOf = (axis, at) => (axis.ticks[Math.round(at)]?.[1] ?? "").replace("\n", ", ");
   const inRow = (panel, at, name) => [nameOf(panel.y, at), name].filter((one, at, all) => one && all.indexOf(one) === at).join(", ");
   const values = (panel, mark, at, value) => {
     const y = written((mark.right ? panel.right : panel.y).form), x = written(panel.x.form);
@@ -294,11 +300,11 @@ function tip(chart, marks) {
       case "Points": return `${mark.name}${mark.name && ": "}${panel.x.ticks.length ? "" : `${x(value[0])}, `}${y(value[1])}${mark.notes.length ? `, ${mark.notes[at]}` : ""}`;
       case "Cells": return `${nameOf(panel.y, value[1])}, ${nameOf(panel.x, value[0])}: ${value[2]}`;
       case "Share": return `${nameOf(panel.y, at)}, ${mark.name}: ${number(value[1])} %`;
-      case "Spans": return `${nameOf(panel.y, value[2])}, ${mark.name}${mark.hatched ? `, ${chart.hatching}` : ""}: ` +
+      case "Spans": return `${nameOf(panel.y, value[2])}, ${fullName(chart, mark)}: ` +
         `${number(value[0])} – ${number(value[1])}` + (mark.requests?.[at] ? `, request ${plain(mark.requests[at])}` : "") +
         (mark.causes.length ? `, ${mark.causes[at]}` : "");
       case "Area": return `${mark.name}${mark.name && ": "}${y(mark.heights[Math.min(at, mark.heights.length - 1)])}`;
-      default: return `${mark.name}${mark.dash === "dashed" && chart.dashes ? `, ${chart.dashes}` : ""}${mark.name && ": "}${y(value[1])}`;
+      default: return `${fullName(chart, mark)}${mark.name && ": "}${y(value[1])}`;
     }
   };
   return (found) => {
