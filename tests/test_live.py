@@ -118,6 +118,17 @@ def test_without_a_terminal_live_says_that_it_shows_nothing(cli: Cli) -> None:
     assert done.stdout == cli("run", *SMALL_SETS).stdout
 
 
+def test_on_a_terminal_that_writes_no_line_anew_live_says_that_it_shows_nothing() -> None:
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "ssdlab", "run", *SMALL_SETS, "--live"]
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=slave, env={**os.environ, "TERM": "dumb"})
+    os.close(slave)
+    said = b"".join(iter(lambda: _read(master), b""))
+    os.close(master)
+    assert run.wait() == 0
+    assert said == b"ssdlab: --live shows nothing: TERM names a terminal that writes no line anew\r\n"
+
+
 def test_on_a_terminal_a_run_shows_the_drive_at_work() -> None:
     master, slave = pty.openpty()
     endless = ["--set", "workload.requests=4G", "--set", "precondition.overwrite=none"]

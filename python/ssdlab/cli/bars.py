@@ -22,10 +22,17 @@ class _Bars(Progress):
         yield from super().get_renderables()
 
 
-def bars(above: RenderableType | None) -> Progress | None:
-    """Bars on standard error, below `above` if that is given; None if it is no terminal."""
+def obstacle() -> str:
+    """Why standard error cannot show bars; empty if it can."""
     console = Console(stderr=True)
     if not console.is_terminal:
+        return "standard error is no terminal"
+    return "TERM names a terminal that writes no line anew" if console.is_dumb_terminal else ""
+
+
+def bars(above: RenderableType | None) -> Progress | None:
+    """Bars on standard error, below `above` if that is given; None if it cannot show them."""
+    if obstacle():
         return None
     return _Bars(
         TextColumn("{task.description}"),
@@ -33,7 +40,7 @@ def bars(above: RenderableType | None) -> Progress | None:
         TaskProgressColumn(),
         TextColumn("{task.fields[facts]}"),
         above=above,
-        console=console,
+        console=Console(stderr=True),
         transient=True,
     )
 

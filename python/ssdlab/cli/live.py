@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab import text
+from ssdlab.cli.bars import obstacle
 
 SAMPLE_SECONDS = 0.5
 """Between two figures of a course."""
@@ -109,8 +110,9 @@ class View:
 
 
 def view() -> View | None:
-    """A view on standard error; says so and is none where that is no terminal."""
-    if sys.stderr.isatty():
+    """A view on standard error; says why and is none where that cannot show it."""
+    why = obstacle()
+    if not why:
         return View()
-    print("ssdlab: --live shows nothing: standard error is no terminal", file=sys.stderr)
+    print(f"ssdlab: --live shows nothing: {why}", file=sys.stderr)
     return None
