@@ -114,7 +114,7 @@ class Display:
 
     @cached_property
     def bars(self) -> "Progress | None":
-        """The bars; None without a terminal that shows them. Runs that end before anything is shown do not load them."""
+        """The bars; None without a terminal that shows them. Runs that end before anything is shown load none."""
         found: Progress | None = room("cli.bars").bars(self._above)
         return found
 
