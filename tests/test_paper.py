@@ -1,6 +1,8 @@
 """Figures for papers: of every report, in the widths of two-column formats."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +78,24 @@ def test_commands_write_them_beside_the_report(tmp_path: Path, cli: Cli) -> None
     done = cli("compare", *SMALL_SETS, "--case", "seed=1", "--case", "seed=2", "--out", "out", "--figures", "svg")
     assert "figures as figure-*.svg" in done.stdout
     assert names(tmp_path / "out")
+
+
+def test_without_matplotlib_one_line_says_what_installs_it(
+    timed: Finding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command line says so before it runs anything."""
+    code = "import sys; sys.modules['matplotlib'] = None; from ssdlab.__main__ import main; main()"
+    command = [sys.executable, "-c", code, "run", *SMALL_SETS, "--out", "out", "--figures", "pdf"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    said = f"matplotlib is not installed; {sys.executable} -m pip install 'matplotlib>=3.9'"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"ssdlab: {said}\n")
+    assert not (tmp_path / "out").exists()
+
+    for name in [name for name in sys.modules if name.startswith(("matplotlib", "ssdlab.view.plots"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ssdlab.ConfigError, match=r"^matplotlib is not installed; "):
+        timed.plot_write_amplification()  # type: ignore[attr-defined]
 
 
 def test_figures_need_a_directory_and_a_known_format(tmp_path: Path, cli: Cli) -> None:

@@ -38,17 +38,6 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.float64]
 else:
 
-    def _installing(extra: str) -> str:
-        """The command that installs an extra of ssdlab into this environment: that of a clone or of pipx knows no
-        `ssdlab[extra]`, and one that uv made has no pip.
-        """
-        metadata, util, sys, shlex = map(import_module, ("importlib.metadata", "importlib.util", "sys", "shlex"))
-        parted = [one.partition(";") for one in metadata.requires("ssdlab")]
-        needed = [what.strip() for what, _, where in parted if where.strip() == f"extra == '{extra}'"]
-        pip = ["-m", "pip", "install"]
-        command = [sys.executable, *pip] if util.find_spec("pip") else ["uv", *pip[1:], "--python", sys.executable]
-        return shlex.join([*command, *needed])
-
     class _Module:
         """Stands for a module until it is used; `extra` is what of ssdlab has to be installed for it."""
 
@@ -61,8 +50,7 @@ else:
             except ModuleNotFoundError as error:
                 if not self._extra or error.name != self._name.partition(".")[0]:
                     raise
-                fault = import_module("ssdlab._ssdlab").ConfigError
-                raise fault(f"{error.name} is not installed; {_installing(self._extra)}") from None
+                raise _not_installed(error.name, self._extra) from None
             return getattr(module, attribute)
 
     np, npt, pa, pq = map(_Module, ("numpy", "numpy.typing", "pyarrow", "pyarrow.parquet"))
@@ -76,5 +64,28 @@ else:
 
 
 def room(module: str) -> "Any":
-    """A module of the package by its name below `ssdlab`, for objects that hand work to a room above their own."""
-    return import_module(f"ssdlab.{module}")
+    """A module of the package by its name below `ssdlab`, for objects that hand work to a room above their own.
+
+    Raises:
+        ConfigError: If it needs matplotlib, as what draws for papers does, and that is not there.
+    """
+    try:
+        return import_module(f"ssdlab.{module}")
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        raise _not_installed(error.name) from None
+
+
+def _not_installed(name: str, extra: str = "") -> Exception:
+    """That a module is missing, with the command that installs it, with all of its extra of ssdlab, into this
+    environment: that of a clone or of pipx knows no `ssdlab[extra]`, and one that uv made has no pip.
+    """
+    metadata, util, sys, shlex = map(import_module, ("importlib.metadata", "importlib.util", "sys", "shlex"))
+    parted = [one.partition(";") for one in metadata.requires("ssdlab")]
+    marker = f"extra == '{extra}'" if extra else ""
+    needed = [what.strip() for what, _, its in parted if its.strip() == marker and (extra or what.startswith(name))]
+    pip = ["-m", "pip", "install"]
+    command = [sys.executable, *pip] if util.find_spec("pip") else ["uv", *pip[1:], "--python", sys.executable]
+    fault: type[Exception] = import_module("ssdlab._ssdlab").ConfigError
+    return fault(f"{name} is not installed; {shlex.join([*command, *needed])}")

@@ -82,7 +82,7 @@ class Command(click.Command):
 
         Raises:
             ConfigError: If an option that takes one value is given again, a configuration without its option, or
-                --figures without --out.
+                --figures without --out or matplotlib.
         """
         if ctx.resilient_parsing:
             # A shell asks for completions, and what stands there is not done.
@@ -99,6 +99,9 @@ class Command(click.Command):
         if "figures" in names and "out" not in names:
             raise ConfigError("--figures: figures are written to a directory; name one with --out DIR")
         rest = super().parse_args(ctx, args)
+        if "figures" in names:
+            # What draws them may be missing: better now than after the run.
+            room("view.plots.paper")
         traces = ctx.params.get("trace") or ()
         self._refuse_configurations(traces if isinstance(traces, tuple) else (traces,))
         return rest
