@@ -4,6 +4,7 @@ import csv
 import io
 import math
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
@@ -20,6 +21,7 @@ from ssdlab.model.columns import GanttColumns, LatencyColumns
 from ssdlab.model.finding import Finding
 from ssdlab.view.chart import FORMS
 from ssdlab.view.charts.time import time_unit
+from ssdlab.view.local import LocalServer
 
 __all__ = ["browser", "window"]
 
@@ -239,6 +241,43 @@ def test_a_picked_request_says_what_it_waited_for(explored: Callable[[Finding], 
     assert waits > 0 and waited_at_all > 0 and violations(page) == []
     page.locator(".requests button").first.press("Enter")
     assert page.locator(".requests tbody").count() == 0
+
+
+@contextmanager
+def served(result: ssdlab.Result, folder: Path) -> Iterator[LocalServer]:
+    """What `ssdlab view --serve` answers of a run."""
+    result.save(folder)
+    with LocalServer(folder / "report.html") as server:
+        answering = threading.Thread(target=server.serve_forever)
+        answering.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            answering.join()
+
+
+def test_a_page_says_why_it_cannot_show_later_operations(
+    window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = ssdlab.simulate({**TIMED, "gantt.window.length": "1s"})
+    with served(result, tmp_path) as server:
+        window.goto(server.address)
+        window.evaluate("() => ready")
+        told, later = window.locator(".requests > [aria-live]"), window.get_by_role("button", name="Later operations")
+        requests = "drawn.find(({ requests }) => requests).requests"
+        slowest = window.evaluate(f"() => {requests}.picks.innerText")
+        later.press("Enter")
+        window.wait_for_function(f"(before) => {requests}.picks.innerText !== before", arg=slowest)
+        assert told.inner_text() == ""
+
+        def fail(first: int) -> str:
+            raise ssdlab.ConfigError("no Parquet")
+
+        monkeypatch.setattr(server, "operations", fail)
+        later.press("Enter")
+        window.wait_for_function(f"() => {requests}.told.innerText")
+        assert told.inner_text() == "These operations cannot be shown: no Parquet"
 
 
 @pytest.mark.parametrize("width", [400, 1280])

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pyarrow.parquet as pq
 import pytest
@@ -108,6 +109,8 @@ def test_a_browser_is_given_what_the_folder_holds_and_nothing_else(recorded: Pat
         assert asked(address, Host="example.org")[0] == 403
         for method in ("POST", "PUT", "DELETE", "HEAD"):
             assert asked(address, method)[0] == 501, method
+        with urlopen(address.removesuffix("/"), timeout=PATIENCE_SECONDS) as found:
+            assert found.url == address and found.read() == (recorded / "report.html").read_bytes()
         running.send_signal(signal.SIGINT)
         assert running.wait(30) == 130 and running.communicate()[1] == "ssdlab: interrupted\n"
 

@@ -101,12 +101,15 @@ class _Handler(BaseHTTPRequestHandler):
             # Browsers ask for a picture of the site unasked.
             return self._answer(b"", TYPES[".html"], HTTPStatus.NO_CONTENT)
         asked = urlsplit(self.path)
-        token, _, name = unquote(asked.path).removeprefix("/").partition("/")
+        token, slash, name = unquote(asked.path).removeprefix("/").partition("/")
         # Whoever is led here by another name than the address has come through another page.
         host = self.headers.get("Host")
         known = hmac.compare_digest(token.encode(), self.server.token.encode())
         if not known or host != f"{self.server.server_name}:{self.server.server_port}":
             return self._refuse(HTTPStatus.FORBIDDEN, "the address lacks the token that ssdlab view --serve printed")
+        if not slash:
+            # What the page asks for lies below its address.
+            return self._answer(b"", TYPES[".html"], HTTPStatus.PERMANENT_REDIRECT, Location=self.server.address)
         folder = self.server.page.parent
         if name == OPERATIONS and (folder / COLUMNS).is_file():
             first = parse_qs(asked.query).get("first", ["0"])[-1]
@@ -124,7 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(HTTPStatus.NOT_FOUND, "the folder holds no such file")
         return self._answer(path.read_bytes(), TYPES.get(path.suffix, "application/octet-stream"))
 
-    def _answer(self, body: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK) -> None:
+    def _answer(self, body: bytes, kind: str, status: HTTPStatus = HTTPStatus.OK, **more: str) -> None:
         self.send_response(status)
         headers = {
             "Content-Type": kind,
@@ -132,6 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
             "Cache-Control": "no-store",
             "Referrer-Policy": "no-referrer",
             "X-Content-Type-Options": "nosniff",
+            **more,
         }
         for name, value in headers.items():
             self.send_header(name, value)

@@ -70,7 +70,13 @@ class Requests {
   }
 
   async show(first) {
-    const { charts: [chart], earlier, later } = await (await fetch(`operations?first=${first}`)).json();
+    const silence = () => new Response("ssdlab view --serve does not answer", { status: 503 });
+    const answer = await fetch(`operations?first=${first}`).catch(silence);
+    if (!answer.ok) {
+      this.told.textContent = `These operations cannot be shown: ${await answer.text()}`;
+      return;
+    }
+    const { charts: [chart], earlier, later } = await answer.json();
     this.one.chart = chart;
     this.read();
     this.offer(earlier, later);
