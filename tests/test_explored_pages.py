@@ -280,6 +280,16 @@ def test_a_page_says_why_it_cannot_show_later_operations(
         assert told.inner_text() == "These operations cannot be shown: no Parquet"
 
 
+def test_other_operations_are_offered_where_there_are_any(window: Any, tmp_path: Path) -> None:
+    result = ssdlab.simulate({**TIMED, "gantt.window.from": "20ms", "gantt.window.length": "5ms"})
+    assert result.activity is not None and 0 < len(result.activity.gantt.die) < 2_000
+    with served(result, tmp_path) as server:
+        window.goto(server.address)
+        window.evaluate("() => ready")
+        assert window.locator(".requests").count() == 1
+        assert window.get_by_role("button", name="Later operations").count() == 0
+
+
 @pytest.mark.parametrize("width", [400, 1280])
 def test_titles_and_legends_are_whole_and_beside_the_ticks(explored: Callable[[Finding], Any], width: int) -> None:
     page = explored(ssdlab.simulate(TIMED))

@@ -280,6 +280,8 @@ class Chart:
     """Whether the panels share the axis across; else each has its own."""
     legend: str = ""
     """What the names of its marks are values of."""
+    goes_on: bool = False
+    """Whether operations follow that it has no room for; `ssdlab view --serve` has them."""
 
     @property
     def is_empty(self) -> bool:

@@ -67,11 +67,10 @@ class LocalServer(ThreadingHTTPServer):
             if self._read is None or self._read.files != files:
                 self._read = _Read(files, recorded(Result.load(self.page.parent)))
             found = self._read.found
-        of = len(found.order)
         # Whoever asks for what is beyond the last operation gets the last ones.
-        first = min(first, max(0, (of - 1) // MOST * MOST))
+        first = min(first, max(0, (len(found.order) - 1) // MOST * MOST))
         chart = operations(found, first)
-        earlier, later = max(0, first - MOST) if first else None, first + MOST if first + MOST < of else None
+        earlier, later = max(0, first - MOST) if first else None, first + MOST if chart.goes_on else None
         return f'{{"charts":{explore.data([chart])},"earlier":{json.dumps(earlier)},"later":{json.dumps(later)}}}'
 
 

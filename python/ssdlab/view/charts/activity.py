@@ -169,7 +169,8 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
         note=f"Shown: {', '.join(omitted)}" if omitted else "",
         dividers=dividers,
     )
-    return Chart([panel], 1.3 + 0.17 * len(names), "internal")
+    goes_on = first + len(drawn) < len(in_lanes)
+    return Chart([panel], 1.3 + 0.17 * len(names), "internal", goes_on=goes_on)
 
 
 def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:

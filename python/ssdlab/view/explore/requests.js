@@ -34,7 +34,7 @@ class Requests {
       if (mark?.requests?.[dataIndex]) this.pick(mark.requests[dataIndex]);
     });
     this.read();
-    if (location.protocol === "http:") this.offerMore();
+    if (location.protocol === "http:" && one.chart.goes_on) this.offerMore();
   }
 
   /** Lists the slowest requests of what is drawn. */
