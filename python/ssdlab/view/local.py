@@ -5,6 +5,7 @@ Operations are read when they are first asked for, and kept: a run records no mo
 
 import hmac
 import json
+import re
 import secrets
 import socketserver
 import threading
@@ -22,6 +23,7 @@ from ssdlab.view.charts.activity import Recorded, operations, recorded
 
 OPERATIONS = "operations"
 """Where the operations are that a page has no room for: a Gantt chart of those from the one numbered `first` on."""
+NUMBER = re.compile(r"\d{1,18}")
 COLUMNS = "activity_gantt.parquet"
 TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv": "text/csv", ".toml": "text/plain"}
 
@@ -112,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
         folder = self.server.page.parent
         if name == OPERATIONS and (folder / COLUMNS).is_file():
             first = parse_qs(asked.query).get("first", ["0"])[-1]
-            if not first.isdecimal():
+            if not NUMBER.fullmatch(first):
                 return self._refuse(HTTPStatus.BAD_REQUEST, f"first={first} is no number of an operation")
             try:
                 found = self.server.operations(int(first))
