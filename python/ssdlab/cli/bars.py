@@ -45,6 +45,6 @@ def bars(above: RenderableType | None) -> Progress | None:
     )
 
 
-def status() -> Status:
-    """A line on standard error that is written anew, for what has no end to be near to."""
-    return Console(stderr=True).status("")
+def status() -> Status | None:
+    """A line on standard error that is written anew, for what has no end to be near to; None if it cannot show one."""
+    return None if obstacle() else Console(stderr=True).status("")

@@ -256,10 +256,10 @@ impl Meters {
         parts: Option<MadeOf<'_>>,
         so_far: &[LatencyHistogram; Op::ALL.len()],
     ) {
-        let waited = LatencyHistogram::bucket(waited_ns);
-        if let (Some(intervals), Some(parts)) = (&mut self.intervals, parts) {
-            intervals.request_done(request, now_ns, latency_ns, (waited_ns, waited), parts);
+        if let (Some(intervals), Some(parts)) = (&self.intervals, parts) {
+            intervals.expect(request.op, parts.bucket);
         }
+        let waited = LatencyHistogram::bucket(waited_ns);
         self.waiting[request.op as usize].record_in(waited, waited_ns);
         self.service[request.op as usize].record(latency_ns - waited_ns);
         if matches!(request.op, Op::Read | Op::Write) {
@@ -273,6 +273,9 @@ impl Meters {
             if !is_alone {
                 of_stream.times[request.op as usize].record(latency_ns);
             }
+        }
+        if let (Some(intervals), Some(parts)) = (&mut self.intervals, parts) {
+            intervals.request_done(request, now_ns, latency_ns, (waited_ns, waited), parts);
         }
     }
 

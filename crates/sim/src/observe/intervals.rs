@@ -80,14 +80,6 @@ struct Row {
     charged: Charged,
 }
 
-/// A request that is in no row and no interval yet.
-#[derive(Clone, Copy, Debug)]
-struct Pending {
-    op: Op,
-    bucket: usize,
-    charged: Charged,
-}
-
 #[cold]
 fn make_room(rows: &mut Vec<Row>, bucket: usize) {
     rows.resize(bucket + 1, Row::default());
@@ -103,8 +95,6 @@ pub(crate) struct Intervals {
     /// Requests with what they are made of, by operation and bucket, and the sum of their response times.
     rows: [Vec<Row>; Op::ALL.len()],
     sum_ns: u64,
-    /// The latest request, whose row is fetched until the next one comes. It is of the interval under way.
-    pending: Option<Pending>,
     /// What requests of the interval under way are made of, by operation.
     charged: [Charged; OPS],
     /// Requests of the interval under way by column, and which columns are not 0, a bit for each.
@@ -125,12 +115,19 @@ impl Intervals {
             intervals: vec![Interval::default()],
             rows: Default::default(),
             sum_ns: 0,
-            pending: None,
             charged: [Charged::default(); OPS],
             requests: vec![0; columns],
             used: vec![0; columns.div_ceil(64)],
             counted: Vec::new(),
             before: Default::default(),
+        }
+    }
+
+    /// A request of this operation, with a response time of this bucket, will be complete next: its row is fetched.
+    #[inline(always)]
+    pub fn expect(&self, op: Op, bucket: usize) {
+        if let Some(row) = self.rows[op as usize].get(bucket) {
+            row.charged.expect();
         }
     }
 
@@ -149,28 +146,18 @@ impl Intervals {
             self.take_sums();
         }
         self.sum_ns += latency_ns;
-        let rows = &mut self.rows[request.op as usize];
+        let (op, charged) = (request.op as usize, parts.charged());
+        if op < OPS {
+            self.count_in_interval(request, now_ns, latency_ns, waited, parts);
+            self.charged[op].add(&charged);
+        }
+        let rows = &mut self.rows[op];
         if rows.len() <= parts.bucket {
             make_room(rows, parts.bucket);
         }
-        rows[parts.bucket].charged.expect();
-        self.take_pending();
-        if (request.op as usize) < OPS {
-            self.count_in_interval(request, now_ns, latency_ns, waited, parts);
-        }
-        self.pending = Some(Pending { op: request.op, bucket: parts.bucket, charged: parts.charged() });
-    }
-
-    #[inline(always)]
-    fn take_pending(&mut self) {
-        if let Some(Pending { op, bucket, charged }) = self.pending.take() {
-            let row = &mut self.rows[op as usize][bucket];
-            row.requests += 1;
-            row.charged.add(&charged);
-            if let Some(of_interval) = self.charged.get_mut(op as usize) {
-                of_interval.add(&charged);
-            }
-        }
+        let row = &mut rows[parts.bucket];
+        row.requests += 1;
+        row.charged.add(&charged);
     }
 
     #[inline(always)]
@@ -209,7 +196,6 @@ impl Intervals {
     /// Adds the sums under way to those that cannot overflow.
     #[cold]
     fn take_sums(&mut self) {
-        self.take_pending();
         self.sum_ns = 0;
         for (before, rows) in self.before.iter_mut().zip(&mut self.rows) {
             before.reserve(rows.len());
