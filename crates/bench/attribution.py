@@ -5,7 +5,7 @@ from pathlib import Path
 
 import ssdlab
 
-ROUNDS = 7
+ROUNDS = 21
 TRACES = sorted((Path(__file__).parents[2] / "traces").glob("*.csv.zst"))
 
 
