@@ -293,7 +293,7 @@ def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
         (["lru"], ["10%"], {"jobs": 1025}, "1025 jobs: write 1 to 1024"),
         (["belady"], ["10%"], {"write_back": True}, "must know the future"),
         (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "only pages are written back"),
-        (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops what is trimmed"),
+        (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops what is trimmed; do not ignore trims"),
         (["lru"], ["10%"], {"dirty": "101%", "write_back": True}, "is above 100%"),
         (["lru"], ["10%"], {"dirty": "12.5%", "write_back": True}, "is no whole percentage"),
     ],

@@ -38,7 +38,6 @@ pub struct MapAdvisor {
     host_ns: u64,
     host_read_ns: u64,
     segments: Vec<Segments>,
-    cache_bytes: Vec<u64>,
 }
 
 /// The map cut into segments of one size.
@@ -93,11 +92,6 @@ pub struct SegmentAdvice {
     pub least_busy_ns: u64,
 }
 
-/// Segments that a cache holds of all there are.
-fn capacity(cache_bytes: u64, segment_bytes: u32, count: u32) -> u32 {
-    u32::try_from(cache_bytes / u64::from(segment_bytes)).unwrap_or(u32::MAX).min(count)
-}
-
 impl MapAdvisor {
     /// Advice on a device like that of `setup`, whatever its FTL.
     ///
@@ -117,17 +111,18 @@ impl MapAdvisor {
                 return Err(SimError::Setup(why.into()));
             }
         };
-        let largest = sizes.cache_bytes.iter().max().copied().unwrap_or(0);
         let cut = |&bytes: &u32| {
             let entries = bytes / sizes.entry_bytes;
             let count = setup.logical_pages.div_ceil(entries);
-            let capacities = sizes.cache_bytes.iter().map(|&cache| capacity(cache, bytes, count));
+            // Segments that each cache holds of all there are.
+            let held = |&cache: &u64| u32::try_from(cache / u64::from(bytes)).map_or(count, |held| held.min(count));
+            let most = sizes.cache_bytes.last().map_or(0, held);
             Segments {
                 bytes,
                 count,
                 shift: entries.ilog2(),
-                distances: StackDistances::new(count, capacity(largest, bytes, count)),
-                write_backs: WriteBacks::new(count, (page_bytes / bytes).ilog2(), capacities),
+                distances: StackDistances::new(count, most),
+                write_backs: WriteBacks::new(count, (page_bytes / bytes).ilog2(), sizes.cache_bytes.iter().map(held)),
             }
         };
         Ok(Self {
@@ -139,7 +134,6 @@ impl MapAdvisor {
             host_ns: 0,
             host_read_ns: 0,
             segments: sizes.segment_bytes.iter().map(cut).collect(),
-            cache_bytes: sizes.cache_bytes.clone(),
         })
     }
 
@@ -241,24 +235,20 @@ impl MapAdvisor {
         let hits = curves.read_hits.iter().zip(&curves.change_hits);
         let map_ns: Vec<u64> = hits.map(|(reads, changes)| (total - reads - changes) * load_ns).collect();
         let busy_ns = |map_ns: u64, write_backs: u64| self.host_ns + map_ns + write_backs * write_back_ns;
-        let write_backs: Vec<u64> = segments.write_backs.counts().collect();
-        let asked_ns = self.cache_bytes.iter().map(|&cache| {
-            let held = capacity(cache, segments.bytes, segments.count);
-            map_ns[held as usize - 1]
-        });
+        let asked = segments.write_backs.counts();
         let most_ns = map_ns.iter().zip(curves.write_backs);
         SegmentAdvice {
             segment_bytes: segments.bytes,
             count: segments.count,
             look_ups,
             first,
-            busy_ns: asked_ns.zip(&write_backs).map(|(map_ns, &count)| busy_ns(map_ns, count)).collect(),
+            busy_ns: asked.map(|(held, count)| busy_ns(map_ns[held as usize - 1], count)).collect(),
             most_busy_ns: most_ns.map(|(&map_ns, count)| busy_ns(map_ns, count)).collect(),
             read_busy_ns: map_ns.iter().map(|map| self.host_read_ns + map).collect(),
             least_busy_ns: self.host_ns + (first.reads + first.changes) * load_ns,
             read_hits: curves.read_hits,
             change_hits: curves.change_hits,
-            write_backs,
+            write_backs: segments.write_backs.counts().map(|(_, count)| count).collect(),
         }
     }
 }

@@ -110,9 +110,9 @@ impl WriteBacks {
         self.used += u32::from(is_new);
     }
 
-    /// Map pages written back by each cache.
-    pub fn counts(&self) -> impl Iterator<Item = u64> {
-        self.caches.iter().map(|cache| cache.write_backs)
+    /// Of each cache, how many segments it holds and the map pages it wrote back.
+    pub fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.caches.iter().map(|cache| (cache.capacity, cache.write_backs))
     }
 }
 
@@ -158,7 +158,8 @@ mod tests {
             let capacities = [1, 2, 3, 7, 30, 64].map(|capacity: u32| capacity.min(segments));
             let mut counted = WriteBacks::new(segments, page_shift, capacities.into_iter());
             uses.iter().for_each(|&(page, changes)| counted.add(page >> entries_shift, changes));
-            for (capacity, count) in capacities.into_iter().zip(counted.counts()) {
+            prop_assert!(counted.counts().map(|(capacity, _)| capacity).eq(capacities));
+            for (capacity, count) in counted.counts() {
                 prop_assert_eq!(count, simulated(capacity, page_shift, &uses), "{} segments", capacity);
             }
         }

@@ -250,7 +250,7 @@ def _refuse_write_back(items: Items, asked: Sequence[Asked], ignore_trims: bool)
     if items.granularity != "pages":
         raise ConfigError("only pages are written back; simulate pages, or leave write-back out")
     if ignore_trims:
-        raise ConfigError("a write-back cache drops what is trimmed; leave ttl out, or do not write back")
+        raise ConfigError("a write-back cache drops what is trimmed; do not ignore trims, or do not write back")
     for one in asked:
         if one.needs_future:
             raise ConfigError(
