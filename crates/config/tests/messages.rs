@@ -316,6 +316,10 @@ fn files() {
             r#"default: drive.collect.idle.blocks: 4 erased blocks are out of reach: of 69 blocks of a plane, data fills 64, the FTL keeps 3 and one is being collected; lower it to 1 or raise device.op to 12.5%"#,
         ),
         (
+            "time = \"event\"\ndevice.capacity = \"1TiB\"\nnand = { channels = 64, ways = 16, dies = 16, planes = 16, pages_per_block = 8 }\ndrive.collect.background.blocks = 65536",
+            "my.toml:4: drive.collect.background.blocks: 65536 erased blocks are out of reach: of 137 blocks of a plane, data fills 128, the FTL keeps 7 and one is being collected; lower it to 1",
+        ),
+        (
             "time = \"event\"\nftl = \"fast\"\ndrive.collect = \"idle\"",
             r#"my.toml:3: drive.collect: "idle" has nothing to do: FTLs with log blocks merge only when they must; set it to "foreground" or ftl to "page""#,
         ),

@@ -60,7 +60,7 @@ impl Provision {
 
     /// The smallest share in steps of 0.01 % that yields at least `blocks`, in percent.
     pub(crate) fn percent_for(self, blocks: u64, logical_pages: u64, pages_per_block: u64) -> f64 {
-        let physical = (blocks * pages_per_block) as f64;
+        let physical = blocks.saturating_mul(pages_per_block) as f64;
         let beyond = physical - logical_pages as f64;
         let share = match self {
             Self::OverLogical(_) => beyond / logical_pages as f64,

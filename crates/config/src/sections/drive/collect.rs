@@ -94,9 +94,9 @@ impl Checker<'_> {
             // Of what is left, one block holds the invalid pages that are still to be collected.
             let most = has.saturating_sub(data + kept + 1);
             if blocks > most {
-                let within_reach = (data + kept + 1 + blocks) * planes;
+                let within_reach = (u64::from(data + kept + 1) + u64::from(blocks)) * u64::from(planes);
                 let remedy = self.raise_provision(
-                    u64::from(within_reach),
+                    within_reach,
                     u64::from(device.logical_pages),
                     u64::from(geometry.pages_per_block),
                 )?;
