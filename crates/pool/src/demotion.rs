@@ -156,6 +156,12 @@ impl Borrowed<'_> {
         &mut self.kit().incoming
     }
 
+    /// That, and what [`Borrowed::make_one`] made.
+    pub fn buffers(&mut self) -> (&mut [u8], &[u8]) {
+        let kit = self.kit();
+        (&mut kit.incoming, &kit.outgoing)
+    }
+
     /// Runs `work` of the codec. A panic is counted and gives `None`, and the codec is not used again.
     fn with_codec<T>(&mut self, work: impl FnOnce(&mut Kit) -> T) -> Option<T> {
         let kit = self.kit.as_mut().expect("a kit is borrowed until the end");
@@ -210,16 +216,16 @@ impl Borrowed<'_> {
         }
     }
 
-    /// As [`Borrowed::make`] with a buffer of the kit, which is returned.
-    pub fn make_one<L: Loader>(&mut self, loader: &L, job: &Job, keep_incompressible: bool) -> (Made<L::Error>, &[u8]) {
+    /// As [`Borrowed::make`] with the outgoing buffer of the kit.
+    pub fn make_one<L: Loader>(&mut self, loader: &L, job: &Job, keep_incompressible: bool) -> Made<L::Error> {
         // The loader may panic, and the kit must have its buffer then.
         if let Err(error) = store(loader, job) {
-            return (Made::Refused(error), &[]);
+            return Made::Refused(error);
         }
         let mut out = std::mem::take(&mut self.kit().outgoing);
         let made = self.compress(job, keep_incompressible, &mut out);
         self.kit().outgoing = out;
-        (made, &self.kit().outgoing)
+        made
     }
 }
 

@@ -6,7 +6,8 @@
 //! 2018, "Viability of Time-Memory Trade-Offs in Large Data Sets"; [`Transitions`] counts each of its arrows.
 //!
 //! Unlike the models of this repository the pool holds bytes and uses threads. Without workers, on one shard and one
-//! thread, it is as deterministic as these. Read `shard.rs` for the states of a page and `pool.rs` for who moves it.
+//! thread, it is as deterministic as these. Read `shard/mod.rs` for the states of a page, `pool.rs` for who moves it and
+//! `room.rs` for how others make room.
 //!
 //! - **A shard is a state machine without locks, loader or codec.** Each of its methods is one step that keeps the
 //!   budget. `pool.rs` puts a lock around it, and everything slow happens outside of the lock: one thread owns a page
@@ -18,6 +19,8 @@
 //!   is the pool's own where it has one.
 //! - **Frames are reference-counted.** A reader in place holds a reference, and a write then gets the page another
 //!   frame. So a hit copies no page, there is no `unsafe`, and the count tells whether a page may be evicted.
+//! - **A page is restored when its victim is compressed.** Its bytes come from memory meanwhile. Should another thread
+//!   restore it first, the victim's frame serves the next page.
 //! - **Compressed pages are clean.** A dirty page is stored before it is compressed, so a damaged one can be loaded
 //!   anew and the compressed pool can drop any page.
 //! - **Memory is what was allocated**: frames, chunks, tables, buffers. Tables grow only into room that raw pages have
@@ -33,6 +36,7 @@ mod hash;
 mod options;
 pub mod policy;
 mod pool;
+mod room;
 mod shard;
 mod sketch;
 mod slabs;

@@ -7,10 +7,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ssdlab_codec::Codec;
 
-use crate::demotion::{Borrowed, Jobs, Kits, Made, done};
+use crate::demotion::{Borrowed, Jobs, Kits};
 use crate::flight::{Calls, Flight, SharedShard};
 use crate::hash::hash;
-use crate::shard::{Compressed, Found, Frame, Job, Shard};
+use crate::room::Room;
+use crate::shard::{Compressed, Found, Frame, Shard};
 use crate::sync::{JoinHandle, spawn};
 use crate::{ConfigError, Incompressible, Options, PageId, PoolError, Transitions, Usage, worker};
 
@@ -77,7 +78,7 @@ pub struct Pool<L: Loader> {
     workers: Vec<JoinHandle<()>>,
 }
 
-type PoolResult<T, L> = Result<T, PoolError<<L as Loader>::Error>>;
+pub(crate) type PoolResult<T, L> = Result<T, PoolError<<L as Loader>::Error>>;
 
 impl<L: Loader> Pool<L> {
     /// A cache in front of `loader`.
@@ -255,7 +256,7 @@ impl<L: Loader> Inner<L> {
         if given == page_bytes { Ok(()) } else { Err(PoolError::WrongLength { page, given, page_bytes }) }
     }
 
-    fn kit(&self) -> PoolResult<Borrowed<'_>, L> {
+    pub(crate) fn kit(&self) -> PoolResult<Borrowed<'_>, L> {
         self.kits.take().map_err(|source| PoolError::Codec { source })
     }
 
@@ -263,9 +264,10 @@ impl<L: Loader> Inner<L> {
     #[cold]
     fn fetch(&self, id: PageId, mut out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
         let shard = self.shard(id);
+        let mut room = Room::new(self, shard, id);
         let (mut flight, restore, mut kit, victim) = loop {
             let mut state = shard.hold();
-            let (slot, mut kit) = match state.look_up(id) {
+            match state.look_up(id) {
                 Found::Raw(_) => {
                     let Some(page) = state.raw_hit(id) else { continue };
                     shard.raw_hits.fetch_add(1, Relaxed);
@@ -278,18 +280,36 @@ impl<L: Loader> Inner<L> {
                     };
                     return Ok((page, Source::Raw));
                 }
-                Found::Flight => {
-                    state.wait();
-                    continue;
-                }
+                Found::Flight => state.wait(),
                 Found::Compressed(slot) => {
                     let kit = self.kits.try_take().map_err(|source| PoolError::Codec { source })?;
-                    if kit.is_none() {
+                    let Some(mut kit) = kit else {
                         drop(state);
                         self.kits.wait();
                         continue;
+                    };
+                    let mut frame = state.take_frame();
+                    let victim = if frame.is_none() { state.begin_demotion(false) } else { None };
+                    let mut restore = None;
+                    let mut begin = |state: &mut Shard, slot, buffer: &mut [u8]| {
+                        restore = Some((slot, state.begin_restore(slot, buffer)));
+                    };
+                    if let Some(victim) = victim {
+                        drop(state);
+                        // The page is copied when the victim is compressed: until then its bytes come from memory.
+                        state = room.demote(victim, &mut kit, |state, buffer| {
+                            if let Found::Compressed(slot) = state.look_up(id) {
+                                begin(state, slot, buffer);
+                            }
+                        });
+                    } else {
+                        begin(&mut state, slot, kit.incoming());
                     }
-                    (slot, kit)
+                    // Nobody else restored or dropped it meanwhile.
+                    if let Some((slot, compressed)) = restore {
+                        frame = frame.or_else(|| state.take_frame());
+                        break (Flight::new(shard, slot, frame), Some(compressed), Some(kit), None);
+                    }
                 }
                 Found::Absent => {
                     let Some(slot) = state.begin(id) else {
@@ -300,23 +320,17 @@ impl<L: Loader> Inner<L> {
                         return Err(PoolError::NoRoom { page: id });
                     };
                     state.missed(id);
-                    (slot, None)
+                    let frame = state.take_frame();
+                    // Where this fails, it fails again below.
+                    let kit = if frame.is_none() { self.kits.try_take().unwrap_or_default() } else { None };
+                    // Who has to wait for a kit must not keep others waiting for a victim.
+                    let victim = if kit.is_some() { state.begin_demotion(false) } else { None };
+                    break (Flight::new(shard, slot, frame), None, kit, victim);
                 }
-            };
-            let frame = state.take_frame();
-            let restores = kit.is_some();
-            if frame.is_none() && !restores {
-                // Where this fails, it fails again below.
-                kit = self.kits.try_take().unwrap_or_default();
             }
-            // Who has to wait for a kit must not keep others waiting for a victim.
-            let victim = if frame.is_none() && kit.is_some() { state.begin_demotion(false) } else { None };
-            // Last, as the bytes to be copied are still on their way from memory.
-            let restore = kit.as_mut().filter(|_| restores).map(|kit| state.begin_restore(slot, kit.incoming()));
-            break (Flight::new(shard, slot, frame), restore, kit, victim);
         };
         if flight.frame.is_none() {
-            match self.frame(shard, id, victim, kit.as_mut()) {
+            match room.frame(victim, kit.as_mut()) {
                 Ok(frame) => flight.frame = Some(frame),
                 Err(error) => {
                     let Some(out) = out else { return Err(error) };
@@ -373,54 +387,6 @@ impl<L: Loader> Inner<L> {
         (loaded.map(|()| Source::Loader), corrupted)
     }
 
-    /// A frame for page `id`, for which `victim` gives way, if it is chosen already, or another one.
-    fn frame<'a>(
-        &'a self,
-        shard: &SharedShard,
-        id: PageId,
-        victim: Option<Job>,
-        kit: Option<&mut Borrowed<'a>>,
-    ) -> PoolResult<Frame, L> {
-        let mut jobs = Jobs { shard, jobs: Vec::from_iter(victim), victims: true };
-        let mut own;
-        let kit = match kit {
-            Some(kit) => kit,
-            None => {
-                own = self.kit()?;
-                &mut own
-            }
-        };
-        let mut refused = None;
-        loop {
-            if let Some(job) = jobs.jobs.first() {
-                let victim = job.id;
-                let (made, out) = kit.make_one(&self.loader, job, self.keeps_incompressible());
-                let done = done(&made, out);
-                let mut state = shard.hold();
-                state.counts.demoted_by_callers += 1;
-                if let Some(job) = jobs.jobs.pop() {
-                    state.finish(job, done);
-                }
-                if let Made::Refused(source) = made {
-                    refused = Some(PoolError::Store { page: victim, source });
-                } else if let Some(frame) = state.take_frame() {
-                    return Ok(frame);
-                }
-            }
-            let mut state = shard.hold();
-            if let Some(frame) = state.take_frame() {
-                return Ok(frame);
-            }
-            jobs.jobs.extend(state.begin_demotion(refused.is_some()));
-            if jobs.jobs.is_empty() {
-                if !state.working() {
-                    return Err(refused.unwrap_or(PoolError::NoRoom { page: id }));
-                }
-                state.wait();
-            }
-        }
-    }
-
     pub(crate) fn keeps_incompressible(&self) -> bool {
         self.options.incompressible == Incompressible::StoreRaw
     }
@@ -442,7 +408,7 @@ impl<L: Loader> Inner<L> {
                     return Ok(());
                 }
                 drop(state);
-                spare = Some(self.frame(shard, id, None, None)?);
+                spare = Some(Room::new(self, shard, id).frame(None, None)?);
                 continue;
             }
             // Nobody may wait with a frame in hand that others wait for.
@@ -475,7 +441,7 @@ impl<L: Loader> Inner<L> {
         }
         let Some(mut flight) = flight.take() else { return Ok(()) };
         if flight.frame.is_none() {
-            flight.frame = Some(self.frame(shard, id, None, None)?);
+            flight.frame = Some(Room::new(self, shard, id).frame(None, None)?);
         }
         if let Some(frame) = &mut flight.frame {
             copy(frame, bytes);

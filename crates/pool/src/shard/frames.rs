@@ -29,7 +29,8 @@ impl Shard {
 
     /// Whether workers should begin.
     pub fn short_of_frames(&self) -> bool {
-        self.room() < self.low_water
+        // The limit, a division, is not asked for without workers or with enough free frames.
+        self.free_frames.len() < self.low_water && self.room() < self.low_water
     }
 
     /// How many victims workers should take.
