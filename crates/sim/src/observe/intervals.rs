@@ -4,7 +4,8 @@
 //! How long a run takes is not known at its start, so intervals begin short and double (pairs merge) whenever time goes
 //! beyond the last of them. The histograms are those of [`LatencyHistogram`]: all intervals add up to that of the run.
 //! All this costs some percent of a run, so it is kept where response times are taken apart anyway. What a request is made
-//! of is added to its bucket and to its interval; its parts are told apart when these are complete.
+//! of is added to its bucket alone; parts are told apart, and added to those of the interval and of the run, when the
+//! interval ends.
 
 use ssdlab_core::LatencyHistogram;
 use ssdlab_trace::{Op, Request};
@@ -80,6 +81,14 @@ struct Row {
     charged: Charged,
 }
 
+impl Row {
+    /// What was counted, which is counted no more, by part.
+    fn take(&mut self) -> (u64, [u64; PARTS]) {
+        let Self { requests, charged } = std::mem::take(self);
+        (requests, charged.parts())
+    }
+}
+
 #[cold]
 fn make_room(rows: &mut Vec<Row>, bucket: usize) {
     rows.resize(bucket + 1, Row::default());
@@ -92,34 +101,35 @@ pub(crate) struct Intervals {
     shift: u32,
     /// The last is under way.
     intervals: Vec<Interval>,
-    /// Requests with what they are made of, by operation and bucket, and the sum of their response times.
+    /// Requests with what they are made of that are in no interval yet, by operation and bucket, and the sum of their
+    /// response times.
     rows: [Vec<Row>; Op::ALL.len()],
     sum_ns: u64,
-    /// What requests of the interval under way are made of, by operation.
-    charged: [Charged; OPS],
-    /// Requests of the interval under way by column, and which columns are not 0, a bit for each.
-    requests: Vec<u32>,
+    /// Of the interval under way, requests by bucket of how long they waited.
+    waiting: [Vec<u32>; OPS],
+    /// Its columns that are not 0, a bit for each.
     used: Vec<u64>,
+    /// Its slowest requests, by operation.
+    slowest: [Option<Slow>; OPS],
     /// Room for the columns of an interval, which keeps no more than it has.
     counted: Vec<(u16, u32)>,
-    /// Requests by operation that are in no row any more.
-    before: [ByBucket; Op::ALL.len()],
+    /// All others of the run.
+    run: [ByBucket; Op::ALL.len()],
 }
 
 impl Intervals {
     pub fn new(origin_ns: u64) -> Self {
-        let columns = column(OPS, 0, 0);
         Self {
             origin_ns,
             shift: FIRST_SHIFT,
             intervals: vec![Interval::default()],
             rows: Default::default(),
             sum_ns: 0,
-            charged: [Charged::default(); OPS],
-            requests: vec![0; columns],
-            used: vec![0; columns.div_ceil(64)],
+            waiting: std::array::from_fn(|_| vec![0; LatencyHistogram::BUCKETS]),
+            used: vec![0; column(OPS, 0, 0).div_ceil(64)],
+            slowest: [None; OPS],
             counted: Vec::new(),
-            before: Default::default(),
+            run: Default::default(),
         }
     }
 
@@ -143,13 +153,11 @@ impl Intervals {
     ) {
         // No part is larger than the whole.
         if self.sum_ns.checked_add(latency_ns).is_none() {
-            self.take_sums();
+            self.end();
         }
-        self.sum_ns += latency_ns;
         let (op, charged) = (request.op as usize, parts.charged());
         if op < OPS {
             self.count_in_interval(request, now_ns, latency_ns, waited, parts);
-            self.charged[op].add(&charged);
         }
         let rows = &mut self.rows[op];
         if rows.len() <= parts.bucket {
@@ -158,6 +166,7 @@ impl Intervals {
         let row = &mut rows[parts.bucket];
         row.requests += 1;
         row.charged.add(&charged);
+        self.sum_ns += latency_ns;
     }
 
     #[inline(always)]
@@ -174,13 +183,14 @@ impl Intervals {
             self.begin(now_ns - self.origin_ns);
         }
         let op = request.op as usize;
-        self.count(column(op, 0, parts.bucket));
-        self.count(column(op, 1, bucket));
-        let Some(interval) = self.intervals.last_mut() else { return };
-        if interval.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
+        self.waiting[op][bucket] += 1;
+        for column in [column(op, 0, parts.bucket), column(op, 1, bucket)] {
+            self.used[column / 64] |= 1 << (column % 64);
+        }
+        if self.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
             let parts = parts.parts();
             let largest = (0..PARTS).fold(0, |most, part| if parts[part] > parts[most] { part } else { most });
-            interval.slowest[op] = Some(Slow {
+            self.slowest[op] = Some(Slow {
                 op: request.op,
                 offset: request.offset,
                 bytes: request.bytes,
@@ -193,45 +203,37 @@ impl Intervals {
         }
     }
 
-    /// Adds the sums under way to those that cannot overflow.
-    #[cold]
-    fn take_sums(&mut self) {
+    /// Adds what was counted since the last time to the interval under way and to the run.
+    fn end(&mut self) {
         self.sum_ns = 0;
-        for (before, rows) in self.before.iter_mut().zip(&mut self.rows) {
-            before.reserve(rows.len());
-            for (bucket, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.requests > 0) {
-                let Row { requests, charged } = std::mem::take(row);
-                before.add(bucket, requests, &charged.parts());
-            }
-        }
-        self.take_charged();
-    }
-
-    /// Adds what the requests of the interval under way are made of to it.
-    fn take_charged(&mut self) {
-        let interval = self.intervals.last_mut().expect("one is under way");
-        for (parts_ns, charged) in interval.parts_ns.iter_mut().zip(&mut self.charged) {
-            add(parts_ns, &std::mem::take(charged).parts());
-        }
-    }
-
-    #[inline(always)]
-    fn count(&mut self, column: usize) {
-        self.used[column / 64] |= 1 << (column % 64);
-        self.requests[column] += 1;
-    }
-
-    /// What was counted since the last time.
-    fn take_counted(&mut self) -> Vec<(u16, u32)> {
+        let mut parts_ns = [[0; PARTS]; OPS];
         self.counted.clear();
-        for (bits, first) in self.used.iter_mut().zip((0_u16..).step_by(64)) {
+        for (bits, first) in self.used.iter_mut().zip((0_usize..).step_by(64)) {
             while *bits != 0 {
-                let column = first + bits.trailing_zeros() as u16;
+                let column = first + bits.trailing_zeros() as usize;
                 *bits &= *bits - 1;
-                self.counted.push((column, std::mem::take(&mut self.requests[usize::from(column)])));
+                let (histogram, bucket) = (column / LatencyHistogram::BUCKETS, column % LatencyHistogram::BUCKETS);
+                let (op, kind) = (histogram / KINDS, histogram % KINDS);
+                let requests = if kind == 0 {
+                    let (requests, parts) = self.rows[op][bucket].take();
+                    add(&mut parts_ns[op], &parts);
+                    self.run[op].add(bucket, requests, &parts);
+                    requests as u32
+                } else {
+                    std::mem::take(&mut self.waiting[op][bucket])
+                };
+                self.counted.push((column as u16, requests));
             }
         }
-        self.counted.clone()
+        let ended = Interval { requests: self.counted.clone(), parts_ns, slowest: std::mem::take(&mut self.slowest) };
+        self.intervals.last_mut().expect("one is under way").merge(ended);
+        // Others are in no interval.
+        for (run, rows) in self.run.iter_mut().zip(&mut self.rows).skip(OPS) {
+            for (bucket, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.requests > 0) {
+                let (requests, parts) = row.take();
+                run.add(bucket, requests, &parts);
+            }
+        }
     }
 
     /// Ends the interval under way and begins that of `time_ns`, a time since the origin.
@@ -251,16 +253,9 @@ impl Intervals {
         self.intervals.resize_with((time_ns >> self.shift) as usize + 1, Interval::default);
     }
 
-    fn end(&mut self) {
-        self.take_charged();
-        let counted = self.take_counted();
-        self.intervals.last_mut().expect("one is under way").requests = counted;
-    }
-
     /// What was counted, and the requests of the run by operation.
     pub fn finish(mut self) -> (Course, [ByBucket; Op::ALL.len()]) {
         self.end();
-        self.take_sums();
         let mut times: [[Vec<InInterval>; KINDS]; OPS] = Default::default();
         for (number, interval) in (0..).zip(&self.intervals) {
             for &(column, requests) in &interval.requests {
@@ -280,7 +275,7 @@ impl Intervals {
             slowest: self.intervals.iter().flat_map(|interval| interval.slowest).flatten().collect(),
             parts_ns: [parts(0), parts(1)],
         };
-        (course, self.before)
+        (course, self.run)
     }
 }
 

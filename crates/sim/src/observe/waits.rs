@@ -224,11 +224,6 @@ impl Way {
 pub(crate) struct ByBucket(Vec<Parts>);
 
 impl ByBucket {
-    /// Has room for so many buckets.
-    pub fn reserve(&mut self, buckets: usize) {
-        self.0.reserve(buckets.saturating_sub(self.0.len()));
-    }
-
     fn bucket(&mut self, bucket: usize) -> &mut Parts {
         if self.0.len() <= bucket {
             self.0.resize(bucket + 1, Parts::default());
