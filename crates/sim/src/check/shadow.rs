@@ -239,8 +239,11 @@ impl FlashSink for Shadow {
             }
             Source::Copy(from) => {
                 self.unsettled = true;
-                let result = self.array.read(from);
-                let Some(data) = self.accept(result) else { return };
+                // That it was read has been counted, as a read.
+                let data = match self.array.read(from) {
+                    Ok(data) => data,
+                    Err(Violation(text)) => return self.blame(text),
+                };
                 if data.lpn != lpn {
                     self.blame(format!("copy of page {from} to {ppn}: it holds {}, not {lpn}", data.lpn));
                 }

@@ -16,7 +16,7 @@ use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
 use ssdlab_nand::{Cause, Counts, FlashSink, ProgramOrder};
 use ssdlab_sim::check::shadow::Shadow;
-use ssdlab_sim::{Setup, run};
+use ssdlab_sim::{Overwrite, Precondition, Setup, run};
 use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::strategies::{requests, setups};
 use ssdlab_testkit::{SMALL_OPTIONS, small_setup};
@@ -71,6 +71,17 @@ proptest! {
             };
             prop_assert_eq!(column.iter().sum::<u64>(), total, "{}", name);
         }
+    }
+
+    #[test]
+    fn each_operation_is_checked_once(setup in setups(), requests in requests(300)) {
+        let precondition = Precondition { fill: 0.0, overwrite: Overwrite::None };
+        let summary = checked(&Setup { precondition, ..setup }, &requests).summary;
+        let check = summary.check.expect("a run that is checked");
+        let Counts { reads, programs, erases } = summary.flash.0;
+        let operations = [reads, programs, erases].iter().flatten().sum::<u64>();
+        prop_assert_eq!(check.flash_operations_checked, operations);
+        prop_assert_eq!(check.page_reads_checked, summary.host.pages_read + summary.host.partial_pages_written);
     }
 
     #[test]
