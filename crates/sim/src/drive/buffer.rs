@@ -22,7 +22,7 @@ counters! {
         pages_accepted: "pages", "Pages that took a slot.";
         pages_overwritten: "pages", "Pages written that were still waiting in the buffer: never programmed.";
         pages_trimmed: "pages", "Pages trimmed while they were waiting in the buffer: never programmed.";
-        pages_read: "pages", "Pages read from the buffer.";
+        pages_read: "pages", "Pages read from the buffer alone.";
         writes_stalled: "requests", "Writes that waited for a free slot.";
     }
 }

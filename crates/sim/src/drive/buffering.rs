@@ -179,6 +179,7 @@ pub(super) fn access_behind<P: Parts>(
     if from < end {
         stack.read(from, end);
     }
-    // They were written, though not to the flash.
+    // They were written, though not to the flash: all that there is of them is in the buffer.
     stack.host.unmapped_pages_read -= only_here;
+    buffer.counters.pages_read += only_here;
 }

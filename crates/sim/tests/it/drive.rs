@@ -7,7 +7,7 @@ use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{PageOptions, Trigger};
 use ssdlab_nand::backend::parallel::{Window, scheduler};
-use ssdlab_nand::{Commands, Interruption, Parallelism, Suspend};
+use ssdlab_nand::{Cause, Commands, Interruption, Parallelism, Suspend};
 use ssdlab_sim::{
     Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, GanttBar, LatencyByOp, Outcome, Replay, Setup,
     WriteBuffer, run,
@@ -49,6 +49,10 @@ proptest! {
         }
         prop_assert!(drive.die_utilisation.max <= 1.0 + 1e-9);
         prop_assert!(drive.channel_utilisation.max <= 1.0 + 1e-9);
+        // Every page read comes from the buffer or the flash, or is nowhere.
+        let from_buffer = drive.buffer.map_or(0, |buffer| buffer.pages_read);
+        let from_flash = summary.flash.0.reads[Cause::Host as usize];
+        prop_assert_eq!(from_buffer + from_flash + summary.host.unmapped_pages_read, summary.host.pages_read);
     }
 
     /// One request at a time on one die is the serial clock, to the nanosecond.
