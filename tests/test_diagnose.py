@@ -63,6 +63,27 @@ def test_merges_on_a_few_dies_are_told_and_so_is_a_change_for_the_worse(in_time:
         assert ("slower than as it is: twice the spare (" in found.report_html()) == is_worse
 
 
+def test_what_amplifies_writes_is_called_what_it_is() -> None:
+    """Copies within the log of FASTer are no merges, and an empty page has no rest to be read."""
+    drive = {"device.capacity": "4MiB", "nand.page_size": "4KiB", "nand.pages_per_block": 16, "device.op": "50%"}
+    faster = {"ftl": "faster", "ftl.faster.log": 30, "ftl.faster.sw": 0, "precondition.overwrite": "none"}
+    log = ssdlab.Config("tlc-chip", overrides={**drive, **faster})
+    pages = [1000 - n // 4 if n % 4 == 0 else n % 7 for n in range(700)]
+    offsets = [4096 * n for n in pages]
+    result = ssdlab.simulate(log, ssdlab.Trace.from_columns(op=["W"] * 700, offset=offsets, bytes=[4096] * 700))
+    assert result.summary["log"]["merges"]["full"]["count"] == 0
+    told = dict(words.words(finding) for finding in result.diagnose().findings)
+    [share] = [line for line in told if "copies within the log" in line]
+    assert not any("merges" in line for line in told) and "on their second chance" in told[share]
+    empty = ssdlab.Config("tlc-chip", overrides={**drive, "precondition.fill": "0%", "precondition.overwrite": "none"})
+    for times, read in ((1, "none"), (2, "100")):
+        offsets = [4096 * n for n in range(100)] * times
+        parts = ssdlab.Trace.from_columns(op=["W"] * len(offsets), offset=offsets, bytes=[512] * len(offsets))
+        told = dict(words.words(finding) for finding in ssdlab.simulate(empty, parts).diagnose().findings)
+        evidence = told["100 % of the pages that the host writes are written in part"]
+        assert evidence.startswith(f"{100 * times} pages of 4.00 KiB, for which {read} had to be read first")
+
+
 def test_the_document_names_what_is_found_and_nothing_else() -> None:
     text = (ROOT / "docs" / "diagnose.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (`\w+`(?:, `\w+`)*|a part, below) \|", text, re.MULTILINE)

@@ -22,7 +22,9 @@ FINDINGS: Mapping[str, tuple[str, ...]] = {
     ),
     "host": ("drive", "dirty_limit", "cache"),
     **dict.fromkeys(("slow_reads", "slow_writes", "slow_reads_below", "slow_writes_below"), PARTS),
-    "write_amplification": ("collection", "merges", "map", "partial_pages", "spare_held_back", "hot_with_cold"),
+    "write_amplification": (
+        *("collection", "merges", "log_copies", "map", "partial_pages", "spare_held_back", "hot_with_cold"),
+    ),
     "wear": ("uneven_wear",),
     "input": (
         *("never_full", "too_short", "unsettled", "unsettled_replays", "times_ignored", "queue_grows"),

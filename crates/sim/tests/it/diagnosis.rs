@@ -5,7 +5,7 @@ use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::map::dftl;
 use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, log, placement};
-use ssdlab_nand::{PageTimes, Parallelism, Timing};
+use ssdlab_nand::{Cause, PageTimes, Parallelism, Timing};
 use ssdlab_sim::{
     BlockOptions, Clock, DriveOptions, Finding, FlushPolicy, Front, Overwrite, Precondition, Protocol, Repeat, Replay,
     Setup, Subject, Summary, WhatIf, WriteBuffer, WriteRate, run,
@@ -172,6 +172,40 @@ fn write_amplification_is_explained_by_the_victims() {
     // In a steady state a block erased yields its pages less those that were valid: WA = 1 / (1 - valid).
     let valid = found.evidence["valid_share_of_victims"];
     assert!((amplification * (1.0 - valid) - 1.0).abs() < 0.05, "{amplification} with victims {valid} valid");
+}
+
+/// With room enough in the log no page is merged, and what is copied stays there: that is no merge.
+#[test]
+fn copies_within_the_log_are_no_copies_of_merges() {
+    let mut setup = full(array(1, 1, 1, 1), 1, TIMING, PLAIN);
+    setup.ftl = FtlChoice::Log(log::faster::INFO.set(&[("sw", 0)]).expect("in range"), 10);
+    setup.geometry.blocks += 12;
+    // Hot pages, and among four of them a cold one, which has its second chance.
+    let pages = (0..240).map(|number| if number % 4 == 0 { 100 + number / 4 } else { number % 7 });
+    let requests: Vec<Request> = pages.map(|page| at(Op::Write, page * PAGE, PAGE as u32)).collect();
+    let summary = diagnosed(&setup, &requests);
+    let (merges, programs) = (summary.log.as_ref().expect("a log").merges, summary.flash.0.programs);
+    assert_eq!((merges.full.count, merges.partial.count, merges.switch.count), (0, 0, 0));
+    without(&summary, "merges");
+    let found = named(&summary, Subject::WriteAmplification, "log_copies");
+    let copied = programs[Cause::SecondChance as usize] + programs[Cause::Isolation as usize];
+    assert_eq!(found.share, copied as f64 / summary.flash.0.programmed() as f64);
+    assert_eq!(found.evidence["second_chance"], programs[Cause::SecondChance as usize] as f64);
+}
+
+/// Pages of an empty drive have no rest to be read.
+#[test]
+fn pages_written_in_part_are_read_first_only_where_they_hold_something() {
+    let setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
+    let parts: Vec<Request> = random(&setup, Op::Write).iter().map(|&one| Request { bytes: 512, ..one }).collect();
+    for fill in [0.0, 1.0] {
+        let setup = Setup { precondition: Precondition { fill, ..setup.precondition }, ..setup };
+        let summary = diagnosed(&setup, &parts[..20]);
+        let evidence = named(&summary, Subject::WriteAmplification, "partial_pages").evidence;
+        let read = summary.flash.0.reads[Cause::ReadModifyWrite as usize] as f64;
+        assert_eq!((evidence["pages"], evidence["read_first"]), (20.0, read));
+        assert_eq!(read == 20.0, fill == 1.0, "{read}");
+    }
 }
 
 /// Reads alone have pages of the map written, to make room in its cache for others, and amplify no writes.

@@ -198,6 +198,14 @@ def _merged(evidence: Evidence, share: float) -> _Words:
     )
 
 
+def _copied_within_log(evidence: Evidence, share: float) -> _Words:
+    return (
+        f"write amplification: {_percent(share)} of what is programmed are copies within the log",
+        f"{_amplified(evidence)}{text.count(evidence['second_chance'])} pages on their second chance, "
+        f"{text.count(evidence['isolation'])} to the isolation area",
+    )
+
+
 def _map_written(evidence: Evidence, share: float) -> _Words:
     hits = evidence.get("hit_ratio")
     return (
@@ -207,10 +215,11 @@ def _map_written(evidence: Evidence, share: float) -> _Words:
 
 
 def _partial(evidence: Evidence, share: float) -> _Words:
+    read = text.count(evidence["read_first"]) if evidence["read_first"] else "none"
     return (
         f"{_percent(share)} of the pages that the host writes are written in part",
-        f"{text.count(evidence['pages'])} pages of {text.size(evidence['page_bytes'])} are read before they are "
-        "programmed; writes of whole pages, or smaller pages, would avoid that",
+        f"{text.count(evidence['pages'])} pages of {text.size(evidence['page_bytes'])}, for which {read} had to be "
+        "read first; writes of whole pages, or smaller pages, would avoid that",
     )
 
 
@@ -290,6 +299,7 @@ OTHERS: Mapping[tuple[str, str], _Wording] = {
     **{("host", name): partial(_of_host, name) for name in HOST},
     ("write_amplification", "collection"): _collected,
     ("write_amplification", "merges"): _merged,
+    ("write_amplification", "log_copies"): _copied_within_log,
     ("write_amplification", "map"): _map_written,
     ("write_amplification", "partial_pages"): _partial,
     ("write_amplification", "spare_held_back"): _held_back,

@@ -42,14 +42,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
                 .tried_by(&[WhatIf::Spare, WhatIf::Placement]),
         );
     }
-    let merged = share(&[
-        Cause::Gc,
-        Cause::SwitchMerge,
-        Cause::PartialMerge,
-        Cause::FullMerge,
-        Cause::SecondChance,
-        Cause::Isolation,
-    ]);
+    let merged = share(&[Cause::SwitchMerge, Cause::PartialMerge, Cause::FullMerge]);
     if let Some(log) = summary.log.as_ref().filter(|_| noteworthy(merged)) {
         found.push(
             Finding::new(about, "merges", merged)
@@ -57,6 +50,16 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
                 .with("partial", log.merges.partial.count as f64)
                 .with("switch", log.merges.switch.count as f64)
                 .with_any("associativity", log.associativity_mean)
+                .with_any("write_amplification", summary.write_amplification)
+                .tried_by(&[WhatIf::Spare]),
+        );
+    }
+    let within_log = share(&[Cause::SecondChance, Cause::Isolation]);
+    if noteworthy(within_log) {
+        found.push(
+            Finding::new(about, "log_copies", within_log)
+                .with("second_chance", counts.programs[Cause::SecondChance as usize] as f64)
+                .with("isolation", counts.programs[Cause::Isolation as usize] as f64)
                 .with_any("write_amplification", summary.write_amplification)
                 .tried_by(&[WhatIf::Spare]),
         );
@@ -75,6 +78,7 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
         found.push(
             Finding::new(about, "partial_pages", partial)
                 .with("pages", summary.host.partial_pages_written as f64)
+                .with("read_first", counts.reads[Cause::ReadModifyWrite as usize] as f64)
                 .with("page_bytes", f64::from(setup.geometry.page_bytes)),
         );
     }
