@@ -19,9 +19,25 @@ counters! {
 }
 
 impl Occupied {
-    /// Invalid pages for each valid one, half-way through collections: the over-provisioning that collection has. None
-    /// without victims, or if nothing was valid.
+    /// Invalid pages for each valid one, half-way through collections: the over-provisioning that collection has. Sums over
+    /// the victims, not a mean of ratios: a plane where next to nothing is valid would decide such a mean alone. None without
+    /// victims, or if nothing was valid.
     pub fn effective_op(&self) -> Option<f64> {
         (self.valid > 0).then(|| 0.5 * (self.before + self.after) as f64 / self.valid as f64 - 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ratio_is_that_of_the_sums() {
+        // Three invalid for one valid page, and one for three.
+        let [mostly_invalid, mostly_valid] = [1, 3].map(|valid| Occupied { victims: 1, before: 5, after: 3, valid });
+        let mut both = mostly_invalid;
+        both += mostly_valid;
+        assert_eq!((both.victims, both.effective_op()), (2, Some(1.0)));
+        assert_eq!(Occupied { valid: 0, ..both }.effective_op(), None);
     }
 }

@@ -281,8 +281,8 @@ impl LatencyByOp {
 pub struct CollectionSummary {
     /// Victims chosen.
     pub victims: u64,
-    /// Invalid pages for each valid one in the plane of a victim, half-way through its collection: the over-provisioning
-    /// that collection had, without what was erased. None without victims.
+    /// Invalid pages in the planes of victims, half-way through their collection, for each valid one there, both added up
+    /// over the victims: the over-provisioning that collection had, without what was erased. None without victims.
     pub effective_op: Option<f64>,
 }
 
