@@ -18,7 +18,7 @@ static OVERWRITES: Choices<Reader<Overwrite>, 4> = Choices::new([
     ("steady", "uniformly at random until write amplification is stable", |checker| {
         Ok(Overwrite::Steady(checker.choice("precondition.overwrite.steady.method", &METHODS)?))
     }),
-    ("passes", "uniformly at random, `count` times the capacity", |checker| {
+    ("passes", "uniformly at random, `count` times what is filled", |checker| {
         Ok(Overwrite::Passes(checker.float("precondition.overwrite.passes.count")?))
     }),
     ("trace", "by what the trace writes and trims, untimed, over and over", |checker| {
@@ -66,7 +66,7 @@ const OPTIONS: &[OptionSpec] = &[
         key: "precondition.overwrite.passes.count",
         kind: Kind::Float { min: 0.0, max: 1000.0 },
         fallback: Fallback::Value("2.0"),
-        help: "Bytes overwritten as a multiple of the capacity.",
+        help: "Pages overwritten as a multiple of those filled.",
         example: "1.5",
     },
 ];
