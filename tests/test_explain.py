@@ -148,6 +148,22 @@ def test_operations_are_those_that_the_simulation_counts(variant: str) -> None:
         assert counted == {cause: count for cause, count in flash[name].items() if count}, name
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("copyback", [True, False])
+def test_time_is_that_of_a_run_one_operation_after_the_other(variant: str, copyback: bool) -> None:
+    """With the bus, and with pages of several types."""
+    chip = {"nand.program": "100us,700us,900us", "nand.transfer_per_kib": "1537ns", "nand.copyback": copyback}
+    config = ssdlab.Config(overrides={**SMALL, **VARIANTS[variant], **chip})
+    draw = np.random.default_rng(7)
+    ops, pages = draw.choice(["write", "read", "trim"], 200, p=[0.8, 0.1, 0.1]), draw.integers(0, 32, 200)
+    trace = ssdlab.Trace.from_columns(op=ops.tolist(), offset=pages * 4096, bytes=[4096] * 200)
+    letters = {"write": "", "read": "r", "trim": "t"}
+    requests = [f"{letters[op]}{page}" for op, page in zip(ops, pages, strict=True)]
+    [recording] = ssdlab.explain(config, " ".join(requests)).recordings
+    assert len(recording["ended_ns"]) == len(recording["steps"])
+    assert recording["ended_ns"][-1] == ssdlab.simulate(config, trace).summary["time"]["elapsed_ns"]
+
+
 @pytest.mark.parametrize(
     ("settings", "filled", "blocks"),
     [

@@ -7,13 +7,14 @@ use ssdlab_core::parameter::{Quantity, percent};
 use ssdlab_core::registry::find;
 use ssdlab_core::suggest::{list, nearest};
 use ssdlab_core::units::parse_percent;
-use ssdlab_core::{Bytes, Choice, Info, Parameter};
+use ssdlab_core::{Bytes, Choice, Info, Nanos, Parameter};
 use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
 use ssdlab_ftl::gc::VICTIMS;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::placement::{PLACEMENTS, placement};
 use ssdlab_ftl::{FtlChoice, Shape};
-use ssdlab_nand::ProgramOrder;
+use ssdlab_nand::timing::MAX_PAGE_TYPES;
+use ssdlab_nand::{PageTimes, ProgramOrder, Timing};
 
 /// Most flash pages of a drive that is drawn.
 pub const MOST_PAGES: u64 = 4096;
@@ -62,21 +63,66 @@ const fn one() -> u32 {
 }
 
 /// What flash operations take, in microseconds, one after the other.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Times {
-    /// A page read.
-    pub read_us: f64,
-    /// A page programmed.
-    pub program_us: f64,
+    /// A page read, of each type.
+    pub read_us: Vec<f64>,
+    /// A page programmed, of each type.
+    pub program_us: Vec<f64>,
     /// A block erased.
     pub erase_us: f64,
+    /// The bus, for 1,024 bytes.
+    #[serde(default)]
+    pub transfer_us_per_kib: f64,
+    /// Whether copies stay inside the chip, and off the bus.
+    #[serde(default)]
+    pub copyback: bool,
 }
 
 impl Default for Times {
     /// Those of the SBFAST and FASTer slides.
     fn default() -> Self {
-        Self { read_us: 25.0, program_us: 200.0, erase_us: 2000.0 }
+        let (read_us, program_us) = (vec![25.0], vec![200.0]);
+        Self { read_us, program_us, erase_us: 2000.0, transfer_us_per_kib: 0.0, copyback: false }
+    }
+}
+
+impl From<&Timing> for Times {
+    fn from(timing: &Timing) -> Self {
+        let us = |time: Nanos| time.0 as f64 / 1000.0;
+        let by_type = |times: &PageTimes| times.by_type().iter().copied().map(us).collect();
+        Self {
+            read_us: by_type(&timing.read),
+            program_us: by_type(&timing.program),
+            erase_us: us(timing.erase),
+            transfer_us_per_kib: us(timing.transfer_per_kib),
+            copyback: timing.copyback,
+        }
+    }
+}
+
+impl Times {
+    /// The same for a chip.
+    ///
+    /// # Errors
+    /// If there are more page types than a chip has, or none.
+    pub(crate) fn timing(&self) -> Result<Timing, String> {
+        let ns = |us: f64| Nanos((us * 1000.0).round() as u64);
+        let by_type = |times: &[f64]| {
+            let times: Vec<Nanos> = times.iter().copied().map(ns).collect();
+            PageTimes::of(&times)
+                .ok_or_else(|| format!("{} times are not those of 1 to {MAX_PAGE_TYPES} page types", times.len()))
+        };
+        Ok(Timing {
+            read: by_type(&self.read_us)?,
+            program: by_type(&self.program_us)?,
+            erase: ns(self.erase_us),
+            transfer_per_kib: ns(self.transfer_us_per_kib),
+            copyback: self.copyback,
+            // A recording reads whole pages for the host.
+            partial_read: false,
+        })
     }
 }
 

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use ssdlab_core::Lpn;
 use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{CachedEntries, Ftl, WriteContext};
-use ssdlab_nand::{Cause, FlashOp};
+use ssdlab_nand::backend::{Flash, OneByOne, SerialFlash};
+use ssdlab_nand::{Cause, FlashOp, Geometry, Parallelism};
 
 use crate::span::{Span, spans};
 use crate::{Drive, State, Step};
@@ -76,6 +77,8 @@ pub struct Recording {
     pub start: State,
     /// What happened.
     pub steps: Vec<Step>,
+    /// When each step was over, in nanoseconds: flash operations take their time one after the other, all else none.
+    pub ended_ns: Vec<u64>,
     /// Which steps belong together.
     pub spans: Vec<Span>,
     /// What RAM holds of the map, from its first change on; the first line is the start.
@@ -105,13 +108,22 @@ pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result
     let mapped = shape.logical_pages.next_multiple_of(shape.pages_per_block);
     let mapped = mapped.max(shape.logical_pages + choice.map_pages(shape.logical_pages, shape.page_bytes));
     let state = State::new(&shape, mapped);
-    let run = Run { drive, state, before, requests };
+    let geometry = Geometry {
+        page_bytes: shape.page_bytes,
+        pages_per_block: shape.pages_per_block,
+        blocks: shape.blocks,
+        order: shape.order,
+        parallelism: Parallelism::SINGLE,
+    };
+    let flash = SerialFlash::new(&drive.times.timing()?, &geometry);
+    let run = Run { drive, state, flash, before, requests };
     choice.build(shape, drive.seed, run)?
 }
 
 struct Run<'a> {
     drive: &'a Drive,
     state: State,
+    flash: SerialFlash,
     before: &'a [Request],
     requests: &'a [Request],
 }
@@ -134,30 +146,36 @@ impl Visitor for Run<'_> {
 
 impl Run<'_> {
     fn with<F: Ftl>(self, ftl: F) -> Result<Recording, String> {
-        let mut recorder = Recorder { ftl, state: self.state, steps: Vec::new(), ram: Vec::new() };
+        let Self { state, flash, .. } = self;
+        let mut recorder = Recorder { ftl, state, flash, steps: Vec::new(), ended_ns: Vec::new(), ram: Vec::new() };
         let mut fill = (0..self.drive.filled).map(|page| Request { op: Op::Write, page, count: 1 });
         fill.try_for_each(|request| recorder.serve_unseen(request))?;
         let mut preloaded = Vec::new();
         recorder.ftl.preload(&mut preloaded);
         recorder.take(preloaded);
         self.before.iter().try_for_each(|&request| recorder.serve_unseen(request))?;
-        recorder.steps.clear();
+        recorder.forget();
+        recorder.flash.reset_clock();
         recorder.ram = vec![Ram { step: 0, entries: recorder.entries() }];
         let start = recorder.state.clone();
         self.requests.iter().try_for_each(|&request| recorder.serve(request))?;
-        let Recorder { ftl, steps, ram, .. } = recorder;
+        let Recorder { ftl, steps, ended_ns, ram, .. } = recorder;
         let end = End {
             map: (0..self.drive.logical_pages).map(|lpn| ftl.lookup(Lpn(lpn)).map(|ppn| ppn.0)).collect(),
             erases: ftl.erase_counts().to_vec(),
         };
-        Ok(Recording { drive: self.drive.clone(), spans: spans(&start, &steps), start, steps, ram, end })
+        let spans = spans(&start, &steps);
+        Ok(Recording { drive: self.drive.clone(), start, steps, ended_ns, spans, ram, end })
     }
 }
 
 struct Recorder<F> {
     ftl: F,
     state: State,
+    /// Tells what operations take, as it does in a run.
+    flash: SerialFlash,
     steps: Vec<Step>,
+    ended_ns: Vec<u64>,
     ram: Vec<Ram>,
 }
 
@@ -165,7 +183,7 @@ impl<F: Ftl> Recorder<F> {
     /// Serves a request page by page, as an FTL does: what RAM holds can be asked in between.
     fn serve(&mut self, request: Request) -> Result<(), String> {
         let Request { op, page, count } = request;
-        self.steps.push(Step::Request { op, page, count });
+        self.push(Step::Request { op, page, count });
         for lpn in page..page + count {
             let (from, known) = (self.steps.len(), self.ram.last().map_or(Vec::new(), |ram| ram.entries.clone()));
             let mut emitted = Vec::new();
@@ -184,7 +202,7 @@ impl<F: Ftl> Recorder<F> {
             };
             self.take(emitted);
             if blank > 0 {
-                self.steps.push(Step::Blank { lpn });
+                self.push(Step::Blank { lpn });
             }
             self.note_ram(from, &known);
             if self.steps.len() > MOST_STEPS {
@@ -199,16 +217,27 @@ impl<F: Ftl> Recorder<F> {
 
     /// Serves a request that comes before the recording.
     fn serve_unseen(&mut self, request: Request) -> Result<(), String> {
-        self.steps.clear();
+        self.forget();
         self.serve(request)
+    }
+
+    fn forget(&mut self) {
+        self.steps.clear();
+        self.ended_ns.clear();
+    }
+
+    fn push(&mut self, step: Step) {
+        self.steps.push(step);
+        self.ended_ns.push(self.flash.now_ns());
     }
 
     fn take(&mut self, emitted: Vec<FlashOp>) {
         for operation in emitted {
+            operation.emit(&mut self.flash);
             let newest = |from, oob: ssdlab_nand::Oob| self.state.map[oob.lpn.index()] == Some(from);
             if let Some(step) = Step::of(operation, newest) {
                 self.state.apply(&step);
-                self.steps.push(step);
+                self.push(step);
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use pyo3::prelude::*;
 use ssdlab_explain::{Drive, Times, answer};
-use ssdlab_nand::Timing;
 
 use crate::config::Config;
 use crate::errors::config_error;
@@ -21,13 +20,7 @@ pub fn steps_drive(config: &Config) -> PyResult<String> {
     let mut drive = Drive::new(&setup.shape(), &setup.ftl, setup.seed);
     drive.filled = (setup.precondition.fill * f64::from(setup.logical_pages)).round() as u32;
     if let Some(timing) = setup.clock.timing() {
-        drive.times = times(timing);
+        drive.times = Times::from(timing);
     }
     Ok(serde_json::to_string(&drive).expect("numbers and names are always JSON"))
-}
-
-/// Means over the page types, without the bus.
-fn times(timing: &Timing) -> Times {
-    let us = |ns: u64| ns as f64 / 1000.0;
-    Times { read_us: us(timing.read.mean().0), program_us: us(timing.program.mean().0), erase_us: us(timing.erase.0) }
 }

@@ -182,6 +182,7 @@ _TABLES = _Kind(
 )
 _SCENE = {"title": _TEXT, "requests": _TEXT, "drive": _HEADED, "ftl": _TABLES, "text": _TEXT, "before": _TEXT}
 _TIMES = dict.fromkeys(("read_us", "program_us", "erase_us"), _MICROSECONDS)
+_BY_TYPE = ("read_us", "program_us")  # Pages of a scene are of one type.
 _DRIVE = {
     **dict.fromkeys(("logical_pages", "blocks", "pages_per_block", "page_bytes", "planes", "filled", "seed"), _WHOLE),
     "ascending": _SWITCH,
@@ -211,6 +212,8 @@ def _of_document(document: Mapping[str, Any]) -> Scene:
     _check("[drive]", drive, _DRIVE, ("logical_pages", "blocks", "pages_per_block"))
     if "times" in drive:
         _check("times", drive["times"], _TIMES, _TIMES)
+        times = {key: [us] if key in _BY_TYPE else us for key, us in drive["times"].items()}
+        drive = {**drive, "times": times}
     drives = tuple({**drive, "ftl": _ftl(ftl)} for ftl in document["ftl"])
     words = (document.get(key, "") for key in ("text", "requests", "before"))
     return Scene(document["title"], next(words), drives, next(words), next(words))

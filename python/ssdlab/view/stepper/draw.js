@@ -229,7 +229,7 @@ class Drawing {
       const host = counts.host[end] - counts.host[start];
       return host ? ((counts.programs[end] - counts.programs[start]) / host).toFixed(2) : "–";
     }));
-    lines.push(line("time", (start, end) => `${((counts.us[end] - counts.us[start]) / 1000).toFixed(2)} ms`));
+    lines.push(line("time", (start, end) => `${((counts.ns[end] - counts.ns[start]) / 1e6).toFixed(2)} ms`));
     const head = element("tr", {}, element("td"), element("th", { scope: "col" }, "request"), element("th", { scope: "col" }, "so far"));
     this.counters.replaceChildren(element("thead", {}, head), element("tbody", {}, ...lines));
   }

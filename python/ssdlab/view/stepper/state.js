@@ -111,19 +111,18 @@ function apply(state, step, pagesPerBlock, number) {
 
 const COUNTERS = ["host", "reads", "programs", "erases", "switch", "partial", "full", "collections", "hits", "misses", "captured"];
 
-/** Counters after each number of steps, and the time that operations have taken one after the other. */
-function countersOf({ steps, drive }) {
-  const so_far = Object.fromEntries([...COUNTERS, "us"].map((name) => [name, new Float64Array(steps.length + 1)]));
+/** Counters after each number of steps, and the time in ns that operations have taken one after the other. */
+function countersOf({ steps, ended_ns }) {
+  const so_far = Object.fromEntries([...COUNTERS, "ns"].map((name) => [name, new Float64Array(steps.length + 1)]));
   steps.forEach((step, at) => {
     for (const name of Object.keys(so_far)) so_far[name][at + 1] = so_far[name][at];
     const add = (name, by = 1) => { so_far[name][at + 1] += by; };
-    const read = () => { add("reads"); add("us", drive.times.read_us); };
-    const program = () => { add("programs"); add("us", drive.times.program_us); };
+    so_far.ns[at + 1] = ended_ns[at];
     switch (step.step) {
-      case "read": read(); break;
-      case "program": program(); if (step.cause === "host") add("host"); break;
-      case "copy": read(); program(); break;
-      case "erase": add("erases"); add("us", drive.times.erase_us); break;
+      case "read": add("reads"); break;
+      case "program": add("programs"); if (step.cause === "host") add("host"); break;
+      case "copy": add("reads"); add("programs"); break;
+      case "erase": add("erases"); break;
       case "merged": add(step.kind); break;
       case "victim": add("collections"); break;
       case "looked_up": add(step.hit ? "hits" : "misses"); break;
