@@ -126,6 +126,19 @@ def test_write_back_caches_hit_as_others_do() -> None:
     assert limited.pages_dirty[0, 0] <= limited.capacities[0] // 10
 
 
+def test_writes_with_fua_are_written_through() -> None:
+    """What goes below is what is written back and what goes through, as with a cache above a drive."""
+    pages, flags = np.arange(3000) * 7 % 500, np.where(np.arange(3000) % 10 == 0, 8, 0).astype(np.uint8)
+    trace = ssdlab.Trace.from_columns(op=["write"] * 3000, offset=pages * 4096, bytes=[4096] * 3000, flags=flags)
+    found = cache.simulate(trace, ["lru"], ["1MiB"], write_back=True)
+    assert found.pages_written_back is not None and found.pages_written_through is not None
+    assert found.pages_written_through.tolist() == [[300]]
+    assert "pages written through (FUA)" in found._repr_html_()
+    below = ssdlab.simulate(layered(time="count"), trace).summary
+    assert below["cache"]["counters"]["written_through"] == 300
+    assert below["host"]["pages_written"] == int(found.pages_written_back[0, 0]) + 300
+
+
 @pytest.mark.parametrize("size", ["10%", "1000"])
 def test_the_monitor_ends_it(size: str) -> None:
     phases: list[str] = []

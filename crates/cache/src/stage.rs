@@ -104,6 +104,7 @@ counters! {
         limited: "pages", "Dirty pages written below to keep the hard limit.";
         background: "pages", "Dirty pages written below ahead of need.";
         flushed: "pages", "Dirty pages written below by flushes.";
+        written_through: "pages", "Pages touched by writes that went through, as all do in that mode, else those with FUA.";
         overwritten: "pages", "Dirty pages made clean by a write that went through.";
         discarded: "pages", "Dirty pages dropped by trims.";
         reads_below: "requests", "Reads sent below.";
@@ -279,6 +280,7 @@ impl Stage {
             self.counters.written_pages += 1;
             self.counters.write_hits += u64::from(hit);
             self.counters.filled += u64::from(!hit && in_part);
+            self.counters.written_through += u64::from(through);
             if !through && !self.dirty.has(item) {
                 self.dirty.push(DIRTY, item, 1);
                 self.counters.dirtied += 1;

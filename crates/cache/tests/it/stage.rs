@@ -261,6 +261,7 @@ fn durable_writes_go_through_and_trims_drop() {
     let fua = request(Op::Write, 0, 6, flag::FUA);
     assert_eq!(below(&mut stage, &fua), [(Op::Write, 0, 6, Why::Through)]);
     assert_eq!((stage.state(0), stage.state(1)), ((Place::Raw, false), (Place::Raw, true)));
+    assert_eq!((stage.counters().written_through, stage.counters().written_pages), (2, 4));
     // Covers page 1 and a part of page 2.
     assert_eq!(below(&mut stage, &request(Op::Trim, 4, 6, 0)), [(Op::Trim, 4, 6, Why::Trim)]);
     assert_eq!((stage.state(1), stage.counters().discarded), ((Place::Below, false), 1));

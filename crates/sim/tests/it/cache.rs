@@ -73,12 +73,13 @@ proptest! {
         prop_assert_eq!((host.read_requests, host.write_requests), (counters.reads_below, counters.writes_below));
         prop_assert_eq!(host.bytes_read, 512 * (counters.read_pages - counters.read_hits + counters.filled));
         if setup.cache.is_some_and(|cache| cache.writes == WriteMode::Back) {
-            prop_assert_eq!(host.bytes_written, 512 * cache.written_back);
+            prop_assert_eq!((host.bytes_written, counters.written_through), (512 * cache.written_back, 0));
             let cleaned = cache.written_back + counters.discarded + counters.overwritten;
             prop_assert_eq!(counters.dirtied, cleaned + cache.dirty_pages);
         } else {
             let written: u64 = requests.iter().filter(|one| one.op == Op::Write).map(|one| u64::from(one.bytes)).sum();
             prop_assert_eq!((host.bytes_written, cache.dirty_pages), (written, 0));
+            prop_assert_eq!(counters.written_through, counters.written_pages);
         }
         let (pools, moved) = (&cache.pools, cache.pools.transitions);
         prop_assert_eq!(pools.raw_hits + pools.compressed_hits, cache.hits);

@@ -112,7 +112,7 @@ class CacheSimulation(_Caches):
 
     _columns = (
         "hits", "misses", "miss_ratio", "bytes_missed", "byte_miss_ratio", "evictions", "too_large", "expired",
-        "read_miss_ratio", "write_miss_ratio", "pages_written_back", "pages_dirty",
+        "read_miss_ratio", "write_miss_ratio", "pages_written_back", "pages_written_through", "pages_dirty",
     )  # fmt: skip
 
     def __init__(self, *, counted: Mapping[str, Any], ttl_s: int | str | None, **common: Any) -> None:
@@ -162,6 +162,8 @@ class CacheSimulation(_Caches):
         )
         """Dirty pages written below, because they gave way, exceeded the limit, or by a flush; None unless caches write
         back."""
+        self.pages_written_through: Counts | None = self._grid(counted["written_through"]) if write_back else None
+        """Pages touched by writes with FUA, which go below at once; None unless caches write back."""
         self.pages_dirty: Counts | None = self._grid(counted["dirty_pages"]) if write_back else None
         """Pages left dirty at the end; None unless caches write back."""
 

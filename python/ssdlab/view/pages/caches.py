@@ -77,6 +77,7 @@ def _tables(found: CacheSimulation | MissRatioCurves) -> list[Table]:
     """Every table, in the order of reading."""
     if isinstance(found, MissRatioCurves):
         return [_curves(found)]
+    through = found.pages_written_through
     shown: list[tuple[str, Any, Callable[[Any], str]]] = [
         ("miss ratio", found.miss_ratio, text.percent),
         ("byte miss ratio", found.byte_miss_ratio if found.granularity == "sized-objects" else None, text.percent),
@@ -86,6 +87,7 @@ def _tables(found: CacheSimulation | MissRatioCurves) -> list[Table]:
         ("read miss ratio", found.read_miss_ratio, text.percent),
         ("write miss ratio", found.write_miss_ratio, text.percent),
         ("pages written back", found.pages_written_back, text.count),
+        ("pages written through (FUA)", through if through is not None and through.any() else None, text.count),
         ("pages left dirty", found.pages_dirty, text.count),
     ]
     sizes = [found.size_text(units) for units in found.capacities.tolist()]
