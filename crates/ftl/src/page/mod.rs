@@ -412,10 +412,11 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         for page in lpn.index()..lpn.index() + count as usize {
             self.charge(page as u32, true, sink);
             let old = std::mem::take(&mut self.l2p[page]).page();
-            if M::CHARGED {
-                self.map.changed(page as u32);
-            }
+            // A page that is nowhere leaves its entry as it was.
             if old != u32::MAX {
+                if M::CHARGED {
+                    self.map.changed(page as u32);
+                }
                 self.blocks.invalidate(old, self.block_of(old));
             }
             self.uncount(old);

@@ -216,6 +216,8 @@ struct Twin {
     /// Whether a map page that is written back takes all its dirty items with it.
     together: bool,
     dirty: BTreeSet<u32>,
+    /// Pages that hold data of the host.
+    mapped: BTreeSet<u32>,
     /// Map pages that have been programmed.
     in_flash: BTreeSet<u32>,
     /// Map pages to be rewritten for the victim under way.
@@ -228,9 +230,9 @@ struct Twin {
 
 impl Twin {
     fn new(order: Order, capacity: usize, entries: u32, together: bool) -> Self {
-        let (dirty, in_flash, outdated) = Default::default();
+        let (dirty, mapped, in_flash, outdated) = Default::default();
         let (to_write_back, to_load, expected) = (None, None, Vec::new());
-        Self { order, capacity, entries, together, dirty, in_flash, outdated, to_write_back, to_load, expected }
+        Self { order, capacity, entries, together, dirty, mapped, in_flash, outdated, to_write_back, to_load, expected }
     }
 
     fn page_of(&self, item: u32) -> u32 {
@@ -272,6 +274,18 @@ impl Twin {
         self.dirty.insert(item);
     }
 
+    fn written(&mut self, lpn: u32) {
+        self.mapped.insert(lpn);
+        self.changed(lpn);
+    }
+
+    /// The entry of a page that is nowhere stays what it is.
+    fn trimmed(&mut self, lpn: u32) {
+        if self.mapped.remove(&lpn) {
+            self.changed(lpn);
+        }
+    }
+
     fn programmed(&mut self, page: u32) {
         self.in_flash.insert(page);
         if self.together {
@@ -297,7 +311,7 @@ impl Twin {
             match *event {
                 Event::LookedUp { .. } => {
                     self.write_back();
-                    trimmed.into_iter().for_each(|lpn| self.changed(lpn));
+                    trimmed.into_iter().for_each(|lpn| self.trimmed(lpn));
                     let Some((lpn, kind)) = uses.next() else { return self.expected };
                     self.look_up(lpn);
                     trimmed = (kind == Use::Trim).then_some(lpn);
@@ -310,7 +324,7 @@ impl Twin {
                         self.programmed(page);
                     }
                 }
-                Event::Written(lpn) => self.changed(lpn),
+                Event::Written(lpn) => self.written(lpn),
                 Event::Loaded(_) | Event::Rewritten(_) => {}
             }
         }
