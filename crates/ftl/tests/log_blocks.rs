@@ -330,6 +330,28 @@ fn faster_copies_survivors_once_and_then_calls_them_cold() {
     }
 }
 
+/// A quarter of the isolation area and half of a log block are exact, however many pages a block has.
+#[test]
+fn faster_does_not_round_its_limits() {
+    let small = |log_blocks: u32, parameters: &[(&str, u64)]| {
+        let shape = shape(8, 3, log_blocks);
+        let choice = faster::INFO.set(&[&[("sw", 0)], parameters].concat()).expect("in range");
+        filled(FasterFtl::new(shape, log_blocks, &choice), shape)
+    };
+    // Of the oldest block page 7 alone is valid, one of three, and it had its second chance.
+    for (keep_sparse, copies) in [(0, 0), (1, 1)] {
+        let mut ftl = small(2, &[("isolation", 0), ("keep_sparse", keep_sparse)]);
+        write(&mut ftl, [1, 4, 7, 1, 4, 10, 1, 4, 1, 4]);
+        let log = write(&mut ftl, [13]);
+        assert_eq!((log.cost(Cause::SecondChance), log.merges()), ((copies, 0), [0, 0, 1 - copies as usize]));
+    }
+    // Six pages are cold after their second chance in place, and page 2 after it was copied: of nine, two are free.
+    let mut ftl = small(5, &[("isolation", percent(60))]);
+    let filling = write(&mut ftl, [1, 4, 7, 10, 13, 16, 19, 22, 2, 5, 19, 22, 19, 22, 19, 22, 19]);
+    assert_eq!((filling.cost(Cause::Isolation), filling.merges()), ((7, 0), [0, 0, 0]));
+    assert_eq!(write(&mut ftl, [22]).merges(), [0, 0, 1]);
+}
+
 /// A log block that leaves without a merge, as all of its pages are outdated or were copied on, is collected, not merged:
 /// its erase is one of garbage collection. Most writes go to a few pages, so that blocks become outdated as a whole, those
 /// of FASTer's isolation area too.

@@ -126,7 +126,7 @@ impl Faster {
             let newest = device.take(Role::Log, sink)?;
             self.random.push(newest);
         }
-        let keep = self.keep_sparse && valid < device.pages_per_block() / 2;
+        let keep = self.keep_sparse && 2 * valid < device.pages_per_block();
         let mut merged = false;
         for offset in 0..device.pages_per_block() {
             device.expect_page(victim, offset);
@@ -228,7 +228,7 @@ impl Log for Faster {
         if self.sequential.write(device, address, page, sink)? {
             return Some(());
         }
-        if self.isolation.room(device) < self.isolation.capacity() * device.pages_per_block() / 4 {
+        if 4 * self.isolation.room(device) < self.isolation.capacity() * device.pages_per_block() {
             self.drain(device, sink)?;
         }
         while self.random.is_full(device) {
