@@ -12,7 +12,7 @@ static TRIGGERS: Choices<Reader<Trigger>, 3> = Choices::new([
     (
         "partial",
         "below `low` free blocks, copy up to `step` pages before each page of the host: stalls of a few \
-         pages each",
+         pages each, or of a whole victim where that leaves no room",
         |checker| {
             Ok(Trigger::Partial {
                 low: checker.small("ftl.page.trigger.partial.low")?,
