@@ -141,6 +141,39 @@ def test_a_page_that_does_not_continue_the_sequential_log_is_written_in_a_merge(
     assert written == [("1", "D"), ("6", "S")]
 
 
+def test_a_page_that_goes_to_the_log_is_told_why(told: Any) -> None:
+    """Its place is taken, lies before what is programmed, or was taken until the merge that made room in the log."""
+
+    def to_the_log(requests: str, **settings: object) -> list[str]:
+        lines = told(requests, ftl="fast", ftl__fast__sw=0, **settings)
+        return [line.partition(": it goes to the log")[0] for line in lines if "goes to the log" in line]
+
+    order = "The place of page 5 is erased, but pages behind it are programmed, and the chip wants ascending order"
+    empty = {"precondition__fill": "0%", "nand__order": "ascending"}
+    assert to_the_log("7 5 5", ftl__fast__log=3, **empty) == [order, "Page 5 has a copy in the log"]
+    assert to_the_log("4 8 12 1 4 8 12 5 t2 2", ftl__fast__log=2, nand__order="any")[-1] == (
+        "The place of page 2 was taken until room was made in the log"
+    )
+    assert to_the_log("5", ftl__fast__log=3) == ["The place of page 5 is taken"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "requests", "awaited"),
+    [
+        ({"ftl": "fast", "ftl__fast__log": 4}, "0 1 1", "for the merge of a sequential log block"),
+        ({"ftl": "sbfast", "ftl__sbfast__sub_block": 4, "ftl__sbfast__log": 4, "ftl__sbfast__slb": 2,
+          "nand__order": "ascending"}, "0 3 1", "for the merge of a sequential log block"),
+        ({"ftl": "fast", "ftl__fast__log": 2, "ftl__fast__sw": 0}, "1 5 9 13 17 21 25 29 2", "for room in the log"),
+        ({"ftl": "bast", "ftl__bast__log": 1}, "1 5", "for room in the log"),
+    ],
+)  # fmt: skip
+def test_what_a_page_has_waited_for_is_said(
+    settings: dict[str, object], requests: str, awaited: str, told: Any
+) -> None:
+    [waited] = [line for line in told(requests, **settings) if "has waited" in line]
+    assert waited.startswith(f"The page has waited {awaited}: ")
+
+
 def test_a_trim_outdates_only_what_is_there(told: Any) -> None:
     lines = told("t5 5 t5 t5", precondition__fill="0%", ftl="bast")
     trims = [line for line in lines if "forgets" in line]

@@ -38,6 +38,9 @@ const RETIRED = {
   drained: "has no valid page left",
 };
 
+/** Why a block leaves the log to make room in it. */
+const MAKES_ROOM = ["full", "evicted", "oldest", "drained"];
+
 /** What a lane runs, for its heading. */
 function ftlName(lane) {
   const { ftl } = lane.recording.drive;
@@ -173,7 +176,7 @@ function stepSentence(lane, step, before, after) {
     }
     case "captured": return `Captured: page ${step.lpn} lies in a sequential log block.`;
     case "merged": return `Block ${step.lbn} is merged: ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "erase")}${step.data === null ? "" : `; PBN ${step.data} is ${block(step.data, after)} now`}.`;
-    case "reclaimed": return `The page has waited for room in the log: ${plural(step.associated, "logical block")} merged, ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "erase")}.`;
+    case "reclaimed": return `The page has waited ${awaited(lane, step)}: ${plural(step.associated, "logical block")} merged, ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "erase")}.`;
     case "looked_up": return `The map is asked for page ${step.lpn}: ${step.hit ? "its entry is in RAM, a hit" : "its entry is not in RAM, a miss"}.`;
     case "victim": return `Pages are short: ${block(step.block)} is the victim, with ${plural(step.valid, "valid page")}.`;
     case "opened": return `Takes ${lane.isLog ? `PBN ${step.block}` : `B${step.block}`}, erased, as ${article(openedUse(lane, step))}.`;
@@ -196,6 +199,18 @@ function openedUse(lane, { role, frontier }) {
   return own ? ["block for host pages", "block for survivors of collection"][frontier] ?? `block of stream ${frontier}` : "block to write";
 }
 
+/** What the page that a reclaim was for has waited for: a block that left the log before it was written says so. */
+function awaited(lane, reclaimed) {
+  let at = lane.steps.indexOf(reclaimed);
+  for (let written = 0; written < 2; at--) {
+    const { step, cause, reason } = lane.steps[at];
+    if (step === "drained" || (step === "retired" && MAKES_ROOM.includes(reason))) return "for room in the log";
+    if (step === "request") break;
+    if (step === "program" && cause === "host") written += 1;
+  }
+  return "for the merge of a sequential log block";
+}
+
 function copyReason(step) {
   if (step.role === "sequential") return "its place in the sequential log block of its logical block is free";
   return WHY_COPY[step.cause] ?? step.cause;
@@ -208,9 +223,22 @@ function programSentence(lane, step, before, at) {
     return `Map page ${step.lpn - lane.logicalPages} is written to ${at(step.ppn)}, ${WHY_MAP[step.cause] ?? ""}.${outdated}`;
   }
   if (!lane.isLog) return `Page ${step.lpn} is appended at ${at(step.ppn)}.${outdated}`;
-  if (step.role === "log") return `The place of page ${step.lpn} is taken: it goes to the log, at ${at(step.ppn)}.${outdated}`;
+  if (step.role === "log") return `${whyToLog(lane, step.lpn, before)}: it goes to the log, at ${at(step.ppn)}.${outdated}`;
   if (step.role === "sequential") return `Page ${step.lpn} goes to the sequential log, in its place at ${at(step.ppn)}.${outdated}`;
   return old === null
     ? `The place of page ${step.lpn} is erased: it is written there, at ${at(step.ppn)}.`
     : `Page ${step.lpn} of the host is written in the course of the merge, at ${at(step.ppn)}.${outdated}`;
+}
+
+/** Why a page is not written to its place; an FTL decides that before it makes room in the log. */
+function whyToLog(lane, lpn, before) {
+  const first = dataBlock(before, Math.floor(lpn / lane.pagesPerBlock)) * lane.pagesPerBlock;
+  const place = first + (lpn % lane.pagesPerBlock);
+  if (first >= 0 && before.pages[place].lpn !== null) return `The place of page ${lpn} is taken`;
+  if (before.map[lpn] !== null) return `Page ${lpn} has a copy in the log`;
+  const behind = before.pages.slice(place + 1, first + lane.pagesPerBlock);
+  if (first >= 0 && lane.recording.drive.ascending && behind.some((page) => page.lpn !== null)) {
+    return `The place of page ${lpn} is erased, but pages behind it are programmed, and the chip wants ascending order`;
+  }
+  return `The place of page ${lpn} was taken until room was made in the log`;
 }
