@@ -25,15 +25,15 @@ TERMS = {
     "garbage collection (GC)": "Copying what is still valid out of a victim and erasing it, so that it can be "
     "written again.",
     "hit ratio": "The share of the accesses that a cache served; 1 less the miss ratio.",
-    "log block": "A block that takes writes of any logical blocks until a merge brings them where they belong.",
+    "log block": "A block that takes writes which cannot go where they belong, until a merge brings them there.",
     "merge": "In FTLs with log blocks, bringing the pages of one logical block together in one block.",
     "miss ratio": "The share of the accesses that a cache did not serve.",
     "miss-ratio curve (MRC)": "The miss ratio against the size of the cache.",
     "over-provisioning (OP)": "Flash beyond the capacity that the host sees, over that capacity. The effective one is "
     "what collection is measured to have of it: invalid pages for each valid one, without erased pages.",
     "page": "What flash reads and programs at once; the unit that an FTL maps.",
-    "partial merge": "A merge that completes a log block, written in order from its first page on, with the pages that "
-    "it lacks.",
+    "partial merge": "A merge that completes a log block, whose pages are each in their place, with the pages that it "
+    "lacks.",
     "percentile": "p99 is the time within which 99 of 100 requests are answered.",
     "plane": "A part of a die; planes of one die can do the same operation at the same time.",
     "preconditioning": "Writing to the drive before the first request, until it behaves as one that is in use.",
@@ -41,14 +41,15 @@ TERMS = {
     "response time": "From when a request is sent to when it is answered: waiting and service.",
     "second chance": "What was used since it was last looked at is spared once.",
     "steady state": "The time from which write amplification no longer changes but by chance.",
-    "switch merge": "A merge that copies nothing: a log block written in order as a whole becomes the data block.",
+    "switch merge": "A merge that copies nothing: a log block that has every page in its place becomes the data block.",
     "terabytes written (TBW)": "Host data that the drive can take until its blocks are worn out.",
     "trim": "A request that says the host no longer needs some addresses; also discard or deallocate.",
     "victim": "The block that garbage collection empties.",
     "wear": "Erases of blocks, each of which brings a block closer to its end.",
     "working set": "The different addresses that are touched in a stretch of a trace.",
     "write amplification (WAF)": "Pages programmed in flash over pages that the host wrote; at least 1 "
-    "without compression, unless a write buffer takes rewrites of a page before it is programmed.",
+    "without compression, unless a write buffer takes rewrites of a page before it is programmed, or still holds pages "
+    "at the end.",
     "write-back": "A cache acknowledges a write when it holds it, and writes it below later.",
 }
 """In the order of the alphabet."""
