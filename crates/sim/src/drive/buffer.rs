@@ -105,7 +105,12 @@ impl Buffer {
             draining: false,
             marks: match options.flush {
                 FlushPolicy::Eager => None,
-                FlushPolicy::Watermark { high, low } => Some((share(high).max(1), share(low))),
+                FlushPolicy::Watermark { high, low } => {
+                    let high = share(high).max(1);
+                    // Between equal marks, as those of a small buffer may be in whole pages, it would depend on how often
+                    // somebody asks what is flushed.
+                    Some((high, share(low).min(high - 1)))
+                }
             },
             protected: options.protected,
             counters: BufferCounters::default(),
@@ -318,6 +323,15 @@ mod tests {
             assert_eq!(programming.len(), if lpn == 2 { 2 } else { 0 });
             programming.iter().for_each(|&(slot, _)| buffer.programmed(slot));
         }
+    }
+
+    #[test]
+    fn what_is_flushed_does_not_depend_on_how_often_that_is_asked() {
+        let mut buffer = buffer(2, FlushPolicy::Watermark { high: 0.9, low: 0.5 });
+        buffer.accept(1, by_somebody(), true, 0);
+        buffer.accept(2, by_somebody(), true, 0);
+        assert_eq!(flushed(&mut buffer).len(), 2);
+        assert_eq!(flushed(&mut buffer), []);
     }
 
     #[test]
