@@ -13,7 +13,8 @@
 //! All of it is done by one chip, one operation after the other, so that the time of a trace is a sum. Left out, with
 //! the full map as with a cached one: garbage collection, and the rewriting of map pages that it causes. A cache writes
 //! all dirty segments of a map page back at once: how often is counted for the caches asked for ([`WriteBacks`]), and known
-//! for every other to be no more than if each segment were written back by itself.
+//! for every other to be no more than if each segment were written back by itself and trims of pages that hold nothing
+//! changed entries too.
 //!
 //! Source: the map-cache document (slides), whose means follow from the first two lines; it has neither programs nor
 //! write-backs, and charges the misses of writes to the time of the reads.
@@ -37,7 +38,25 @@ pub struct MapAdvisor {
     fitter: Fitter,
     host_ns: u64,
     host_read_ns: u64,
+    holds_data: PageSet,
     segments: Vec<Segments>,
+}
+
+/// A bit for each page.
+struct PageSet(Vec<u64>);
+
+impl PageSet {
+    fn has(&self, page: u32) -> bool {
+        self.0[page as usize / 64] >> (page % 64) & 1 == 1
+    }
+
+    fn set(&mut self, pages: Range<u32>, to: bool) {
+        for page in pages {
+            let bit = 1 << (page % 64);
+            let word = &mut self.0[page as usize / 64];
+            *word = if to { *word | bit } else { *word & !bit };
+        }
+    }
 }
 
 /// The map cut into segments of one size.
@@ -125,6 +144,8 @@ impl MapAdvisor {
                 write_backs: WriteBacks::new(count, (page_bytes / bytes).ilog2(), sizes.cache_bytes.iter().map(held)),
             }
         };
+        let mut holds_data = PageSet(vec![0; setup.logical_pages.div_ceil(64) as usize]);
+        holds_data.set(0..setup.filled_pages() as u32, true);
         Ok(Self {
             capacity_bytes: setup.capacity_bytes(),
             page_bytes,
@@ -133,6 +154,7 @@ impl MapAdvisor {
             fitter: Fitter::new(setup),
             host_ns: 0,
             host_read_ns: 0,
+            holds_data,
             segments: sizes.segment_bytes.iter().map(cut).collect(),
         })
     }
@@ -158,25 +180,28 @@ impl MapAdvisor {
         let after = first + count;
         match op {
             Op::Read => {
-                self.look_up(first, after, false);
+                self.look_up(first, after, Op::Read);
                 let read_ns = self.read_ns(offset, end);
                 self.host_read_ns += read_ns;
                 self.host_ns += read_ns;
             }
             Op::Write => {
                 if head {
-                    self.look_up(first, first + 1, false);
+                    self.look_up(first, first + 1, Op::Read);
                 }
                 if tail {
-                    self.look_up(after - 1, after, false);
+                    self.look_up(after - 1, after, Op::Read);
                 }
-                self.look_up(first, after, true);
+                self.look_up(first, after, op);
+                self.holds_data.set(first..after, true);
                 self.host_ns += u64::from(head) * self.page_read_ns() + u64::from(tail) * self.page_read_ns();
                 self.host_ns += u64::from(count) * self.page_program_ns();
             }
             Op::Trim => {
                 let covered = self.page.covered(offset, end);
-                self.look_up(covered.start as u32, covered.end as u32, true);
+                let (first, after) = (covered.start as u32, covered.end as u32);
+                self.look_up(first, after, op);
+                self.holds_data.set(first..after, false);
             }
             Op::Flush => {}
         }
@@ -184,14 +209,17 @@ impl MapAdvisor {
 
     /// Looks the pages `first..after` up, if there are any.
     #[inline]
-    fn look_up(&mut self, first: u32, after: u32, changes: bool) {
-        for Segments { shift, distances, write_backs, .. } in &mut self.segments {
+    fn look_up(&mut self, first: u32, after: u32, op: Op) {
+        let Self { segments, holds_data, .. } = self;
+        for Segments { shift, distances, write_backs, .. } in segments {
             let mut from = first;
             while from < after {
                 let segment = from >> *shift;
                 // The pages end below 2^32, those of a segment may not.
                 let until = (u64::from(segment + 1) << *shift).min(u64::from(after)) as u32;
-                distances.add(segment, u64::from(until - from), changes);
+                distances.add(segment, u64::from(until - from), op != Op::Read);
+                // A trim changes the entries of pages that hold data.
+                let changes = op == Op::Write || (op == Op::Trim && (from..until).any(|page| holds_data.has(page)));
                 write_backs.add(segment, changes);
                 from = until;
             }

@@ -121,7 +121,7 @@ impl Setup {
     }
 
     /// Logical pages that preconditioning writes.
-    pub(crate) fn filled_pages(&self) -> u64 {
+    pub fn filled_pages(&self) -> u64 {
         (self.precondition.fill * f64::from(self.logical_pages)).round() as u64
     }
 
