@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,12 @@ def results(text: str) -> object:
     """What JSON says was found; its source differs between a file and a pipe."""
     found = json.loads(text)["result"]
     return {key: value for key, value in found.items() if key not in ("source", "ingest")}
+
+
+def test_sizes_are_shares_of_the_requests_that_have_one(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "flushing.csv").write_text("0,W,0,4096\n1,F,0,0\n2,F,0,0\n3,R,0,4096\n4,R,0,8192\n")
+    told = cli("trace", "info", tmp_path / "flushing.csv").stdout
+    assert re.search(r"4.00 KiB +2 +66.67 %", told) and re.search(r"8.00 KiB +1 +33.33 %", told)
 
 
 @pytest.mark.parametrize(

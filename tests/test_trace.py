@@ -264,3 +264,5 @@ def test_a_notebook_shows_a_trace() -> None:
     assert 'streams</th><td class="number">2</td>' in named._repr_html_()
     generated = ssdlab.generate(ssdlab.Config("tlc-chip", overrides={"workload.requests": 5}))
     assert generated.streams and "streams" not in generated._repr_html_()
+    flushing = ssdlab.Trace.from_columns(op=["write", "flush"], offset=[0, 0], bytes=[512, 0], stream=["a", "b"])
+    assert flushing.profile()["streams"] == 1 and 'streams</th><td class="number">1</td>' in flushing._repr_html_()

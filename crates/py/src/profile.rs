@@ -13,7 +13,7 @@ use crate::source::exclusive;
 /// Request sizes that `figures` lists.
 const SIZES_LISTED: usize = 10;
 
-/// Characterisation of a trace, from one pass in bounded memory.
+/// Characterisation of a trace, from one pass.
 #[pyclass(module = "ssdlab._ssdlab")]
 pub struct Profile {
     inner: Mutex<ssdlab_trace::Profile>,
@@ -62,7 +62,7 @@ impl Profile {
         dict.set_item("footprint_exact", profile.footprint_exact)?;
         dict.set_item("sequential_share", profile.sequential_share())?;
         dict.set_item("aligned_4k_share", profile.aligned_share())?;
-        dict.set_item("streams", profile.streams)?;
+        dict.set_item("streams", profile.streams())?;
         dict.set_item("top_sizes", profile.top_sizes(SIZES_LISTED))?;
         Ok(dict)
     }

@@ -1,6 +1,10 @@
-//! What a trace is like: counts, sizes, extent, footprint, order. One pass, bounded memory.
+//! What a trace is like: counts, sizes, extent, footprint, order. One pass; memory is bounded but for the different
+//! sizes, of which traces of blocks have few.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Op, Request};
 
@@ -11,8 +15,6 @@ const CHUNK_PAGES: u64 = 1 << 15;
 const CHUNK_WORDS: usize = (CHUNK_PAGES / 64) as usize;
 /// Most chunks kept (128 MiB of memory, 2 TiB of addresses if densely used).
 const CHUNKS_MAX: usize = 16_384;
-/// Most request sizes told apart.
-const SIZES_MAX: usize = 4096;
 
 /// Characterisation of the requests added so far.
 #[derive(Clone, Debug, Default)]
@@ -41,11 +43,9 @@ pub struct Profile {
     pub sequential: [u64; 4],
     /// Reads, writes and trims whose offset and size are multiples of 4 KiB.
     pub aligned_4k: u64,
-    /// Highest [`Request::stream`] met: the number of streams, where a trace names any.
-    pub streams: u16,
-    /// Requests of sizes beyond the 4,096 told apart by [`Self::top_sizes`].
-    pub other_sizes: u64,
-    sizes: BTreeMap<u32, u64>,
+    /// Those that read, write or trim, 0 being none.
+    streams: FxHashSet<u16>,
+    sizes: FxHashMap<u32, u64>,
     ends: [u64; 4],
     chunks: HashMap<u64, Box<Chunk>>,
 }
@@ -78,9 +78,11 @@ impl Profile {
         }
         self.last_ns = request.time_ns;
         self.requests[op] += 1;
-        self.streams = self.streams.max(request.stream);
         if request.op == Op::Flush {
             return;
+        }
+        if request.stream > 0 {
+            self.streams.insert(request.stream);
         }
         let (offset, end, bytes) = (request.offset, request.offset.saturating_add(request.bytes.into()), request.bytes);
         self.min_offset = if self.extent_bytes == 0 { offset } else { self.min_offset.min(offset) };
@@ -89,11 +91,7 @@ impl Profile {
         self.ends[op] = end;
         self.bytes[op] += u64::from(bytes);
         self.aligned_4k += u64::from(offset.is_multiple_of(PAGE) && u64::from(bytes).is_multiple_of(PAGE));
-        if self.sizes.len() < SIZES_MAX || self.sizes.contains_key(&bytes) {
-            *self.sizes.entry(bytes).or_default() += 1;
-        } else {
-            self.other_sizes += 1;
-        }
+        *self.sizes.entry(bytes).or_default() += 1;
         if request.op != Op::Trim && end > offset {
             self.touch(offset / PAGE, (end - 1) / PAGE, request.op == Op::Write);
         }
@@ -172,10 +170,15 @@ impl Profile {
         share(self.aligned_4k, self.total_requests() - self.requests[Op::Flush as usize])
     }
 
+    /// Named streams that read, write or trim.
+    pub fn streams(&self) -> u64 {
+        self.streams.len() as u64
+    }
+
     /// The `count` most frequent sizes in bytes with their requests, most frequent first, smaller first of equals.
     pub fn top_sizes(&self, count: usize) -> Vec<(u32, u64)> {
         let mut sizes: Vec<(u32, u64)> = self.sizes.iter().map(|(&size, &n)| (size, n)).collect();
-        sizes.sort_by_key(|&(_, n)| std::cmp::Reverse(n));
+        sizes.sort_unstable_by_key(|&(size, n)| (Reverse(n), size));
         sizes.truncate(count);
         sizes
     }
@@ -207,6 +210,22 @@ mod tests {
         assert_eq!(profile.top_sizes(2), [(4096, 2), (512, 1)]);
         assert_eq!((profile.aligned_share(), profile.rate_per_second()), (Some(0.75), Some(5.0)));
         assert_eq!(profile.sequential_share(), Some(1.0 / 3.0));
+    }
+
+    #[test]
+    fn the_most_frequent_size_may_come_after_many_others() {
+        let mut profile = Profile::new();
+        let once = (1..=5000).map(|size| request(0, Op::Read, 0, size));
+        profile.add(&once.chain((0..3).map(|_| request(0, Op::Read, 0, 65_536))).collect::<Vec<_>>());
+        assert_eq!(profile.top_sizes(3), [(65_536, 3), (1, 1), (2, 1)]);
+    }
+
+    #[test]
+    fn streams_are_those_that_address_something() {
+        let of = |stream, op| Request { stream, ..request(0, op, 0, if op == Op::Flush { 0 } else { 512 }) };
+        let mut profile = Profile::new();
+        profile.add(&[of(0, Op::Read), of(7, Op::Flush), of(300, Op::Read), of(9, Op::Trim), of(300, Op::Write)]);
+        assert_eq!(profile.streams(), 2);
     }
 
     /// Goal: the bitmap counts pages exactly. Method: against a set of pages, over chunk and word borders.

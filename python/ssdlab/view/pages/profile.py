@@ -36,8 +36,10 @@ def page(source: Mapping[str, Any], profile: Mapping[str, Any], report: Mapping[
         for op, count in requests.items()
         if count
     ]
+    # Flushes have no size.
+    sized = sum(requests.values()) - requests["flush"]
     sizes = [
-        (text.size(size), text.count(count), text.percent(count / sum(requests.values())))
+        (text.size(size), text.count(count), text.percent(count / sized))
         for size, count in profile["top_sizes"]
     ]
     return Page(
