@@ -160,7 +160,7 @@ pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, &'static str> {
         } else if byte == b'.' && left.is_none() && text.len() > 1 {
             left = Some(digits);
         } else if matches!(byte, b'e' | b'E') && index > 0 {
-            return exponential(text, digits);
+            return exponential(text, 10_u64.pow(digits));
         } else if index == 0 && byte == b'-' {
             return Err("is negative or not a number");
         } else {
@@ -174,8 +174,12 @@ pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, &'static str> {
     value.checked_mul(scale).ok_or(TOO_LARGE)
 }
 
-/// `text`, a number with or without decimals, times `scale`; what remains below 1 is dropped.
+/// `text`, a number with or without decimals, times `scale`; what remains below 1 is dropped. Exponents are accepted and
+/// rounded.
 pub(crate) fn fraction(text: &[u8], scale: u64) -> Result<u64, &'static str> {
+    if text.first().is_some_and(u8::is_ascii_digit) && text.iter().any(|byte| matches!(byte, b'e' | b'E')) {
+        return exponential(text, scale);
+    }
     let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
     let (before, after) = (&text[..point], text.get(point + 1..).unwrap_or_default());
     // Digits beyond the eighteenth are worth less than a nanosecond of three centuries.
@@ -186,9 +190,9 @@ pub(crate) fn fraction(text: &[u8], scale: u64) -> Result<u64, &'static str> {
 }
 
 #[cold]
-fn exponential(text: &[u8], digits: u32) -> Result<u64, &'static str> {
+fn exponential(text: &[u8], scale: u64) -> Result<u64, &'static str> {
     let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok()).ok_or("is not a number")?;
-    let scaled = value * 10_f64.powi(digits as i32);
+    let scaled = value * scale as f64;
     if scaled < u64::MAX as f64 { Ok(scaled.round() as u64) } else { Err(TOO_LARGE) }
 }
 
@@ -248,10 +252,12 @@ mod tests {
             ("1455592800.123456789", 1_000_000_000, 1_455_592_800_123_456_789),
             ("0.9", 1, 0),
             ("1.", 7, 7),
+            ("1e-05", 1_000_000_000, 10_000),
+            ("2.5E3", 100, 250_000),
         ] {
             assert_eq!(fraction(text.as_bytes(), scale), Ok(value), "{text}");
         }
-        for text in ["", ".", ".5", "-1", "1.2.3", "1e3", "99999999999999999999"] {
+        for text in ["", ".", ".5", "-1", "-1e3", "e5", "1.2.3", "1e", "1e99", "99999999999999999999"] {
             assert!(fraction(text.as_bytes(), 1000).is_err(), "{text} was accepted");
         }
     }
