@@ -99,19 +99,21 @@ pub(crate) fn are_parts(inputs: &[Input], format: Format) -> bool {
     format == Format::Blktrace && first.is_some() && inputs.iter().all(|input| stem(input) == first)
 }
 
-/// A note where `sda.blktrace.0` was given but not the files of the other CPUs beside it.
-pub(crate) fn missing_siblings(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_str()?;
-    let (stem, cpu) = name.rsplit_once('.')?;
-    cpu.parse::<u32>().ok()?;
-    let mut others = 0;
-    for entry in path.parent()?.read_dir().ok()?.flatten() {
-        let other = entry.file_name();
-        let other = other.to_str().and_then(|other| other.strip_prefix(stem)?.strip_prefix('.'));
-        others += u32::from(other.is_some_and(|number| number != cpu && number.parse::<u32>().is_ok()));
-    }
-    (others > 0)
-        .then(|| format!("{name} holds one CPU's events; {others} more files {stem}.* lie beside it: give all of them"))
+/// A note where parts of a recording, such as `sda.blktrace.0`, are given but not the files of the other CPUs beside them.
+pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
+    let given: BTreeSet<_> = parts.iter().filter_map(|part| part.file_name()).collect();
+    let (stem, _) = given.first()?.to_str()?.rsplit_once('.')?;
+    let is_part = |name: &str| {
+        let cpu = name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('.'));
+        cpu.is_some_and(|cpu| cpu.parse::<u32>().is_ok())
+    };
+    let folder = parts[0].parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let names = folder.read_dir().ok()?.flatten().map(|entry| entry.file_name());
+    let missing = names.filter(|name| name.to_str().is_some_and(is_part) && !given.contains(name.as_os_str())).count();
+    (missing > 0).then(|| {
+        let (few, all) = (given.len(), given.len() + missing);
+        format!("{few} of {all} files {stem}.* given, each of which holds one CPU's events: give all of them")
+    })
 }
 
 #[cfg(test)]
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lonely_per_cpu_file_is_noted() {
+    fn per_cpu_files_without_the_others_are_noted() {
         let directory = std::env::temp_dir().join(format!("ssdlab-siblings-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let mut record = [0_u8; 48];
@@ -250,9 +252,10 @@ mod tests {
             let reader = TraceReader::open(paths, &ReadOptions::default()).unwrap();
             reader.report().notes.clone()
         };
-        let expected =
-            "sda.blktrace.0 holds one CPU's events; 2 more files sda.blktrace.* lie beside it: give all of them";
-        assert_eq!(notes(&paths[..1]), [expected]);
+        let expected = |few| {
+            [format!("{few} of 3 files sda.blktrace.* given, each of which holds one CPU's events: give all of them")]
+        };
+        assert_eq!((notes(&paths[..1]), notes(&paths[1..])), (expected(1).into(), expected(2).into()));
         assert!(notes(&paths).is_empty());
         std::fs::remove_dir_all(directory).unwrap();
     }

@@ -100,7 +100,8 @@ impl TraceReader {
         };
         let mut inputs = open()?;
         let format = format_of(inputs.iter_mut().map(Ok), options)?;
-        if inputs.len() > 1 && options.files == Files::Parts && !are_parts(&inputs, format) {
+        let parts = are_parts(&inputs, format);
+        if inputs.len() > 1 && options.files == Files::Parts && !parts {
             return Err(TraceError::Format(format!(
                 "{} files are given, which may be different traces; pass --concat to replay them one after the other, or \
                  --merge to replay them side by side by their times",
@@ -122,10 +123,8 @@ impl TraceReader {
             intake.lay_out()?;
             inputs = open()?;
         }
-        if let [Origin::File(path, _)] = origins
-            && format == Format::Blktrace
-        {
-            intake.report.notes.extend(missing_siblings(path));
+        if parts {
+            intake.report.notes.extend(missing_siblings(&origins.iter().map(Origin::path).collect::<Vec<_>>()));
         }
         let lanes = lanes(inputs);
         Ok(Self {
