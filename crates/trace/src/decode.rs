@@ -33,7 +33,7 @@ pub(crate) trait LineFormat: Send + 'static {
     fn new(options: &ReadOptions) -> Self;
 
     /// Parses a line, which is not blank and holds no line end.
-    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>>;
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>>;
 }
 
 /// A binary format of records with a fixed head and perhaps a tail of a length the head tells.
@@ -46,7 +46,7 @@ pub(crate) trait RecordFormat: Send + 'static {
 
     /// Parses the record at the beginning of `bytes`, which hold its head at least; also tells the bytes of its tail. One
     /// whose tail does not lie in `bytes` wholly is parsed again once it does.
-    fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>>;
+    fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>>;
 
     /// After a bad record: how many of `bytes` to skip before trying again, at least 1.
     fn resync(&self, bytes: &[u8]) -> usize {
@@ -91,7 +91,7 @@ impl Place {
     #[inline]
     fn take<'a>(
         &mut self,
-        entry: Result<Entry, Fault<'a>>,
+        entry: Result<Entry<'a>, Fault<'a>>,
         input: &Input,
         intake: &mut Intake,
         out: &mut Vec<Request>,

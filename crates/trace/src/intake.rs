@@ -6,9 +6,9 @@ use crate::report::IngestReport;
 use crate::{DeviceChoice, Format, Op, Request, TraceError};
 
 /// What a line or record turned out to be.
-pub(crate) enum Entry {
+pub(crate) enum Entry<'a> {
     /// A request.
-    Io(Io),
+    Io(Io<'a>),
     /// Something else, to be counted.
     Skip(Skip),
 }
@@ -30,7 +30,7 @@ pub(crate) enum Skip {
 
 /// A request as its trace has it.
 #[derive(Clone, Copy)]
-pub(crate) struct Io {
+pub(crate) struct Io<'a> {
     /// Absolute time in ns, in the trace's own epoch.
     pub time_ns: u64,
     pub op: Op,
@@ -41,8 +41,20 @@ pub(crate) struct Io {
     pub device: Device,
     /// Bits of [`crate::flag`].
     pub flags: u8,
+    pub stream: Stream<'a>,
+}
+
+/// Who makes a request. Numbered when the request is taken, so that the table has room for those of the chosen device.
+#[derive(Clone, Copy)]
+pub(crate) enum Stream<'a> {
+    /// The trace does not tell.
+    None,
+    /// A process or another that is called by its number. Process 0 is the idle task, in whose name interrupts act: none.
+    Number(u64),
+    /// One that is called by its name.
+    Named(&'a [u8]),
     /// Id in [`Tables::streams`], 0 for none.
-    pub stream: u32,
+    Id(u32),
 }
 
 /// Whose addresses a request uses.
@@ -70,10 +82,15 @@ impl Tables {
         Self { devices: Names::new(DEVICES_MAX), streams, whole_seconds: false }
     }
 
-    /// The stream of a process id. Process 0 is the idle task, in whose name interrupts act: no stream.
+    /// The id of a stream.
     #[inline]
-    pub fn process(&mut self, pid: u64) -> u32 {
-        if pid == 0 { 0 } else { self.streams.number(pid) }
+    fn stream(&mut self, stream: Stream<'_>) -> u32 {
+        match stream {
+            Stream::None | Stream::Number(0) => 0,
+            Stream::Number(number) => self.streams.number(number),
+            Stream::Named(name) => self.streams.id(name),
+            Stream::Id(id) => id,
+        }
     }
 }
 
@@ -151,7 +168,7 @@ impl Intake {
     #[inline(always)]
     pub fn take<'a>(
         &mut self,
-        entry: Entry,
+        entry: Entry<'a>,
         file: impl FnOnce(&mut Names) -> u32,
         out: &mut Vec<Request>,
     ) -> Result<(), Fault<'a>> {
@@ -204,15 +221,17 @@ impl Intake {
                     extents.resize(device as usize + 1, 0);
                 }
                 extents[device as usize] = extents[device as usize].max(io.offset + io.bytes);
+                self.tables.stream(io.stream);
                 return Ok(());
             }
         };
+        let named = self.tables.stream(io.stream);
         let stream = match self.own_streams.get_mut(device as usize) {
-            Some(own) if io.stream == 0 => {
+            Some(own) if named == 0 => {
                 let Tables { devices, streams, .. } = &mut self.tables;
                 *own.get_or_insert_with(|| streams.device(devices.list()[device as usize].as_bytes())) as u16
             }
-            _ => io.stream as u16,
+            _ => named as u16,
         };
         let counts = &mut self.report.counts;
         if stream == u16::MAX && self.tables.streams.folded() {

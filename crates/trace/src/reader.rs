@@ -295,7 +295,7 @@ impl Source for TraceReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{error, read, read_all, read_with, request};
+    use crate::testing::{error, read, read_all, read_device, read_with, request};
     use crate::{DeviceChoice, Op, flag};
 
     const GOOD: &str = "0,R,0,512,0x1,7\n10,W,8,4096,0x2,7\n";
@@ -445,6 +445,15 @@ mod tests {
         assert_eq!(requests.last().map(|r| r.stream), Some(u16::MAX));
         // 65,535 have a name of their own; five more share the last.
         assert_eq!(report.counts.streams_folded, 5);
+    }
+
+    #[test]
+    fn processes_of_other_devices_take_no_room() {
+        let line = |device, pid| format!("8,{device} 0 1 0.0 {pid} Q R 8 + 8 [dd]\n");
+        let text: String = (1..=65_540).map(|pid| line(0, pid)).chain([line(16, 70_000), line(16, 8)]).collect();
+        let (requests, report) = read_device(Format::Blkparse, &text, "8,16").unwrap();
+        assert_eq!(requests.iter().map(|request| request.stream).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!((report.counts.streams_folded, report.counts.other_device), (0, 65_540));
     }
 
     #[test]

@@ -22,13 +22,26 @@ impl Op {
     /// `discard`, `D`; `sync`, `F`; SCSI's commands in hexadecimal, `28` and `2a`.
     pub fn parse(text: &[u8]) -> Option<Self> {
         const WORDS: [(Op, &[&str]); 4] = [
-            (Op::Read, &["r", "0", "read", "rd", "rs", "ra", "false", "28", "88", "a8"]),
-            (Op::Write, &["w", "1", "write", "wr", "ws", "true", "2a", "8a", "aa"]),
+            (Op::Read, &["r", "0", "read", "rd", "rs", "ra", "false", "08", "28", "88", "a8"]),
+            (Op::Write, &["w", "1", "write", "wr", "ws", "true", "0a", "2a", "8a", "aa", "2e", "8e", "ae"]),
             (Op::Trim, &["d", "t", "2", "trim", "discard", "unmap", "42"]),
             (Op::Flush, &["f", "3", "flush", "sync", "fsync", "35", "91"]),
         ];
         let is = |word: &&str| word.as_bytes().eq_ignore_ascii_case(text);
         WORDS.into_iter().find(|(_, words)| words.iter().any(is)).map(|(op, _)| op)
+    }
+
+    /// The read or write that a word or its initial stands for, in upper or lower case: all that formats of block devices
+    /// without other operations have.
+    #[inline]
+    pub(crate) fn transfer(text: &[u8]) -> Option<Self> {
+        match text {
+            b"R" | b"r" => Some(Self::Read),
+            b"W" | b"w" => Some(Self::Write),
+            _ if text.eq_ignore_ascii_case(b"read") => Some(Self::Read),
+            _ if text.eq_ignore_ascii_case(b"write") => Some(Self::Write),
+            _ => None,
+        }
     }
 
     /// Lower-case name: `read`, `write`, `trim`, `flush`.
@@ -79,5 +92,35 @@ impl Request {
     #[inline]
     pub const fn end(&self) -> u64 {
         self.offset + self.bytes as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Op;
+    use crate::Format;
+    use crate::testing::read;
+
+    #[test]
+    fn words_in_any_case_and_the_commands_of_scsi() {
+        for (op, words) in [
+            (Op::Read, vec!["R", "read", "READ", "08", "28", "A8"]),
+            (Op::Write, vec!["w", "Write", "0a", "0A", "2A", "2e", "8E", "ae"]),
+        ] {
+            assert!(words.iter().all(|word| Op::parse(word.as_bytes()) == Some(op)), "{words:?}");
+        }
+        for (format, line) in [
+            (Format::Msr, "10,hm,0,OP,0,512,1\n"),
+            (Format::Alibaba, "3,OP,0,512,10\n"),
+            (Format::Spc, "0,0,512,OP,1.0\n"),
+            (Format::Systor17, "1.0,,OP,3,0,512\n"),
+        ] {
+            for (op, words) in [(Op::Read, ["r", "R", "READ", "read"]), (Op::Write, ["w", "W", "WRITE", "Write"])] {
+                for word in words {
+                    let (requests, _) = read(format, &line.replace("OP", word));
+                    assert_eq!(requests.iter().map(|one| one.op).collect::<Vec<_>>(), [op], "{format:?} {word}");
+                }
+            }
+        }
     }
 }

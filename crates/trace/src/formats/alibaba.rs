@@ -9,7 +9,7 @@ use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions};
 
 /// Parser.
@@ -23,23 +23,19 @@ impl LineFormat for Alibaba {
     }
 
     #[inline]
-    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         if line.starts_with(b"device_id") {
             return Ok(Entry::Skip(Skip::Header));
         }
         let mut fields = Commas::new(line);
         let device = fields.number("device_id")?;
-        let op = match fields.text("opcode")? {
-            b"R" => Op::Read,
-            b"W" => Op::Write,
-            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
-        };
+        let Some(op) = Op::transfer(fields.text("opcode")?) else { return Ok(Entry::Skip(Skip::UnknownOp)) };
         let offset = fields.number("offset")?;
         let bytes = fields.number("length")?;
         let time_ns = fields.scaled("timestamp", 1000)?;
         fields.end()?;
         let device = Device::Id(tables.devices.number(device));
-        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }
 }
 

@@ -13,7 +13,7 @@ use super::blktrace::device_name;
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Blanks, whole};
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions, flag};
 
 const SECTOR: u64 = 512;
@@ -34,7 +34,7 @@ impl LineFormat for Blkparse {
     }
 
     #[inline]
-    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         if !line.trim_ascii_start().first().is_some_and(u8::is_ascii_digit) {
             let begin = SUMMARY.iter().any(|start| line.starts_with(start));
             self.summary |= begin;
@@ -73,7 +73,7 @@ impl LineFormat for Blkparse {
             Letter::NoData => return Ok(Entry::Skip(Skip::NonIo)),
         };
         let device = Device::Id(tables.devices.keyed(device, |number| device_name(number >> 32, number & 0xFFFF_FFFF)));
-        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags, stream: tables.process(pid) }))
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags, stream: Stream::Number(pid) }))
     }
 }
 

@@ -24,7 +24,7 @@ use super::category;
 use crate::decode::RecordFormat;
 use crate::encode::{Encoder, Item, Keeps};
 use crate::fault::Fault;
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Action, Op, ReadOptions};
 
 const MAGIC: u32 = 0x6561_7407;
@@ -63,7 +63,7 @@ impl RecordFormat for Blktrace {
     }
 
     #[inline]
-    fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
+    fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         let Some(head) = bytes.first_chunk::<{ Self::HEAD }>() else { return Err(Fault::missing("head")) };
         if u32_at::<false>(head, 0) == MAGIC {
             Ok(self.native::<false>(head, tables))
@@ -97,7 +97,7 @@ fn u64_at<const BIG: bool>(head: &[u8; 48], at: usize) -> u64 {
 
 impl Blktrace {
     #[inline(always)]
-    fn native<const BIG: bool>(&self, head: &[u8; 48], tables: &mut Tables) -> (Entry, usize) {
+    fn native<const BIG: bool>(&self, head: &[u8; 48], tables: &mut Tables) -> (Entry<'static>, usize) {
         let last = u32_at::<BIG>(head, 44);
         let tail = (if BIG { last & 0xFFFF } else { last >> 16 }) as usize;
         let action = u32_at::<BIG>(head, 28);
@@ -119,7 +119,7 @@ impl Blktrace {
                     bytes,
                     device: Device::Id(device),
                     flags: category::flags(mask),
-                    stream: tables.process(u64::from(u32_at::<BIG>(head, 32))),
+                    stream: Stream::Number(u64::from(u32_at::<BIG>(head, 32))),
                 }
             })
         };
@@ -129,7 +129,7 @@ impl Blktrace {
 
 /// What a category mask with `bytes` asks for, as blkparse would name it.
 #[inline(always)]
-fn request(mask: u64, bytes: u64, io: impl FnOnce(Op, u64) -> Io) -> Entry {
+fn request(mask: u64, bytes: u64, io: impl FnOnce(Op, u64) -> Io<'static>) -> Entry<'static> {
     if mask & category::PC != 0 {
         return Entry::Skip(Skip::NonIo);
     }

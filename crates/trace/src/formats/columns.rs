@@ -13,7 +13,7 @@ use ssdlab_core::{Bytes, Nanos};
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{fraction, whole};
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions, TraceError};
 
 const SECTOR: u64 = 512;
@@ -119,7 +119,7 @@ impl LineFormat for Text {
         Self { columns: options.columns.clone().unwrap_or_default(), found: None, separator: b',' }
     }
 
-    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let mut fields = [&b""[..]; MOST];
         let Some(found) = self.found else {
             let separator = [b',', b';', b'\t'].into_iter().find(|separator| line.contains(separator));
@@ -153,10 +153,7 @@ impl LineFormat for Text {
             None => 0,
         };
         let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (number(OFFSET)?, number(SIZE)?) };
-        let stream = match found[STREAM].map(|_| text(STREAM)) {
-            Some(Ok(name)) => tables.streams.id(name),
-            _ => 0,
-        };
+        let stream = found[STREAM].and_then(|_| text(STREAM).ok()).map_or(Stream::None, Stream::Named);
         let device = match found[DEVICE] {
             Some(_) => Device::Id(tables.devices.id(text(DEVICE)?)),
             None => Device::File,

@@ -13,7 +13,7 @@ use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::{Commas, hexadecimal, whole};
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
@@ -30,7 +30,7 @@ impl LineFormat for Csv {
     }
 
     #[inline]
-    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn line<'a>(&mut self, line: &'a [u8], _: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         if line.starts_with(Self::HEADER) || line.starts_with(b"#") {
             return Ok(Entry::Skip(Skip::Header));
         }
@@ -52,10 +52,10 @@ impl LineFormat for Csv {
             Some(text) => hexadecimal(text).map_err(|why| Fault::new("flags", text, why))?,
         };
         let stream = match fields.next() {
-            None | Some(b"") => 0,
+            None | Some(b"") => Stream::None,
             Some(text) => match whole(text) {
-                Ok(pid) if text[0] != b'0' || text.len() == 1 => tables.process(pid),
-                _ => tables.streams.id(text),
+                Ok(pid) if text[0] != b'0' || text.len() == 1 => Stream::Number(pid),
+                _ => Stream::Named(text),
             },
         };
         fields.end()?;

@@ -10,7 +10,7 @@ use crate::decode::{LineFormat, sniff_lines};
 use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
-use crate::intake::{Device, Entry, Io, Tables};
+use crate::intake::{Device, Entry, Io, Stream, Tables};
 use crate::{Op, ReadOptions};
 
 const BLOCK: u64 = 512;
@@ -25,7 +25,7 @@ impl LineFormat for DiskSim {
     }
 
     #[inline]
-    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let mut fields = Blanks::new(line);
         let time_ns = fields.decimal("arrival", 6)?;
         let device = fields.number("devno")?;
@@ -38,7 +38,7 @@ impl LineFormat for DiskSim {
         fields.end()?;
         let op = if flags & READ != 0 { Op::Read } else { Op::Write };
         let device = Device::Id(tables.devices.number(device));
-        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }
 }
 

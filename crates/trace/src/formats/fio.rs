@@ -13,7 +13,7 @@ use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions};
 
 const TICK_NS: u64 = 1000;
@@ -41,7 +41,7 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
     }
 
     #[inline]
-    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         if line.starts_with(b"fio version ") {
             return Ok(Entry::Skip(Skip::Header));
         }
@@ -76,7 +76,15 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
             self.device = tables.devices.id(file);
             self.file = file.to_vec();
         }
-        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device: Device::Id(self.device), flags: 0, stream: 0 }))
+        Ok(Entry::Io(Io {
+            time_ns,
+            op,
+            offset,
+            bytes,
+            device: Device::Id(self.device),
+            flags: 0,
+            stream: Stream::None,
+        }))
     }
 }
 

@@ -9,7 +9,7 @@
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Blanks, whole};
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
@@ -41,7 +41,7 @@ impl LineFormat for Fiu {
     }
 
     #[inline]
-    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let mut fields = Blanks::new(line);
         let time_ns = fields.number("ts")?;
         let pid = fields.number("pid")?;
@@ -49,16 +49,12 @@ impl LineFormat for Fiu {
         last(&mut rest, "md5")?;
         let (minor, _) = last_number(&mut rest, "minor")?;
         let (major, _) = last_number(&mut rest, "major")?;
-        let op = match last(&mut rest, "op")? {
-            b"R" | b"r" => Op::Read,
-            b"W" | b"w" => Op::Write,
-            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
-        };
+        let Some(op) = Op::transfer(last(&mut rest, "op")?) else { return Ok(Entry::Skip(Skip::UnknownOp)) };
         let bytes = last_sectors(&mut rest, "size")?;
         let offset = last_sectors(&mut rest, "lba")?;
         let key = major.wrapping_shl(32) ^ minor;
         let device = Device::Id(tables.devices.keyed(key, |_| format!("{major},{minor}")));
-        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: tables.process(pid) }))
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::Number(pid) }))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
@@ -25,7 +25,7 @@ impl LineFormat for MqSim {
     }
 
     #[inline]
-    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let mut fields = Blanks::new(line);
         let time_ns = fields.number("arrival")?;
         let device = fields.number("device")?;
@@ -38,7 +38,7 @@ impl LineFormat for MqSim {
         };
         fields.end()?;
         let device = Device::Id(tables.devices.number(device));
-        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }
 }
 

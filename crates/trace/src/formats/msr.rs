@@ -10,7 +10,7 @@ use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions};
 
 const TICK_NS: u64 = 100;
@@ -30,7 +30,7 @@ impl LineFormat for Msr {
     }
 
     #[inline]
-    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         if line.starts_with(b"Timestamp") {
             return Ok(Entry::Skip(Skip::Header));
         }
@@ -38,11 +38,7 @@ impl LineFormat for Msr {
         let time_ns = fields.scaled("Timestamp", TICK_NS)?;
         let host = fields.text("Hostname")?;
         let disk = fields.text("DiskNumber")?;
-        let op = match fields.text("Type")? {
-            b"Read" | b"read" => Op::Read,
-            b"Write" | b"write" => Op::Write,
-            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
-        };
+        let Some(op) = Op::transfer(fields.text("Type")?) else { return Ok(Entry::Skip(Skip::UnknownOp)) };
         let offset = fields.number("Offset")?;
         let bytes = fields.number("Size")?;
         if host != self.host || disk != self.disk {
@@ -50,7 +46,15 @@ impl LineFormat for Msr {
             self.host = host.to_vec();
             self.disk = disk.to_vec();
         }
-        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device: Device::Id(self.device), flags: 0, stream: 0 }))
+        Ok(Entry::Io(Io {
+            time_ns,
+            op,
+            offset,
+            bytes,
+            device: Device::Id(self.device),
+            flags: 0,
+            stream: Stream::None,
+        }))
     }
 }
 

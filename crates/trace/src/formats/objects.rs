@@ -3,9 +3,9 @@
 //! - `oracleGeneral`, 24 bytes a request, little-endian: u32 time in s, u64 object, u32 bytes, i64 number of the next
 //!   request for it (from 1), -1 for none. Operations are not told.
 //! - `lcs`: a header of 8,192 bytes between two magic numbers (version, figures of the trace), then the same fields; from
-//!   version 2 on with an operation (8 bits) and a tenant (24 bits) behind the size, and from version 3 on with a time to
-//!   live (u32, s, 0 for ever) behind those, which names the stream of the request. Versions 4 to 8 add fields at the end,
-//!   which are not needed. Version 2 is written.
+//!   version 2 on with an operation (8 bits) and a tenant (24 bits) behind the size, and from version 3 on with a size of
+//!   u64 and a time to live (u32, s, 0 for ever) behind those, which names the stream of the request. Versions 4 to 8 add
+//!   fields at the end, which are not needed. Version 2 is written.
 //! - CSV: the fields of oracleGeneral under the headings below.
 //!
 //! An object becomes a request at the offset of its number, and what addresses a drive an object of the number of its
@@ -20,7 +20,7 @@ use crate::decode::{LineFormat, RecordFormat};
 use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -36,9 +36,17 @@ const LCS_TTL: (usize, usize) = (24, 3);
 const SNIFF_RECORDS: usize = 64;
 
 /// The request for an object.
-fn request(seconds: u32, object: u64, bytes: u32, op: Op) -> Entry {
+fn request(seconds: u32, object: u64, bytes: u32, op: Op) -> Entry<'static> {
     let time_ns = u64::from(seconds) * SECOND_NS;
-    Entry::Io(Io { time_ns, op, offset: object, bytes: bytes.into(), device: Device::File, flags: 0, stream: 0 })
+    Entry::Io(Io {
+        time_ns,
+        op,
+        offset: object,
+        bytes: bytes.into(),
+        device: Device::File,
+        flags: 0,
+        stream: Stream::None,
+    })
 }
 
 fn bytes_at<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
@@ -79,7 +87,7 @@ impl RecordFormat for OracleGeneral {
         Self
     }
 
-    fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
+    fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         Ok((request(u32_at(head, 0), u64_at(head, 4), u32_at(head, 12), Op::Read), 0))
     }
 }
@@ -104,7 +112,7 @@ impl RecordFormat for Lcs {
         Self { version: 0 }
     }
 
-    fn record<'a>(&mut self, record: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
+    fn record<'a>(&mut self, record: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         if self.version == 0 {
             if u64_at(record, 0) != MAGIC {
                 return Err(Fault::new("start_magic", &record[..8], "is not that of lcs"));
@@ -128,7 +136,7 @@ impl RecordFormat for Lcs {
         let (ttl_at, since) = LCS_TTL;
         let in_view = self.version >= since && record.len() >= Self::HEAD + tail;
         let ttl_s = if in_view { u32_at(record, ttl_at) } else { 0 };
-        let stream = if ttl_s == 0 { 0 } else { tables.streams.number(ttl_s.into()) };
+        let stream = Stream::Number(ttl_s.into());
         Ok((Entry::Io(Io { time_ns, op, offset, bytes, device: Device::File, flags: 0, stream }), tail))
     }
 }
@@ -156,7 +164,7 @@ impl LineFormat for CacheCsv {
         Self
     }
 
-    fn line<'a>(&mut self, line: &'a [u8], _: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn line<'a>(&mut self, line: &'a [u8], _: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         if line.starts_with(Self::HEADER) {
             return Ok(Entry::Skip(Skip::Header));
         }

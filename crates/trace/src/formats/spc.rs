@@ -10,7 +10,7 @@ use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Commas;
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions};
 
 const BLOCK: u64 = 512;
@@ -24,19 +24,15 @@ impl LineFormat for Spc {
     }
 
     #[inline]
-    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let mut fields = Commas::new(line);
         let asu = fields.number("ASU")?;
         let offset = fields.scaled("LBA", BLOCK)?;
         let bytes = fields.number("Size")?;
-        let op = match fields.text("Opcode")? {
-            b"r" | b"R" => Op::Read,
-            b"w" | b"W" => Op::Write,
-            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
-        };
+        let Some(op) = Op::transfer(fields.text("Opcode")?) else { return Ok(Entry::Skip(Skip::UnknownOp)) };
         let time_ns = fields.decimal("Timestamp", 9)?;
         let device = Device::Id(tables.devices.number(asu));
-        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }
 }
 

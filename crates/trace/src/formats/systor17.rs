@@ -10,7 +10,7 @@
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{Commas, decimal};
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions};
 
 /// Parser.
@@ -24,7 +24,7 @@ impl LineFormat for Systor17 {
     }
 
     #[inline]
-    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         if line.starts_with(b"Timestamp") {
             return Ok(Entry::Skip(Skip::Header));
         }
@@ -34,17 +34,15 @@ impl LineFormat for Systor17 {
         if !response.is_empty() {
             decimal(response, 9).map_err(|why| Fault::new("Response", response, why))?;
         }
-        let op = match fields.next().ok_or(Fault::missing("IOType"))? {
-            b"R" => Op::Read,
-            b"W" => Op::Write,
-            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
+        let Some(op) = Op::transfer(fields.next().ok_or(Fault::missing("IOType"))?) else {
+            return Ok(Entry::Skip(Skip::UnknownOp));
         };
         let lun = fields.number("LUN")?;
         let offset = fields.number("Offset")?;
         let bytes = fields.number("Size")?;
         fields.end()?;
         let device = Device::Id(tables.devices.number(lun));
-        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }
 }
 

@@ -9,7 +9,7 @@
 use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::Commas;
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
@@ -25,7 +25,7 @@ impl LineFormat for Tencent {
     }
 
     #[inline]
-    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         if line.starts_with(b"Timestamp") {
             return Ok(Entry::Skip(Skip::Header));
         }
@@ -40,7 +40,7 @@ impl LineFormat for Tencent {
         };
         let device = Device::Id(tables.devices.number(fields.number("VolumeID")?));
         fields.end()?;
-        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: 0 }))
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }
 }
 

@@ -8,7 +8,7 @@
 
 use crate::decode::RecordFormat;
 use crate::fault::Fault;
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions, Request, flag};
 
 /// Bytes of a record.
@@ -42,7 +42,7 @@ impl Volume {
         if head.starts_with(MAGIC) { 100 } else { 0 }
     }
 
-    fn piece<'a>(&mut self, of: Name, record: &'a [u8; RECORD], tables: &mut Tables) -> Result<Entry, Fault<'a>> {
+    fn piece<'a>(&mut self, of: Name, record: &'a [u8; RECORD], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         let piece = record.get(..usize::from(record[21]).min(PIECE)).unwrap_or_default();
         self.name.extend_from_slice(piece);
         if self.name.len() > NAME_MAX {
@@ -77,7 +77,7 @@ impl RecordFormat for Volume {
     }
 
     #[inline]
-    fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
+    fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         let Some(record) = bytes.first_chunk::<RECORD>() else { return Err(Fault::missing("record")) };
         if !self.begun {
             self.begun = true;
@@ -109,7 +109,7 @@ impl RecordFormat for Volume {
             bytes: u64_at(record, 16) & 0xFFFF_FFFF,
             device: self.device,
             flags: record[21],
-            stream,
+            stream: Stream::Id(stream),
         };
         Ok((Entry::Io(io), 0))
     }

@@ -9,7 +9,7 @@
 use crate::decode::RecordFormat;
 use crate::encode::{Encoder, Item, Keeps};
 use crate::fault::Fault;
-use crate::intake::{Device, Entry, Io, Skip, Tables};
+use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions};
 
 const BLOCK: u64 = 512;
@@ -68,7 +68,7 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
     }
 
     #[inline]
-    fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry, usize), Fault<'a>> {
+    fn record<'a>(&mut self, head: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         let Some(record) = head.first_chunk::<SIZE>() else { return Err(Fault::missing("record")) };
         let [version, command, bytes, block, time] = Self::AT;
         if !Self::fits(record) {
@@ -84,7 +84,7 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
             Op::Flush => (0, 0),
             _ => (scale(block, BLOCK, "block")?, u64_at(record, bytes) & 0xFFFF_FFFF),
         };
-        Ok((Entry::Io(Io { time_ns, op, offset, bytes, device: Device::File, flags: 0, stream: 0 }), 0))
+        Ok((Entry::Io(Io { time_ns, op, offset, bytes, device: Device::File, flags: 0, stream: Stream::None }), 0))
     }
 }
 
