@@ -219,8 +219,8 @@ impl Format {
         best.1.ok_or_else(|| {
             if let Some((_, tool)) = COMPRESSED.iter().find(|(magic, _)| head.starts_with(magic)) {
                 return TraceError::Format(format!(
-                    "{}: is compressed with {tool}, and only gzip and zstd are read; pipe it: {tool} -dc FILE | ssdlab \
-                     run -",
+                    "{}: is compressed with {tool}, and only gzip and zstd are read; pipe it, with - for the \
+                     file: {tool} -dc FILE | ssdlab ...",
                     shown(path)
                 ));
             }
@@ -351,8 +351,9 @@ mod tests {
             (b"\x04\x22\x4D\x18\x64\x40", "lz4"),
         ] {
             let message = Format::detect(head, "a".as_ref()).unwrap_err().to_string();
-            let says =
-                format!("a: is compressed with {tool}, and only gzip and zstd are read; pipe it: {tool} -dc FILE | ");
+            let says = format!(
+                "a: is compressed with {tool}, and only gzip and zstd are read; pipe it, with - for the file: {tool} -dc FILE | "
+            );
             assert!(message.starts_with(&says), "{message}");
         }
     }
