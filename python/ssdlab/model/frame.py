@@ -198,17 +198,24 @@ def _words(values: "pa.Array") -> Words:
 
 
 def _scaled(name: str, values: "npt.NDArray[Any]", unit: int) -> "npt.NDArray[Any]":
-    """Values in nanoseconds or bytes; floats of a coarser unit are rounded, as seconds with decimals are.
+    """Values in nanoseconds or bytes; what floats of a coarser unit have behind the point is rounded.
 
     Raises:
         TraceError: For the first row that is too large for them.
     """
     if unit == 1:
         return values
-    if values.dtype.kind == "f":
-        return np.round(values * float(unit))
-    beyond = np.flatnonzero(values > np.iinfo(np.int64).max // unit)
+    # Not a number is not within any limit.
+    beyond = np.flatnonzero(~(np.abs(values) <= np.iinfo(np.int64).max // unit - 1))
     if beyond.size:
         row = int(beyond[0])
-        raise TraceError(f"row {row}: {name} {values[row]} is beyond any device; it counts {unit:,} each")
+        none = values[row] != values[row]
+        why = "is no number; fill or drop it" if none else f"is beyond any device; it counts {unit:,} each"
+        raise TraceError(f"row {row}: {name} {values[row]} {why}")
+    if values.dtype.kind == "f":
+        # Apart: as nanoseconds, a time of day has more digits than a float.
+        whole = np.floor(values)
+        part = np.round((values - whole).astype(np.float64) * unit)
+        scaled: npt.NDArray[Any] = whole.astype(np.int64) * unit + part.astype(np.int64)
+        return scaled
     return values.astype(np.int64) * unit
