@@ -105,12 +105,10 @@ class Frame:
         names = [str(name) for name in schema.names]
         for column, spellings in SPELLINGS.items():
             meant = {name: _ssdlab.named(name.strip().replace(" ", "_"), list(spellings)) for name in names}
-            # Its own name wins; others beside it may hold anything.
-            exact = [name for name in names if name == column]
-            found = exact or [name for name in names if meant[name]]
+            found = [name for name in names if meant[name]]
             if len(found) > 1:
-                either = " and ".join(map(repr, found))
-                both = f"there are several columns {column!r}" if exact else f"{either} may each hold it"
+                either = " and ".join(map(repr, found)) + " may each hold it"
+                both = either if len({*found}) > 1 else f"there are several columns {found[0]!r}"
                 raise TraceError(f"{where}: {column}: {both}; keep one")
             if found:
                 self.held[column] = (found[0], spellings[meant[found[0]] or column])
