@@ -259,7 +259,7 @@ def test_a_device_larger_than_memory_is_refused(cli: Cli) -> None:
 def test_a_device_asked_of_parquet_is_an_error(cli: Cli) -> None:
     cli("trace", "generate", "t.parquet", *SMALL_SETS)
     failed = cli("trace", "info", "t.parquet", "--device", "sda", check=False)
-    assert failed.returncode == 2 and "Parquet names none; leave it out" in failed.stderr
+    assert failed.returncode == 2 and "not in t.parquet: no column names devices; leave it out" in failed.stderr
 
 
 def test_closed_outputs_are_no_fault(tmp_path: Path) -> None:

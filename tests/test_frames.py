@@ -12,7 +12,9 @@ import pyarrow.parquet
 import pytest
 
 import ssdlab
+from ssdlab.model.devices import DeviceReader
 from ssdlab.model.parquet import ParquetReader
+from ssdlab.model.requests import batches
 from ssdlab.model.trace import Trace
 from ssdlab.model.trace_file import source_of
 
@@ -140,6 +142,11 @@ def test_parquet_of_others_is_read_in_parts_as_a_whole(tmp_path: Path) -> None:
             {"lba": None, "sector": [8, 16, 0], "lbn": [8, 16, 0]},
             "offset: 'sector' and 'lbn' may each hold it",
         ),
+        ({"offset": [4096, 8192, 0]}, "offset: 'lba' and 'offset' may each hold it; keep one"),
+        ({"bytes": [512, 4096, 8192]}, "bytes: 'size' and 'bytes' may each hold it; keep one"),
+        ({"volume": ["a", None, "b"]}, "column 'volume' has 1 empty value, the first in row 1"),
+        ({"time_us": [0.0, float("inf"), 1.0]}, "row 1: time_us inf is beyond any device"),
+        ({"time_us": [0.0, float("nan"), 1.0]}, "row 1: time_us nan is no number"),
         ({"time_us": None, "timestamp": [1, 2, 3]}, "timestamp holds numbers without a unit; call it time_ns"),
         ({"size": [512, None, 512]}, "column 'size' has 1 empty value, the first in row 1"),
         ({"size": [512, 0, 512]}, "row 1: a write of no bytes"),
@@ -195,6 +202,74 @@ def test_times_of_any_epoch_count_from_the_first_request(tmp_path: Path, epoch: 
         assert (trace.time_ns == past).all()
     twice = ssdlab.read_trace(tmp_path / "t.parquet", tmp_path / "t.parquet", concat=True)
     assert (twice.time_ns == [*past, *past + past[-1]]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "past", "expected"),
+    [
+        ("time_us", [0, 1, 10], [0, 1000, 10_000]),
+        ("time_us", [0, 0.25, 1.5], [0, 250, 1500]),
+        ("time_ms", [0.25, 0.5, 1], [0, 250_000, 750_000]),
+        ("time_s", [0.5, 0.75, 2], [0, 250_000_000, 1_500_000_000]),
+    ],
+)
+def test_floats_of_a_time_of_day_lose_nothing(
+    tmp_path: Path, name: str, past: list[float], expected: list[int]
+) -> None:
+    epoch = 1_577_808_000_000_000 // {"time_us": 1, "time_ms": 1000, "time_s": 1_000_000}[name]
+    held = columns(**{"time_us": None, name: np.array(past, float) + epoch})
+    pyarrow.parquet.write_table(pyarrow.table(held), tmp_path / "t.parquet")
+    for trace in (ssdlab.Trace.from_frame(polars.DataFrame(held)), ssdlab.read_trace(tmp_path / "t.parquet")):
+        assert trace.time_ns.tolist() == expected
+
+
+def test_devices_of_a_table_are_chosen_as_those_of_a_text(tmp_path: Path) -> None:
+    """Goal: a table means what a text of the same rows does, whichever device is asked for. Method: both read; streams
+    by their names, since they are numbered when they are met.
+    """
+    rows = 200_000
+    number = np.arange(rows)
+    held = {
+        "time_us": 1000 + number,
+        "op": np.where(number % 3, "W", "R"),
+        "offset": number % 777 * 4096,
+        "size": 4096 + number % 2 * 512,
+        "stream": np.where(number % 5, "", "vim"),
+        "volume": np.array(["", "7", "nine", "7"])[number % 2 + number % 3 * (number > 100)],
+    }
+    held["volume"][held["volume"] == ""] = "3"
+    frame = polars.DataFrame(held)
+    frame.write_csv(tmp_path / "v.csv")
+    frame.write_parquet(tmp_path / "v.parquet", row_group_size=30_000)
+    spelled = {"time": "time_us:us", "op": "op", "offset": "offset", "size": "size", "stream": "stream"}
+    for device in (None, "all", "7", "nine"):
+        wanted = ssdlab.read_trace(tmp_path / "v.csv", columns={**spelled, "device": "volume"}, device=device)
+        file = ssdlab.TraceFile(tmp_path / "v.parquet", device=device)
+        for trace in (file.load(), ssdlab.Trace.from_frame(frame, device=device)):
+            for name in ("time_ns", "op", "offset", "bytes"):
+                assert (trace.columns()[name] == wanted.columns()[name]).all(), (device, name)
+            names = [np.array(one.streams)[one.columns()["stream"]] for one in (trace, wanted)]
+            assert (names[0] == names[1]).all(), device
+            assert trace.ingest and wanted.ingest
+            for about in ("device", "other_devices", "notes"):
+                assert trace.ingest[about] == wanted.ingest[about], device
+        reader = file.open()
+        assert isinstance(reader, DeviceReader)
+        for _ in range(2):
+            assert sum(map(len, batches(reader))) == len(wanted)
+            reader.rewind()
+    missing = 'device "x" is not in the trace; it has'
+    with pytest.raises(ssdlab.TraceError, match=missing):
+        ssdlab.read_trace(tmp_path / "v.parquet", device="x")
+    with pytest.raises(ssdlab.TraceError, match=missing):
+        ssdlab.Trace.from_frame(frame, device="x")
+    with pytest.raises(ssdlab.TraceError, match="device '7' is not in the table: no column names devices"):
+        ssdlab.Trace.from_frame(polars.DataFrame(columns()), device="7")
+    both = ssdlab.read_trace(tmp_path / "v.parquet", tmp_path / "v.parquet", concat=True)
+    texts = [tmp_path / "v.csv"] * 2
+    wanted = ssdlab.read_trace(*texts, columns={**spelled, "device": "volume"}, concat=True)
+    for name in ("time_ns", "offset"):
+        assert (both.columns()[name] == wanted.columns()[name]).all()
 
 
 def test_what_is_no_trace_is_told_what_is(tmp_path: Path) -> None:

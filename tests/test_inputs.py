@@ -132,6 +132,12 @@ def test_several_traces_are_not_one_unless_somebody_says_so(cli: Cli, trace: Pat
     with pytest.raises(ssdlab.TraceError, match="2 Parquet files are given"):
         ssdlab.read_trace(*parquet)
     assert ssdlab.read_trace(*parquet, concat=True).time_ns.tolist() == joined.time_ns.tolist()
+    mixed = r"a\.parquet is of the format parquet and .*other\.csv is not; convert"
+    for concat in (False, True):
+        with pytest.raises(ssdlab.TraceError, match=mixed):
+            ssdlab.read_trace(other, parquet[0], concat=concat, merge=not concat)
+    with pytest.raises(ssdlab.TraceError, match=mixed):
+        ssdlab.fleet([other, parquet[0]], out=tmp_path / "fleet")
 
 
 def test_columns_of_any_text(cli: Cli, tmp_path: Path) -> None:

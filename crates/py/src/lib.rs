@@ -15,6 +15,7 @@ mod columns;
 mod compress;
 mod config;
 mod counters;
+mod devices;
 mod drive;
 mod errors;
 mod intervals;
@@ -50,6 +51,8 @@ mod _ssdlab {
     use compress::{bench_codecs, codecs, modelled_codec};
     #[pymodule_export]
     use config::{Config, explain, json_schema, options, presets, stated, variants};
+    #[pymodule_export]
+    use devices::Devices;
     #[pymodule_export]
     use drive::{FlashDrive, drive_settings};
     #[pymodule_export]

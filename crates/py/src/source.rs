@@ -45,6 +45,15 @@ pub fn options(
     })
 }
 
+/// Which devices are asked for: that of a name, `"all"`, or that of the first request.
+pub fn device_choice(device: Option<String>) -> DeviceChoice {
+    match device {
+        None => DeviceChoice::First,
+        Some(name) if name == "all" => DeviceChoice::All,
+        Some(name) => DeviceChoice::Named(name),
+    }
+}
+
 /// What was met while reading.
 pub fn report<'py>(py: Python<'py>, report: &IngestReport) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
@@ -102,11 +111,7 @@ impl Reader {
                 return Err(PyValueError::new_err(format!("files are \"concat\" or \"merge\", not {other:?}")));
             }
         };
-        let device = match device {
-            None => DeviceChoice::First,
-            Some(name) if name == "all" => DeviceChoice::All,
-            Some(name) => DeviceChoice::Named(name),
-        };
+        let device = device_choice(device);
         let options = ReadOptions { files, device, ..options(format, columns, action, skip_bad)? };
         let reader =
             detached(py, None, || TraceReader::open_as(&paths, &options))?.map_err(|error| trace_error(&error))?;

@@ -74,7 +74,7 @@ impl VolumeReader {
 /// Requests in file order, with the volume of each.
 #[pyclass(frozen, module = "ssdlab._ssdlab")]
 pub struct Parted {
-    inner: Batch,
+    pub inner: Batch,
 }
 
 #[pymethods]

@@ -6,6 +6,7 @@
 
 pub mod analysis;
 mod decode;
+pub mod devices;
 mod encode;
 pub mod error;
 mod fault;
@@ -37,6 +38,7 @@ pub mod writer;
 mod zipf;
 
 pub use analysis::Analysis;
+pub use devices::Devices;
 pub use error::TraceError;
 pub use formats::{Columns, Format};
 pub use generate::{Generator, PERSONALITIES, Personality};

@@ -25,6 +25,7 @@ SPELLINGS: dict[str, dict[str, int | None]] = {
     },
     "flags": {"flags": 1},
     "stream": dict.fromkeys(("stream", "process", "pid", "comm"), 1),
+    "device": dict.fromkeys(("volume", "volume_id", "device", "device_id", "disk", "lun"), 1),
 }  # fmt: skip
 """What the columns of a trace are called, and how many nanoseconds or bytes one is; None where only its type tells."""
 
@@ -63,6 +64,12 @@ class Words(NamedTuple):
             row = int(rows[0])
             raise TraceError(f"row {row}: {name} {self.words[self.numbers[row]]!r} is not one of {meant}")
         found: npt.NDArray[Any] = np.array([value or 0 for value in values] or [0], dtype=np.int64)[self.numbers]
+        return found
+
+    def numbered(self, names: dict[str, int]) -> "npt.NDArray[np.uint32]":
+        """The number of each row's word among `names`, to which those that are not there are added."""
+        values = [names.setdefault(word, len(names)) for word in self.words]
+        found: npt.NDArray[np.uint32] = np.array(values, np.uint32)[self.numbers]
         return found
 
 
@@ -134,21 +141,37 @@ class Frame:
         Raises:
             TraceError: Naming the column, and where it can the row.
         """
-        return {column: self._column(column, table, where) for column in self.held}
+        return {column: self._column(column, table, where) for column in self.held if column != "device"}
+
+    def devices(self, table: "pa.Table | pa.RecordBatch", where: str) -> Words | None:
+        """The device of each row of a part; None if no column names any.
+
+        Raises:
+            TraceError: For the first row without one.
+        """
+        if "device" not in self.held or not table.num_rows:
+            return None
+        return _words(self._values("device", table, where))
+
+    def _values(self, column: str, table: "pa.Table | pa.RecordBatch", where: str) -> "pa.Array":
+        """A column, where only streams that are words may be empty."""
+        name, _ = self.held[column]
+        values = table.column(name)
+        if isinstance(values, pa.ChunkedArray):
+            values = values.combine_chunks()
+        if values.null_count and not (column == "stream" and _is_text(values.type)):
+            row = values.is_null().index(True).as_py()
+            empty = text.counted(values.null_count, "empty values")
+            raise TraceError(f"{where}: column {name!r} has {empty}, the first in row {row}; fill or drop them")
+        return values
 
     def _column(self, column: str, table: "pa.Table | pa.RecordBatch", where: str) -> "Words | npt.NDArray[Any]":
         if not table.num_rows:
             # Columns of nothing have any type.
             return np.zeros(0, np.uint64)
         name, unit = self.held[column]
-        values = table.column(name)
-        if isinstance(values, pa.ChunkedArray):
-            values = values.combine_chunks()
+        values = self._values(column, table, where)
         is_text = _is_text(values.type)
-        if values.null_count and not (column == "stream" and is_text):
-            row = values.is_null().index(True).as_py()
-            empty = text.counted(values.null_count, "empty values")
-            raise TraceError(f"{where}: column {name!r} has {empty}, the first in row {row}; fill or drop them")
         if column == "time_ns":
             return self._times(name, unit, values, where)
         if column == "stream" and (is_text or name in ("pid", "process")):

@@ -13,7 +13,7 @@ from typing import Any, Self
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np, pa, pq
-from ssdlab.model.frame import Frame
+from ssdlab.model.frame import Frame, Words
 from ssdlab.model.requests import BATCH, OPS, from_columns, since, times_in_order
 
 STREAMS_KEY = b"ssdlab.streams"
@@ -29,6 +29,21 @@ def is_parquet(path: Path) -> bool:
             return file.read(4) == b"PAR1"
     except OSError:
         return False
+
+
+def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
+    """Whether files, each with its name in messages, are Parquet.
+
+    Raises:
+        TraceError: If some are and some are not.
+    """
+    yes, no = ([name for path, name in named if is_parquet(path) is whether] for whether in (True, False))
+    if yes and no:
+        raise TraceError(
+            f"{text.path(yes[0])} is of the format parquet and {text.path(no[0])} is not; convert one of them with "
+            "'ssdlab trace convert' first"
+        )
+    return bool(yes)
 
 
 def stream_names(schema: "pa.Schema") -> list[str]:
@@ -77,14 +92,11 @@ def requests_of(table: "pa.Table") -> _ssdlab.Requests:
 class ParquetReader:
     """One pass over the Parquet files of a trace."""
 
-    def __init__(
-        self, named: Sequence[tuple[Path, Path]], beside: str | None = None, *, from_first: bool = True
-    ) -> None:
+    def __init__(self, named: Sequence[tuple[Path, Path]], *, from_first: bool = True) -> None:
         """Opens files, each with its name in messages; each begins when the one before it ends.
 
         Args:
             named: The files.
-            beside: A further column to be read.
             from_first: Whether times count from the first request, as in every trace; else they stay as they are, since
                 the files of others have the same clock.
         """
@@ -108,9 +120,12 @@ class ParquetReader:
         self._last: Any = None
         self._pending: pa.RecordBatch | None = None
         self._name = self._names[0]
-        self._more = [] if beside is None else [beside]
-        self.beside: pa.Array | None = None
-        """The further column of the requests that were last read."""
+        self.names_devices = any("device" in frame.held for frame in self._frames)
+        """Whether a column does, of any file."""
+        self.devices: Words | None = None
+        """The devices of the requests that were last read; None where no column of their file names any."""
+        self.file = 0
+        """The number of the file that they were in."""
 
     @staticmethod
     def _open(path: Path, name: Path) -> Any:
@@ -127,11 +142,11 @@ class ParquetReader:
 
     def _iterate(self) -> "Iterator[pa.RecordBatch]":
 
-        for name, file, frame in zip(self._names, self._opened, self._frames, strict=True):
-            self._name, self._frame = name, frame
+        for number, (name, file, frame) in enumerate(zip(self._names, self._opened, self._frames, strict=True)):
+            self.file, self._name, self._frame = number, name, frame
             self._base_ns, self._first, self._last = self._last_ns, None, None
             try:
-                yield from file.iter_batches(BATCH, columns=[*frame.names, *self._more])
+                yield from file.iter_batches(BATCH, columns=frame.names)
             except (OSError, pa.ArrowException) as error:
                 reason = str(error).splitlines()[0].rstrip(".")
                 raise TraceError(f"{text.path(name)}: cannot be read on: {reason}; copy it again") from None
@@ -152,10 +167,10 @@ class ParquetReader:
             if "time_ns" in columns:
                 columns["time_ns"] = self._in_order(columns["time_ns"])
             requests = from_columns(**columns, called=self._frame.called)
+            self.devices = self._frame.devices(batch, "this part")
         except TraceError as error:
             raise TraceError(f"{text.path(self._name)}: from row {self._done} of the trace on: {error}") from None
         self._done += batch.num_rows
-        self.beside = batch.column(self._more[0]) if self._more else None
         return requests
 
     def _in_order(self, values: Any) -> Any:

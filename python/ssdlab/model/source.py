@@ -64,8 +64,8 @@ class Source(ABC):
         return self.report_of(reader)
 
     def profile(self) -> dict[str, Any]:
-        """What the requests are like, from one pass: volumes, sizes, footprint, sequentiality, and how many named `streams`
-        read, write or trim.
+        """What the requests are like, from one pass: volumes, sizes, footprint, sequentiality, and how many named
+        `streams` read, write or trim.
 
         Raises:
             TraceError: If a file cannot be read.

@@ -10,6 +10,7 @@ from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np, npt, pa, room
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.conversion import write
+from ssdlab.model.devices import chosen, no_devices
 from ssdlab.model.frame import Frame, Streams, Words
 from ssdlab.model.parquet import stream_names, table_of
 from ssdlab.model.requests import RequestSource, array, batches, from_columns, since_first
@@ -79,7 +80,7 @@ class Trace(Source):
         return cls(requests, streams)
 
     @classmethod
-    def from_arrow(cls, data: Any) -> "Trace":
+    def from_arrow(cls, data: Any, device: str | None = None) -> "Trace":
         """Builds a trace from Arrow data: anything with `__arrow_c_stream__`, such as a pyarrow Table.
 
         Columns go by the names of this class or the usual others (`timestamp`, `type`, `lba` in sectors, `size`,
@@ -87,8 +88,13 @@ class Trace(Source):
         Times of any epoch count from the first.
         What is asked, where and how large must be there, the rest may be left out, and further columns are ignored.
 
+        Args:
+            data: The rows.
+            device: Whose requests to take where a column (`device`, `volume` ...) names devices: a name, `"all"` to lay
+                all side by side, or None for that of the first request; `ingest` tells the others.
+
         Raises:
-            TraceError: Naming the row and column at fault.
+            TraceError: Naming the row and column at fault, or the devices if there is no such.
         """
         try:
             table = data if isinstance(data, pa.Table) else pa.table(data)
@@ -100,16 +106,21 @@ class Trace(Source):
         if "time_ns" in columns:
             columns["time_ns"] = since_first(frame.called["time_ns"], columns["time_ns"])
         streams = frame.streams.listed or stream_names(table.schema)
-        return cls(from_columns(**columns, called=frame.called), streams)
+        requests = from_columns(**columns, called=frame.called)
+        devices = frame.devices(table, "the table")
+        if devices is not None:
+            return cls(*chosen(requests, devices, streams, device))
+        no_devices(device, "the table")
+        return cls(requests, streams)
 
     @classmethod
-    def from_frame(cls, frame: Any) -> "Trace":
+    def from_frame(cls, frame: Any, device: str | None = None) -> "Trace":
         """Builds a trace from a Polars or pandas data frame, as `from_arrow`.
 
         Raises:
             TraceError: Naming the row and column at fault.
         """
-        return cls.from_arrow(frame)
+        return cls.from_arrow(frame, device)
 
     def columns(self) -> dict[str, "npt.NDArray[Any]"]:
         """Every column by its name."""

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 from ssdlab.model.config import Config
-from ssdlab.model.parquet import ParquetReader, is_parquet
+from ssdlab.model.devices import DeviceReader, no_devices
+from ssdlab.model.parquet import ParquetReader, are_parquet
 from ssdlab.model.pipe import STDIN, Copies, name_of
 from ssdlab.model.requests import RequestSource, batches
 from ssdlab.model.source import Source
@@ -16,6 +17,10 @@ from ssdlab.model.trace import Trace, Workload
 
 Columns = str | Mapping[str, int | str]
 """What the columns of a text hold: `"time=0:us,op=2,offset=3:sectors,size=4"` or the same as a dictionary."""
+
+
+FileReader = ParquetReader | DeviceReader | _ssdlab.Reader
+"""One pass over the files of a trace."""
 
 
 class TraceFile(Source):
@@ -73,18 +78,18 @@ class TraceFile(Source):
         self.skip_bad = skip_bad
         self._copies = Copies()
 
-    def open(self) -> ParquetReader | _ssdlab.Reader:
+    def open(self) -> FileReader:
         """Starts a pass.
 
         Raises:
             TraceError: If a file cannot be opened or its format is not known.
         """
         named = [(self._copies.file(path), Path(name_of(path))) for path in self.paths]
-        if self.format == "parquet" or (self.format is None and any(is_parquet(file) for file, _ in named)):
+        if self.format == "parquet" or (self.format is None and are_parquet(named)):
             return self._open_parquet(named)
         return _ssdlab.Reader(named, self.format, self.columns, self.files, self.device, self.action, self.skip_bad)
 
-    def open_addresses(self, instead: str) -> ParquetReader | _ssdlab.Reader:
+    def open_addresses(self, instead: str) -> FileReader:
         """Starts a pass over requests that address a drive.
 
         Raises:
@@ -98,9 +103,7 @@ class TraceFile(Source):
             )
         return reader
 
-    def _open_parquet(self, named: list[tuple[Path, Path]]) -> ParquetReader:
-        if self.device not in (None, "all"):
-            raise TraceError(f"device {self.device!r} is not in the trace: Parquet names none; leave it out")
+    def _open_parquet(self, named: list[tuple[Path, Path]]) -> FileReader:
         if self.columns is not None:
             raise TraceError("columns say what a text holds, and Parquet names its own; leave them out")
         if len(named) > 1 and self.files != "concat":
@@ -108,7 +111,12 @@ class TraceFile(Source):
                 f"{len(named)} Parquet files are given, which may be different traces; pass --concat to replay them "
                 "one after the other, or sort their rows by time into one file"
             )
-        return ParquetReader(named)
+        reader = ParquetReader(named)
+        if reader.names_devices:
+            several = "all" if len(named) > 1 else None
+            return DeviceReader(reader, self.device or several, named[0][1].name)
+        no_devices(self.device, text.path(named[0][1]))
+        return reader
 
     def load(self) -> Trace:
         """Reads the whole trace into memory.
@@ -127,7 +135,7 @@ class TraceFile(Source):
 
     def report_of(self, reader: RequestSource) -> dict[str, Any] | None:
         """What the reader has met."""
-        assert isinstance(reader, ParquetReader | _ssdlab.Reader)
+        assert isinstance(reader, FileReader)
         return reader.report()
 
     def describe(self) -> dict[str, Any]:

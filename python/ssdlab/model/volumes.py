@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Protocol
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
-from ssdlab.lazy import np, pa, pq
+from ssdlab.lazy import np, npt
 from ssdlab.model.frame import Words
-from ssdlab.model.parquet import ParquetReader, is_parquet
+from ssdlab.model.parquet import ParquetReader, are_parquet
 from ssdlab.model.requests import BATCH, Monitor
 from ssdlab.model.source import ingest_dict
 from ssdlab.model.trace_file import TraceFile
@@ -31,9 +31,6 @@ INDEX = "volumes.json"
 
 PART_REQUESTS = 1 << 20
 """Requests that are sorted by volume at a time: some 28 MB, of which three are held."""
-
-VOLUME_COLUMNS = ("volume", "volume_id", "device", "device_id", "disk", "lun")
-"""What the column of a Parquet trace is called that names volumes."""
 
 
 class Volume(NamedTuple):
@@ -197,9 +194,9 @@ def _passed(
 
 
 def _opened(trace: TraceFile, paths: Sequence[Path]) -> _Reader:
-    if trace.format == "parquet" or (trace.format is None and any(map(is_parquet, paths))):
-        return _ParquetVolumes(paths)
     named = [(path, path) for path in paths]
+    if trace.format == "parquet" or (trace.format is None and are_parquet(named)):
+        return _ParquetVolumes(paths)
     reader = _ssdlab.VolumeReader(named, trace.format, trace.columns, trace.action, trace.skip_bad)
     if reader.holds_objects():
         raise TraceError(
@@ -212,7 +209,7 @@ def _opened(trace: TraceFile, paths: Sequence[Path]) -> _Reader:
 def _check_volumes(reader: _Reader, paths: Sequence[Path]) -> None:
     if len(paths) == 1 and not reader.names_volumes():
         column = (
-            f"call the column that names them {VOLUME_COLUMNS[0]}"
+            "call the column that names them volume"
             if isinstance(reader, _ParquetVolumes)
             else "say which column names them with --columns ...,device=N"
         )
@@ -229,27 +226,28 @@ class _ParquetVolumes:
         self._paths = paths
         names = [path.name for path in paths]
         self._names = [path.name if names.count(path.name) == 1 else str(path) for path in paths]
-        self._columns = [_volume_column(path) for path in paths]
         self._numbers: dict[str, int] = {}
         self._streams: dict[str, int] = {}
         self._behind = 0
         self._rows = 0
         self._reader: ParquetReader | None = None
+        self._names_volumes = False
 
     def read(self, max: int) -> _ssdlab.Parted:
         """The next requests, about as many as are asked for; none at the end."""
         requests: list[_ssdlab.Requests] = []
         volumes: list[Any] = []
         while sum(map(len, requests)) < max and self._behind < len(self._paths):
-            path, column = self._paths[self._behind], self._columns[self._behind]
+            path = self._paths[self._behind]
             if self._reader is None:
-                self._reader = ParquetReader([(path, path)], column, from_first=False)
+                self._reader = ParquetReader([(path, path)], from_first=False)
+                self._names_volumes |= self._reader.names_devices
             batch = self._reader.read(BATCH)
             if not len(batch):
                 self._reader, self._behind = None, self._behind + 1
                 continue
             requests.append(self._renamed(batch, self._reader.streams()))
-            volumes.append(self._volumes(path, len(batch), self._reader.beside))
+            volumes.append(self._volumes(len(batch), self._reader.devices))
             self._rows += len(batch)
         return _ssdlab.Parted.of(
             _ssdlab.Requests.concatenate(requests),
@@ -258,15 +256,9 @@ class _ParquetVolumes:
             ["", *self._streams],
         )
 
-    def _volumes(self, path: Path, rows: int, column: "pa.Array | None") -> Any:
-        if column is None:
-            return np.full(rows, self._numbers.setdefault(self._names[self._behind], len(self._numbers)), np.uint32)
-        if column.null_count:
-            raise TraceError(f"{text.path(path)}: {column.null_count} rows name no volume; fill or drop them")
-        values = column.cast(pa.string()).dictionary_encode()
-        words = Words(values.indices.to_numpy(zero_copy_only=False), values.dictionary.to_pylist())
-        numbers = [self._numbers.setdefault(word, len(self._numbers)) for word in words.words]
-        return np.array(numbers, np.uint32)[words.numbers]
+    def _volumes(self, rows: int, named: Words | None) -> "npt.NDArray[np.uint32]":
+        volumes = named or Words(np.zeros(rows, np.int64), [self._names[self._behind]])
+        return volumes.numbered(self._numbers)
 
     def _renamed(self, batch: _ssdlab.Requests, names: Sequence[str]) -> _ssdlab.Requests:
         """Requests with the numbers of streams that all files have in common."""
@@ -285,8 +277,8 @@ class _ParquetVolumes:
         return self._rows, None
 
     def names_volumes(self) -> bool:
-        """Whether a column does."""
-        return any(self._columns)
+        """Whether a column does, as far as has been read."""
+        return self._names_volumes
 
     def format(self) -> str:
         """Name of the format."""
@@ -297,12 +289,3 @@ class _ParquetVolumes:
         counts = [("requests", "requests", "Requests handed out.", self._rows)]
         return {"format": "parquet", "device": None, "counts": counts, "other_devices": [], "first_bad": None,
                 "notes": []}  # fmt: skip
-
-
-def _volume_column(path: Path) -> str | None:
-    """The column that names volumes; None if there is none, or no such file, of which its reader tells."""
-    try:
-        names = pq.read_schema(path).names if path.is_file() else []
-    except (OSError, pa.ArrowException):
-        return None
-    return next((name for name in names if _ssdlab.named(str(name), list(VOLUME_COLUMNS))), None)

@@ -1,0 +1,64 @@
+//! Requests of the devices that are asked for, among those of several.
+
+use std::sync::Mutex;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{detached, trace_error};
+use crate::requests::Requests;
+use crate::source::{device_choice, exclusive, report};
+use crate::volumes::Parted;
+
+/// Chooses among the devices of a table.
+#[pyclass(module = "ssdlab._ssdlab")]
+pub struct Devices {
+    inner: Mutex<ssdlab_trace::Devices>,
+}
+
+#[pymethods]
+impl Devices {
+    /// `device` is a name, `"all"`, or None for that of the first request.
+    #[new]
+    #[pyo3(signature = (device=None))]
+    fn new(device: Option<String>) -> Self {
+        Self { inner: Mutex::new(ssdlab_trace::Devices::new(&device_choice(device))) }
+    }
+
+    /// Whether this is the first of two passes, which `lay_out` ends.
+    fn measuring(&mut self) -> bool {
+        exclusive(&mut self.inner).measuring()
+    }
+
+    /// Ends the first pass.
+    fn lay_out(&mut self) -> PyResult<()> {
+        exclusive(&mut self.inner).lay_out().map_err(|error| trace_error(&error))
+    }
+
+    /// What comes next is of another file.
+    fn turn(&mut self) {
+        exclusive(&mut self.inner).turn();
+    }
+
+    /// The requests that are asked for of a batch.
+    fn take(&mut self, py: Python<'_>, batch: &Parted) -> PyResult<Requests> {
+        let (devices, mut inner) = (exclusive(&mut self.inner), Vec::new());
+        detached(py, None, || devices.take(&batch.inner, &mut inner))?.map_err(|error| trace_error(&error))?;
+        Ok(Requests { inner })
+    }
+
+    /// Completes the report; fails if the device that is asked for was not met.
+    fn conclude(&mut self) -> PyResult<()> {
+        exclusive(&mut self.inner).conclude().map_err(|error| trace_error(&error))
+    }
+
+    /// Names of the streams taken so far.
+    fn streams(&mut self) -> Vec<String> {
+        exclusive(&mut self.inner).streams().to_vec()
+    }
+
+    /// What was met, as `Reader.report` has it.
+    fn report<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        report(py, exclusive(&mut self.inner).report())
+    }
+}

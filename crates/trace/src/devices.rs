@@ -1,0 +1,140 @@
+//! Chooses among the devices of requests that come with their device, such as rows of a table, as a reader does among
+//! those of a trace.
+
+use crate::intake::{Device, Entry, Intake, Io, Stream};
+use crate::{DeviceChoice, Format, IngestReport, Parted, Request, TraceError};
+
+/// Takes the requests of the devices that are asked for.
+pub struct Devices {
+    intake: Intake,
+    /// Ids in the intake by numbers of volumes.
+    ids: Vec<Option<u32>>,
+    /// Time of the first request of the part being taken, and what becomes of it.
+    first_ns: Option<u64>,
+    base_ns: u64,
+    /// Time of the last request taken.
+    last_ns: u64,
+}
+
+impl Devices {
+    /// Where all devices are asked for, requests come in two passes, between which [`Self::lay_out`] is called.
+    pub fn new(choice: &DeviceChoice) -> Self {
+        // The format whose requests come with their volume.
+        let intake = Intake::new(Format::Volume, choice);
+        Self { intake, ids: Vec::new(), first_ns: None, base_ns: 0, last_ns: 0 }
+    }
+
+    /// Whether this is the first of two passes, in which nothing is taken.
+    pub fn measuring(&self) -> bool {
+        self.intake.measuring()
+    }
+
+    /// Ends the first pass.
+    pub fn lay_out(&mut self) -> Result<(), TraceError> {
+        self.intake.lay_out()
+    }
+
+    /// What comes next is of another file, which begins when the one before it ends.
+    pub fn turn(&mut self) {
+        (self.first_ns, self.base_ns) = (None, self.last_ns);
+    }
+
+    /// Appends the requests of a batch that are asked for; their times count from the first of them.
+    pub fn take(&mut self, batch: &Parted, out: &mut Vec<Request>) -> Result<(), TraceError> {
+        let before = out.len();
+        self.ids.resize(batch.names.len(), None);
+        for (request, &volume) in batch.requests.iter().zip(&batch.volumes) {
+            let devices = &mut self.intake.tables.devices;
+            let name = batch.names[volume as usize].as_bytes();
+            let id = *self.ids[volume as usize].get_or_insert_with(|| devices.id(name));
+            let stream = match batch.streams.get(usize::from(request.stream)) {
+                Some(name) => Stream::Named(name.as_bytes()),
+                None => Stream::Number(request.stream.into()),
+            };
+            let &Request { time_ns, op, offset, bytes, flags, .. } = request;
+            let io = Io { time_ns, op, offset, bytes: bytes.into(), device: Device::Id(id), flags, stream };
+            let taken = self.intake.take(Entry::Io(io), |_| id, out);
+            taken.map_err(|fault| TraceError::Device(fault.to_string()))?;
+        }
+        for request in &mut out[before..] {
+            let first_ns = *self.first_ns.get_or_insert(request.time_ns);
+            self.last_ns = self.base_ns.saturating_add(request.time_ns - first_ns);
+            request.time_ns = self.last_ns;
+        }
+        self.intake.report.counts.requests += (out.len() - before) as u64;
+        Ok(())
+    }
+
+    /// Completes the report at the end of the trace.
+    pub fn conclude(&mut self) -> Result<(), TraceError> {
+        self.intake.conclude()
+    }
+
+    /// What has been met so far.
+    pub fn report(&self) -> &IngestReport {
+        &self.intake.report
+    }
+
+    /// Names of the streams taken so far, by [`Request::stream`]; the first is empty: none.
+    pub fn streams(&self) -> &[String] {
+        self.intake.tables.streams.list()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Op;
+    use crate::testing::request;
+
+    fn batch() -> Parted {
+        let mut requests = [(5, 0), (6, 4096), (7, 8192), (9, 0)].map(|(time, at)| request(time, Op::Read, at, 512));
+        requests[1].stream = 1;
+        Parted {
+            requests: requests.into(),
+            volumes: vec![1, 0, 1, 0],
+            names: vec!["a".into(), "b".into()],
+            streams: vec![String::new(), "vim".into()],
+            whole_seconds: false,
+        }
+    }
+
+    fn taken(devices: &mut Devices) -> Vec<(u64, u64, String)> {
+        let mut out = Vec::new();
+        devices.take(&batch(), &mut out).unwrap();
+        let name = |stream: u16| devices.streams()[usize::from(stream)].clone();
+        out.iter().map(|one| (one.time_ns, one.offset, name(one.stream))).collect()
+    }
+
+    #[test]
+    fn one_device_is_that_of_the_first_request_or_named() {
+        let one = |time, at, name: &str| (time, at, name.to_owned());
+        let mut first = Devices::new(&DeviceChoice::First);
+        assert_eq!(taken(&mut first), [one(0, 0, ""), one(2, 8192, "")]);
+        first.turn();
+        assert_eq!(taken(&mut first), [one(2, 0, ""), one(4, 8192, "")]);
+        first.conclude().unwrap();
+        let report = first.report();
+        assert_eq!((report.device.as_deref(), report.counts.requests), (Some("b"), 4));
+        assert_eq!(report.other_devices, [("a".into(), 4)]);
+        assert!(report.notes[0].starts_with("device b was chosen; 1 other hold 4 requests (a)"), "{:?}", report.notes);
+        let mut named = Devices::new(&DeviceChoice::Named("a".into()));
+        assert_eq!(taken(&mut named), [one(0, 4096, "vim"), one(3, 0, "")]);
+        let mut none = Devices::new(&DeviceChoice::Named("c".into()));
+        assert_eq!(taken(&mut none), []);
+        assert!(none.conclude().unwrap_err().to_string().starts_with("device \"c\" is not in the trace; it has b, a"));
+    }
+
+    #[test]
+    fn all_devices_lie_side_by_side_as_streams() {
+        let mut all = Devices::new(&DeviceChoice::All);
+        assert!(all.measuring() && taken(&mut all).is_empty());
+        all.lay_out().unwrap();
+        let found = taken(&mut all);
+        let (behind, name) = (1 << 20, |name: &str| name.to_owned());
+        let expected =
+            [(0, 0, name("b")), (1, behind + 4096, name("vim")), (2, 8192, name("b")), (4, behind, name("a"))];
+        assert_eq!(found, expected);
+        assert_eq!(all.report().counts.requests, 4);
+    }
+}
