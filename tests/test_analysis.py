@@ -137,6 +137,22 @@ def test_more_ranges_than_can_be_counted_are_joined() -> None:
     assert step.lower[0] <= 2**22 < step.upper[0] and step.writes.tolist() == [1]
 
 
+def test_a_whole_last_window_counts_and_a_short_one_may_hold_the_most() -> None:
+    def working_set(*pages: int) -> tuple[float, int]:
+        """Of windows that touch so many pages each, 0 for a flush."""
+        op = ["write" if count else "flush" for count in pages]
+        sizes = [count * 4096 for count in pages]
+        trace = ssdlab.Trace.from_columns(op=op, offset=np.zeros(len(pages), np.uint64), bytes=sizes)
+        found = trace.analyze().to_dict()["working_set"]
+        return found["mean_bytes"] / 4096, found["max_bytes"] // 4096
+
+    assert working_set(3) == (3, 3)
+    assert working_set(1, 3) == (2, 3)
+    assert working_set(0, 3) == (1.5, 3)
+    # Windows of two requests, and a last one of one.
+    assert working_set(*[1] * 512, 5) == (1, 5)
+
+
 def test_a_file_and_its_requests_have_the_same_analysis() -> None:
     phases = []
     file = ssdlab.TraceFile(OLTP)

@@ -161,13 +161,15 @@ class TraceAnalysis(Finding):
         return self.source
 
     def _working_set(self) -> dict[str, Any]:
-        # The last window is shorter and would make the mean smaller.
-        whole = self.windows.pages[:-1] if len(self.windows.pages) > 1 else self.windows.pages
+        pages = self.windows.pages
+        # A last window that is shorter would make the mean smaller.
+        last = sum(self.requests.values()) - int(self.windows.first_request[-1])
+        whole = pages[:-1] if last < self.window_requests and len(pages) > 1 else pages
         return {
             "window_requests": self.window_requests,
-            "windows": len(self.windows.pages),
+            "windows": len(pages),
             "mean_bytes": float(whole.mean()) * PAGE,
-            "max_bytes": int(whole.max()) * PAGE,
+            "max_bytes": int(pages.max()) * PAGE,
         }
 
     def _sequential(self, kind: str) -> dict[str, Any] | None:

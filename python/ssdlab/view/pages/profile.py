@@ -38,10 +38,7 @@ def page(source: Mapping[str, Any], profile: Mapping[str, Any], report: Mapping[
     ]
     # Flushes have no size.
     sized = sum(requests.values()) - requests["flush"]
-    sizes = [
-        (text.size(size), text.count(count), text.percent(count / sized))
-        for size, count in profile["top_sizes"]
-    ]
+    sizes = [(text.size(size), text.count(count), text.percent(count / sized)) for size, count in profile["top_sizes"]]
     return Page(
         title=source_text(source),
         partial="only the beginning of the trace was read" if partial else "",
