@@ -86,6 +86,9 @@ def test_samples_come_with_their_error() -> None:
     counted = cache.mrc(trace, ["arc"], sample="200")
     assert counted.sample_rate is not None and abs(counted.sample_rate * exact.items / 200 - 1) < 0.2
     assert abs(counted.items / exact.items - 1) < 0.2
+    # Where a policy is exact, all items were counted.
+    assert sampled.items == exact.items and "pages, estimated" not in sampled.report_html()
+    assert "pages, estimated" in counted.report_html() and not counted.to_dict()["footprint_exact"]
 
 
 def test_figures_do_not_depend_on_jobs_or_source() -> None:
@@ -167,6 +170,20 @@ def test_sized_objects_are_counted_in_bytes() -> None:
     assert found.misses.tolist() == [[3, 2]]
     assert found.too_large is not None and found.too_large.tolist() == [[2, 0]]
     assert found.byte_miss_ratio is not None and found.byte_miss_ratio[0, 0] == 9216 / 10240
+    assert found.outgrown is not None and not found.outgrown.any()
+
+
+def test_what_an_object_lacks_of_a_larger_request_is_missed() -> None:
+    sizes = [4096, 8192, 1 << 20, 4096, 4096]
+    trace = ssdlab.Trace.from_columns(op=["read"] * 5, offset=[0, 0, 0, 32768, 0], bytes=sizes)
+    found = cache.simulate(trace, ["lru"], ["1000KiB"], granularity="sized-objects")
+    lacking = 4096 + (1 << 20) - 4096
+    assert found.hits.tolist() == [[3]] and found.outgrown is not None and found.outgrown.tolist() == [[2]]
+    assert found.bytes_outgrown is not None and found.bytes_outgrown.tolist() == [[lacking]]
+    assert found.bytes_missed is not None and found.bytes_missed.tolist() == [[8192 + lacking]]
+    assert "up to 2 hits of a cache asked for more than their object had" in found.report_html()
+    curves = cache.mrc(trace, ["lru"], ["1000KiB"], granularity="sized-objects")
+    assert curves.byte_miss_ratio is not None and curves.byte_miss_ratio[0, 0] == (8192 + lacking) / sum(sizes)
 
 
 def test_items_expire_by_hand(cli: Cli) -> None:
@@ -355,6 +372,7 @@ def test_the_commands_print_and_save(cli: Cli, tmp_path: Path) -> None:
         (["sim", str(OLTP), "--objects", "--sized-objects"], "exclude one another"),
         (["sim", str(OLTP), "--sized-objects", "--policy", "arc"], "is defined for items of one size"),
         (["mrc", str(OLTP), "--sample", "101%"], "is not above 0% and at most 100%"),
+        (["mrc", str(OLTP), "--replicas", "4"], "only a sample has replicas; give a sample such as 1%"),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: str) -> None:

@@ -12,6 +12,8 @@ counters! {
         misses: "accesses", "Accesses to items that were not cached.";
         units: "units", "Units accessed.";
         missed_units: "units", "Units accessed that were not cached.";
+        outgrown: "accesses", "Hits of more units than the item had when it came in.";
+        outgrown_units: "units", "Units that items of such hits lacked; they are missed units too.";
         evictions: "items", "Items evicted, or turned away by the policy.";
         too_large: "accesses", "Misses of items larger than the cache, which are not admitted.";
         expired: "accesses", "Misses of items that were cached, but had expired.";

@@ -58,6 +58,11 @@ impl<K: Copy + Ord> Heap<K> {
         self.at[item as usize] != ABSENT
     }
 
+    /// Units of an item that is in.
+    pub fn size(&self, item: u32) -> u32 {
+        self.entries[self.at[item as usize] as usize].size
+    }
+
     /// Items that are in.
     pub fn len(&self) -> usize {
         self.entries.len()

@@ -133,13 +133,14 @@ def mrc(
         ),
     ] = None,
     replicas: Annotated[
-        int,
+        int | None,
         option(
             "--replicas INTEGER",
-            "Samples that it is dealt out to, 2 to 64, whose spread gives the standard error.",
+            f"Samples that it is dealt out to, 2 to 64, whose spread gives the standard error; {SAMPLE_REPLICAS} if "
+            "left out.",
             CACHES,
         ),
-    ] = SAMPLE_REPLICAS,
+    ] = None,
     jobs: options.Jobs = None,
     json: options.Json = False,
     out: Out = None,

@@ -139,6 +139,10 @@ impl<D: Door> Policy for Guarded<D> {
         self.policy.contains(item)
     }
 
+    fn size(&self, item: u32) -> u32 {
+        self.policy.size(item)
+    }
+
     fn used(&self) -> u64 {
         self.policy.used()
     }

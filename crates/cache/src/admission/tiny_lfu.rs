@@ -74,6 +74,10 @@ impl Policy for Contest {
         self.standing == Some(item) || self.policy.contains(item)
     }
 
+    fn size(&self, _: u32) -> u32 {
+        1
+    }
+
     fn used(&self) -> u64 {
         self.policy.used() + u64::from(self.standing.is_some())
     }

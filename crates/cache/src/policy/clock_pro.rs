@@ -230,6 +230,10 @@ impl Policy for ClockPro {
         self.clock.has(item) && self.clock.mark(item) & LEFT == 0
     }
 
+    fn size(&self, _: u32) -> u32 {
+        1
+    }
+
     fn used(&self) -> u64 {
         self.hot + self.cold
     }

@@ -152,6 +152,10 @@ impl Policy for Lirs {
         self.stack.mark(item) == LIR || self.queue.has(item)
     }
 
+    fn size(&self, _: u32) -> u32 {
+        1
+    }
+
     fn used(&self) -> u64 {
         self.lir + self.queue.units(0)
     }

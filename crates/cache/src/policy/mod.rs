@@ -71,6 +71,9 @@ pub trait Policy: Send + Debug {
     /// Whether an item is cached.
     fn contains(&self, item: u32) -> bool;
 
+    /// Units of a cached item: those that it had when it came in.
+    fn size(&self, item: u32) -> u32;
+
     /// Units held.
     fn used(&self) -> u64;
 
@@ -108,6 +111,11 @@ pub trait Policy: Send + Debug {
                 counts.too_large += u64::from(too_large);
                 counts.evictions += evicted.len() as u64;
                 evicted.clear();
+            } else if size > 1 {
+                let lacking = size.saturating_sub(self.size(access.item).into());
+                counts.outgrown += u64::from(lacking > 0);
+                counts.outgrown_units += lacking;
+                counts.missed_units += lacking;
             }
         }
     }
@@ -151,6 +159,10 @@ macro_rules! listed {
             self.$lists.list(item) < $cached
         }
 
+        fn size(&self, item: u32) -> u32 {
+            self.$lists.size(item)
+        }
+
         fn used(&self) -> u64 {
             (0..$cached).map(|list| self.$lists.units(list)).sum()
         }
@@ -183,6 +195,10 @@ macro_rules! held {
     ($heap:ident) => {
         fn contains(&self, item: u32) -> bool {
             self.$heap.has(item)
+        }
+
+        fn size(&self, item: u32) -> u32 {
+            self.$heap.size(item)
         }
 
         fn used(&self) -> u64 {

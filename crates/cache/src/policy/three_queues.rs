@@ -153,6 +153,11 @@ impl Policy for ThreeQueues {
         self.lists.list(item) <= MAIN
     }
 
+    #[inline]
+    fn size(&self, item: u32) -> u32 {
+        self.lists.size(item)
+    }
+
     fn used(&self) -> u64 {
         self.lists.units(SMALL) + self.lists.units(MAIN)
     }
@@ -180,6 +185,10 @@ macro_rules! queued {
     ($queues:ident, $other:ident) => {
         fn contains(&self, item: u32) -> bool {
             self.$queues.contains(item)
+        }
+
+        fn size(&self, item: u32) -> u32 {
+            self.$queues.size(item)
         }
 
         fn used(&self) -> u64 {

@@ -111,7 +111,8 @@ class CacheSimulation(_Caches):
     """
 
     _columns = (
-        "hits", "misses", "miss_ratio", "bytes_missed", "byte_miss_ratio", "evictions", "too_large", "expired",
+        "hits", "misses", "miss_ratio", "bytes_missed", "byte_miss_ratio", "evictions", "too_large", "outgrown",
+        "bytes_outgrown", "expired",
         "read_miss_ratio", "write_miss_ratio", "pages_written_back", "pages_written_through", "pages_dirty",
     )  # fmt: skip
 
@@ -143,6 +144,11 @@ class CacheSimulation(_Caches):
         """Items evicted, or turned away by the policy; None for write-back caches."""
         self.too_large: Counts | None = None if write_back else self._grid(counted["too_large"])
         """Misses of items larger than the cache; None for write-back caches."""
+        grow = self.granularity == "sized-objects"
+        self.outgrown: Counts | None = self._grid(counted["outgrown"]) if grow else None
+        """Hits of more bytes than the object had when it came in, which it keeps; None unless objects have sizes."""
+        self.bytes_outgrown: Counts | None = self._grid(counted["outgrown_units"]) if grow else None
+        """Bytes that the objects of such hits lacked; they are bytes missed too."""
         self.expired: Counts | None = None if ttl_s is None else self._grid(counted["expired"])
         """Misses of items that were cached, but had expired; None where items live for ever."""
 
@@ -179,12 +185,16 @@ class MissRatioCurves(_Caches):
 
     _columns = ("miss_ratio", "standard_error", "byte_miss_ratio", "byte_standard_error", "scaled_units")
 
-    def __init__(self, *, methods: Sequence[str], points: Mapping[str, Any], sample: Any, **common: Any) -> None:
+    def __init__(
+        self, *, methods: Sequence[str], points: Mapping[str, Any], sample: Any, footprint_exact: bool, **common: Any
+    ) -> None:
         super().__init__(**common)
         self.methods = tuple(methods)
         """How the curve of each policy was found: `one pass` and `simulated` are exact, `sampled` is an estimate."""
         self.sample_rate: float | None = sample
         """Share of the items in the sample; None without one."""
+        self.footprint_exact = footprint_exact
+        """Whether `items` and `footprint_units` are counted; else they are estimates from the sample."""
         self.miss_ratio: Numbers = points["miss_ratio"]
         """Misses of all accesses."""
         self.standard_error: Numbers = points["standard_error"]
@@ -199,4 +209,5 @@ class MissRatioCurves(_Caches):
         another kind of cache."""
 
     def _more(self) -> dict[str, Any]:
-        return {"methods": dict(zip(self.policies, self.methods, strict=True)), "sample_rate": self.sample_rate}
+        methods = dict(zip(self.policies, self.methods, strict=True))
+        return {"methods": methods, "sample_rate": self.sample_rate, "footprint_exact": self.footprint_exact}

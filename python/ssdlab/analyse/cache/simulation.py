@@ -267,7 +267,7 @@ def mrc(
     page: str = PAGE,
     ignore_trims: bool = False,
     sample: str | None = None,
-    replicas: int = SAMPLE_REPLICAS,
+    replicas: int | None = None,
     jobs: int | None = None,
     monitor: Monitor | None = None,
 ) -> MissRatioCurves:
@@ -283,7 +283,7 @@ def mrc(
         ignore_trims: As in `simulate`.
         sample: Share of the items, such as `"1%"`, or number of items to sample; all are simulated if left out. Stack
             algorithms are exact all the same.
-        replicas: Samples, 2 to 64, that it is dealt out to; from their spread comes the standard error.
+        replicas: Samples, 2 to 64, that it is dealt out to; from their spread comes the standard error. 8 if left out.
         jobs: As in `simulate`.
         monitor: As in `simulate`.
 
@@ -330,6 +330,7 @@ def mrc(
         methods=[methods[row] for row in kept_rows],
         points={name: np.ascontiguousarray(points[name][np.ix_(kept_rows, columns)]) for name, _ in POINT},
         sample=gathered.sample_rate(),
+        footprint_exact=exact,
         items=items,
         asked=[asked[row] for row in kept_rows],
         capacities=[capacities[column] for column in columns],
@@ -338,11 +339,14 @@ def mrc(
     )
 
 
-def _sample(written: str | None, replicas: int) -> tuple[float | None, int, int] | None:
+def _sample(written: str | None, replicas: int | None) -> tuple[float | None, int, int] | None:
+    if written is None:
+        if replicas is not None:
+            raise ConfigError("only a sample has replicas; give a sample such as 1%, or leave replicas out")
+        return None
+    replicas = SAMPLE_REPLICAS if replicas is None else replicas
     if not 2 <= replicas <= 64:
         raise ConfigError(f"{replicas} replicas: write 2 to 64")
-    if written is None:
-        return None
     if written.isascii() and written.isdigit() and len(written) < 10:
         if int(written) < replicas:
             raise ConfigError(f"a sample of {written} items leaves none for some of {replicas} replicas; write 10000")

@@ -42,8 +42,8 @@ def _headlines(found: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]
     touched = text.count(found.items)
     if found.unit_bytes is not None:
         touched += f" ({text.size(found.footprint_units * found.unit_bytes)})"
-    sampled = isinstance(found, MissRatioCurves) and found.sample_rate is not None
-    different = f"different {item}" + (", estimated" if sampled else "")
+    estimated = isinstance(found, MissRatioCurves) and not found.footprint_exact
+    different = f"different {item}" + (", estimated" if estimated else "")
     rows = [("accesses", text.count(found.accesses)), (different, touched)]
     if isinstance(found, MissRatioCurves) and found.sample_rate is not None:
         rows.append(("sampled", text.percent(found.sample_rate)))
@@ -57,6 +57,13 @@ def _headlines(found: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]
 def _remarks(found: CacheSimulation | MissRatioCurves) -> list[str]:
     """What a person should know before reading figures."""
     notes = ingest_remarks(found.ingest)
+    if isinstance(found, CacheSimulation) and found.outgrown is not None and found.bytes_outgrown is not None:
+        hits, lacked = int(found.outgrown.max()), int(found.bytes_outgrown.max())
+        if hits:
+            notes.append(
+                f"up to {text.counted(hits, 'hits')} of a cache asked for more than their object had when it came in; "
+                f"up to {text.size(lacked)} that they lacked are missed, and the object keeps its size"
+            )
     if isinstance(found, MissRatioCurves):
         few = ((found.scaled_units > 0) & (found.scaled_units < FEW)).any(axis=0)
         if few.any():
