@@ -15,6 +15,7 @@ __all__ = [
     "CacheTrace",
     "Config",
     "ConfigError",
+    "Devices",
     "DriveServer",
     "FlashDrive",
     "FollowingCache",
