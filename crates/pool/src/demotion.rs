@@ -4,6 +4,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use scopeguard::{ScopeGuard, guard};
 use ssdlab_codec::Codec;
 use twox_hash::XxHash3_64;
 
@@ -244,23 +245,16 @@ pub fn done<'a, E>(made: &Made<E>, out: &'a [u8]) -> Done<'a> {
     }
 }
 
-/// Jobs in hand; those not done when it is dropped, by a panic of the loader, leave their pages as they are.
-pub struct Jobs<'a> {
-    pub shard: &'a SharedShard,
-    pub jobs: Vec<Job>,
-    /// Whether they are victims, rather than only to be stored.
-    pub victims: bool,
-}
-
-impl Drop for Jobs<'_> {
-    fn drop(&mut self) {
-        if !self.jobs.is_empty() {
-            let mut state = self.shard.hold_as_worker();
-            for job in self.jobs.drain(..) {
-                state.cancel(job, self.victims);
-            }
-        }
-    }
+/// Jobs in hand; if a panic of the loader drops them, they leave their pages as they are.
+pub fn in_hand<J: IntoIterator<Item = Job>>(
+    shard: &SharedShard,
+    jobs: J,
+    victims: bool,
+) -> ScopeGuard<J, impl FnOnce(J)> {
+    guard(jobs, move |jobs| {
+        let mut state = shard.hold_as_worker();
+        jobs.into_iter().for_each(|job| state.cancel(job, victims));
+    })
 }
 
 /// What tells damaged bytes from those that were kept: half of XXH3, which takes less time than a CRC.

@@ -5,9 +5,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use scopeguard::ScopeGuard;
 use ssdlab_codec::Codec;
 
-use crate::demotion::{Borrowed, Jobs, Kits};
+use crate::demotion::{Borrowed, Kits, in_hand};
 use crate::flight::{Calls, Flight, SharedShard};
 use crate::hash::hash;
 use crate::room::Room;
@@ -463,13 +464,12 @@ impl<L: Loader> Inner<L> {
                     continue;
                 };
                 drop(state);
-                let mut jobs = Jobs { shard, jobs: vec![job], victims: false };
-                let page = jobs.jobs[0].id;
-                let stored = self.loader.store(page, &jobs.jobs[0].page);
+                let page = job.id;
+                let job = in_hand(shard, [job], false);
+                let stored = self.loader.store(page, &job[0].page);
                 let mut state = shard.hold();
-                if let Some(job) = jobs.jobs.pop() {
-                    state.finish_store(job, stored.is_ok());
-                }
+                let [job] = ScopeGuard::into_inner(job);
+                state.finish_store(job, stored.is_ok());
                 if let Err(source) = stored {
                     first.get_or_insert(PoolError::Store { page, source });
                 }

@@ -1,6 +1,8 @@
 //! Room for one page: victims of the raw pool give way until there is a frame for it.
 
-use crate::demotion::{Borrowed, Jobs, Made, done};
+use scopeguard::ScopeGuard;
+
+use crate::demotion::{Borrowed, Made, done, in_hand};
 use crate::flight::{Held, SharedShard};
 use crate::pool::{Inner, Loader, PoolResult};
 use crate::shard::{Frame, Job, Shard};
@@ -30,16 +32,15 @@ impl<'a, L: Loader> Room<'a, L> {
         first: impl FnOnce(&mut Shard, &mut [u8]),
     ) -> Held<'a> {
         let page = victim.id;
-        let mut jobs = Jobs { shard: self.shard, jobs: vec![victim], victims: true };
-        let made = kit.make_one(&self.inner.loader, &jobs.jobs[0], self.inner.keeps_incompressible());
+        let victim = in_hand(self.shard, [victim], true);
+        let made = kit.make_one(&self.inner.loader, &victim[0], self.inner.keeps_incompressible());
         let (incoming, outgoing) = kit.buffers();
         let done = done(&made, outgoing);
         let mut state = self.shard.hold();
         first(&mut state, incoming);
         state.counts.demoted_by_callers += 1;
-        if let Some(victim) = jobs.jobs.pop() {
-            state.finish(victim, done);
-        }
+        let [victim] = ScopeGuard::into_inner(victim);
+        state.finish(victim, done);
         if let Made::Refused(source) = made {
             self.refused = Some(PoolError::Store { page, source });
         }

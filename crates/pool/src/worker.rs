@@ -3,7 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::demotion::{Jobs, Made, done};
+use scopeguard::ScopeGuard;
+
+use crate::demotion::{Made, done, in_hand};
 use crate::pool::{Inner, Loader};
 
 /// Serves calls until the cache is dropped, with room for a batch of pages. A panic ends one batch, is counted, and nothing
@@ -24,19 +26,19 @@ fn serve<L: Loader>(inner: &Inner<L>, index: usize, arena: &mut [u8]) {
     let mut clean_only = false;
     let batch = inner.options.batch();
     loop {
-        let mut jobs = Jobs { shard, jobs: Vec::with_capacity(batch), victims: true };
+        let mut jobs = Vec::with_capacity(batch);
         {
             let mut state = shard.hold_as_worker();
             for _ in 0..batch.min(state.frames_wanted()) {
-                jobs.jobs.extend(state.begin_demotion(clean_only));
+                jobs.extend(state.begin_demotion(clean_only));
             }
         }
-        if jobs.jobs.is_empty() {
+        if jobs.is_empty() {
             return;
         }
+        let jobs = in_hand(shard, jobs, true);
         let outs = arena.chunks_mut(inner.options.page_bytes as usize);
         let made: Vec<_> = jobs
-            .jobs
             .iter()
             .zip(outs)
             .map(|(job, out)| (kit.make(&inner.loader, job, inner.keeps_incompressible(), out), &*out))
@@ -45,7 +47,7 @@ fn serve<L: Loader>(inner: &Inner<L>, index: usize, arena: &mut [u8]) {
         clean_only |= made.iter().any(|(made, _)| matches!(made, Made::Refused(_)));
         let mut state = shard.hold_as_worker();
         state.counts.demoted_by_workers += done.len() as u64;
-        for (job, done) in jobs.jobs.drain(..).zip(done) {
+        for (job, done) in ScopeGuard::into_inner(jobs).into_iter().zip(done) {
             state.finish(job, done);
         }
     }
