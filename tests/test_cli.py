@@ -345,3 +345,15 @@ def test_a_configuration_without_its_option_is_told_which(cli: Cli, tmp_path: Pa
 def test_more_seeds_than_anybody_needs_are_refused(cli: Cli) -> None:
     done = cli("compare", "--case", "a=1", "--case", "a=2", "--seeds", "1001", check=False)
     assert done.returncode == 2 and "--seeds" in done.stderr and "1<=x<=1000" in done.stderr
+
+
+def test_a_preset_that_is_shown_is_a_file_for_a_run(cli: Cli, tmp_path: Path) -> None:
+    for line in cli("presets", "list").stdout.splitlines():
+        name = line.split()[0]
+        file = tmp_path / f"{name}.toml"
+        file.write_text(cli("presets", "show", name).stdout)
+        shown, meant = (
+            json.loads(cli("config", "show", "--json", *drive).stdout)["configuration"]
+            for drive in (("--config", str(file)), ("--preset", name))
+        )
+        assert {key: one["value"] for key, one in shown.items()} == {key: one["value"] for key, one in meant.items()}

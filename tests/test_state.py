@@ -211,3 +211,16 @@ def test_streams_have_one_order_however_a_run_went_on(tmp_path: Path) -> None:
     captures = [result.summary["log"]["capture_by_stream"] for result in (went_on, undisturbed)]
     assert [one["stream"] for one in captures[0]] == ["9", "10", "sync"]
     assert captures[0] == captures[1]
+
+
+def test_addresses_that_are_packed_are_not_those_of_the_run_before(cli: Cli, tmp_path: Path) -> None:
+    """Each trace sizes its own drive and packs its addresses: page 0 of one is not page 0 of the other."""
+    near, far = tmp_path / "near.csv", tmp_path / "far.csv"
+    for trace, start in ((near, 0), (far, 1 << 21)):
+        lines = [f"{time}000,W,{start + time * 8},4096,," for time in range(2_000)]
+        trace.write_text("\n".join(["time_ns,op,sector,bytes,flags,pid", *lines, ""]))
+    state = ("--state", str(tmp_path / "aged.drive"))
+    for drive, packed in (([], True), (["--preset", "small-nvme", "--fit", "wrap"], False)):
+        cli("run", str(near), *drive, "--save-state", state[1])
+        told = cli("run", str(far), *drive, *state).stdout
+        assert ("note: the addresses of the trace are packed (--fit compact), on a drive that" in told) == packed

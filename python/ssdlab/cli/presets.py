@@ -1,5 +1,6 @@
 """`ssdlab presets`."""
 
+import re
 from typing import Annotated
 
 from ssdlab import _ssdlab
@@ -40,4 +41,11 @@ def show(
     if json:
         print_json("preset", preset._asdict(), configuration=Config(name).to_dict())
     else:
-        print(preset.text, end="")
+        print(_as_file(name, preset.text), end="")
+
+
+def _as_file(name: str, written: str) -> str:
+    """A preset as a file that builds on it: a file by itself builds on the default drive."""
+    title, _, rest = written.partition("\n\n")
+    own = re.sub(r"^extends = .*\n+", "", rest)
+    return f'{title}\n\npreset = "{name}"\n\n{own}'

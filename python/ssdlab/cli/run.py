@@ -27,8 +27,8 @@ ssdlab run log.txt --columns time=0:us,op=2,offset=3:sectors,size=4
 ssdlab run oltp.csv --repeat until-steady --out out/oltp
 ssdlab run oltp.csv --live
 ssdlab run trace.csv.gz --preset tlc-nvme --set device.op=12.5%
-ssdlab run aging.csv --save-state aged.drive
-ssdlab run trace.csv --state aged.drive
+ssdlab run aging.csv --preset small-nvme --fit wrap --save-state aged.drive
+ssdlab run trace.csv --preset small-nvme --fit wrap --state aged.drive
 ssdlab run --workload zipf --json | jq .result.write_amplification
 """
 

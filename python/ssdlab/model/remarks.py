@@ -169,6 +169,13 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
         found.append(Remark(f"write amplification was steady after {replays}; the last is measured", None))
     elif repeat is not None and repeat["steady"] is not None:
         found.append(_unsteady(repeat["replays"], "and the last was measured", "host.repeat"))
+    if before["runs_pages_written"] and config["host.fit"] == "compact" and not generated:
+        packed = (
+            "the addresses of the trace are packed (--fit compact), on a drive that earlier runs have written: its "
+            "pages are theirs only if they replayed the same trace; for addresses as they are, give each run one "
+            "--preset or --set device.capacity=SIZE, and --fit wrap"
+        )
+        found.append(Remark(packed, packed))
     at_random = before["write_amplification"] is not None and before["replays"] is None
     not_settled = (
         "the drive has not settled: it was written less than twice over, or write amplification was another at the end"

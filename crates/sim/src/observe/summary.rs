@@ -105,7 +105,8 @@ pub struct PreconditionSummary {
     pub host_pages_written: u64,
     /// Pages programmed.
     pub flash_pages_programmed: u64,
-    /// Pages that earlier runs wrote, of those above: of a drive that was saved after them.
+    /// Pages programmed for earlier runs, of those above: of a drive that was saved after them. What was overwritten in
+    /// a write buffer is not among them.
     pub runs_pages_written: u64,
     /// Write amplification at the end of overwriting; none without overwriting.
     pub write_amplification: Option<f64>,
