@@ -46,6 +46,15 @@ pub struct MapAdvisor {
 struct PageSet(Vec<u64>);
 
 impl PageSet {
+    /// Of so many pages, the first `held`.
+    fn of_first(held: u32, pages: u32) -> Self {
+        let mut words = vec![u64::MAX; held as usize / 64];
+        words.resize(pages.div_ceil(64) as usize, 0);
+        let mut set = Self(words);
+        set.set(held - held % 64..held, true);
+        set
+    }
+
     fn has(&self, page: u32) -> bool {
         self.0[page as usize / 64] >> (page % 64) & 1 == 1
     }
@@ -144,8 +153,6 @@ impl MapAdvisor {
                 write_backs: WriteBacks::new(count, (page_bytes / bytes).ilog2(), sizes.cache_bytes.iter().map(held)),
             }
         };
-        let mut holds_data = PageSet(vec![0; setup.logical_pages.div_ceil(64) as usize]);
-        holds_data.set(0..setup.filled_pages() as u32, true);
         Ok(Self {
             capacity_bytes: setup.capacity_bytes(),
             page_bytes,
@@ -154,7 +161,7 @@ impl MapAdvisor {
             fitter: Fitter::new(setup),
             host_ns: 0,
             host_read_ns: 0,
-            holds_data,
+            holds_data: PageSet::of_first(setup.filled_pages() as u32, setup.logical_pages),
             segments: sizes.segment_bytes.iter().map(cut).collect(),
         })
     }

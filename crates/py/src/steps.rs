@@ -18,7 +18,7 @@ pub fn steps_drive(config: &Config) -> PyResult<String> {
     let settings = config.inner.settings(Some(0)).map_err(|error| config_error(&error))?;
     let setup = settings.setup;
     let mut drive = Drive::new(&setup.shape(), &setup.ftl, setup.seed);
-    drive.filled = (setup.precondition.fill * f64::from(setup.logical_pages)).round() as u32;
+    drive.filled = setup.filled_pages() as u32;
     if let Some(timing) = setup.clock.timing() {
         drive.times = Times::from(timing);
     }

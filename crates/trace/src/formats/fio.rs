@@ -76,15 +76,8 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
             self.device = tables.devices.id(file);
             self.file = file.to_vec();
         }
-        Ok(Entry::Io(Io {
-            time_ns,
-            op,
-            offset,
-            bytes,
-            device: Device::Id(self.device),
-            flags: 0,
-            stream: Stream::None,
-        }))
+        let device = Device::Id(self.device);
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }
 }
 

@@ -46,15 +46,8 @@ impl LineFormat for Msr {
             self.host = host.to_vec();
             self.disk = disk.to_vec();
         }
-        Ok(Entry::Io(Io {
-            time_ns,
-            op,
-            offset,
-            bytes,
-            device: Device::Id(self.device),
-            flags: 0,
-            stream: Stream::None,
-        }))
+        let device = Device::Id(self.device);
+        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }
 }
 
