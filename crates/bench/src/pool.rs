@@ -31,6 +31,14 @@ impl Loader for Memory {
     }
 }
 
+/// Numbers below `items` in a random order.
+fn shuffled(items: usize) -> Vec<u64> {
+    let mut order: Vec<u64> = (0..items as u64).collect();
+    let mut rng = Rng::named(1, "scatter");
+    (1..items).for_each(|at| order.swap(at, rng.below(at as u64 + 1) as usize));
+    order
+}
+
 /// Numbers below `items` by Zipf's law with exponent 0.99, popular ones scattered.
 fn zipf(items: usize, count: usize, seed: u64) -> Vec<u64> {
     let mut sums = Vec::with_capacity(items);
@@ -39,9 +47,7 @@ fn zipf(items: usize, count: usize, seed: u64) -> Vec<u64> {
         sum += (rank as f64).powf(-0.99);
         sums.push(sum);
     }
-    let mut order: Vec<u64> = (0..items as u64).collect();
-    let mut rng = Rng::named(1, "scatter");
-    (1..items).for_each(|at| order.swap(at, rng.below(at as u64 + 1) as usize));
+    let order = shuffled(items);
     let mut rng = Rng::named(seed, "zipf");
     (0..count).map(|_| order[sums.partition_point(|&below| below < rng.unit() * sum).min(items - 1)]).collect()
 }
@@ -186,8 +192,8 @@ pub fn raw_hits(scale: Scale) {
     println!();
 }
 
-/// Microseconds for each page that the codec alone needs to restore all pages in turn, and to compress one each.
-fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], frames: usize) -> f64 {
+/// Microseconds for each page that the codec alone needs to restore all pages in this order, and to compress one each.
+fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], order: &[u64], frames: usize) -> f64 {
     let page_bytes = all[0].len();
     let mut codec = spec.build().expect("memory for it");
     let mut out = vec![0; page_bytes];
@@ -201,10 +207,10 @@ fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], frames: usize) -> f64 {
     // As many frames as the pool has, so that both find them equally far from the processor.
     let mut raw: Vec<_> = all[..frames].to_vec();
     let began = processor_seconds();
-    for (at, bytes) in compressed.iter().enumerate() {
+    for (at, &id) in order.iter().enumerate() {
         let frame = &mut raw[at % frames];
         black_box(codec.compress(frame, &mut out));
-        codec.decompress(bytes, frame).expect("own bytes");
+        codec.decompress(&compressed[id as usize], frame).expect("own bytes");
     }
     (processor_seconds() - began) * 1e6 / all.len() as f64
 }
@@ -248,13 +254,16 @@ pub fn compressed_hits(scale: Scale) {
     };
     println!("## Two-pool cache: hits on compressed pages, {items} pages of 4 KiB, processor time\n");
     println!(
-        "All pages read in place in turn, so that each is compressed when its turn comes: it is restored, and a victim is compressed by the reader. Beside it the codec alone does both; then the codec's calls inside of the pool, timed in runs of their own, and what the rest of the hit takes.\n"
+        "All pages read in place, one after the other or in one random order again and again, so that each is compressed when its turn comes: it is restored, and a victim is compressed by the reader. Beside it the codec alone does both; then the codec's calls inside of the pool, timed in runs of their own, and what the rest of the hit takes.\n"
     );
     println!(
-        "| codec | a hit and a victim, us | codec alone, us | more, us | codec inside, us | the rest, us | kept for each raw page's memory | free places, % | result |\n|---|---|---|---|---|---|---|---|---|"
+        "| codec | pages | a hit and a victim, us | codec alone, us | more, us | codec inside, us | the rest, us | kept for each raw page's memory | free places, % | result |\n|---|---|---|---|---|---|---|---|---|---|"
     );
     let all = Arc::new(pages(items, 4096));
-    for spec in ["lz4", "zstd:1", "zstd:3"] {
+    let orders = [("in turn", (0..items as u64).collect()), ("at random", shuffled(items))];
+    for (spec, (order_name, order)) in
+        ["lz4", "zstd:1", "zstd:3"].iter().flat_map(|spec| orders.iter().map(move |order| (spec, order)))
+    {
         let codec: CodecSpec = spec.parse().expect("a codec");
         let options = Options {
             share: Share::Fixed { percent: 88.0 },
@@ -275,7 +284,7 @@ pub fn compressed_hits(scale: Scale) {
         let timed = Pool::with_codec(options, Memory(Arc::clone(&all)), Arc::new(timed)).expect("sound options");
         let round = |pool: &Pool<Memory>| {
             let began = processor_seconds();
-            (0..items as u64).for_each(|id| {
+            order.iter().for_each(|&id| {
                 pool.with(id, |page| {
                     black_box(page);
                 });
@@ -288,7 +297,7 @@ pub fn compressed_hits(scale: Scale) {
         let [mut whole, mut alone, mut inside] = [f64::INFINITY; 3];
         for _ in 0..rounds {
             whole = whole.min(round(&pool));
-            alone = alone.min(codec_alone(&codec, &all, pool.usage().raw_pages as usize));
+            alone = alone.min(codec_alone(&codec, &all, order, pool.usage().raw_pages as usize));
             nanos.store(0, Relaxed);
             round(&timed);
             inside = inside.min(nanos.load(Relaxed) as f64 / 1e3 / items as f64 - 2.0 * clock_us());
@@ -297,7 +306,7 @@ pub fn compressed_hits(scale: Scale) {
         assert_eq!(during.compressed_hits, (items * rounds) as u64, "every read is a hit on a compressed page");
         let usage = pool.usage();
         println!(
-            "| {spec} | {whole:.2} | {alone:.2} | **{:.2}** | {inside:.2} | **{:.2}** | {:.2} | {:.1} | {:08x} |",
+            "| {spec} | {order_name} | {whole:.2} | {alone:.2} | **{:.2}** | {inside:.2} | **{:.2}** | {:.2} | {:.1} | {:08x} |",
             whole - alone,
             whole - inside,
             usage.compressed_pages as f64 * 4096.0 / usage.compressed_bytes as f64,

@@ -2,7 +2,7 @@
 
 use super::links::{Links, List, NONE};
 use crate::PageId;
-use crate::hash::hash;
+use crate::hash::bucket;
 
 /// Numbers from 0, the same for a page that comes back as long as no other page needed its number.
 #[derive(Default)]
@@ -36,7 +36,7 @@ impl Numbers {
     }
 
     fn bucket(&self, id: PageId) -> usize {
-        hash(id) as usize & (self.heads.len() - 1)
+        bucket(id, self.heads.len())
     }
 
     fn enter(&mut self, number: u32) {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::balance::Balance;
-use crate::hash::hash;
+use crate::hash::bucket;
 use crate::options::{LEAST_FRAMES, Options, Share};
 use crate::policy::Policy;
 use crate::sketch::Sketch;
@@ -277,7 +277,7 @@ impl Shard {
     }
 
     fn bucket(&self, id: PageId) -> usize {
-        hash(id) as usize & (self.heads.len() - 1)
+        bucket(id, self.heads.len())
     }
 
     #[inline]
