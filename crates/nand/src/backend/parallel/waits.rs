@@ -281,7 +281,8 @@ struct Path {
     on_bus: bool,
     /// What its die does for its request; none while it is the only operation of that on the die.
     own: u32,
-    /// What it was charged for; while it waits, where the sums of its die stood when it began to, less that.
+    /// What it was charged for; while it waits for its die, where the sums of that stood when it began to, less that; while
+    /// it waits for the bus, less the time when it began to.
     sums: Charges,
 }
 
@@ -410,10 +411,8 @@ impl Waits {
     pub fn turn(&mut self, index: u32, ops: &Ops, now_ns: u64) {
         let path = &mut self.paths[index as usize];
         if path.on_bus {
-            let mut bus = Charges([0; WAITS]);
-            bus.add(Wait::Bus, now_ns);
-            bus.add(Wait::Order, now_ns);
-            path.sums.take_off(&bus);
+            path.sums.add(Wait::Bus, now_ns);
+            path.sums.add(Wait::Order, now_ns);
             return;
         }
         let die = &self.dies[path.die as usize];
@@ -437,8 +436,10 @@ impl Waits {
     /// From now on its data waits for the bus or is on it.
     pub fn wait_for_bus(&mut self, index: u32, ops: &Ops, now_ns: u64) {
         self.turn(index, ops, now_ns);
-        self.paths[index as usize].on_bus = true;
-        self.turn(index, ops, now_ns);
+        let path = &mut self.paths[index as usize];
+        path.on_bus = true;
+        path.sums.sub(Wait::Bus, now_ns);
+        path.sums.sub(Wait::Order, now_ns);
     }
 
     /// Its data is in the registers and waits for the cells.
