@@ -224,3 +224,18 @@ def test_addresses_that_are_packed_are_not_those_of_the_run_before(cli: Cli, tmp
         cli("run", str(near), *drive, "--save-state", state[1])
         told = cli("run", str(far), *drive, *state).stdout
         assert ("note: the addresses of the trace are packed (--fit compact), on a drive that" in told) == packed
+
+
+def test_a_drive_that_earlier_runs_have_written_is_not_to_be_sized_anew(cli: Cli, tmp_path: Path) -> None:
+    """Where figures have not settled, a first run is told to pack the addresses, and a later one is not."""
+    lines = [f"{time}000,W,{time * 7919 % 2000 * 8},4096,," for time in range(400)]
+    (tmp_path / "few.csv").write_text("\n".join(["time_ns,op,sector,bytes,flags,pid", *lines, ""]))
+    drive = ["--preset", "tlc-chip", "--set", "device.capacity=64MiB", "--set", "nand.pages_per_block=64"]
+    state = str(tmp_path / "aged.drive")
+    for more, remedy in (
+        (["--save-state", state], "--fit compact --repeat until-steady"),
+        (["--state", state], "--repeat until-steady"),
+    ):
+        out = cli("run", str(tmp_path / "few.csv"), *drive, "--fit", "wrap", *more).stdout
+        [told] = [line for line in out.splitlines() if "for a true answer: " in line]
+        assert told.endswith(f"for a true answer: {remedy}")

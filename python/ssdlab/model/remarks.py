@@ -225,16 +225,17 @@ def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, f
     if generated and (requests := _requests(config, summary, times)) is not None:
         return Remedy(_more(requests), "", requests)
     rest = _rest(config, summary) if generated else None
-    compact, replays = generated or config["host.fit"] == "compact", _fewest(summary, rest.times if rest else 1)
-    # A drive that the trace sizes takes fewer.
-    if known and replays > MOST_REPLAYS and compact:
+    replays = _fewest(summary, rest.times if rest else 1)
+    # Packing is for a drive that the trace may size, which takes fewer.
+    packable = not generated and config["host.fit"] != "compact" and not summary["precondition"]["runs_pages_written"]
+    if known and replays > MOST_REPLAYS and not packable:
         of_all = f" of all {text.count(rest.requests)} requests" if rest else ""
         least = f"; it takes at least {text.count(replays)} replays{of_all}"
         return Remedy(least, f"; it takes more than {MOST_REPLAYS} replays")
     # Of that which is not in force.
     options = [
         *([f"--set workload.requests={rest.requests}"] if rest else []),
-        *([] if compact else ["--fit compact"]),
+        *(["--fit compact"] if packable else []),
         *(["--repeat until-steady"] if config["host.repeat"] != "until-steady" else []),
     ]
     words = f"; for a true answer: {' '.join(options)}" if options else ""
