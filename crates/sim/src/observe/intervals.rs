@@ -155,7 +155,7 @@ impl Intervals {
         if self.sum_ns.checked_add(latency_ns).is_none() {
             self.end();
         }
-        let (op, charged) = (request.op as usize, parts.charged());
+        let op = request.op as usize;
         if op < OPS {
             self.count_in_interval(request, now_ns, latency_ns, waited, parts);
         }
@@ -165,7 +165,7 @@ impl Intervals {
         }
         let row = &mut rows[parts.bucket];
         row.requests += 1;
-        row.charged.add(&charged);
+        parts.add_to(&mut row.charged);
         self.sum_ns += latency_ns;
     }
 

@@ -146,7 +146,7 @@ impl Charged {
         charged
     }
 
-    /// [`Self::add`] will be called soon: the processor fetches both of its lines.
+    /// More will be added soon: the processor fetches both of its lines.
     #[inline(always)]
     pub fn expect(&self) {
         prefetch(&self.0, 0);
@@ -154,7 +154,7 @@ impl Charged {
     }
 
     #[inline(always)]
-    pub fn add(&mut self, more: &Self) {
+    fn add(&mut self, more: &Self) {
         self.0.iter_mut().zip(more.0).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
     }
 
@@ -184,12 +184,12 @@ pub(crate) struct MadeOf<'a> {
 }
 
 impl MadeOf<'_> {
-    /// All of it, in sums that can be added up.
+    /// Adds all of it to sums of requests.
     #[inline(always)]
-    pub fn charged(self) -> Charged {
-        let mut charged = *self.in_drive;
-        charged.0[Part::BlockLayer as usize] += self.above_ns;
-        charged
+    pub fn add_to(self, sums: &mut Charged) {
+        sums.add(self.in_drive);
+        let above = &mut sums.0[Part::BlockLayer as usize];
+        *above = above.wrapping_add(self.above_ns);
     }
 
     /// That of a request without a block layer.
@@ -200,7 +200,9 @@ impl MadeOf<'_> {
 
     /// By part.
     pub fn parts(self) -> [u64; PARTS] {
-        self.charged().parts()
+        let mut charged = Charged::default();
+        self.add_to(&mut charged);
+        charged.parts()
     }
 }
 
