@@ -7,10 +7,10 @@ use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::backend::parallel::{Done, JobKind, ParallelFlash, Requester, scheduler};
 use ssdlab_nand::{
-    Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Suspend, Timing,
+    Cause, Commands, Counts, FlashSink, Geometry, PageTimes, Parallelism, ProgramOrder, StripeOrder, Timing,
 };
 use ssdlab_sim::{
-    Clock, Collect, DriveOptions, Fit, Front, Method, Overwrite, Precondition, Protocol, Repeat, Replay, Setup, Summary,
+    Clock, Collect, DriveOptions, Front, Method, Overwrite, Precondition, Protocol, Replay, Setup, Summary,
 };
 use ssdlab_trace::{Arrival, Pattern, Workload};
 
@@ -35,44 +35,32 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         partial_read: false,
     };
     let drive = DriveOptions {
-        commands: Commands { multiplane: false, cache_read: false, cache_program: false, suspend: Suspend::Never },
+        commands: Commands::default(),
         scheduler: &scheduler::out_of_order::INFO,
         front: Front { protocol: Protocol::Direct, link_bytes_per_s: None, full_duplex: true, command: Nanos::ZERO },
         buffer: None,
         collect: Collect::Foreground,
         backlog: 64,
     };
+    let geometry = Geometry {
+        page_bytes: PAGE_BYTES,
+        pages_per_block: PAGES_PER_BLOCK,
+        blocks: blocks.next_multiple_of(parallelism.planes()),
+        order: ProgramOrder::Ascending,
+        parallelism,
+    };
+    let options = PageOptions {
+        gc: gc::greedy::INFO.defaults(),
+        placement: &placement::own::INFO,
+        trigger: Trigger::Victim,
+        allocation: Allocation::Fifo,
+    };
     Setup {
-        geometry: Geometry {
-            page_bytes: PAGE_BYTES,
-            pages_per_block: PAGES_PER_BLOCK,
-            blocks: blocks.next_multiple_of(parallelism.planes()),
-            order: ProgramOrder::Ascending,
-            parallelism,
-        },
-        logical_pages,
-        endurance_cycles: 3000,
-        ftl: FtlChoice::Page(
-            PageOptions {
-                gc: gc::greedy::INFO.defaults(),
-                placement: &placement::own::INFO,
-                trigger: Trigger::Victim,
-                allocation: Allocation::Fifo,
-            },
-            ram::INFO.defaults(),
-        ),
         clock: Clock::Event(timing, drive),
         replay: Replay::Closed { depth, per_stream: false, think: Nanos::ZERO },
-        cache: None,
-        block: None,
-        gantt: None,
-        watch_waits: false,
-        fit: Fit::Error,
-        repeat: Repeat::ONCE,
         warmup_requests: 4096,
         precondition: Precondition { fill: 1.0, overwrite },
-        check: false,
-        seed: 1,
+        ..Setup::new(geometry, logical_pages, FtlChoice::Page(options, ram::INFO.defaults()))
     }
 }
 

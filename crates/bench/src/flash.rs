@@ -5,7 +5,7 @@ use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
-use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Repeat, Replay, Setup};
+use ssdlab_sim::{Overwrite, Precondition, Setup};
 
 use crate::baseline::Loop;
 use crate::drive::timed;
@@ -25,29 +25,17 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
         trigger: Trigger::Victim,
         allocation: Allocation::Fifo,
     };
+    let geometry = Geometry {
+        page_bytes: PAGE_BYTES as u32,
+        pages_per_block,
+        blocks: data_blocks + RESERVE_BLOCKS,
+        order: ProgramOrder::Ascending,
+        parallelism: Parallelism::SINGLE,
+    };
     Setup {
-        geometry: Geometry {
-            page_bytes: PAGE_BYTES as u32,
-            pages_per_block,
-            blocks: data_blocks + RESERVE_BLOCKS,
-            order: ProgramOrder::Ascending,
-            parallelism: Parallelism::SINGLE,
-        },
-        logical_pages,
-        endurance_cycles: 3000,
-        ftl: FtlChoice::Page(options, ram::INFO.defaults()),
-        clock: Clock::Count,
-        replay: Replay::ONE_BY_ONE,
-        cache: None,
-        block: None,
-        gantt: None,
-        watch_waits: false,
-        fit: Fit::Error,
-        repeat: Repeat::ONCE,
         warmup_requests: 4096,
         precondition: Precondition { fill: 1.0, overwrite: Overwrite::Passes(1.5) },
-        check: false,
-        seed: 1,
+        ..Setup::new(geometry, logical_pages, FtlChoice::Page(options, ram::INFO.defaults()))
     }
 }
 

@@ -13,7 +13,7 @@ use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
-use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Repeat, Replay, Setup};
+use ssdlab_sim::Setup;
 use ssdlab_trace::{Op, Request};
 
 /// Options of the small devices: greedy collection on a shared frontier.
@@ -27,30 +27,15 @@ pub const SMALL_OPTIONS: PageOptions = PageOptions {
 /// A small untimed device: `blocks` blocks of `pages_per_block` 4 KiB pages, of which the options' reserve
 /// and `spare_blocks` more are over-provisioned; [`SMALL_OPTIONS`]; not preconditioned.
 pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setup {
-    Setup {
-        geometry: Geometry {
-            page_bytes: 4096,
-            pages_per_block,
-            blocks,
-            order: ProgramOrder::Ascending,
-            parallelism: Parallelism::SINGLE,
-        },
-        logical_pages: (blocks - SMALL_OPTIONS.reserve_blocks() - spare_blocks) * pages_per_block,
-        endurance_cycles: 3000,
-        ftl: FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()),
-        clock: Clock::Count,
-        replay: Replay::ONE_BY_ONE,
-        cache: None,
-        block: None,
-        gantt: None,
-        watch_waits: false,
-        fit: Fit::Error,
-        repeat: Repeat::ONCE,
-        warmup_requests: 0,
-        precondition: Precondition { fill: 0.0, overwrite: Overwrite::None },
-        check: false,
-        seed: 1,
-    }
+    let geometry = Geometry {
+        page_bytes: 4096,
+        pages_per_block,
+        blocks,
+        order: ProgramOrder::Ascending,
+        parallelism: Parallelism::SINGLE,
+    };
+    let logical_pages = (blocks - SMALL_OPTIONS.reserve_blocks() - spare_blocks) * pages_per_block;
+    Setup::new(geometry, logical_pages, FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()))
 }
 
 /// `count` writes of a page each at random addresses of a small device, drawn from `seed`.

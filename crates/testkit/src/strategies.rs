@@ -15,7 +15,7 @@ use ssdlab_ftl::log::{LogBlocks, LogRules};
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_nand::{Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
-use ssdlab_sim::{Clock, Fit, Method, Overwrite, Precondition, Repeat, Replay, Setup};
+use ssdlab_sim::{Clock, Fit, Method, Overwrite, Precondition, Setup};
 use ssdlab_trace::{Op, Request};
 
 /// Bytes of a page of the random devices.
@@ -120,23 +120,14 @@ pub fn setups() -> impl Strategy<Value = Setup> {
                 partial_read: false,
             };
             let logical_pages = data_blocks * pages_per_block - fewer;
+            let geometry = Geometry { page_bytes: PAGE_BYTES, pages_per_block, blocks: 0, order, parallelism };
             let mut setup = Setup {
-                geometry: Geometry { page_bytes: PAGE_BYTES, pages_per_block, blocks: 0, order, parallelism },
-                logical_pages,
-                endurance_cycles: 1000,
-                ftl,
                 clock: if timed { Clock::Serial(timing) } else { Clock::Count },
-                replay: Replay::ONE_BY_ONE,
-                cache: None,
-                block: None,
-                gantt: None,
-                watch_waits: false,
                 fit: Fit::Wrap,
-                repeat: Repeat::ONCE,
-                warmup_requests: 0,
                 precondition,
                 check: true,
                 seed,
+                ..Setup::new(geometry, logical_pages, ftl)
             };
             let blocks = data_blocks + spare_blocks + log_blocks + setup.reserve_blocks();
             setup.geometry.blocks = blocks.next_multiple_of(parallelism.planes());

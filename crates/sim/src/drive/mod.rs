@@ -331,8 +331,7 @@ mod tests {
     use crate::drive::parts::Combined;
     use crate::drive::sinks::Sinks;
     use crate::setup::drive::{Collect, Front, Protocol};
-    use crate::setup::host::{Fit, Repeat};
-    use crate::setup::{Clock, Overwrite, Precondition, Setup};
+    use crate::setup::{Clock, Setup};
 
     /// Lets no operation begin.
     static BLOCKED: DieSchedulerInfo =
@@ -365,29 +364,17 @@ mod tests {
             collect: Collect::Foreground,
             backlog: 10,
         };
+        let geometry = Geometry {
+            page_bytes: 4096,
+            pages_per_block: 4,
+            blocks: 8,
+            order: ProgramOrder::Ascending,
+            parallelism: Parallelism::SINGLE,
+        };
         let setup = Setup {
-            geometry: Geometry {
-                page_bytes: 4096,
-                pages_per_block: 4,
-                blocks: 8,
-                order: ProgramOrder::Ascending,
-                parallelism: Parallelism::SINGLE,
-            },
-            logical_pages: 16,
-            endurance_cycles: 1_000,
-            ftl: FtlChoice::Page(options, ram::INFO.defaults()),
             clock: Clock::Event(timing, drive),
             replay: Replay::Closed { depth: 3, per_stream: false, think: Nanos::ZERO },
-            cache: None,
-            block: None,
-            gantt: None,
-            watch_waits: false,
-            fit: Fit::Error,
-            repeat: Repeat::ONCE,
-            warmup_requests: 0,
-            precondition: Precondition { fill: 0.0, overwrite: Overwrite::None },
-            check: false,
-            seed: 1,
+            ..Setup::new(geometry, 16, FtlChoice::Page(options, ram::INFO.defaults()))
         };
         let ftl = PageFtl::new(setup.shape(), options, 1).expect("large enough");
         let flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), None);

@@ -159,39 +159,23 @@ mod tests {
     use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
 
     use super::*;
-    use crate::setup::host::{Fit, Repeat, Replay};
-    use crate::setup::{Clock, Precondition};
+    use crate::setup::Precondition;
 
     const PAGES_PER_BLOCK: u32 = 64;
     const BLOCKS: u32 = 2_048;
 
     fn setup(options: PageOptions, fill: f64, method: Method) -> Setup {
-        let parallelism = Parallelism { planes: 16, ..Parallelism::SINGLE };
-        Setup {
-            geometry: Geometry {
-                page_bytes: 4096,
-                pages_per_block: PAGES_PER_BLOCK,
-                blocks: BLOCKS,
-                order: ProgramOrder::Ascending,
-                parallelism,
-            },
-            // Not a multiple of the shares, so that some pages are left over.
-            logical_pages: BLOCKS * PAGES_PER_BLOCK * 4 / 5 - 3,
-            endurance_cycles: 1,
-            ftl: FtlChoice::Page(options, ram::INFO.defaults()),
-            clock: Clock::Count,
-            replay: Replay::ONE_BY_ONE,
-            cache: None,
-            block: None,
-            gantt: None,
-            watch_waits: false,
-            fit: Fit::Error,
-            repeat: Repeat::ONCE,
-            warmup_requests: 0,
-            precondition: Precondition { fill, overwrite: Overwrite::Steady(method) },
-            check: false,
-            seed: 1,
-        }
+        let geometry = Geometry {
+            page_bytes: 4096,
+            pages_per_block: PAGES_PER_BLOCK,
+            blocks: BLOCKS,
+            order: ProgramOrder::Ascending,
+            parallelism: Parallelism { planes: 16, ..Parallelism::SINGLE },
+        };
+        // Not a multiple of the shares, so that some pages are left over.
+        let logical_pages = BLOCKS * PAGES_PER_BLOCK * 4 / 5 - 3;
+        let precondition = Precondition { fill, overwrite: Overwrite::Steady(method) };
+        Setup { precondition, ..Setup::new(geometry, logical_pages, FtlChoice::Page(options, ram::INFO.defaults())) }
     }
 
     /// The shares of blocks with up to so many valid pages, which is the index, and the FTL's complaints.

@@ -115,6 +115,28 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// An erased drive without time: requests come one by one and straight to the drive, once, and nothing is checked.
+    pub const fn new(geometry: Geometry, logical_pages: u32, ftl: FtlChoice) -> Self {
+        Self {
+            geometry,
+            logical_pages,
+            endurance_cycles: 3_000,
+            ftl,
+            clock: Clock::Count,
+            replay: Replay::ONE_BY_ONE,
+            cache: None,
+            block: None,
+            gantt: None,
+            watch_waits: false,
+            fit: Fit::Error,
+            repeat: Repeat::ONCE,
+            warmup_requests: 0,
+            precondition: Precondition { fill: 0.0, overwrite: Overwrite::None },
+            check: false,
+            seed: 1,
+        }
+    }
+
     /// Bytes the host sees.
     pub const fn capacity_bytes(&self) -> u64 {
         self.logical_pages as u64 * self.geometry.page_bytes as u64
