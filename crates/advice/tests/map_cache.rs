@@ -6,7 +6,7 @@ use ssdlab_advice::{MapAdvisor, MapSizes};
 use ssdlab_core::Nanos;
 use ssdlab_ftl::gc;
 use ssdlab_ftl::map::{self, MapChoice};
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
+use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, PageTimes, Timing};
 use ssdlab_sim::{Clock, Fit, Overwrite, Precondition, Setup, SimError, run};
@@ -29,12 +29,7 @@ fn timing(partial_read: bool) -> Timing {
 
 fn device(fit: Fit, partial_read: bool, fill: f64, map: MapChoice) -> Setup {
     let small = small_setup(40, 30, 8);
-    let options = PageOptions {
-        gc: gc::greedy::INFO.defaults(),
-        placement: &placement::own::INFO,
-        trigger: Trigger::Victim,
-        allocation: Allocation::Fifo,
-    };
+    let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::own::INFO);
     Setup {
         geometry: Geometry { page_bytes: PAGE_BYTES, blocks: 80, ..small.geometry },
         logical_pages: 240,

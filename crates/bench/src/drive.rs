@@ -3,7 +3,7 @@
 use ssdlab_core::{Nanos, Ppn, Rng};
 use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
+use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::backend::parallel::{Done, JobKind, ParallelFlash, Requester, scheduler};
 use ssdlab_nand::{
@@ -49,12 +49,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
         order: ProgramOrder::Ascending,
         parallelism,
     };
-    let options = PageOptions {
-        gc: gc::greedy::INFO.defaults(),
-        placement: &placement::own::INFO,
-        trigger: Trigger::Victim,
-        allocation: Allocation::Fifo,
-    };
+    let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::own::INFO);
     Setup {
         clock: Clock::Event(timing, drive),
         replay: Replay::Closed { depth, per_stream: false, think: Nanos::ZERO },

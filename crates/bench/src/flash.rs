@@ -2,7 +2,7 @@
 
 use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
+use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
 use ssdlab_sim::{Overwrite, Precondition, Setup};
@@ -19,12 +19,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
     let logical_pages = (capacity_bytes / PAGE_BYTES) as u32;
     let pages_per_block = 1 << BLOCK_SHIFT;
     let data_blocks = (f64::from(logical_pages) * (1.0 + op) / f64::from(pages_per_block)).ceil() as u32;
-    let options = PageOptions {
-        gc: gc::greedy::INFO.defaults(),
-        placement: &placement::shared::INFO,
-        trigger: Trigger::Victim,
-        allocation: Allocation::Fifo,
-    };
+    let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
     let geometry = Geometry {
         page_bytes: PAGE_BYTES as u32,
         pages_per_block,

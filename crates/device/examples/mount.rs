@@ -18,7 +18,7 @@ use ssdlab_device::{
     Backend, Content, Drive, Fault, FileBackend, MemoryBackend, MountReport, Options, SPARE_BYTES, Slot, SpareBytes,
 };
 use ssdlab_ftl::map::ram;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
+use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, Line, gc, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
 
@@ -86,12 +86,7 @@ fn drive_of(pages: u32) -> Result<Drive<InMemory>, Box<dyn Error>> {
     let blocks = pages.div_ceil(PAGES_PER_BLOCK) + spare;
     let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
     let geometry = Geometry { page_bytes: PAGE_BYTES, pages_per_block: PAGES_PER_BLOCK, blocks, order, parallelism };
-    let page = PageOptions {
-        gc: gc::greedy::INFO.defaults(),
-        placement: &placement::shared::INFO,
-        trigger: Trigger::Victim,
-        allocation: Allocation::Fifo,
-    };
+    let page = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
     let options = Options {
         logical_pages: pages,
         ftl: FtlChoice::Page(page, ram::INFO.defaults()),

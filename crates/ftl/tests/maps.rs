@@ -5,16 +5,11 @@ use ssdlab_core::parameter::percent;
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::gc;
 use ssdlab_ftl::map::{self, Dftl, MapChoice, SegmentCache};
-use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
+use ssdlab_ftl::page::{PageFtl, PageOptions};
 use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, Source};
 
-const OPTIONS: PageOptions = PageOptions {
-    gc: gc::fifo::INFO.defaults(),
-    placement: &placement::own::INFO,
-    trigger: Trigger::Victim,
-    allocation: Allocation::Fifo,
-};
+const OPTIONS: PageOptions = PageOptions::new(gc::fifo::INFO.defaults(), &placement::own::INFO);
 
 /// What was done, without saying where: block numbers differ between devices of different size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,19 +4,14 @@
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::gc;
 use ssdlab_ftl::log::bast::{self, BastFtl};
-use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
+use ssdlab_ftl::page::{PageFtl, PageOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
 use ssdlab_nand::{Cause, FlashSink, Oob, ProgramOrder, Source};
 
 const PAGES_PER_BLOCK: u32 = 8;
 const BLOCKS_PER_PLANE: u32 = 20;
-const OPTIONS: PageOptions = PageOptions {
-    gc: gc::greedy::INFO.defaults(),
-    placement: &placement::own::INFO,
-    trigger: Trigger::Victim,
-    allocation: Allocation::Fifo,
-};
+const OPTIONS: PageOptions = PageOptions::new(gc::greedy::INFO.defaults(), &placement::own::INFO);
 
 fn plane_of(ppn: Ppn) -> usize {
     (ppn.0 / PAGES_PER_BLOCK / BLOCKS_PER_PLANE) as usize

@@ -10,19 +10,14 @@ pub mod twin;
 use ssdlab_core::Rng;
 use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
-use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
+use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::{FtlChoice, placement};
 use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
 use ssdlab_sim::Setup;
 use ssdlab_trace::{Op, Request};
 
 /// Options of the small devices: greedy collection on a shared frontier.
-pub const SMALL_OPTIONS: PageOptions = PageOptions {
-    gc: gc::greedy::INFO.defaults(),
-    placement: &placement::shared::INFO,
-    trigger: Trigger::Victim,
-    allocation: Allocation::Fifo,
-};
+pub const SMALL_OPTIONS: PageOptions = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
 
 /// A small untimed device: `blocks` blocks of `pages_per_block` 4 KiB pages, of which the options' reserve
 /// and `spare_blocks` more are over-provisioned; [`SMALL_OPTIONS`]; not preconditioned.

@@ -17,12 +17,7 @@ pub struct Kind {
     pub options: Options,
 }
 
-const PAGE: PageOptions = PageOptions {
-    gc: gc::greedy::INFO.defaults(),
-    placement: &placement::shared::INFO,
-    trigger: Trigger::Victim,
-    allocation: Allocation::Fifo,
-};
+const PAGE: PageOptions = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
 
 /// The smallest drive with this FTL, or one with some room: `spare` blocks more.
 fn kind(

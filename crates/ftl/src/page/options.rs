@@ -41,6 +41,11 @@ pub struct PageOptions {
 }
 
 impl PageOptions {
+    /// Collection of one victim at a time, and erased blocks in the order in which they were erased.
+    pub const fn new(gc: VictimChoice, placement: &'static PlacementInfo) -> Self {
+        Self { gc, placement, trigger: Trigger::Victim, allocation: Allocation::Fifo }
+    }
+
     /// Blocks that each plane must have beyond those holding data: open frontiers, the spare a collection writes to,
     /// and what the trigger keeps free.
     pub const fn reserve_blocks(&self) -> u32 {
@@ -85,8 +90,7 @@ mod tests {
     #[test]
     fn an_absurd_batch_reserves_more_than_any_device_holds() {
         let trigger = Trigger::Batch { low: 2, high: u32::MAX };
-        let options =
-            PageOptions { gc: greedy::INFO.defaults(), placement: &own::INFO, trigger, allocation: Allocation::Fifo };
+        let options = PageOptions { trigger, ..PageOptions::new(greedy::INFO.defaults(), &own::INFO) };
         assert_eq!(options.reserve_blocks(), u32::MAX);
     }
 }

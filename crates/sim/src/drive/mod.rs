@@ -321,7 +321,7 @@ mod tests {
     use ssdlab_ftl::FtlChoice;
     use ssdlab_ftl::gc;
     use ssdlab_ftl::map::ram;
-    use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
+    use ssdlab_ftl::page::{PageFtl, PageOptions};
     use ssdlab_ftl::placement;
     use ssdlab_nand::backend::parallel::ParallelFlash;
     use ssdlab_nand::backend::parallel::scheduler::DieSchedulerInfo;
@@ -340,12 +340,7 @@ mod tests {
     /// A stuck drive ends with an account of its queues.
     #[test]
     fn a_drive_whose_dies_do_nothing_says_so_and_stops() {
-        let options = PageOptions {
-            gc: gc::greedy::INFO.defaults(),
-            placement: &placement::shared::INFO,
-            trigger: Trigger::Victim,
-            allocation: Allocation::Fifo,
-        };
+        let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
         let timing = Timing {
             read: PageTimes::uniform(Nanos(100)),
             program: PageTimes::uniform(Nanos(1_000)),

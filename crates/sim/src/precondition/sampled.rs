@@ -220,12 +220,7 @@ mod tests {
     /// Shares are at different points of collecting garbage: no two planes have the same blocks.
     #[test]
     fn no_two_planes_are_alike() {
-        let options = PageOptions {
-            gc: gc::greedy::INFO.defaults(),
-            placement: &placement::own::INFO,
-            trigger: Trigger::Victim,
-            allocation: Allocation::Fifo,
-        };
+        let options = PageOptions::new(gc::greedy::INFO.defaults(), &placement::own::INFO);
         let setup = setup(options, 1.0, Method::Sampled);
         let ftl = PageFtl::new(setup.shape(), options, setup.seed).expect("large enough");
         let sinks = Sinks { flash: CountingFlash::default(), checker: (), meter: () };

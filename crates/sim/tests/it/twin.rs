@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_ftl::gc;
-use ssdlab_ftl::page::{Allocation, PageFtl, PageOptions, Trigger};
+use ssdlab_ftl::page::{PageFtl, PageOptions};
 use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
 use ssdlab_nand::{Cause, FlashSink, Oob, ProgramOrder, Source};
 use ssdlab_testkit::twin::Twin;
@@ -45,12 +45,7 @@ proptest! {
         spare_blocks in 0_u32..3,
         operations in proptest::collection::vec((0_u32..64, 1_u32..4, 0_u32..8), 1..400),
     ) {
-        let options = PageOptions {
-            gc: if greedy { gc::greedy::INFO.defaults() } else { gc::fifo::INFO.defaults() },
-            placement: if own { &placement::own::INFO } else { &placement::shared::INFO },
-            trigger: Trigger::Victim,
-            allocation: Allocation::Fifo,
-        };
+        let options = PageOptions::new(if greedy { gc::greedy::INFO.defaults() } else { gc::fifo::INFO.defaults() }, if own { &placement::own::INFO } else { &placement::shared::INFO });
         let logical_pages = data_blocks * pages_per_block;
         let blocks = data_blocks + spare_blocks + options.reserve_blocks();
         let (page_bytes, order, planes) = (4096, ProgramOrder::Ascending, 1);
