@@ -73,9 +73,9 @@ impl Place {
     /// Brings more into view; `false` at the end, which a broken stream is too where bad data is skipped.
     fn refill(&mut self, input: &mut Input, intake: &mut Intake) -> Result<bool, TraceError> {
         match input.refill() {
-            Err(error @ TraceError::Truncated { .. }) if self.skip_bad => {
+            Err(error @ TraceError::Truncated { .. }) => {
+                self.bad(error, intake)?;
                 self.cut = true;
-                self.bad(&error, intake);
                 Ok(false)
             }
             other => other,
@@ -83,9 +83,34 @@ impl Place {
     }
 
     /// Counts bad data, keeping the first message.
-    fn bad(&mut self, error: &TraceError, intake: &mut Intake) {
+    ///
+    /// # Errors
+    /// The error itself, unless bad data is skipped.
+    fn bad(&self, error: TraceError, intake: &mut Intake) -> Result<(), TraceError> {
+        if !self.skip_bad {
+            return Err(error);
+        }
         intake.report.counts.bad_lines += 1;
         intake.report.first_bad.get_or_insert_with(|| error.fault());
+        Ok(())
+    }
+
+    /// Counts a line or record that has been taken or is malformed; `place` names it in a message by its number.
+    #[inline]
+    fn met(
+        &mut self,
+        result: Result<(), Fault<'_>>,
+        input: &Input,
+        intake: &mut Intake,
+        place: impl FnOnce(u64) -> String,
+    ) -> Result<(), TraceError> {
+        if let Err(fault) = result {
+            let (path, place) = (shown(input.path()), place(self.count + 1));
+            self.bad(TraceError::Malformed { path, place, why: fault.to_string() }, intake)?;
+        }
+        self.count += 1;
+        intake.report.counts.records += 1;
+        Ok(())
     }
 
     #[inline]
@@ -143,18 +168,7 @@ impl<F: LineFormat> Lines<F> {
             let entry = self.format.line(line, &mut intake.tables);
             self.place.take(entry, input, intake, out)
         };
-        if let Err(fault) = result {
-            let path = shown(input.path());
-            let place = (self.place.count + 1).to_string();
-            let error = TraceError::Malformed { path, place, why: fault.to_string() };
-            if !self.place.skip_bad {
-                return Err(error);
-            }
-            self.place.bad(&error, intake);
-        }
-        self.place.count += 1;
-        intake.report.counts.records += 1;
-        Ok(())
+        self.place.met(result, input, intake, |number| number.to_string())
     }
 }
 
@@ -265,17 +279,7 @@ impl<F: RecordFormat> Records<F> {
                 Err(fault)
             }
         };
-        if let Err(fault) = result {
-            let path = shown(input.path());
-            let place = format!("record {} at byte {offset}", self.place.count + 1);
-            let error = TraceError::Malformed { path, place, why: fault.to_string() };
-            if !self.place.skip_bad {
-                return Err(error);
-            }
-            self.place.bad(&error, intake);
-        }
-        self.place.count += 1;
-        intake.report.counts.records += 1;
+        self.place.met(result, input, intake, |number| format!("record {number} at byte {offset}"))?;
         Ok(Some(length))
     }
 }
@@ -306,11 +310,7 @@ impl<F: RecordFormat> Decoder for Records<F> {
                         self.place.count + 1,
                         input.position(),
                     );
-                    let error = TraceError::Truncated { path, why };
-                    if !self.place.skip_bad {
-                        return Err(error);
-                    }
-                    self.place.bad(&error, intake);
+                    self.place.bad(TraceError::Truncated { path, why }, intake)?;
                 }
                 input.advance(left);
                 return Ok(false);
