@@ -49,16 +49,6 @@ class RequestSource(Protocol):
         """Names of the streams (processes) met so far."""
 
 
-class TraceSource(RequestSource, Protocol):
-    """One pass over a trace file."""
-
-    def format(self) -> str:
-        """Name of the format."""
-
-    def report(self) -> dict[str, Any]:
-        """What was met on the way; complete at the end."""
-
-
 def batches(
     source: RequestSource, monitor: Monitor | None = None, phase: str = "scan", *, ahead: bool = False
 ) -> Iterator[_ssdlab.Requests]:

@@ -1,7 +1,7 @@
 """Charts that the reader of a page explores: zoom, values under the pointer, series on and off, logarithms, files.
 
 `options.js` turns charts into options of ECharts, which a page carries packed: `echarts.min.js.gz` is
-`dist/echarts.min.js` of the npm package, unchanged but for `gzip -9n`.
+`dist/echarts.min.js` of version 6.1.0 of the npm package, unchanged but for `gzip -9n`.
 """
 
 import base64
@@ -17,7 +17,6 @@ from ssdlab.view.island import island
 
 HERE = Path(__file__).parent
 SCRIPTS = ("options.js", "requests.js", "percentiles.js", "tables.js", "charts.js")
-ECHARTS = "6.1.0"
 ECHARTS_SHA256 = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0fd0"
 """Of the file as npm has it."""
 
