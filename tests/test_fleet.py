@@ -5,7 +5,6 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,8 @@ from ssdlab.model import volumes as parted
 from ssdlab.study.fleet import packing
 from ssdlab.study.fleet.packing import RULES, packed
 from ssdlab.study.store.folder import RUNS
-from ssdlab.study.work import local
-from ssdlab.study.work.run import Run
 from ssdlab.view.page import Facts
+from sweeps import counted
 from tiers import examples
 
 CONFIG: dict[str, object] = {"nand.pages_per_block": 32, "time": "event"}
@@ -114,24 +112,11 @@ def test_neither_jobs_nor_pieces_matter(
         assert path.read_bytes() == (tmp_path / "f" / "volumes" / path.name).read_bytes()
 
 
-def runs_of(do: Callable[[], object]) -> int:
-    """Runs that a call does."""
-    keys: list[str] = []
-    own = local.LocalWorkers.do
-    with pytest.MonkeyPatch.context() as patch:
-
-        def noted(self: local.LocalWorkers, run: Run) -> Any:
-            keys.append(run.key)
-            return own(self, run)
-
-        patch.setattr(local.LocalWorkers, "do", noted)
-        do()
-    return len(keys)
-
-
 def test_what_is_there_is_not_done_again(trace: Path, tmp_path: Path) -> None:
     def run(**more: Any) -> int:
-        return runs_of(lambda: ssdlab.fleet(trace, CONFIG, out=tmp_path / "f", **more))
+        with counted() as keys:
+            ssdlab.fleet(trace, CONFIG, out=tmp_path / "f", **more)
+        return len(keys)
 
     assert run() == 5
     made = (tmp_path / "f" / "volumes" / parted.INDEX).stat()

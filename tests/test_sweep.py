@@ -21,11 +21,10 @@ from ssdlab.study.sweep import file, pilots, running
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.sweep.plan import MANY, Plan, plan
 from ssdlab.study.sweep.preview import Preview
-from ssdlab.study.work import local
 from ssdlab.study.work.local import LocalWorkers
 from ssdlab.study.work.run import Outcome, Run, TraceRef
 from ssdlab.view.page import Table
-from sweeps import AXES, BASE, TINY_SETS, planned
+from sweeps import AXES, BASE, TINY_SETS, counted, planned
 
 
 def test_conditions_leave_combinations_out() -> None:
@@ -77,15 +76,7 @@ def test_neither_jobs_nor_order_matter(study: Path, tmp_path: Path, jobs: int) -
 
 def runs_of(axes: running.Axes, folder: Path, **more: Any) -> int:
     """Runs that a sweep does."""
-    keys: list[str] = []
-    do = local.LocalWorkers.do
-    with pytest.MonkeyPatch.context() as patch:
-
-        def noted(self: local.LocalWorkers, run: Run) -> Any:
-            keys.append(run.key)
-            return do(self, run)
-
-        patch.setattr(local.LocalWorkers, "do", noted)
+    with counted() as keys:
         ssdlab.sweep(axes, BASE, out=folder, **more)
     return len(keys)
 

@@ -27,10 +27,8 @@ from ssdlab.study.tuning.goal import Constraint, Goal, Measured
 from ssdlab.study.tuning.result import Finalist, Trial, Tuned
 from ssdlab.study.tuning.search import Search
 from ssdlab.study.tuning.space import Space
-from ssdlab.study.work import local
-from ssdlab.study.work.run import Run
 from ssdlab.view.page import Table
-from sweeps import BASE, TINY_SETS
+from sweeps import BASE, TINY_SETS, counted
 from tiers import TIER, examples
 
 pytest.importorskip("optuna")
@@ -254,15 +252,7 @@ def test_a_search_is_a_study(folder: Path) -> None:
 
 
 def test_more_trials_go_on_and_what_is_there_is_not_run_again(folder: Path, tmp_path: Path) -> None:
-    keys: list[str] = []
-    do = local.LocalWorkers.do
-    with pytest.MonkeyPatch.context() as patch:
-
-        def noted(self: local.LocalWorkers, run: Run) -> Any:
-            keys.append(run.key)
-            return do(self, run)
-
-        patch.setattr(local.LocalWorkers, "do", noted)
+    with counted() as keys:
         first = tuned(folder)
         assert keys == []
         # As the whole of it in one go, from a study that has some of the runs.
