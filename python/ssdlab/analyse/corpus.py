@@ -58,8 +58,8 @@ class Corpus:
         remarks = []
         if self.skipped:
             path, why = next(iter(self.skipped.items()))
-            left_out = f"{text.count(len(self.skipped))} file{'s' if len(self.skipped) > 1 else ''} left out"
-            remarks.append(f"{left_out}; the first is {text.path(path)}: {why}")
+            left_out = text.counted(len(self.skipped), "files")
+            remarks.append(f"{left_out} left out; the first is {text.path(path)}: {why}")
         if self.shortened:
             remarks.append(
                 f"{text.count(len(self.shortened))} files cut to their first {text.size(FILE_LIMIT_BYTES)}; "

@@ -11,7 +11,7 @@ from ssdlab.analyse.cache.policies import CacheAdmission, CachePolicy, admission
 from ssdlab.model.config import config_schema, presets
 from ssdlab.model.conversion import FORMATS
 from ssdlab.study import experiments, screening
-from ssdlab.text import suggestion
+from ssdlab.text import counted, suggestion
 
 KNOWN_AS = {
     "ftls": "ftl",
@@ -96,8 +96,7 @@ def _sections() -> tuple[Entry, ...]:
         counts[table] = counts.get(table, 0) + 1
     described = json.loads(config_schema())["properties"]
     return tuple(
-        Entry(name, f"{described[name]['description']} {count} setting{'s' if count > 1 else ''}.")
-        for name, count in counts.items()
+        Entry(name, f"{described[name]['description']} {counted(count, 'settings')}.") for name, count in counts.items()
     )
 
 

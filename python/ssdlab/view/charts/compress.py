@@ -7,7 +7,7 @@ from ssdlab.analyse.compress import Cell, CompressBench
 from ssdlab.lazy import np
 from ssdlab.view.chart import Axis, Band, Bars, Chart, Line, Mark, Panel, Whiskers, beside, nothing, rows
 from ssdlab.view.colours import BLUE, GREY, colour
-from ssdlab.view.pages.compress import size_text, threads_text
+from ssdlab.view.pages.compress import size_text
 
 MOST_FILES = 24
 """Files drawn by themselves; more could not be told apart."""
@@ -72,7 +72,7 @@ def ratio(found: CompressBench) -> Chart:
 
 def compress(found: CompressBench) -> Chart:
     """Processor time to compress a page (figure 8a)."""
-    name = f"µs to compress a page, {threads_text(found.threads[0])}"
+    name = f"µs to compress a page, {text.counted(found.threads[0], 'threads')}"
     return _by_page(
         found, name, lambda cell: (cell.compress_cpu_us.median, cell.compress_cpu_us.low, cell.compress_cpu_us.high)
     )
@@ -80,7 +80,7 @@ def compress(found: CompressBench) -> Chart:
 
 def decompress(found: CompressBench) -> Chart:
     """Processor time to restore a page (figure 8b)."""
-    name = f"µs to restore a page, {threads_text(found.threads[0])}"
+    name = f"µs to restore a page, {text.counted(found.threads[0], 'threads')}"
     return _by_page(
         found,
         name,
@@ -98,7 +98,7 @@ def rate(found: CompressBench) -> Chart:
             rates = [getattr(found.cell(codec, size, threads), f"{field}_bytes_s") for codec in found.codecs]
             low, median, high = np.array([(one.low, one.median, one.high) for one in rates]).T / 1e6
             aside, thickness = beside(index, len(found.threads))
-            at, name = np.arange(len(rates), dtype=np.float64) + aside, threads_text(threads)
+            at, name = np.arange(len(rates), dtype=np.float64) + aside, text.counted(threads, "threads")
             marks.append(Bars(name, at, median, colour(index), thickness))
             marks.append(Whiskers(name, at, np.minimum(low, median), np.maximum(high, median), GREY, along=True))
         panels.append(Panel(marks, Axis(f"MB/s {title}, {size_text(size)}", low=0), rows(found.codecs)))

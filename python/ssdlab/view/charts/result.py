@@ -50,7 +50,7 @@ def _write_amplification_limits(each: Numbers) -> tuple[float, str]:
     finite = each[np.isfinite(each)]
     top = max(float(np.percentile(finite, 99)) * 1.25, 1.5)
     hidden = int((finite > top).sum())
-    return top, f"{hidden} epoch{'s' if hidden > 1 else ''} above" if hidden else ""
+    return top, f"{text.counted(hidden, 'epochs')} above" if hidden else ""
 
 
 def erase_counts(result: Result) -> Chart:

@@ -62,11 +62,6 @@ def size_text(page_bytes: int | None) -> str:
     return "whole files" if page_bytes is None else text.size(page_bytes)
 
 
-def threads_text(count: int) -> str:
-    """A number of threads."""
-    return f"{count} thread{'s' if count > 1 else ''}"
-
-
 def spread_text(spread: Spread, number: Callable[[float], str] = text.significant) -> str:
     """Median, and the range in brackets."""
     return f"{number(spread.median)} [{number(spread.low)}-{number(spread.high)}]"
@@ -96,7 +91,7 @@ def _tables(found: CompressBench) -> list[Table]:
                         text.bandwidth(cell.decompress_bytes_s.median),
                     )
                 )
-            tables.append(Table(HEADERS, rows, f"{pages}, {threads_text(threads)}"))
+            tables.append(Table(HEADERS, rows, f"{pages}, {text.counted(threads, 'threads')}"))
     return tables
 
 
