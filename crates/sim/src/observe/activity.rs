@@ -3,7 +3,7 @@
 use serde::Serialize;
 use ssdlab_core::LatencyHistogram;
 use ssdlab_nand::Geometry;
-use ssdlab_nand::backend::parallel::{Bins, DieTime, Kind, Record};
+use ssdlab_nand::backend::parallel::{Bins, DieTime, Record, Segment};
 use ssdlab_trace::{Op, Request};
 
 use crate::drive::buffer::BufferCounters;
@@ -136,6 +136,22 @@ pub struct GanttBar {
     pub request: u64,
     /// When the drive was given that request, from the start of measuring; 0 if that was before, or there is none.
     pub arrived_ns: u64,
+}
+
+impl GanttBar {
+    fn of(segment: &Segment) -> Self {
+        Self {
+            die: segment.die,
+            plane: segment.plane,
+            bus: segment.bus,
+            begin_ns: segment.begin_ns,
+            end_ns: segment.end_ns,
+            kind: segment.kind.name(),
+            cause: segment.cause.name(),
+            request: segment.requester.number,
+            arrived_ns: segment.requester.arrived_ns,
+        }
+    }
 }
 
 /// Busy times of dies and channels, in bins of equal time from the start of measuring.
@@ -350,23 +366,6 @@ impl Meters {
             response,
         };
         let rows = |bins: &Bins| (0..bins.rows()).map(|row| bins.row(row).to_vec()).collect();
-        let kind = |kind: Kind| match kind {
-            Kind::Read => "read",
-            Kind::Program => "program",
-            Kind::Erase => "erase",
-            Kind::Copyback => "copyback",
-        };
-        let gantt = record.segments.iter().map(|bar| GanttBar {
-            die: bar.die,
-            plane: bar.plane,
-            bus: bar.bus,
-            begin_ns: bar.begin_ns,
-            end_ns: bar.end_ns,
-            kind: kind(bar.kind),
-            cause: bar.cause.name(),
-            request: bar.requester.number,
-            arrived_ns: bar.requester.arrived_ns,
-        });
         let activity = Activity {
             die_bin_ns: record.cells.bin_ns(),
             dies_busy_ns: rows(&record.cells),
@@ -376,7 +375,7 @@ impl Meters {
             internal_busy_ns: record.internal.row(0).to_vec(),
             queue_bin_ns: self.queue.bin_ns(),
             outstanding_ns: self.queue.row(0).to_vec(),
-            gantt: gantt.collect(),
+            gantt: record.segments.iter().map(GanttBar::of).collect(),
             gantt_truncated: record.truncated,
             waiting: self.waiting,
             course,

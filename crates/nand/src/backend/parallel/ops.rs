@@ -22,6 +22,18 @@ pub enum Kind {
     Copyback,
 }
 
+impl Kind {
+    /// Lower-case name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Program => "program",
+            Self::Erase => "erase",
+            Self::Copyback => "copyback",
+        }
+    }
+}
+
 /// One operation, from its emission to its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
