@@ -248,11 +248,10 @@ def bench(
     else:
         sequence = of_trace(trace, page_bytes, accesses)
         what = "trace"
+    warm_up = len(sequence) // 2
+    measured = len(sequence) - warm_up
     pages = int(sequence.max() >> 1) + 1
-    share_of_pages = budget.strip().endswith("%")
-    budget_bytes = int(_ssdlab.share(budget) * pages * page_bytes) if share_of_pages else _bytes(budget)
-    if budget_bytes >= 1 << 62:
-        raise ConfigError(f"a budget of {text.path(budget)} is larger than any memory; lower it")
+    budget_bytes = _budget_bytes(budget, pages * page_bytes)
     source = dataset if isinstance(dataset, Corpus) else corpus.read(dataset) if dataset else corpus.default()
     contents = b"".join(_whole_pages(member.data, page_bytes) for member in source.members)
     plan = [(share, codec) for share in shares for codec in (codecs if share.rstrip("% ") != "0" else [None])]
@@ -277,7 +276,7 @@ def bench(
                 miss_us=miss_us,
                 restore_us=restore_us,
             )
-            found = _ssdlab.bench_cache(settings, storage, contents, sequence, len(sequence) // 2, threads, stop)
+            found = _ssdlab.bench_cache(settings, storage, contents, sequence, warm_up, threads, stop)
             found["direct"] &= storage.path is not None
             return found
 
@@ -303,20 +302,15 @@ def bench(
                     raise
                 break
             direct &= each[-1]["direct"]
-            cells.append(_cell(share, codec, each, len(sequence) - len(sequence) // 2, simulated=drive is not None))
-        if drive is not None:
-            below = "a simulated drive below"
-        elif storage.path is None:
-            below = f"{'busy' if busy else 'sleeping'} {cost_us:g} µs below"
-        else:
-            below = "a file below, " + ("direct I/O" if direct else "through the page cache of the system")
+            cells.append(_cell(share, codec, each, measured, simulated=drive is not None))
+        below = _below_text(storage, direct=direct)
     return CacheBench(
         title=f"{what}, {text.size(page_bytes)} each, {text.size(budget_bytes)} of memory, {below}",
         contents=source,
         page_bytes=page_bytes,
         pages=pages,
         budget_bytes=budget_bytes,
-        accesses=len(sequence) - len(sequence) // 2,
+        accesses=measured,
         threads=threads,
         runs=runs,
         settings={
@@ -335,6 +329,24 @@ def bench(
         accessed=access if trace is None else trace.about,
         drive=drive,
     )
+
+
+def _budget_bytes(budget: str, pages_bytes: int) -> int:
+    """A budget that may be a share of all pages."""
+    is_share = budget.strip().endswith("%")
+    found = int(_ssdlab.share(budget) * pages_bytes) if is_share else _bytes(budget)
+    if found >= 1 << 62:
+        raise ConfigError(f"a budget of {text.path(budget)} is larger than any memory; lower it")
+    return found
+
+
+def _below_text(storage: Storage, *, direct: bool) -> str:
+    """What lies below, in a title; `direct` tells whether a file was used past the page cache of the system."""
+    if storage.drive is not None:
+        return "a simulated drive below"
+    if storage.path is None:
+        return f"{'busy' if storage.busy else 'sleeping'} {storage.cost_us:g} µs below"
+    return "a file below, " + ("direct I/O" if direct else "through the page cache of the system")
 
 
 def _whole_pages(data: bytes, page_bytes: int) -> bytes:
