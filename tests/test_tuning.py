@@ -23,7 +23,7 @@ from ssdlab.study.sweep.axes import Point, axis
 from ssdlab.study.sweep.quantity import quantity
 from ssdlab.study.tuning import space
 from ssdlab.study.tuning.finals import FINALISTS, finalists, judged
-from ssdlab.study.tuning.goal import Constraint, Goal, Measured
+from ssdlab.study.tuning.goal import Aims, Constraint, Goal, Measured
 from ssdlab.study.tuning.result import Finalist, Trial, Tuned
 from ssdlab.study.tuning.search import Search
 from ssdlab.study.tuning.space import Space
@@ -40,6 +40,7 @@ SPACE = Space.of(
     ]
 )
 GOAL, BOUND = Goal.of("cost"), Constraint.of("miss<=1")
+AIMS = Aims([GOAL], [BOUND])
 
 
 def planted(point: Point) -> Measured:
@@ -62,7 +63,7 @@ FEW = spanned("device.op=20%,30%,40%", "ftl.page.gc=greedy,d_choices", "ftl.page
 
 def searched(seed: int, trials: int, space: Space = SPACE, **more: Any) -> list[Point]:
     """The points of a search of the planted function."""
-    search = Search(space, [GOAL], [BOUND], seed=seed, batch=4, **more)
+    search = Search(space, AIMS, seed=seed, batch=4, **more)
     while len([one for one in search.proposals() if one.finished]) < trials and (its := search.open()):
         for one in its:
             search.tell(one.number, planted(one.point))
@@ -304,7 +305,7 @@ def test_finalists_are_judged_by_fresh_seeds() -> None:
     """The best of the search that turn out to break the constraint make way for the next."""
     seen = [Trial({"a": str(at)}, False, Measured(((float(at),),), ((0.9,),))) for at in (4, 1, 3, 2, 5)]
     seen += [Trial({"a": "0"}, False, Measured(((0.0,),), ((1.1,),))), Trial({"a": "x"}, False, Measured(error="no"))]
-    few = finalists(seen, [GOAL], [BOUND], itemgetter("a"))
+    few = finalists(seen, AIMS, itemgetter("a"))
     assert [[one.point["a"] for one in its] for its in few] == [["1", "2", "3"], ["4", "5"]] and len(
         few[0]
     ) == FINALISTS
@@ -312,11 +313,11 @@ def test_finalists_are_judged_by_fresh_seeds() -> None:
     found = judged(
         [Finalist(BASE, one.point, one.measured, Measured(one.measured.goals, ((fresh[one.point["a"]],),)), False)
          for one in few[0]],
-        [GOAL], [BOUND],
+        AIMS,
     )  # fmt: skip
     assert [(one.point["a"], one.best) for one in found] == [("2", True), ("3", False), ("1", False)]
     # Where nothing meets it, what misses it least.
-    none = finalists([one for one in seen if one.point["a"] == "0"], [GOAL], [BOUND], itemgetter("a"))
+    none = finalists([one for one in seen if one.point["a"] == "0"], AIMS, itemgetter("a"))
     assert [[one.point["a"] for one in its] for its in none] == [["0"]]
 
 
@@ -330,7 +331,7 @@ def test_a_finalist_that_breaks_the_constraint_with_a_seed_is_not_as_good() -> N
         )
         for name, its in fresh.items()
     ]
-    order = judged(found, [GOAL], [BOUND])
+    order = judged(found, AIMS)
     assert [(one.point["device.op"], one.fresh.kept([BOUND])) for one in order] == [("b", 2), ("a", 1)]
     tuned = Tuned(
         base=BASE, source=None, axes=["device.op"], goals=[GOAL], constraints=[BOUND], seeds=1, repeats=2, asked=0,
@@ -369,7 +370,7 @@ def test_no_drive_is_a_finalist_twice() -> None:
 
 
 def test_what_decides_is_important() -> None:
-    search = Search(SPACE, [GOAL], [BOUND], seed=1, batch=4)
+    search = Search(SPACE, AIMS, seed=1, batch=4)
     for _ in range(10):
         for one in search.open():
             search.tell(one.number, planted(one.point))

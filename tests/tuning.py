@@ -13,7 +13,7 @@ from ssdlab import Config, TraceFile, text
 from ssdlab.lazy import optuna
 from ssdlab.study.store.folder import Store
 from ssdlab.study.sweep.axes import Point, axis
-from ssdlab.study.tuning.goal import Constraint, Goal
+from ssdlab.study.tuning.goal import Aims
 from ssdlab.study.tuning.runs import Runs
 from ssdlab.study.tuning.search import Search
 from ssdlab.study.tuning.space import Space
@@ -74,24 +74,23 @@ class Bench:
     """A problem with a folder that all searches share: equal runs run once."""
 
     def __init__(self, problem: Problem, workers: LocalWorkers, store: Store) -> None:
-        self.goal, self.constraints = Goal.of(problem.goal), [Constraint.of(one) for one in problem.constraints]
+        self.aims = Aims.of([problem.goal], problem.constraints)
         self.space = Space.of([axis(one) for one in problem.axes])
         trace = TraceRef.of(TraceFile(TRACES / f"{problem.trace}.csv.zst")) if problem.trace else None
         self.runs = Runs(
-            Config(overrides=problem.settings), trace, goals=[self.goal], constraints=self.constraints, store=store,
-            workers=workers, monitor=None,
+            Config(overrides=problem.settings), trace, self.aims, store=store, workers=workers, monitor=None,
         )  # fmt: skip
 
     def best(self, points: Sequence[Point]) -> float | None:
         """The best outcome that meets the constraints."""
         self.runs.do(points, SEEDS)
         measured = [self.runs.measured(point, SEEDS) for point in points]
-        values = [one.means()[0] for one in measured if one.feasible(self.constraints)]
-        return (max if self.goal.large else min)(values, default=None)
+        values = [one.means()[0] for one in measured if one.feasible(self.aims.constraints)]
+        return (max if self.aims.goals[0].large else min)(values, default=None)
 
     def tuned(self, seed: int) -> list[Point]:
         """The points that a search tries."""
-        search = Search(self.space, [self.goal], self.constraints, seed=seed, batch=BATCH)
+        search = Search(self.space, self.aims, seed=seed, batch=BATCH)
         for _ in range(TRIALS // BATCH):
             its = search.open()
             self.runs.do([one.point for one in its], SEEDS)
@@ -124,8 +123,8 @@ def compared(problem: Problem, repeats: int = REPEATS) -> Row:
         bench = Bench(problem, workers, store)
         pairs = [(bench.best(bench.tuned(seed)), bench.best(bench.drawn(seed))) for seed in range(repeats)]
     # Nothing found is worse than anything.
-    worst = float("-inf") if bench.goal.large else float("inf")
-    sign = 1 if bench.goal.large else -1
+    worst = float("-inf") if bench.aims.goals[0].large else float("inf")
+    sign = 1 if bench.aims.goals[0].large else -1
     both = [(worst if ours is None else ours, worst if theirs is None else theirs) for ours, theirs in pairs]
     tuned, random = (statistics.median(values) for values in zip(*both, strict=True))
     return Row(

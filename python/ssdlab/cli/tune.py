@@ -17,7 +17,7 @@ from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.sweep.design import SEARCH, Design
 from ssdlab.study.sweep.running import question
 from ssdlab.study.tuning import running
-from ssdlab.study.tuning.goal import Constraint, Goal
+from ssdlab.study.tuning.goal import Aims
 from ssdlab.study.tuning.result import Tuned
 
 app = App()
@@ -121,15 +121,15 @@ def tune(
     asked = question(axes, base, trace, design=Design(SEARCH), without=(), seeds=seeds, outcomes=(), reading=reading)
     if not asked.replays:
         reads_none(reading)
-    goals, constraints = [Goal.of(one) for one in outcome], [Constraint.of(one) for one in constraint]
+    aims = Aims.of(outcome, constraint)
     with watching("tune") as watch:
         found = running.run(
-            asked, goals, constraints, running.Budget(trials, repeats, batch, search_seed), out,
+            asked, aims, running.Budget(trials, repeats, batch, search_seed), out,
             warm_start=warm_start, jobs=jobs, cluster=cluster, monitor=watch,
         )  # fmt: skip
     status = deliver(found, json=json, out=out)
     if out is not None and found.best is not None and not json:
-        best = "best.toml" if len(goals) == 1 else "best-1.toml"
+        best = "best.toml" if len(aims.goals) == 1 else "best-1.toml"
         names = "" if trace is None else "".join(f" {text.path(path)}" for path in trace.paths)
         print(f"run it with: ssdlab run --config {text.path(out / best)}{names}")
     return status or int(found.best is None and not found.partial)

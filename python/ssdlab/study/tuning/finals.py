@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from ssdlab.study.survey.front import on_the_front
 from ssdlab.study.sweep.axes import Point
-from ssdlab.study.tuning.goal import Constraint, Goal, Measured
+from ssdlab.study.tuning.goal import Aims, Measured
 from ssdlab.study.tuning.result import Finalist, Trial
 
 FINALISTS = 3
@@ -17,12 +17,7 @@ FRONT = 12
 """Most finalists of several outcomes."""
 
 
-def finalists(
-    trials: Sequence[Trial],
-    goals: Sequence[Goal],
-    constraints: Sequence[Constraint],
-    drive: Callable[[Point], Hashable],
-) -> list[list[Trial]]:
+def finalists(trials: Sequence[Trial], aims: Aims, drive: Callable[[Point], Hashable]) -> list[list[Trial]]:
     """The trials that are run again. The first few are; those that follow, where fresh seeds show that none of those
     before meets the constraints.
 
@@ -36,8 +31,9 @@ def finalists(
         if one.measured.error is None:
             by_drive.setdefault(drive(one.point), one)
     different = [*by_drive.values()]
+    goals, constraints = aims
     feasible = [one for one in different if one.measured.feasible(constraints)]
-    ranked = sorted(feasible or different, key=lambda one: rank(one.measured, goals[0], constraints))
+    ranked = sorted(feasible or different, key=lambda one: rank(one.measured, aims))
     if len(goals) == 1 or not feasible:
         few = [ranked[at : at + FINALISTS] for at in range(0, len(ranked), FINALISTS)]
         return few if feasible else few[:1]
@@ -48,22 +44,20 @@ def finalists(
     return [front]
 
 
-def _missed(measured: Measured, constraints: Sequence[Constraint]) -> float:
-    return sum(max(0.0, missed) for missed in measured.violations(constraints))
-
-
-def rank(measured: Measured, goal: Goal, constraints: Sequence[Constraint]) -> tuple[float, float, float]:
-    """Less is better: what fails comes last, what misses constraints after what meets them."""
+def rank(measured: Measured, aims: Aims) -> tuple[float, float, float]:
+    """By the first goal, less is better: what fails comes last, what misses constraints after what meets them."""
     if measured.error is not None:
         return (1.0, 0.0, 0.0)
-    return (0.0, _missed(measured, constraints), measured.means()[0] * (-1 if goal.large else 1))
+    missed = sum(max(0.0, missed) for missed in measured.violations(aims.constraints))
+    return (0.0, missed, measured.means()[0] * (-1 if aims.goals[0].large else 1))
 
 
-def judged(found: Sequence[Finalist], goals: Sequence[Goal], constraints: Sequence[Constraint]) -> list[Finalist]:
+def judged(found: Sequence[Finalist], aims: Aims) -> list[Finalist]:
     """The finalists by their fresh seeds: best first, and which of them are the best. Of equal ones it is the one that
     meets the constraints with more seeds.
     """
-    ordered = sorted(found, key=lambda one: (rank(one.fresh, goals[0], constraints), -one.fresh.kept(constraints)))
+    goals, constraints = aims
+    ordered = sorted(found, key=lambda one: (rank(one.fresh, aims), -one.fresh.kept(constraints)))
     if len(goals) == 1:
         return [one._replace(best=at == 0) for at, one in enumerate(ordered)]
     feasible = [at for at, one in enumerate(ordered) if one.fresh.feasible(constraints)]

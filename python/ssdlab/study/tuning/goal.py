@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.several import several
 from ssdlab.study.experiments.expression import Value
 from ssdlab.study.survey.outcome import check_figure, is_large
 from ssdlab.study.sweep.quantity import quantity
@@ -103,9 +104,25 @@ def _value(where: str, written: str) -> Value:
     return value
 
 
-def everything(goals: Sequence[Goal], constraints: Sequence[Constraint]) -> list[Goal | Constraint]:
-    """What is measured, in order."""
-    return [*goals, *constraints]
+class Aims(NamedTuple):
+    """What a search is for."""
+
+    goals: Sequence[Goal]
+    constraints: Sequence[Constraint] = ()
+
+    @classmethod
+    def of(cls, outcomes: Sequence[str], constraints: Sequence[str]) -> "Aims":
+        """The aims of texts as a user gives them.
+
+        Raises:
+            ConfigError: If one is none.
+        """
+        return cls([*map(Goal.of, several(outcomes))], [*map(Constraint.of, several(constraints))])
+
+    @property
+    def measured(self) -> list[Goal | Constraint]:
+        """What is measured of a point, in order."""
+        return [*self.goals, *self.constraints]
 
 
 def declared(asked: Sequence[Goal | Constraint]) -> None:

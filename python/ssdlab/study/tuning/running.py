@@ -13,7 +13,6 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides
 from ssdlab.model.remarks import other_spare
 from ssdlab.model.requests import Monitor
-from ssdlab.model.several import several
 from ssdlab.model.trace_file import Given
 from ssdlab.study.store.folder import TUNING, Store, points_of, read_plan, records_of
 from ssdlab.study.store.study import Study
@@ -24,7 +23,7 @@ from ssdlab.study.sweep.design import SEARCH, Design
 from ssdlab.study.sweep.plan import Plan, Question, listed
 from ssdlab.study.sweep.running import Axes, question, workers
 from ssdlab.study.tuning.finals import finalists, judged
-from ssdlab.study.tuning.goal import Constraint, Goal, Measured, checked, declared, everything
+from ssdlab.study.tuning.goal import Aims, Goal, Measured, checked, declared
 from ssdlab.study.tuning.result import Finalist, Trial, Tuned
 from ssdlab.study.tuning.runs import Runs
 from ssdlab.study.tuning.search import Search
@@ -91,8 +90,7 @@ def tune(
     asked = question(axes, config, trace, design=Design(SEARCH), without=(), seeds=seeds, outcomes=())
     return run(
         asked,
-        [Goal.of(one) for one in several(outcomes)],
-        [Constraint.of(one) for one in several(constraints)],
+        Aims.of(outcomes, constraints),
         Budget(trials, repeats, batch, seed),
         None if out is None else Path(out),
         warm_start=None if warm_start is None else Path(warm_start),
@@ -117,8 +115,7 @@ class Budget(NamedTuple):
 
 def run(
     asked: Question,
-    goals: Sequence[Goal],
-    constraints: Sequence[Constraint],
+    aims: Aims,
     budget: Budget,
     folder: Path | None,
     *,
@@ -133,13 +130,13 @@ def run(
         ConfigError: As `tune`; a folder that was made for it is removed.
         OSError: As `tune`.
     """
-    _check(asked, goals, constraints, budget)
-    declared(everything(goals, constraints))
+    _check(asked, aims, budget)
+    declared(aims.measured)
     made = folder is None or not folder.exists()
     place = Path(tempfile.mkdtemp(prefix="ssdlab-tuning-")) if folder is None else folder
     try:
         with workers(jobs, cluster) as crew, Store(place) as store:
-            found = _search(asked, goals, constraints, budget, store, crew, warm_start, monitor)
+            found = _search(asked, aims, budget, store, crew, warm_start, monitor)
     except ConfigError:
         if made:
             shutil.rmtree(place, ignore_errors=True)
@@ -152,8 +149,7 @@ def run(
 
 def _search(
     asked: Question,
-    goals: Sequence[Goal],
-    constraints: Sequence[Constraint],
+    aims: Aims,
     budget: Budget,
     store: Store,
     crew: Workers,
@@ -164,15 +160,11 @@ def _search(
     trace = None if asked.trace is None else TraceRef.of(asked.trace)
     trials = -(-budget.trials // budget.batch) * budget.batch
     seen, fresh = range(asked.seeds), range(asked.seeds, asked.seeds + budget.repeats)
-    runs = Runs(
-        asked.base, trace, goals=goals, constraints=constraints, store=store, workers=crew, monitor=monitor
-    )  # fmt: skip
+    runs = Runs(asked.base, trace, aims, store=store, workers=crew, monitor=monitor)
     _check_values(space, runs)
-    plan = _plan(asked, space, goals, constraints, trace, budget)
+    plan = _plan(asked, space, aims, trace, budget)
     store.ask(plan)
-    search = Search(
-        space, goals, constraints, seed=budget.seed, batch=budget.batch, database=store.folder / DATABASE
-    )  # fmt: skip
+    search = Search(space, aims, seed=budget.seed, batch=budget.batch, database=store.folder / DATABASE)
     try:
         if warm_start is not None:
             _take(warm_start, space, runs, search, seen)
@@ -184,14 +176,14 @@ def _search(
                 break
             if not known:
                 known = runs.figures([one.point for one in its], seen)
-                checked(everything(goals, constraints), known)
+                checked(aims.measured, known)
             for one in its:
                 search.tell(one.number, runs.measured(one.point, seen))
             store.ask({**plan, "points": _points(search, runs, space, seen)})
         tried = [
             Trial(one.point, one.warm, runs.measured(one.point, seen)) for one in search.proposals() if one.finished
         ]
-        final, unchanged = _repeat(tried, runs, goals, constraints, seen, fresh)
+        final, unchanged = _repeat(tried, runs, aims, seen, fresh)
         ran = runs.ran([one.point for one in tried], seen) + runs.ran([one.point for one in final], fresh)
         importance, exhausted = search.importance(), search.exhausted
     finally:
@@ -204,8 +196,8 @@ def _search(
         base=asked.base,
         source=None if asked.trace is None else asked.trace.about,
         axes=space.columns,
-        goals=goals,
-        constraints=constraints,
+        goals=aims.goals,
+        constraints=aims.constraints,
         seeds=asked.seeds,
         repeats=budget.repeats,
         asked=trials,
@@ -218,18 +210,18 @@ def _search(
     )
 
 
-def _check(asked: Question, goals: Sequence[Goal], constraints: Sequence[Constraint], budget: Budget) -> None:
+def _check(asked: Question, aims: Aims, budget: Budget) -> None:
     if not asked.axes:
         raise ConfigError("nothing is varied; give an axis, such as device.op=3%..30%")
     if any(TRACE in axis.keys for axis in asked.axes):
         raise ConfigError("axis trace: a trace is no choice of the drive; give it as what is replayed")
-    if not goals:
+    if not aims.goals:
         raise ConfigError("no outcome is named; say what is to be small, or with :max large: write_amplification")
     counts = {"seeds": asked.seeds, "trials": budget.trials, "repeats": budget.repeats, "batch": budget.batch}
     for name, count in counts.items():
         if count < 1:
             raise ConfigError(f"{name}: {count}; give at least one")
-    names = [one.name for one in everything(goals, constraints)]
+    names = [one.name for one in aims.measured]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise ConfigError(f"{text.path(twice[0])} is named twice; name it once")
@@ -257,15 +249,14 @@ def _check_values(space: Space, runs: Runs) -> None:
 def _plan(
     asked: Question,
     space: Space,
-    goals: Sequence[Goal],
-    constraints: Sequence[Constraint],
+    aims: Aims,
     trace: TraceRef | None,
     budget: Budget,
 ) -> dict[str, Any]:
     """What the folder keeps of the question, in the shape of a sweep's, and what says that it is the same."""
     plain = [
         f"{one.figure}:{one.sense}" if isinstance(one, Goal) and (one.large or is_large(one.figure, "")) else one.figure
-        for one in everything(goals, constraints)
+        for one in aims.measured
         if one.figure
     ]
     plan = Plan(asked, asked.design, space.columns, (), {}).to_dict()
@@ -274,8 +265,8 @@ def _plan(
             [[*axis.keys], [[*level.values()] for level in axis.levels], None if axis.range is None else axis.range.log]
             for axis in space.axes
         ],
-        "outcomes": [f"{one.name}={one.value.text}:{one.sense}" for one in goals],
-        "constraints": [one.name for one in constraints],
+        "outcomes": [f"{one.name}={one.value.text}:{one.sense}" for one in aims.goals],
+        "constraints": [one.name for one in aims.constraints],
         "settings": hashlib.sha256(asked.base.to_toml().encode()).hexdigest(),
         "trace": None if trace is None else trace.identity,
         "seeds": asked.seeds,
@@ -324,8 +315,7 @@ def _take(folder: Path, space: Space, runs: Runs, search: Search, seeds: range) 
 def _repeat(
     tried: Sequence[Trial],
     runs: Runs,
-    goals: Sequence[Goal],
-    constraints: Sequence[Constraint],
+    aims: Aims,
     seen: range,
     fresh: range,
 ) -> tuple[list[Finalist], Measured | None]:
@@ -337,7 +327,7 @@ def _repeat(
         return drive_of(run)
 
     # Where nothing could be run, the configuration as it was given may tell why.
-    for some in finalists(tried, goals, constraints, drive) or [[]]:
+    for some in finalists(tried, aims, drive) or [[]]:
         runs.begin("repeats", (len(some) + 1) * len(fresh))
         if runs.stopped or not runs.do([*(one.point for one in some), {}], fresh):
             return [], None
@@ -345,6 +335,6 @@ def _repeat(
             spare = next((other_spare(its.config, its.summary) for its in runs.ran([one.point], fresh)), None)
             measured = runs.measured(one.point, fresh)
             found.append(Finalist(runs.config(one.point), one.point, one.measured, measured, False, spare))
-        if any(one.fresh.feasible(constraints) for one in found):
+        if any(one.fresh.feasible(aims.constraints) for one in found):
             break
-    return judged(found, goals, constraints), runs.measured({}, fresh)
+    return judged(found, aims), runs.measured({}, fresh)

@@ -15,7 +15,7 @@ from ssdlab.study.store.table import Record
 from ssdlab.study.survey.caveats import Ran
 from ssdlab.study.sweep.axes import Point
 from ssdlab.study.sweep.plan import AXIS, Builder
-from ssdlab.study.tuning.goal import Constraint, Goal, Measured, everything
+from ssdlab.study.tuning.goal import Aims, Measured
 from ssdlab.study.work.run import Outcome, Run, TraceRef
 from ssdlab.study.work.workers import Workers
 
@@ -26,8 +26,7 @@ class Runs:
     Args:
         base: The configuration that points are laid on.
         trace: What all replay.
-        goals: What is measured.
-        constraints: What is measured as well.
+        aims: What is measured.
         store: The folder.
         workers: Who does runs.
         monitor: Told how many of all runs of a phase are finished.
@@ -37,17 +36,15 @@ class Runs:
         self,
         base: Config,
         trace: TraceRef | None,
+        aims: Aims,
         *,
-        goals: Sequence[Goal],
-        constraints: Sequence[Constraint],
         store: Store,
         workers: Workers,
         monitor: Monitor | None,
     ) -> None:
         self.stopped = False
         """Whether the monitor has ended it."""
-        self._builder, self._trace = Builder(base), trace
-        self._goals, self._constraints = goals, constraints
+        self._builder, self._trace, self._aims = Builder(base), trace, aims
         self._store, self._workers, self._monitor = store, workers, monitor
         self._phase, self._total, self._finished = "", 0, 0
         self._known: dict[tuple[tuple[str, str], ...], tuple[Row, Run] | str] = {}
@@ -165,13 +162,13 @@ class Runs:
         if isinstance(summaries, str):
             return Measured(error=summaries)
         values: list[tuple[float, ...]] = []
-        for asked in everything(self._goals, self._constraints):
+        for asked in self._aims.measured:
             its = [asked.value.of(summary) for summary in summaries]
             there = tuple(value for value in its if value is not None)
             if len(there) < len(its):
                 return Measured(error=f"a run has no value of {asked.name}")
             values.append(there)
-        count = len(self._goals)
+        count = len(self._aims.goals)
         return Measured(tuple(values[:count]), tuple(values[count:]))
 
     def figures(self, points: Sequence[Point], seeds: range) -> list[str]:

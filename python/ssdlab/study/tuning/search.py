@@ -11,14 +11,14 @@ worse in one problem of `tests/tuning.py`.
 import random
 import sqlite3
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ssdlab.lazy import optuna, sqlalchemy_pool
 from ssdlab.study.sweep.axes import Point
-from ssdlab.study.tuning.goal import Constraint, Goal, Measured
+from ssdlab.study.tuning.goal import Aims, Measured
 from ssdlab.study.tuning.space import Parameter, Space
 
 POINT, WARM = "point", "warm"
@@ -51,8 +51,7 @@ class Search:
 
     Args:
         space: What is searched.
-        goals: What is made small or large.
-        constraints: What is to be met.
+        aims: What is made small or large, and what is to be met.
         seed: Of the proposals.
         batch: Trials that are proposed at a time.
         database: SQLite file that keeps the trials; None keeps them in memory.
@@ -61,21 +60,20 @@ class Search:
     def __init__(
         self,
         space: Space,
-        goals: Sequence[Goal],
-        constraints: Sequence[Constraint],
+        aims: Aims,
         *,
         seed: int,
         batch: int,
         database: Path | None = None,
     ) -> None:
-        self._space, self._goals, self._constraints = space, goals, constraints
+        self._space, self._aims = space, aims
         self._seed, self._batch = seed, batch
         self._storage = None if database is None else _storage(database)
         with _quiet():
             self._study: Any = optuna.create_study(
                 study_name=NAME,
                 storage=self._storage,
-                directions=["maximize" if goal.large else "minimize" for goal in goals],
+                directions=["maximize" if goal.large else "minimize" for goal in aims.goals],
                 load_if_exists=True,
             )
 
@@ -181,7 +179,9 @@ class Search:
     def _violations(self, measured: Measured) -> dict[str, float]:
         if measured.error is not None:
             return {RUNS: BROKEN}
-        return dict(zip([one.name for one in self._constraints], measured.violations(self._constraints), strict=True))
+        return dict(
+            zip([one.name for one in self._aims.constraints], measured.violations(self._aims.constraints), strict=True)
+        )
 
     def importance(self) -> dict[str, dict[str, float]]:
         """How much each axis decides whether a point is among the best tenth of a goal, or of those that keep a
@@ -192,9 +192,9 @@ class Search:
             return {}
         targets: dict[str, Any] = {
             goal.name: (lambda trial, at=at, sign=-1.0 if goal.large else 1.0: sign * trial.values[at])
-            for at, goal in enumerate(self._goals)
+            for at, goal in enumerate(self._aims.goals)
         }
-        targets |= {one.name: (lambda trial, name=one.name: trial.constraints[name]) for one in self._constraints}
+        targets |= {one.name: (lambda trial, name=one.name: trial.constraints[name]) for one in self._aims.constraints}
         found = {}
         for name, target in targets.items():
             with _quiet():

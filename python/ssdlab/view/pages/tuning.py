@@ -4,7 +4,7 @@ from collections import Counter
 
 from ssdlab import text
 from ssdlab.study.survey.outcome import estimate
-from ssdlab.study.tuning.goal import Measured, everything
+from ssdlab.study.tuning.goal import Aims, Measured
 from ssdlab.study.tuning.result import Finalist, Tuned
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import estimated, form
@@ -66,7 +66,7 @@ def _remarks(found: Tuned) -> list[str]:
 
 
 def _values(found: Tuned, measured: Measured | None) -> list[str]:
-    names = [one.figure for one in everything(found.goals, found.constraints)]
+    names = [one.figure for one in Aims(found.goals, found.constraints).measured]
     if measured is None or measured.error is not None:
         return [text.MISSING] * len(names)
     return [
