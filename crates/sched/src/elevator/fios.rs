@@ -185,10 +185,6 @@ impl Elevator for Fios {
         rq.pid == bio.pid
     }
 
-    fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
-        unreachable!("no neighbours are proposed, so {:?} cannot be merged with one", absorbed.id)
-    }
-
     fn timer_ns(&self) -> Option<u64> {
         self.awaited.timer()
     }

@@ -106,8 +106,11 @@ pub trait Elevator: Send + Debug {
         None
     }
 
-    /// The waiting `absorbed` has become part of the waiting `survivor`, and is no longer a request.
-    fn merged(&mut self, survivor: &Request, absorbed: &Request, requests: &Requests);
+    /// The waiting `absorbed` has become part of the waiting `survivor`, and is no longer a request. Never called where no
+    /// neighbours (`former`, `latter`) are proposed.
+    fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
+        unreachable!("no neighbours are proposed, so {:?} cannot be merged with one", absorbed.id)
+    }
 
     /// Whether `bio` gets a request beyond the limit.
     fn must_queue(&self, _bio: &Bio) -> bool {
