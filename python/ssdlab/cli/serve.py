@@ -330,7 +330,7 @@ def _introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | Non
         print(f"also at {server.uris[-1]}: whoever reaches it can read and write the drive")
     if scraped is not None:
         print(f"metrics at {scraped.address}")
-    for unused in room("model.remarks").unused_when_served(server.config):
+    for unused in room("model.unused").unused_when_served(server.config):
         print(f"note: {unused}")
 
 

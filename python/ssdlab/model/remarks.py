@@ -1,20 +1,15 @@
 """What a person should know before reading the figures of a run, or of many."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
-from ssdlab import _ssdlab, text
+from ssdlab import text
 from ssdlab.model.config import Config
+from ssdlab.model.remedy import Summary, by_requests, measured, remedy
 from ssdlab.model.result import Result
 from ssdlab.model.source import ingest_remarks, is_generated
-
-Summary = Mapping[str, Any]
-
-MOST_REPLAYS = 100
-"""Replays after which the default of host.repeat.until-steady.most gives up."""
+from ssdlab.model.unused import unused
 
 NOTICEABLE = 0.1
 """Share of what was asked for by which a drive may have more space beyond its capacity without a remark."""
@@ -29,7 +24,7 @@ UNFINISHED = {"too_short", *UNSETTLED}
 """Findings that say that the drive has not settled."""
 
 CASES = 4
-"""Cases of a remark on many runs, and settings that nothing uses, that are listed."""
+"""Cases of a remark on many runs that are listed."""
 
 
 class Remark(NamedTuple):
@@ -44,16 +39,6 @@ class Remark(NamedTuple):
     """How many requests of a generated workload would do; of many runs the most are told."""
     by_trace: str | None = None
     """What is said instead of `summed` beside lives at the rate of the trace; None if it is the same."""
-
-
-class Remedy(NamedTuple):
-    """What would give a true answer."""
-
-    text: str
-    """As the end of a sentence."""
-    summed: str
-    """The same of many runs, without the number of requests."""
-    requests: int | None = None
 
 
 class Spare(NamedTuple):
@@ -76,63 +61,6 @@ def other_spare(config: Config, summary: Summary) -> Spare | None:
         key, has = "device.spare", has / (1 + has)
     asked = settings[key]["value"]
     return Spare(key, asked, has) if has > float(asked.rstrip("%")) / 100 * (1 + NOTICEABLE) else None
-
-
-class Condition(NamedTuple):
-    """What has to be so for anything to use a setting."""
-
-    key: str
-    value: str
-    same: bool
-    """Whether the other setting is to have the value, or another."""
-
-
-@cache
-def _conditions(key: str) -> tuple[Condition, ...]:
-    """Of a setting; none for the name of something else that a study varies."""
-    told = _ssdlab.explain(key)
-    found = []
-    for used in () if told is None else told[4]:
-        # As the table of settings words it.
-        word = " = " if " = " in used else " is not "
-        other, _, value = used.partition(word)
-        found.append(Condition(other, value, word == " = "))
-    return tuple(found)
-
-
-def _unused(config: Config, varied: Iterable[str], but: Iterable[str] = ()) -> list[Remark]:
-    """Settings that a person made, or a study varies, and that nothing uses; `but` these.
-
-    A file that says both, as that of a whole configuration does, means it so.
-    """
-    idle: dict[str, list[str]] = {}
-    for key in [key for key in {**config.made, **dict.fromkeys(varied)} if key not in but]:
-        for other, value, same in _conditions(key):
-            file, colon, _ = config.made.get(key, "").rpartition(":")
-            if (config[other] == value) != same and not (colon and config.made.get(other, "").startswith(f"{file}:")):
-                idle.setdefault(other, []).append(key)
-    found = []
-    for other, keys in idle.items():
-        more = [f"{text.count(len(keys) - CASES)} more"] if len(keys) > CASES else []
-        told = f"nothing uses {', '.join([*keys[:CASES], *more])}, as {other} is {config[other]}"
-        found.append(Remark(told, told))
-    return found
-
-
-RUN_ONLY = ("precondition", "host", "workload", "check")
-"""What of a configuration only a run uses."""
-
-EMPTY = {"precondition.fill": "0%", "precondition.overwrite": "none"}
-"""Settings that say of a drive what is so when it is served."""
-
-
-def unused_when_served(config: Config) -> list[str]:
-    """Settings that a person made and that nothing uses while the drive is served."""
-    idle = [key for key in config.made if key.partition(".")[0] in RUN_ONLY and config[key] != EMPTY.get(key)]
-    more = [f"{text.count(len(idle) - CASES)} more"] if len(idle) > CASES else []
-    why = "as a drive that is served begins empty or as its file has it, and does what its clients ask for"
-    found = [f"nothing uses {', '.join([*idle[:CASES], *more])}, {why}"] if idle else []
-    return [*found, *(one.text for one in _unused(config, (), but=idle))]
 
 
 def _rounded_up(config: Config, summary: Summary) -> list[Remark]:
@@ -209,106 +137,6 @@ def changed(name: str, evidence: Mapping[str, float]) -> str:
     return f"was {before} {earlier} and {then} {later}"
 
 
-def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, float], generated: bool) -> Remedy:
-    """What would give a true answer where the drive has not settled, by the evidence of that."""
-    if not summary["host"]["pages_written"]:
-        # Earlier versions judged such runs too.
-        words = "; nothing was written while it was measured, so there is none of that"
-        return Remedy(words, words)
-    done = summary["repeat"]["replays"] if summary["repeat"] else 1
-    # Where enough was written and nothing settled, nobody knows how much would do.
-    known = "capacities_needed" in evidence
-    times = 2.0 * done
-    if known:
-        before = summary["precondition"]["runs_pages_written"] / summary["device"]["logical_pages"]
-        times = done * (evidence["capacities_needed"] - before) / (evidence["capacities_written"] - before)
-    if generated and (requests := _requests(config, summary, times)) is not None:
-        return Remedy(_more(requests), "", requests)
-    rest = _rest(config, summary) if generated else None
-    replays = _fewest(summary, rest.times if rest else 1)
-    # Packing is for a drive that the trace may size, which takes fewer.
-    packable = not generated and config["host.fit"] != "compact" and not summary["precondition"]["runs_pages_written"]
-    if known and replays > MOST_REPLAYS and not packable:
-        of_all = f" of all {text.count(rest.requests)} requests" if rest else ""
-        least = f"; it takes at least {text.count(replays)} replays{of_all}"
-        return Remedy(least, f"; it takes more than {MOST_REPLAYS} replays")
-    # Of that which is not in force.
-    options = [
-        *([f"--set workload.requests={rest.requests}"] if rest else []),
-        *(["--fit compact"] if packable else []),
-        *(["--repeat until-steady"] if config["host.repeat"] != "until-steady" else []),
-    ]
-    words = f"; for a true answer: {' '.join(options)}" if options else ""
-    return Remedy(words, words)
-
-
-def _fewest(summary: Summary, times: float) -> int:
-    """The fewest replays, each so many times as long, after which write amplification can be steady: two windows, each
-    of whole replays that write all of the flash. Whether these are alike nobody knows before.
-    """
-    repeat = summary["repeat"]
-    written = repeat["capacities_written"] / repeat["replays"] if repeat else summary["capacities_written"]
-    device = summary["device"]
-    replays: int = 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * written * times))
-    return replays
-
-
-class Rest(NamedTuple):
-    """What is left of a workload that ends by itself and was ended before."""
-
-    requests: int
-    """With which it ends by itself."""
-    times: float
-    """So many times those that were made."""
-
-
-def _rest(config: Mapping[str, Any], summary: Summary) -> Rest | None:
-    whole = _whole(config)
-    made = _made(config, summary)
-    return Rest(whole, whole / made) if whole is not None and made < whole else None
-
-
-def _whole(config: Mapping[str, Any]) -> int | None:
-    """Requests with which a workload ends by itself; None if it goes on."""
-    copied = "workload.pattern.copy_files"
-    if config["workload.pattern"] != "copy_files":
-        return None
-    file, request = (_ssdlab.size(config[key]) for key in (f"{copied}.file_size", "workload.size"))
-    files: int = config[f"{copied}.files"]
-    return files * math.ceil(file / request)
-
-
-def _made(config: Mapping[str, Any], summary: Summary) -> int:
-    """Requests of the workload that a replay made, with its warm-up."""
-    cache = summary["cache"]
-    measured: int = cache["requests"] if cache else _of_host(summary)
-    warmup: int = config["host.warmup"]
-    return warmup + measured
-
-
-def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int | None:
-    """So many times the requests of a generated workload, rounded up to two digits; None if it ends by itself before.
-
-    Replays would write where the first requests did and nowhere else: of even writes they make a hot set.
-    """
-    made, whole = _made(config, summary), _whole(config)
-    if made < config["workload.requests"]:
-        return None
-    # The share of writes among more requests may be less, by three times its deviation.
-    room = 1 + 3 / math.sqrt(summary["host"]["write_requests"])
-    enough = math.ceil(times * room * made)
-    step: int = 10 ** max(len(str(enough)) - 2, 0)
-    return math.ceil(enough / step) * step if whole is None or enough <= whole else None
-
-
-def _more(requests: int) -> str:
-    return f"; for a true answer: --set workload.requests={requests}"
-
-
-def _of_host(summary: Summary) -> int:
-    return sum(summary["host"][f"{op}_requests"] for op in ("read", "write", "trim", "flush"))
-
-
 def _unsteady(count: int, when: str, key: str) -> Remark:
     remedy = f"{when}; raise {key}.until-steady.most, or accept more by {key}.until-steady.within"
     return Remark(
@@ -330,9 +158,13 @@ def remarks(
         generated: Whether its requests were generated.
     """
     same = ingest_remarks(ingest)
-    if _of_host(summary) == 0 and not summary["partial"]:
+    if measured(summary) == 0 and not summary["partial"]:
         same.append("no request was measured: there was none, or host.warmup took them all")
-    found = [*_unused(config, varied), *_rounded_up(config, summary), *_state(config, summary, generated)]
+    found = [
+        *(Remark(one, one) for one in unused(config, varied)),
+        *_rounded_up(config, summary),
+        *_state(config, summary, generated),
+    ]
     sampled = summary["precondition"]["sampled_planes"]
     if sampled is not None:
         told = (
@@ -381,6 +213,6 @@ def over_runs(found: Sequence[Sequence[Remark]], *, by_trace: bool = False) -> l
         others = [f"{text.count(len(cases) - CASES)} more"] if len(cases) > CASES else []
         shown = f" ({', '.join([*cases[:CASES], *others])})" if cases else ""
         requests = [one.requests for its in found for one in its if one.summed == summed and one.requests]
-        more = _more(max(requests)) if requests else ""
+        more = by_requests(max(requests)) if requests else ""
         told.append(f"{text.count(count)} of {text.counted(len(found), 'runs')}: {summed}{shown}{more}")
     return told

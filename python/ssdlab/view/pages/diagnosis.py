@@ -6,7 +6,8 @@ from typing import Any
 
 from ssdlab import text
 from ssdlab.model.diagnosis import Diagnosis
-from ssdlab.model.remarks import UNFINISHED, UNSETTLED, changed, remedy
+from ssdlab.model.remarks import UNFINISHED, UNSETTLED, changed
+from ssdlab.model.remedy import remedy
 from ssdlab.model.source import chosen, is_generated, source_text
 from ssdlab.view.page import Page, Paragraph, Section, Table
 from ssdlab.view.pages.quantities import Summary, below

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ssdlab import text
-from ssdlab.model.remarks import unused_when_served
 from ssdlab.model.service import Service
+from ssdlab.model.unused import unused_when_served
 from ssdlab.view.page import Beside, Facts, Page, Section, Table
 from ssdlab.view.pages.quantities import CAUSES, QUANTILES, operations, response_times
 

@@ -1,0 +1,124 @@
+"""What would give a true answer where a drive has not settled."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ssdlab import _ssdlab, text
+
+Summary = Mapping[str, Any]
+
+MOST_REPLAYS = 100
+"""Replays after which the default of host.repeat.until-steady.most gives up."""
+
+
+class Remedy(NamedTuple):
+    """What would give a true answer."""
+
+    text: str
+    """As the end of a sentence."""
+    summed: str
+    """The same of many runs, without the number of requests."""
+    requests: int | None = None
+
+
+def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, float], generated: bool) -> Remedy:
+    """What would give a true answer where the drive has not settled, by the evidence of that."""
+    if not summary["host"]["pages_written"]:
+        # Earlier versions judged such runs too.
+        words = "; nothing was written while it was measured, so there is none of that"
+        return Remedy(words, words)
+    done = summary["repeat"]["replays"] if summary["repeat"] else 1
+    # Where enough was written and nothing settled, nobody knows how much would do.
+    known = "capacities_needed" in evidence
+    times = 2.0 * done
+    if known:
+        before = summary["precondition"]["runs_pages_written"] / summary["device"]["logical_pages"]
+        times = done * (evidence["capacities_needed"] - before) / (evidence["capacities_written"] - before)
+    if generated and (requests := _requests(config, summary, times)) is not None:
+        return Remedy(by_requests(requests), "", requests)
+    rest = _rest(config, summary) if generated else None
+    replays = _fewest(summary, rest.times if rest else 1)
+    # Packing is for a drive that the trace may size, which takes fewer.
+    packable = not generated and config["host.fit"] != "compact" and not summary["precondition"]["runs_pages_written"]
+    if known and replays > MOST_REPLAYS and not packable:
+        of_all = f" of all {text.count(rest.requests)} requests" if rest else ""
+        least = f"; it takes at least {text.count(replays)} replays{of_all}"
+        return Remedy(least, f"; it takes more than {MOST_REPLAYS} replays")
+    # Of that which is not in force.
+    options = [
+        *([f"--set workload.requests={rest.requests}"] if rest else []),
+        *(["--fit compact"] if packable else []),
+        *(["--repeat until-steady"] if config["host.repeat"] != "until-steady" else []),
+    ]
+    words = f"; for a true answer: {' '.join(options)}" if options else ""
+    return Remedy(words, words)
+
+
+def _fewest(summary: Summary, times: float) -> int:
+    """The fewest replays, each so many times as long, after which write amplification can be steady: two windows, each
+    of whole replays that write all of the flash. Whether these are alike nobody knows before.
+    """
+    repeat = summary["repeat"]
+    written = repeat["capacities_written"] / repeat["replays"] if repeat else summary["capacities_written"]
+    device = summary["device"]
+    replays: int = 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * written * times))
+    return replays
+
+
+class Rest(NamedTuple):
+    """What is left of a workload that ends by itself and was ended before."""
+
+    requests: int
+    """With which it ends by itself."""
+    times: float
+    """So many times those that were made."""
+
+
+def _rest(config: Mapping[str, Any], summary: Summary) -> Rest | None:
+    whole = _whole(config)
+    made = _made(config, summary)
+    return Rest(whole, whole / made) if whole is not None and made < whole else None
+
+
+def _whole(config: Mapping[str, Any]) -> int | None:
+    """Requests with which a workload ends by itself; None if it goes on."""
+    copied = "workload.pattern.copy_files"
+    if config["workload.pattern"] != "copy_files":
+        return None
+    file, request = (_ssdlab.size(config[key]) for key in (f"{copied}.file_size", "workload.size"))
+    files: int = config[f"{copied}.files"]
+    return files * math.ceil(file / request)
+
+
+def _made(config: Mapping[str, Any], summary: Summary) -> int:
+    """Requests of the workload that a replay made, with its warm-up."""
+    cache = summary["cache"]
+    requests: int = cache["requests"] if cache else measured(summary)
+    warmup: int = config["host.warmup"]
+    return warmup + requests
+
+
+def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int | None:
+    """So many times the requests of a generated workload, rounded up to two digits; None if it ends by itself before.
+
+    Replays would write where the first requests did and nowhere else: of even writes they make a hot set.
+    """
+    made, whole = _made(config, summary), _whole(config)
+    if made < config["workload.requests"]:
+        return None
+    # The share of writes among more requests may be less, by three times its deviation.
+    room = 1 + 3 / math.sqrt(summary["host"]["write_requests"])
+    enough = math.ceil(times * room * made)
+    step: int = 10 ** max(len(str(enough)) - 2, 0)
+    return math.ceil(enough / step) * step if whole is None or enough <= whole else None
+
+
+def by_requests(requests: int) -> str:
+    """The remedy of so many requests, as the end of a sentence."""
+    return f"; for a true answer: --set workload.requests={requests}"
+
+
+def measured(summary: Summary) -> int:
+    """Requests that the host made while it was measured."""
+    return sum(summary["host"][f"{op}_requests"] for op in ("read", "write", "trim", "flush"))
