@@ -16,9 +16,9 @@
 //!
 //! The stage knows no time. A drive loop calls [`Stage::background`] when there is room to write back above the
 //! background limit, as the flusher threads of an operating system do; [`Why::is_waited_for`] tells what the request
-//! that caused it has to wait for, and a request that makes pages dirty
-//! may have to wait until no more than [`Stage::hard_pages`] are dirty or being written. Limits are shares of the capacity, as `dirty_background_ratio` and `dirty_ratio` of
-//! Linux are shares of memory (Documentation/admin-guide/sysctl/vm.rst).
+//! that caused it has to wait for, and a request that makes pages dirty may have to wait until no more than
+//! [`Stage::hard_pages`] are dirty or being written. Limits are shares of the capacity, as `dirty_background_ratio` and
+//! `dirty_ratio` of Linux are shares of memory (Documentation/admin-guide/sysctl/vm.rst).
 
 use ssdlab_core::{PageSize, counters};
 use ssdlab_trace::{Op, Request, flag};

@@ -22,8 +22,9 @@ pub enum OpenError {
     Drive(#[from] DriveError),
 }
 
-/// Mounts the drive in the file at `path`, or makes one where there is none; in memory without a path. `settings`
-/// are those of its configuration, which a file keeps. `over` lays something over its flash. Beside the drive, what its mount did.
+/// Mounts the drive in the file at `path`, or makes one where there is none; without a path the drive is in memory.
+/// `settings` are those of its configuration, which a file keeps. `over` wraps the backend of its flash. Returns the drive
+/// and what its mount did; a new drive was not mounted.
 ///
 /// # Errors
 /// If the file holds no such drive, or that cannot be made or mounted.

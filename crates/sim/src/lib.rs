@@ -1,7 +1,8 @@
 //! Assembles layers into a stack, replays requests through it and measures.
 //!
-//! The result depends on the set-up and the requests alone: no wall time, no threads, no unseeded randomness. Only
-//! simulations of caches without a drive run several at a time.
+//! The result depends on the set-up and the requests alone: no wall time, no unseeded randomness. A run has one thread;
+//! several are at work only where they cannot change a result: on kept drives that are read or written, and on caches
+//! without a drive, of which many are simulated at a time.
 //!
 //! [`setup`] says what is simulated; [`run`] replays requests ([`live`] takes them as they come). `host` is what lies
 //! above the drive: which request is issued when, a cache, the block layer. `drive` is the drive; [`observe`] is what

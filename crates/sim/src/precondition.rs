@@ -71,8 +71,8 @@ pub(crate) trait Fresh: Writable {
 /// Prepares the device as its set-up says, without measuring; the second result tells whether the monitor stopped it.
 ///
 /// # Errors
-/// If it cannot be prepared in the way asked for, it is to be overwritten by a trace and there is none, or the trace cannot be read, or the data check finds
-/// something wrong.
+/// If it cannot be prepared in the way asked for, if it is to be overwritten by a trace and there is none or that cannot be
+/// read, or if the data check finds something wrong.
 pub(crate) fn prepare(
     device: &mut dyn Fresh,
     trace: Option<&mut Replays<'_>>,

@@ -13,8 +13,9 @@
 //!              x came in, is no explorer, and rank(x) < E: x becomes a suspect in place of the eldest
 //! ```
 //! Source: Beckmann, Chen, Cidon, "LHD: improving cache hit rate by maximizing hit density", NSDI 2018, sections 4 and 5, for one
-//! application; constants are those of the simulator of its authors where not said otherwise. Ages span 32
-//! times the items cached, at least, and their unit doubles as a cache fills; counts are in fixed point, so that sums do not depend on order.
+//! application; constants are those of the simulator of its authors where not said otherwise. Ages span at least 32 times
+//! the items cached, and their unit doubles as a cache fills. Counts are in fixed point, so that sums do not depend on
+//! order.
 
 use ssdlab_core::{HugeVec, Parameter, Rng, Unit};
 

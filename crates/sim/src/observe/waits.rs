@@ -6,8 +6,8 @@
 //! ```
 //! Below the FTL the flash says where the time went ([`Wait`]). A request that the flash has no room for, and a write for
 //! whose pages the buffer has none, waits for the flash as a whole: until it has worked off enough of what it was given
-//! before. That time goes to what the dies do meanwhile, in proportion, those that rest left out. Sums are kept by bucket of the histogram of response
-//! times.
+//! before. That time is shared out among the kinds of work that the dies do meanwhile, in proportion to the time that each
+//! takes; dies that rest do not count. Sums are kept by bucket of the histogram of response times.
 
 use std::collections::BTreeMap;
 
