@@ -6,26 +6,25 @@ import sys
 import tempfile
 import threading
 import time as clock
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
-from shlex import quote
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Self
-from urllib.parse import quote as percent_encoded
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
 from ssdlab.cli.declare import option
+from ssdlab.cli.introduction import introduce, show_clients
 from ssdlab.cli.live import facts
 from ssdlab.cli.output import deliver, show
 from ssdlab.cli.progress import QUIET_SECONDS
+from ssdlab.cli.recording import recording
 from ssdlab.interrupt import STATUS, handled
 from ssdlab.lazy import room
-from ssdlab.model.files import naming, replacing
-from ssdlab.model.service import NAME, DriveServer, Service
+from ssdlab.model.service import DriveServer, Service
 
 if TYPE_CHECKING:
     from ssdlab.view.scrape import Endpoint
@@ -110,7 +109,7 @@ def serve(
     with _signals(json) as asked:
         with ExitStack() as opened:
             # What may fail comes before the drive, which may take long to make, and stays.
-            write = opened.enter_context(_recording(record))
+            write = opened.enter_context(recording(record))
             scraped = opened.enter_context(_listening(metrics))
             with _opening(file):
                 server = opened.enter_context(
@@ -132,8 +131,8 @@ def serve(
             asked.of(server)
             with first:
                 if not json:
-                    _introduce(server, listen, scraped, file)
-                    _show_clients(server.uris[0], path, tls, tls_verify)
+                    introduce(server, listen, scraped, file)
+                    show_clients(server.uris[0], path, tls, tls_verify)
                 with _Line(server) as line:
                     while server.wait(TICK_SECONDS) is None:
                         write(server)
@@ -261,42 +260,6 @@ class _FirstError:
         return True
 
 
-@contextmanager
-def _recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
-    """What writes the requests of a server up to now to the trace; that appears whole, at the end."""
-    if record is None:
-        yield lambda _server: None
-        return
-    with naming(record):
-        _refuse_drive(record)
-        with replacing(record) as hidden:
-            with room("model.parquet").ParquetWriter(hidden) as writer:
-
-                def write(server: DriveServer) -> None:
-                    requests = server.take_record()
-                    if len(requests):
-                        writer.write(requests)
-
-                yield write
-            # One may have come there meanwhile.
-            _refuse_drive(record)
-
-
-DRIVES = (b"ssdlab flash\x1a\n", b"ssdlab drive\x1a\n")
-"""What files begin with that hold a drive: its bytes, or a simulated one that was kept."""
-
-
-def _refuse_drive(record: Path) -> None:
-    """A trace would take the place of the file, which another server may even be at."""
-    try:
-        with record.open("rb") as there:
-            is_drive = there.read(len(DRIVES[0])) in DRIVES
-    except FileNotFoundError:
-        return
-    if is_drive:
-        raise ConfigError(f"--record {text.path(record)}: that is a drive; name another file for the trace")
-
-
 def _refuse_same(named: Mapping[str, Path | None]) -> None:
     """What is written to would take the place of something else that is.
 
@@ -316,65 +279,6 @@ def _refuse_same(named: Mapping[str, Path | None]) -> None:
 def _listening(place: str | None) -> "AbstractContextManager[Endpoint | None]":
     """Where Prometheus will find metrics."""
     return nullcontext() if place is None else room("view.scrape").Endpoint(place)
-
-
-def _introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | None", file: Path | None) -> None:
-    uri = server.uris[0]
-    report = server.service().report
-    print(f"serving {text.size(report['capacity_bytes'])} at {uri}")
-    if file is not None:
-        mount = report["mount"]
-        print(f"{text.path(file)}: {'made anew' if mount is None else room('view.pages.service').mounted(mount)}")
-        _compare_with_disk(file, server.is_volatile)
-    if listen is not None:
-        print(f"also at {server.uris[-1]}: whoever reaches it can read and write the drive")
-    if scraped is not None:
-        print(f"metrics at {scraped.address}")
-    for unused in room("model.unused").unused_when_served(server.config):
-        print(f"note: {unused}")
-
-
-def _show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> None:
-    """Prints commands that work as they are, if the server's folder has the certificates of a client as well."""
-    fio = f"fio --name=try --ioengine=nbd --uri={quote(uri)} --rw=randwrite --bs=4k --iodepth=32 --size=64M"
-    qemu = f"qemu-io -f raw -c 'write -P 7 0 1M' {quote(uri)}"
-    if tls is not None:
-        # QEMU 7.2 knows no URI of an encrypted drive, and fio names no folder of certificates.
-        credentials = f"tls-creds-x509,id=tls0,dir={_in_list(tls)},endpoint=client,verify-peer=on"
-        place = f"driver=nbd,server.type=unix,server.path={_in_list(socket)},tls-creds=tls0,tls-hostname=localhost"
-        qemu = f"qemu-io --object {quote(credentials)} -c 'write -P 7 0 1M' --image-opts {quote(place)}"
-        uri += f"&tls-certificates={percent_encoded(os.fsencode(tls))}"
-    lines = [f"nbdinfo {quote(uri)}", f"nbdcopy image.raw {quote(uri)}", qemu, *([] if verifies else [fio])]
-    lines.append(f"mkdir -p /tmp/{NAME} && nbdfuse /tmp/{NAME} {quote(uri)} &")
-    lines.append(f"losetup --find --show --direct-io=on /tmp/{NAME}/nbd")
-    print("\nconnect, for example, by", *lines, sep="\n  ")
-    if tls is not None:
-        needs = "ca-cert.pem, client-cert.pem and client-key.pem" if verifies else "ca-cert.pem"
-        print(f"where {text.path(tls)} is a folder with {needs}")
-    print("Ctrl-C ends it in good order.\n", flush=True)
-
-
-def _in_list(path: Path) -> str:
-    """A path in a list of QEMU's, which is separated by commas."""
-    return str(path).replace(",", ",,")
-
-
-def _compare_with_disk(file: Path, is_volatile: bool) -> None:
-    """Says so if the disk is too small for the file: it is sparse, and grows as the drive is written."""
-    kept, disk = file.stat(), os.statvfs(file)
-    growth, free = kept.st_size - kept.st_blocks * 512, disk.f_bavail * disk.f_frsize
-    if growth > free:
-        lost = (
-            "the drive goes off and what was not flushed may be lost; make room, lower device.capacity, or set "
-            "drive.buffer=none"
-            if is_volatile
-            else "requests fail until there is room, and nothing acknowledged is lost; make room, or lower "
-            "device.capacity"
-        )
-        print(
-            f"{text.path(file)} may grow by {text.size(growth)}, and its disk has {text.size(free)} free: when that is "
-            f"full, {lost}"
-        )
 
 
 class _Line:

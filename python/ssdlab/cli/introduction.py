@@ -1,0 +1,74 @@
+"""What `ssdlab serve` prints before clients come."""
+
+import os
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+from urllib.parse import quote as percent_encoded
+
+from ssdlab import text
+from ssdlab.lazy import room
+from ssdlab.model.service import NAME, DriveServer
+
+if TYPE_CHECKING:
+    from ssdlab.view.scrape import Endpoint
+
+
+def introduce(server: DriveServer, listen: str | None, scraped: "Endpoint | None", file: Path | None) -> None:
+    """Prints where the drive is, and what a person should know of it."""
+    uri = server.uris[0]
+    report = server.service().report
+    print(f"serving {text.size(report['capacity_bytes'])} at {uri}")
+    if file is not None:
+        mount = report["mount"]
+        print(f"{text.path(file)}: {'made anew' if mount is None else room('view.pages.service').mounted(mount)}")
+        _compare_with_disk(file, server.is_volatile)
+    if listen is not None:
+        print(f"also at {server.uris[-1]}: whoever reaches it can read and write the drive")
+    if scraped is not None:
+        print(f"metrics at {scraped.address}")
+    for unused in room("model.unused").unused_when_served(server.config):
+        print(f"note: {unused}")
+
+
+def show_clients(uri: str, socket: Path, tls: Path | None, verifies: bool) -> None:
+    """Prints commands that work as they are, if the server's folder has the certificates of a client as well."""
+    fio = f"fio --name=try --ioengine=nbd --uri={quote(uri)} --rw=randwrite --bs=4k --iodepth=32 --size=64M"
+    qemu = f"qemu-io -f raw -c 'write -P 7 0 1M' {quote(uri)}"
+    if tls is not None:
+        # QEMU 7.2 knows no URI of an encrypted drive, and fio names no folder of certificates.
+        credentials = f"tls-creds-x509,id=tls0,dir={_in_list(tls)},endpoint=client,verify-peer=on"
+        place = f"driver=nbd,server.type=unix,server.path={_in_list(socket)},tls-creds=tls0,tls-hostname=localhost"
+        qemu = f"qemu-io --object {quote(credentials)} -c 'write -P 7 0 1M' --image-opts {quote(place)}"
+        uri += f"&tls-certificates={percent_encoded(os.fsencode(tls))}"
+    lines = [f"nbdinfo {quote(uri)}", f"nbdcopy image.raw {quote(uri)}", qemu, *([] if verifies else [fio])]
+    lines.append(f"mkdir -p /tmp/{NAME} && nbdfuse /tmp/{NAME} {quote(uri)} &")
+    lines.append(f"losetup --find --show --direct-io=on /tmp/{NAME}/nbd")
+    print("\nconnect, for example, by", *lines, sep="\n  ")
+    if tls is not None:
+        needs = "ca-cert.pem, client-cert.pem and client-key.pem" if verifies else "ca-cert.pem"
+        print(f"where {text.path(tls)} is a folder with {needs}")
+    print("Ctrl-C ends it in good order.\n", flush=True)
+
+
+def _in_list(path: Path) -> str:
+    """A path in a list of QEMU's, which is separated by commas."""
+    return str(path).replace(",", ",,")
+
+
+def _compare_with_disk(file: Path, is_volatile: bool) -> None:
+    """Says so if the disk is too small for the file: it is sparse, and grows as the drive is written."""
+    kept, disk = file.stat(), os.statvfs(file)
+    growth, free = kept.st_size - kept.st_blocks * 512, disk.f_bavail * disk.f_frsize
+    if growth > free:
+        lost = (
+            "the drive goes off and what was not flushed may be lost; make room, lower device.capacity, or set "
+            "drive.buffer=none"
+            if is_volatile
+            else "requests fail until there is room, and nothing acknowledged is lost; make room, or lower "
+            "device.capacity"
+        )
+        print(
+            f"{text.path(file)} may grow by {text.size(growth)}, and its disk has {text.size(free)} free: when that is "
+            f"full, {lost}"
+        )

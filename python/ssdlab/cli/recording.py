@@ -1,0 +1,46 @@
+"""The trace that `ssdlab serve` writes of the requests of clients."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ssdlab import text
+from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import room
+from ssdlab.model.files import naming, replacing
+from ssdlab.model.service import DriveServer
+
+DRIVES = (b"ssdlab flash\x1a\n", b"ssdlab drive\x1a\n")
+"""What files begin with that hold a drive: its bytes, or a simulated one that was kept."""
+
+
+@contextmanager
+def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
+    """What writes the requests of a server up to now to the trace; that appears whole, at the end."""
+    if record is None:
+        yield lambda _server: None
+        return
+    with naming(record):
+        _refuse_drive(record)
+        with replacing(record) as hidden:
+            with room("model.parquet").ParquetWriter(hidden) as writer:
+
+                def write(server: DriveServer) -> None:
+                    requests = server.take_record()
+                    if len(requests):
+                        writer.write(requests)
+
+                yield write
+            # One may have come there meanwhile.
+            _refuse_drive(record)
+
+
+def _refuse_drive(record: Path) -> None:
+    """A trace would take the place of the file, which another server may even be at."""
+    try:
+        with record.open("rb") as there:
+            is_drive = there.read(len(DRIVES[0])) in DRIVES
+    except FileNotFoundError:
+        return
+    if is_drive:
+        raise ConfigError(f"--record {text.path(record)}: that is a drive; name another file for the trace")
