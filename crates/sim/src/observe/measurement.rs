@@ -195,29 +195,14 @@ impl Measurement {
         let erase_counts: Vec<u32> =
             end.erases.iter().zip(&self.start.erases).map(|(now, before)| now - before).collect();
         let elapsed_ns = now_ns - self.start.at.now_ns;
-        let mut all = LatencyHistogram::default();
-        self.latency.iter().for_each(|histogram| all.merge(histogram));
-        let per_second = |amount: u64| per_second(amount, elapsed_ns);
         let arrivals_ns = self.arrivals_ns.unwrap_or_default();
         let (first_arrival_ns, last_arrival_ns) = match setup.replay {
             Replay::Open { time_scale } => (scaled(arrivals_ns.0, time_scale), scaled(arrivals_ns.1, time_scale)),
             Replay::Closed { .. } | Replay::Processes { .. } => arrivals_ns,
         };
-        let time = timed.then(|| {
-            let busy_ns = end.at.busy_ns - self.start.at.busy_ns;
-            TimeSummary {
-                elapsed_ns,
-                busy_ns,
-                utilisation: if elapsed_ns > 0 { busy_ns as f64 / elapsed_ns as f64 } else { 0.0 },
-                iops: per_second(all.count()),
-                bytes_read_per_s: per_second(host.bytes_read),
-                bytes_written_per_s: per_second(host.bytes_written),
-                behind_ns: match setup.replay {
-                    Replay::Open { .. } => Some(now_ns.saturating_sub(last_arrival_ns)),
-                    Replay::Closed { .. } | Replay::Processes { .. } => None,
-                },
-            }
-        });
+        let is_open = matches!(setup.replay, Replay::Open { .. });
+        let behind_ns = is_open.then(|| now_ns.saturating_sub(last_arrival_ns));
+        let time = timed.then(|| self.time(&end.at, behind_ns));
         let latency = timed.then(|| LatencyByOp::of(&self.latency));
         let fell_behind_ns =
             time.as_ref().zip(latency.as_ref()).and_then(|(time, latency)| time.fell_behind_ns(latency));
@@ -231,7 +216,7 @@ impl Measurement {
             absorbed_share: 1.0 - buffered / host.pages_written.max(1) as f64,
             trace_ns: last_arrival_ns - first_arrival_ns,
             elapsed_ns: timed.then_some(elapsed_ns),
-            kept_up: matches!(setup.replay, Replay::Open { .. }).then_some(fell_behind_ns.is_none()),
+            kept_up: is_open.then_some(fell_behind_ns.is_none()),
         };
         let occupied = end.at.occupied.zip(self.start.at.occupied).map(|(now, before)| now - before);
         let capacities_written = host.pages_written as f64 / f64::from(setup.logical_pages);
@@ -267,6 +252,22 @@ impl Measurement {
             latency: self.latency,
             log,
             activity,
+        }
+    }
+
+    /// Rates of the measured phase; in an open loop it ended `behind_ns` after the last arrival.
+    fn time(&self, end: &Moment, behind_ns: Option<u64>) -> TimeSummary {
+        let elapsed_ns = end.now_ns - self.start.at.now_ns;
+        let busy_ns = end.busy_ns - self.start.at.busy_ns;
+        let per_second = |amount: u64| per_second(amount, elapsed_ns);
+        TimeSummary {
+            elapsed_ns,
+            busy_ns,
+            utilisation: if elapsed_ns > 0 { busy_ns as f64 / elapsed_ns as f64 } else { 0.0 },
+            iops: per_second(self.latency.iter().map(LatencyHistogram::count).sum()),
+            bytes_read_per_s: per_second(end.host.bytes_read),
+            bytes_written_per_s: per_second(end.host.bytes_written),
+            behind_ns,
         }
     }
 }
