@@ -83,6 +83,17 @@ def test_a_drive_is_not_steady_before_its_flash_was_full() -> None:
     assert before["stable"] and abs(before["write_amplification"] / result.summary["write_amplification"] - 1) < 0.01
 
 
+def test_of_a_drive_of_few_blocks_a_larger_one_is_named_that_settles() -> None:
+    """Of a drive of 4 GiB it is none of 1 GiB."""
+    blocks = {"nand.dies": 2, "nand.planes": 2, "nand.pages_per_block": 1152, "device.reserve": "extra"}
+    asked = {**blocks, "device.capacity": "4GiB", "workload.requests": 1000}
+    result = ssdlab.simulate(ssdlab.Config("tlc-nvme", overrides=asked))
+    told = next(one.text for one in remarks_on(result) if "preconditioning ended" in one.text)
+    assert told.endswith("goes up and down with each collection: --set device.capacity=8GiB")
+    larger = ssdlab.simulate(ssdlab.Config("tlc-nvme", overrides={**asked, "device.capacity": "8GiB"}))
+    assert larger.summary["precondition"]["stable"]
+
+
 def test_of_many_cases_and_drives_a_few_are_listed() -> None:
     found = [[Remark(f"told of {one}", "told", f"case {one}")] for one in range(6)]
     assert over_runs([*found, [], [Remark("good", None)]]) == [

@@ -193,6 +193,14 @@ def test_why_no_drive_can_be_run_is_told_in_words(tmp_path: Path) -> None:
         ssdlab.advise_drive(tmp_path / "broken.csv", op=["7%"], jobs=1)
 
 
+def test_spare_space_for_requests_that_write_nothing_is_refused_in_words(cli: Cli, tmp_path: Path) -> None:
+    ssdlab.Trace.from_columns(op=["read"], offset=[0], bytes=[4096]).save(tmp_path / "reads.csv")
+    done = cli("advise", "drive", tmp_path / "reads.csv", "--op", "7%", check=False)
+    assert done.stderr.splitlines()[-1] == (
+        "ssdlab: the requests write nothing, so that spare space changes nothing; give some that write"
+    )
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -11,6 +11,9 @@ from ssdlab.model.result import Result
 from ssdlab.model.source import ingest_remarks, is_generated
 from ssdlab.model.unused import unused
 
+SETTLING_BYTES = 1 << 30
+"""Capacity with which the default drive is steady when preconditioning ends."""
+
 NOTICEABLE = 0.1
 """Share of what was asked for by which a drive may have more space beyond its capacity without a remark."""
 
@@ -90,8 +93,10 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
         else:
             times = text.significant(before["host_pages_written"] / summary["device"]["logical_pages"])
             unsteady = "write amplification was not steady when preconditioning ended"
-            why = "of a drive of few blocks it goes up and down with each collection: --set device.capacity=1GiB"
-            found.append(Remark(f"{unsteady}, after {times} times the capacity; {why}", f"{unsteady}; {why}"))
+            why = "of a drive of few blocks it goes up and down with each collection"
+            larger = text.exact_size(_larger(summary["device"]["capacity_bytes"]))
+            asked = f"{unsteady}, after {times} times the capacity; {why}: --set device.capacity={larger}"
+            found.append(Remark(asked, f"{unsteady}; {why}: raise device.capacity"))
     if repeat is not None and repeat["steady"]:
         replays = text.counted(repeat["replays"], "replays")
         found.append(Remark(f"write amplification was steady after {replays}; the last is measured", None))
@@ -123,6 +128,11 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
         words, summed, requests = remedy(config, summary, evidence, generated)
         found.append(Remark(f"{told}{words}", f"{not_settled}{summed}", requests=requests))
     return found
+
+
+def _larger(capacity_bytes: int) -> int:
+    """A capacity of at least twice as much: of the default drive one that settles."""
+    return max(SETTLING_BYTES, 1 << (2 * capacity_bytes - 1).bit_length())
 
 
 def _suspicious(summary: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
