@@ -525,3 +525,14 @@ def test_a_trace_with_a_comma_in_its_name_is_an_axis_in_quotes(cli: Cli, tmp_pat
         ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096]).save(tmp_path / name)
     done = cli("sweep", *TINY_SETS, "-A", 'trace="a,b.csv",c.csv', "--json")
     assert [row["trace"] for row in json.loads(done.stdout)["result"]["rows"]] == ["a,b.csv", "c.csv"]
+
+
+def test_curves_and_effects_are_of_the_first_outcome_of_the_study(cli: Cli, tmp_path: Path) -> None:
+    """Of reads alone there is no write amplification."""
+    base = BASE.with_overrides({"time": "serial"})
+    axes = {"device.op": ["20%", "40%"]}
+    ssdlab.sweep(axes, base, outcomes=["time.iops", "write_amplification"], out=tmp_path / "asked")
+    ssdlab.sweep(axes, base.with_overrides({"workload.reads": "100%"}), out=tmp_path / "reads")
+    for name, first in (("asked", "time.iops"), ("reads", "latency.all.p99_ns")):
+        assert cli("study", "plot", tmp_path / name).stdout.startswith(f"{first} over device.op")
+        assert cli("study", "effects", tmp_path / name).stdout.startswith(f"effects on {first}, ")

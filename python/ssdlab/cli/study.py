@@ -14,6 +14,7 @@ from ssdlab.study.store.study import Study
 from ssdlab.study.survey.curves import Curves
 from ssdlab.study.survey.effects import Effects
 from ssdlab.study.survey.front import Front
+from ssdlab.study.survey.outcome import USUAL
 
 app = App()
 
@@ -22,13 +23,18 @@ Place = Annotated[
     argument("PATH", "Folder or address of a study, that --out of 'ssdlab sweep' named.", parser=place),
 ]
 Outcome = Annotated[
-    str,
+    str | None,
     option(
         "--outcome -O FIGURE",
-        "A figure of the results, such as write_amplification or time.iops; :min or :max says what is better.",
+        "A figure of the results, such as write_amplification or time.iops; :min or :max says what is better; the "
+        "first of the study if left out.",
     ),
 ]
-USUAL = "write_amplification"
+
+
+def _asked(study: Study, outcome: str | None) -> str:
+    """The outcome that is asked for, or the first that 'ssdlab study show' has."""
+    return outcome or next((one.figure for one in study.outcomes()), USUAL[0])
 
 
 @app.command(
@@ -68,7 +74,7 @@ ssdlab study plot studies/op --x device.op --by ftl.page.gc --out out/curves
 )
 def plot(
     path: Place,
-    outcome: Outcome = USUAL,
+    outcome: Outcome = None,
     x: Annotated[str | None, option("--x AXIS", "Along curves; the axis with most values if left out.")] = None,
     by: Annotated[str | None, option("--by AXIS", "A curve for each of its values.")] = None,
     json: options.Json = False,
@@ -79,7 +85,8 @@ def plot(
 
     Axes that are not named are averaged over.
     """
-    return deliver(Study.read(path).curves(outcome, x, by), json=json, out=out, figures=figures)
+    found = Study.read(path)
+    return deliver(found.curves(_asked(found, outcome), x, by), json=json, out=out, figures=figures)
 
 
 @app.command(
@@ -89,7 +96,7 @@ ssdlab study effects studies/screening -O latency.all.p99_ns
 )
 def effects(
     path: Place,
-    outcome: Outcome = USUAL,
+    outcome: Outcome = None,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(Effects)] = None,
     figures: options.Figures = None,
@@ -100,7 +107,8 @@ def effects(
     factorial, analysis of variance of a grid, Sobol' indices of a Saltelli design, differences of one factor at a time,
     a straight model of other samples.
     """
-    return deliver(Study.read(path).effects(outcome), json=json, out=out, figures=figures)
+    found = Study.read(path)
+    return deliver(found.effects(_asked(found, outcome)), json=json, out=out, figures=figures)
 
 
 @app.command(

@@ -91,7 +91,8 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
         if before["replays"] is not None:
             found.append(_unsteady(before["replays"], "while preconditioning", "precondition.overwrite.trace.repeat"))
         else:
-            times = text.significant(before["host_pages_written"] / summary["device"]["logical_pages"])
+            preconditioned = before["host_pages_written"] - before["runs_pages_written"]
+            times = text.significant(preconditioned / summary["device"]["logical_pages"])
             unsteady = "write amplification was not steady when preconditioning ended"
             why = "of a drive of few blocks it goes up and down with each collection"
             larger = text.exact_size(_larger(summary["device"]["capacity_bytes"]))

@@ -116,7 +116,8 @@ const OPTIONS: &[OptionSpec] = &[
         key: "host.warmup",
         kind: Kind::Count { min: 0, max: i64::MAX as u64 },
         fallback: Fallback::Value("0"),
-        help: "Requests of a replay before measuring starts.",
+        help: "Requests of a replay before measuring starts. It starts when all of them are complete, and times count anew from \
+               the next: of an open replay no queue goes on.",
         example: "100000",
     },
 ];

@@ -29,7 +29,7 @@ counters! {
         pages_read: "pages", "Logical pages touched by reads.";
         pages_written: "pages", "Logical pages touched by writes.";
         pages_trimmed: "pages", "Logical pages wholly covered by trims.";
-        unmapped_pages_read: "pages", "Pages read that were never written: zeros, free of cost.";
+        unmapped_pages_read: "pages", "Pages read that were never written, or trimmed since: zeros, free of cost.";
         partial_pages_written: "pages", "Pages written in part: the rest is read first, unless it is nothing or in the write buffer.";
         wrapped_requests: "requests", "Requests beyond the device, moved by `--fit wrap`.";
     }

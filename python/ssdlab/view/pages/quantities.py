@@ -193,7 +193,7 @@ QUANTITIES = (
     Quantity("Host", "replays, of which the last is measured", "repeat.replays", text.count),
     Quantity("Host", "capacities written in all of them", "repeat.capacities_written", text.decimal),
     Quantity("Host", "pages written in part", "host.partial_pages_written", text.count, quiet=True),
-    Quantity("Host", "pages read that were never written", "host.unmapped_pages_read", text.count, quiet=True),
+    Quantity("Host", "pages read that hold nothing", "host.unmapped_pages_read", text.count, quiet=True),
     Quantity("Host", "requests wrapped into the device", "host.wrapped_requests", text.count, quiet=True),
     Quantity("Below the cache", "requests per second", "cache.below.iops", text.short_count),
     Quantity("Below the cache", "read bandwidth", "cache.below.bytes_read_per_s", text.bandwidth),
