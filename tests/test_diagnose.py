@@ -125,6 +125,19 @@ def test_a_saved_run_is_diagnosed_as_it_was(cli: Cli, tmp_path: Path) -> None:
     assert all(one["after"]["iops"] > 0 for one in tried["what_ifs"])
 
 
+def test_what_was_left_out_of_the_trace_is_said(cli: Cli, tmp_path: Path) -> None:
+    """Of the run and of what it saved."""
+    trace = tmp_path / "two.csv"
+    trace.write_text("0,W,0,4096,1\n1,W,0,4096,2\nnothing\n1,R,0,4096,3\n")
+    done = cli("run", trace, "--skip-bad", *SMALL_SETS, "--out", tmp_path / "run")
+    about = ("note: device 0 was chosen", "note: bad lines: 1 record", "note: first malformed line")
+    told = [line for line in done.stdout.splitlines() if line.startswith(about)]
+    assert len(told) == len(about)
+    for given in ([trace, "--skip-bad", *SMALL_SETS, "--no-what-ifs"], [tmp_path / "run"]):
+        shown = cli("diagnose", *given).stdout.splitlines()
+        assert [line for line in shown if line.startswith("note: ")] == told
+
+
 def test_a_change_is_a_run_with_the_settings_that_it_names(in_time: ssdlab.Config) -> None:
     found = ssdlab.diagnose(in_time)
     assert found.what_ifs

@@ -71,12 +71,15 @@ class Diagnosis(Finding):
         configuration: dict[str, Any],
         summary: Summary,
         partial: bool,
+        ingest: Mapping[str, Any] | None = None,
         what_ifs: Sequence[WhatIf] = (),
     ) -> None:
         self.source = dict(source)
         """Where the requests came from, as of the result."""
         self.summary = summary
         """The figures of the run."""
+        self.ingest = ingest
+        """How the trace was read, as of the result."""
         self.what_ifs = list(what_ifs)
         """The changes that were tried."""
         self.configuration = configuration

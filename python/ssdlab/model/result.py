@@ -140,7 +140,11 @@ class Result(Finding):
     def diagnose(self) -> Diagnosis:
         """What is the matter: findings with their evidence, and what response times are made of."""
         return Diagnosis(
-            source=self.source, configuration=self.config.to_dict(), summary=self.summary, partial=self.partial
+            source=self.source,
+            configuration=self.config.to_dict(),
+            summary=self.summary,
+            partial=self.partial,
+            ingest=self.ingest,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from ssdlab import text
 from ssdlab.model.diagnosis import Diagnosis
 from ssdlab.model.remarks import UNFINISHED, UNSETTLED, changed
 from ssdlab.model.remedy import remedy
-from ssdlab.model.source import chosen, is_generated, source_text
+from ssdlab.model.source import chosen, ingest_remarks, is_generated, source_text
 from ssdlab.view.page import Page, Paragraph, Section, Table
 from ssdlab.view.pages.quantities import Summary, below
 
@@ -350,6 +350,7 @@ def page(diagnosis: Diagnosis) -> Page:
         title=source_text(diagnosis.source),
         chosen=chosen(diagnosis.source),
         partial="the run was stopped before its end" if diagnosis.partial else "",
+        remarks=ingest_remarks(diagnosis.ingest),
         sections=sections,
     )
 
