@@ -205,6 +205,16 @@ def test_a_page_of_its_own(cli: Cli, tmp_path: Path) -> None:
     assert (found["kind"], found["result"]["recordings"]) == ("steps", recordings("bast-thrashing"))
 
 
+def test_a_trace_is_read_as_it_is_asked_for(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "two.csv").write_text("0,W,0,4096,1\n1,W,0,4096,2\nnothing\n1,R,0,4096,3\n")
+    given = ["--set", "ftl=fast", "--trace", "two.csv", "--out", "own.html"]
+    done = cli("explain", *given, check=False)
+    assert done.stderr.endswith("fix it or pass --skip-bad\n")
+    assert "these are 2 requests" in cli("explain", *given, "--skip-bad", "--device", "1").stdout
+    done = cli("explain", "--set", "ftl=fast", "--requests", "1", "--device", "1", check=False)
+    assert done.stderr == "ssdlab: --device says how a trace is read, and there is none; name one, or leave it out\n"
+
+
 def test_requests_of_a_trace_are_numbered_anew(tmp_path: Path, cli: Cli) -> None:
     trace = ssdlab.Trace.from_columns(
         op=["write", "read", "flush", "write"], offset=[1 << 30, 4096, 0, (1 << 30) + 8192], bytes=[8192, 4096, 0, 100]
@@ -213,6 +223,8 @@ def test_requests_of_a_trace_are_numbered_anew(tmp_path: Path, cli: Cli) -> None
     assert steps.excerpt(trace, 4096, skip=1, count=2) == ("r0-0", 1)
     with pytest.raises(ConfigError, match="the trace has no requests with pages behind the first 9; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
+    trims = ssdlab.Trace.from_columns(op=["write", "trim", "trim"], offset=[0, 512, 0], bytes=[8192, 8192, 512])
+    assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2)  # As in a run, a part of a page is not trimmed.
     flushes = ssdlab.Trace.from_columns(op=["flush"] * 2, offset=[0, 0], bytes=[0, 0])
     with pytest.raises(ConfigError, match="the trace has no reads, writes or trims of pages"):
         steps.excerpt(flushes, 4096)

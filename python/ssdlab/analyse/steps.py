@@ -265,15 +265,26 @@ def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> 
     requests = _ssdlab.Requests.concatenate(batches)
     columns = (requests.column(name)[skip : skip + count].tolist() for name in ("op", "offset", "bytes"))
     spans = [
-        (_OPERATIONS[op], offset // page_bytes, (offset + size - 1) // page_bytes)
+        (_OPERATIONS[op], first, last)
         for op, offset, size in zip(*columns, strict=True)
         if op in _OPERATIONS and size
+        for first, last in [_whole(offset, size, page_bytes) if op == 2 else _touched(offset, size, page_bytes)]
+        if first <= last
     ]
     if not spans:
         raise ConfigError(_without_pages(skip, count, whole=left > 0))
     touched = sorted({page for _, first, last in spans for page in range(first, last + 1)})
     number = {page: at for at, page in enumerate(touched)}
     return " ".join(f"{letter}{number[first]}-{number[last]}" for letter, first, last in spans), len(touched)
+
+
+def _touched(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
+    return offset // page_bytes, (offset + size - 1) // page_bytes
+
+
+def _whole(offset: int, size: int, page_bytes: int) -> tuple[int, int]:
+    """The pages that a trim frees: a part of one holds data still."""
+    return -(-offset // page_bytes), (offset + size) // page_bytes - 1
 
 
 def _without_pages(skip: int, count: int, *, whole: bool) -> str:

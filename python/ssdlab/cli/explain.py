@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError, size
@@ -34,18 +34,16 @@ def _complete_scene(incomplete: str) -> list[str]:
 def _scene(
     configs: Callable[[list[str]], list[Config]],
     requests: str | None,
-    trace: list[Path],
-    format: str | None,
+    source: TraceFile | None,
     skip: int,
     most: int,
 ) -> steps.Scene:
     """The scene of the drives that `configs` makes with settings below those that were typed."""
-    if bool(requests) == bool(trace):
+    if bool(requests) == bool(source):
         raise ConfigError("an own scene takes its requests from --requests or from --trace; give one of them")
-    if not trace:
+    if source is None:
         return steps.of_configs(configs([]), requests or "")
     page_bytes = size(configs([])[0]["nand.page_size"])
-    source = TraceFile(*trace, format=format)
     requests, pages = steps.excerpt(source, page_bytes, skip, most)
     about = (
         f"Of {source_text(source.about)} these are {text.counted(len(requests.split()), 'requests')} that have pages, "
@@ -76,6 +74,9 @@ def explain(
     ] = [],
     trace: Annotated[list[Path], option("--trace FILE", "Requests from files of one trace; may be repeated.")] = [],
     format: traces.Format = None,
+    columns: traces.Columns = None,
+    device: traces.Device = None,
+    skip_bad: traces.SkipBad = False,
     skip: Annotated[int, option("--skip INTEGER", "Requests of the trace to leave out.", min=0)] = 0,
     most: Annotated[int, option("--most INTEGER", "Requests of the trace to take.", min=1)] = 100,
     out: Annotated[
@@ -105,7 +106,11 @@ def explain(
 
         return [drawn(case) for case in ([set, [*set, *beside]] if beside else [set])]
 
-    chosen = steps.scene(scene) if scene else _scene(configs, requests, trace, format, skip, most)
+    reading: dict[str, Any] = {"format": format, "columns": columns, "device": device, "skip_bad": skip_bad}
+    if not trace:
+        traces.reads_none(reading)
+    source = TraceFile(*trace, **reading) if trace else None
+    chosen = steps.scene(scene) if scene else _scene(configs, requests, source, skip, most)
     found = steps.Explanation(chosen)
     if json:
         print_json("steps", found.to_dict())

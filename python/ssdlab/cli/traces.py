@@ -40,6 +40,14 @@ Action = Annotated[
     str | None,
     option("--action EVENT", "Which event of blkparse and blktrace requests: queue, issue or complete.", PANEL),
 ]
+Device = Annotated[
+    str | None,
+    option(
+        "--device -d NAME",
+        "Which device of the trace: a name, or 'all' side by side; the device of the first request if left out.",
+        PANEL,
+    ),
+]
 SkipBad = Annotated[bool, option("--skip-bad", "Count malformed lines instead of stopping.", PANEL)]
 
 _OPTIONS: dict[str, Any] = {
@@ -49,14 +57,7 @@ _OPTIONS: dict[str, Any] = {
         bool, option("--concat", "Read several files one after the other, on the same addresses.", PANEL)
     ],
     "merge": Annotated[bool, option("--merge", "Read several files by their times, as devices side by side.", PANEL)],
-    "device": Annotated[
-        str | None,
-        option(
-            "--device -d NAME",
-            "Which device of the trace: a name, or 'all' side by side; the device of the first request if left out.",
-            PANEL,
-        ),
-    ],
+    "device": Device,
     "action": Action,
     "skip_bad": SkipBad,
 }
