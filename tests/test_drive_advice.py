@@ -197,7 +197,7 @@ def test_spare_space_for_requests_that_write_nothing_is_refused_in_words(cli: Cl
     ssdlab.Trace.from_columns(op=["read"], offset=[0], bytes=[4096]).save(tmp_path / "reads.csv")
     done = cli("advise", "drive", tmp_path / "reads.csv", "--op", "7%", check=False)
     assert done.stderr.splitlines()[-1] == (
-        "ssdlab: the requests write nothing, so that spare space changes nothing; give some that write"
+        "ssdlab: no request that was measured writes, so that spare space changes nothing; give some that write"
     )
 
 

@@ -229,7 +229,9 @@ def advise_drive(
     choices = _choices(study, dwpd)
     if not choices and not study.partial:
         if not study.failures:
-            raise ConfigError("the requests write nothing, so that spare space changes nothing; give some that write")
+            raise ConfigError(
+                "no request that was measured writes, so that spare space changes nothing; give some that write"
+            )
         _, _, why = next(iter(study.failures)).partition(": ")
         raise ConfigError(f"no drive can be run: {why}")
     return DriveAdvice(study=study, choices=choices, dwpd=dwpd, years=years, p99_ns=p99_ns)
