@@ -18,7 +18,7 @@ const NEIGHBOURS: u64 = 16;
 /// them in turn waits for memory once in that many; strides are spread all the same.
 #[inline]
 pub fn bucket(id: PageId, buckets: usize) -> usize {
-    (hash(id / NEIGHBOURS) ^ id % NEIGHBOURS) as usize & (buckets - 1)
+    (hash(id / NEIGHBOURS) ^ (id % NEIGHBOURS)) as usize & (buckets - 1)
 }
 
 #[cfg(test)]
