@@ -11,10 +11,11 @@ use ssdlab_core::mem::prefetch;
 pub struct Place {
     chunk: u32,
     index: u16,
+    /// Length of the places of the chunk, in steps: a page is found without what else is known of its chunk.
+    class: u8,
 }
 
 struct Chunk {
-    bytes: Box<[u8]>,
     /// Length of a place, in steps.
     class: usize,
     /// The slot whose page each place holds, or [`FREE`].
@@ -26,7 +27,7 @@ struct Chunk {
 
 const FREE: u32 = u32::MAX;
 /// Fixed part of a chunk's table entry, with the allocators' own share.
-const ENTRY_BYTES: usize = size_of::<Chunk>() + 64;
+const ENTRY_BYTES: usize = size_of::<Chunk>() + size_of::<Box<[u8]>>() + 64;
 /// A line of the processor's caches.
 const LINE_BYTES: usize = 64;
 /// Steps of a page.
@@ -48,6 +49,8 @@ pub struct Slabs {
     chunk_bytes: usize,
     step_bytes: usize,
     chunks: Vec<Option<Chunk>>,
+    /// Of each of them.
+    bytes: Vec<Box<[u8]>>,
     unused: Vec<u32>,
     /// Chunks without pages, for any class.
     empty: Vec<Box<[u8]>>,
@@ -70,6 +73,7 @@ impl Slabs {
             chunk_bytes,
             step_bytes: page_bytes / STEPS,
             chunks: Vec::new(),
+            bytes: Vec::new(),
             unused: Vec::new(),
             empty: Vec::new(),
             partial: vec![Vec::new(); STEPS + 1],
@@ -159,7 +163,6 @@ impl Slabs {
         let table_bytes = places * (size_of::<u32>() + size_of::<u16>());
         let bytes = if table_bytes <= room_bytes { self.empty.pop()? } else { return None };
         let chunk = Chunk {
-            bytes,
             class,
             owners: vec![FREE; places],
             free: (0..places as u16).rev().collect(),
@@ -170,9 +173,11 @@ impl Slabs {
         self.cut_bytes += places * class * self.step_bytes;
         let number = self.unused.pop().unwrap_or_else(|| {
             self.chunks.push(None);
+            self.bytes.push(Box::default());
             self.chunks.len() as u32 - 1
         });
         self.chunks[number as usize] = Some(chunk);
+        self.bytes[number as usize] = bytes;
         self.partial[class].push(number);
         Some(number)
     }
@@ -182,20 +187,25 @@ impl Slabs {
     }
 
     fn put(&mut self, number: u32, content: &[u8], owner: u32) -> Place {
-        let step_bytes = self.step_bytes;
         let chunk = self.chunk(number);
         let index = chunk.free.pop().expect("the chunk was listed as having room");
         chunk.owners[usize::from(index)] = owner;
-        let start = usize::from(index) * chunk.class * step_bytes;
-        chunk.bytes[start..start + content.len()].copy_from_slice(content);
         let (full, class) = (chunk.free.is_empty(), chunk.class);
         if full {
             self.unlist(number);
         }
+        let place = Place { chunk: number, index, class: class as u8 };
+        let start = self.start(place);
+        self.bytes[number as usize][start..start + content.len()].copy_from_slice(content);
         self.pages += 1;
-        self.place_bytes += class * step_bytes;
+        self.place_bytes += class * self.step_bytes;
         self.content_bytes += content.len();
-        Place { chunk: number, index }
+        place
+    }
+
+    /// Where a place begins in its chunk.
+    fn start(&self, Place { index, class, .. }: Place) -> usize {
+        usize::from(index) * usize::from(class) * self.step_bytes
     }
 
     fn unlist(&mut self, number: u32) {
@@ -209,9 +219,8 @@ impl Slabs {
 
     /// The first `len` bytes at `place`.
     pub fn get(&self, place: Place, len: usize) -> &[u8] {
-        let chunk = self.chunks[place.chunk as usize].as_ref().expect("only places in use are named");
-        let start = usize::from(place.index) * chunk.class * self.step_bytes;
-        &chunk.bytes[start..start + len]
+        let start = self.start(place);
+        &self.bytes[place.chunk as usize][start..start + len]
     }
 
     /// Frees `place`, which holds `len` bytes.
@@ -246,7 +255,7 @@ impl Slabs {
         self.in_use -= 1;
         self.table_bytes -= chunk.owners.len() * (size_of::<u32>() + size_of::<u16>());
         self.cut_bytes -= chunk.owners.len() * chunk.class * self.step_bytes;
-        self.empty.push(chunk.bytes);
+        self.empty.push(std::mem::take(&mut self.bytes[number as usize]));
     }
 
     /// Empties the chunk with the fewest bytes in use. `len_of` gives the length of a slot's page.
@@ -261,6 +270,8 @@ impl Slabs {
             self.unlist(number);
         }
         let chunk = self.chunks[number as usize].take().expect("just found");
+        // Its pages go to other chunks only.
+        let bytes = std::mem::take(&mut self.bytes[number as usize]);
         let place_bytes = chunk.class * self.step_bytes;
         let mut emptied = Emptied::default();
         for (index, &owner) in chunk.owners.iter().enumerate().filter(|(_, owner)| **owner != FREE) {
@@ -271,12 +282,13 @@ impl Slabs {
             match self.partial[chunk.class].last() {
                 Some(&other) => {
                     let start = index * place_bytes;
-                    emptied.moved.push((owner, self.put(other, &chunk.bytes[start..start + len], owner)));
+                    emptied.moved.push((owner, self.put(other, &bytes[start..start + len], owner)));
                 }
                 None => emptied.lost.push(owner),
             }
         }
         self.chunks[number as usize] = Some(chunk);
+        self.bytes[number as usize] = bytes;
         self.retire(number);
         emptied
     }
@@ -284,9 +296,8 @@ impl Slabs {
     /// Flips a bit at `place`, as failing memory would.
     #[cfg(all(test, not(feature = "shuttle")))]
     pub fn flip_bit(&mut self, place: Place) {
-        let step_bytes = self.step_bytes;
-        let chunk = self.chunk(place.chunk);
-        chunk.bytes[usize::from(place.index) * chunk.class * step_bytes + 5] ^= 4;
+        let start = self.start(place);
+        self.bytes[place.chunk as usize][start + 5] ^= 4;
     }
 }
 
