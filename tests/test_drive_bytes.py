@@ -426,6 +426,11 @@ def test_numbers_and_paths_that_nothing_takes_are_bad_input() -> None:
         with pytest.raises(TypeError, match=why):
             drive.write(0, data)  # type: ignore[arg-type]
     drive.write(0, np.empty((0, 3)))
+    fields = np.array([(7, 8)], [("Offset", "<u4"), ("O", "u1")])
+    drive.write(0, fields)
+    assert drive.holds(0, fields.tobytes())
+    with pytest.raises(TypeError, match="an array of Python objects"):
+        drive.write(0, np.zeros(1, [("a", "O")]))
     with pytest.raises(ssdlab.ConfigError, match="programs=-1: operations are counted in whole numbers from 0"):
         Faults(programs=-1)
     with pytest.raises(OSError, match="NUL byte") as error:

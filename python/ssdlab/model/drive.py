@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -119,7 +120,8 @@ def _bytes_of(data: object) -> memoryview:
     """
     # Arrays are buffers too, which their stubs know from Python 3.12 on.
     view = memoryview(data)  # type: ignore[arg-type]
-    if "O" in view.format:
+    # Names of fields stand between colons.
+    if "O" in re.sub(":[^:]*:", "", view.format):
         raise TypeError("an array of Python objects has no bytes to write; give it a type of numbers")
     if not view.c_contiguous:
         raise TypeError("the buffer does not lie in one piece; copy it first, as numpy.ascontiguousarray does")
