@@ -27,6 +27,8 @@ import ssdlab
 from conftest import ROOT, SMALL_SETS, Cli
 from forked import PATIENCE_SECONDS
 from nbd_client import FUA, NO_HOLE, Client, NbdError, connected
+from ssdlab.cli.serve import _recording
+from ssdlab.model import parquet
 from ssdlab.model.service import Service
 
 PAGE = 4096
@@ -478,6 +480,26 @@ def test_a_full_disk_loses_neither_record_nor_summary(tmp_path: Path) -> None:
     report = json.loads((out / "service.json").read_text(encoding="utf-8"))
     assert report["result"]["host"]["write_requests"] == written
     assert sorted(one.name for one in tmp_path.iterdir()) == ["disk", "o", "r.parquet"]
+
+
+def test_a_record_that_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Else the first bytes come after a million requests.
+    monkeypatch.setattr(parquet, "ROW_GROUP", 100)
+    chance = random.Random(3)
+    with small_disk(tmp_path, "8k") as where, ssdlab.DriveServer(small(), socket=tmp_path / "s", record=True) as server:
+        record = where / "r.parquet"
+        # The end of the record tells of it once more.
+        with (
+            connected(tmp_path / "s") as client,
+            suppress(OSError, ValueError),
+            _recording(record) as write,
+            pytest.raises(OSError, match="No space") as full,
+        ):
+            while True:
+                for _ in range(200):
+                    client.read(chance.randrange(client.size - 1), 1)
+                write(server)
+    assert full.value.filename == str(record)
 
 
 @pytest.mark.parametrize("volatile", [True, False])

@@ -28,7 +28,8 @@ def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
                 def write(server: DriveServer) -> None:
                     requests = server.take_record()
                     if len(requests):
-                        writer.write(requests)
+                        with naming(record):
+                            writer.write(requests)
 
                 yield write
             # One may have come there meanwhile.
