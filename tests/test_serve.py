@@ -52,6 +52,7 @@ PROTECTED = {
     "drive.buffer.watermark.size": "64KiB",
     "drive.buffer.watermark.plp": True,
 }
+EAGER = {"time": "event", "drive.buffer": "eager", "drive.buffer.eager.plp": False}
 FTLS = ("page", "bast", "fast", "faster", "sbfast")
 
 
@@ -532,7 +533,7 @@ def test_what_a_full_disk_leaves_is_said(tmp_path: Path, volatile: bool) -> None
         assert ("lost" in str(ended.value)) == volatile, ended.value
 
 
-@pytest.mark.parametrize("buffer", [{}, PROTECTED], ids=["no buffer", "protected buffer"])
+@pytest.mark.parametrize("buffer", [{}, EAGER, PROTECTED], ids=["no buffer", "eager buffer", "protected buffer"])
 @pytest.mark.parametrize("ftl", ["page", "fast"])
 def test_a_full_disk_loses_nothing(tmp_path: Path, ftl: str, buffer: dict[str, object]) -> None:
     config = ssdlab.Config(overrides={**SMALL, **buffer, "ftl": ftl})
@@ -693,7 +694,7 @@ def test_what_cannot_be_served_is_one_clear_error(
     assert sorted(Path().iterdir()) == before
 
 
-@pytest.mark.parametrize("buffer", ["none", "watermark"])
+@pytest.mark.parametrize("buffer", ["none", "eager", "watermark"])
 def test_what_a_server_that_ends_at_once_may_have_lost_is_said(tmp_path: Path, buffer: str) -> None:
     drive = {**SMALL, "time": "event", "drive.buffer": buffer}
     words = [word for key, value in drive.items() for word in ("--set", f"{key}={value}")]
@@ -703,7 +704,7 @@ def test_what_a_server_that_ends_at_once_may_have_lost_is_said(tmp_path: Path, b
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGHUP)
         _, errors = process.communicate(timeout=PATIENCE_SECONDS)
-    lost = "" if buffer == "none" else ": what clients had not flushed may be lost"
+    lost = ": what clients had not flushed may be lost" if buffer == "watermark" else ""
     assert errors == f"ssdlab: ended at once{lost}\n"
 
 

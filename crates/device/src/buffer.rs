@@ -27,6 +27,13 @@ pub struct WriteBuffer {
     pub protected: bool,
 }
 
+impl WriteBuffer {
+    /// Whether pages may wait here that a loss of power takes: not where every page is programmed as it comes.
+    pub fn forgets(&self) -> bool {
+        self.high > 1 && !self.protected
+    }
+}
+
 /// A page in the buffer.
 #[derive(Debug)]
 pub(crate) struct Held {

@@ -205,7 +205,7 @@ impl State {
     }
 
     fn is_volatile(&self) -> bool {
-        self.drive.options().buffer.is_some_and(|buffer| !buffer.protected)
+        self.drive.options().buffer.is_some_and(|buffer| buffer.forgets())
     }
 
     fn count(&mut self, page: PageSize, asked: &Asked) {
