@@ -155,7 +155,9 @@ impl Served {
             state.count(self.page, asked);
             let Range { mut start, end } = asked.bytes.clone();
             loop {
-                let bytes = (end - start).min(MOST_REQUESTED);
+                // Parts end where pages do: a page in two of them would be trimmed by neither.
+                let left = end - start;
+                let bytes = if left > MOST_REQUESTED { MOST_REQUESTED - start % MOST_REQUESTED } else { left };
                 state.came_ns = self.pace.at(came).max(state.came_ns + 1);
                 let (time_ns, bytes) = (state.came_ns, bytes as u32);
                 let request = Request { time_ns, offset: start, bytes, op: asked.op, flags: asked.flags, stream: 0 };
