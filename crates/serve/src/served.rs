@@ -304,9 +304,53 @@ impl Export for Served {
     }
 
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno> {
-        let state = self.lock();
-        let runs = state.drive.allocation(offset, bytes.min(MOST_LOOKED_UP)).map_err(|error| number(&error))?;
-        let (run, written) = runs.first().ok_or(Errno::Inval)?;
-        Ok(Extent { bytes: run.end - run.start, hole: !written, zero: !written })
+        let mut state = self.lock();
+        let run = state.powered()?.first_run(offset, bytes.min(MOST_LOOKED_UP));
+        let (end, written) = run.map_err(|error| number(&error))?;
+        Ok(Extent { bytes: end - offset, hole: !written, zero: !written })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ssdlab_sim::Setup;
+    use ssdlab_testkit::small_setup;
+
+    use super::*;
+    use crate::open::{Wishes, open};
+
+    /// A drive in memory that records what it is asked for.
+    fn served(setup: &Setup) -> Arc<Served> {
+        open(setup, &[], Wishes { file: None, scale: None, record: true }).expect("a sound drive")
+    }
+
+    /// Goal: whichever request comes first after a fault switches the drive on again, that for allocation as well.
+    #[test]
+    fn a_drive_that_went_off_says_what_it_holds() {
+        let served = served(&small_setup(8, 16, 1));
+        served.write(4096, &[1; 4096], false).expect("it can be written");
+        served.lock().drive.cut_power();
+        let runs = [0, 4096, 8192].map(|offset| served.extent(offset, 8192).expect("nothing was lost"));
+        assert_eq!(runs.map(|run| (run.bytes, run.hole)), [(4096, true), (4096, false), (8192, true)]);
+    }
+
+    /// Goal: the record of a trim longer than a request of a trace trims the same pages. Method: one that begins in the
+    /// middle of a page.
+    #[test]
+    fn the_parts_of_a_long_trim_leave_out_no_page() {
+        let mut setup = small_setup(50, 64, 1);
+        setup.geometry.page_bytes = 1 << 20;
+        let served = served(&setup);
+        served.trim(512, 5 << 29, false).expect("it can be trimmed");
+        served.write(MOST_REQUESTED - 1, &[0; 2], false).expect("it can be written");
+        let record = served.take_record();
+        let covered =
+            |request: &Request| served.page.covered(request.offset, request.offset + u64::from(request.bytes));
+        let (trims, writes) = record.split_at(3);
+        assert_eq!(writes.len(), 1, "short requests are whole, wherever they lie");
+        let trimmed: u64 = trims.iter().map(covered).map(|pages| pages.end - pages.start).sum();
+        assert_eq!(trimmed, served.lock().host.pages_trimmed);
     }
 }

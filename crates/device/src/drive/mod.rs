@@ -292,15 +292,32 @@ impl<B: Backend> Drive<B> {
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
         let mut runs: Vec<(Range<u64>, bool)> = Vec::new();
         for (lpn, part) in self.page.parts(offset, end) {
-            let lpn = lpn as u32;
-            let held = self.buffer.as_ref().is_some_and(|buffer| buffer.held(lpn).is_some());
-            let written = held || ftl.lookup(Lpn(lpn)).is_some();
+            let written = self.is_written(ftl.as_ref(), lpn as u32);
             match runs.last_mut() {
                 Some((run, same)) if *same == written => run.end = part.end,
                 _ => runs.push((part, written)),
             }
         }
         Ok(runs)
+    }
+
+    /// The first run of [`Self::allocation`]: where it ends, and whether it is written. Nothing behind it is looked up.
+    ///
+    /// # Errors
+    /// As of [`Self::allocation`].
+    pub fn first_run(&self, offset: u64, bytes: u64) -> Result<(u64, bool), DriveError> {
+        let end = self.end_of(offset, bytes)?;
+        let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
+        let mut pages = self.page.parts(offset, end);
+        let Some((first, part)) = pages.next() else { return Ok((offset, false)) };
+        let written = self.is_written(ftl.as_ref(), first as u32);
+        let same = pages.take_while(|&(lpn, _)| self.is_written(ftl.as_ref(), lpn as u32) == written);
+        Ok((same.last().map_or(part.end, |(_, part)| part.end), written))
+    }
+
+    /// Whether the drive holds a page, in its buffer or on the flash.
+    fn is_written(&self, ftl: &dyn Translation, lpn: u32) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| buffer.held(lpn).is_some()) || ftl.lookup(Lpn(lpn)).is_some()
     }
 
     fn end_of(&self, offset: u64, bytes: u64) -> Result<u64, DriveError> {

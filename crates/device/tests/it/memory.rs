@@ -44,6 +44,10 @@ fn a_drive_in_memory_reads_as_memory() {
                 let mut read = vec![1; memory.len()];
                 drive.read(0, &mut read).expect("it can be read");
                 assert!(read == memory, "{}, seed {seed}, step {step}", kind.name);
+                let from = below(memory.len()) as u64;
+                let runs = drive.allocation(from, memory.len() as u64 - from).expect("it is on");
+                let first = drive.first_run(from, memory.len() as u64 - from).expect("it is on");
+                assert_eq!((runs[0].0.end, runs[0].1), first, "{}, seed {seed}, step {step}", kind.name);
             }
         }
     }
