@@ -13,6 +13,7 @@ import ssl
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -638,6 +639,26 @@ def test_a_server_that_was_stopped_is_closed_in_good_order(tmp_path: Path) -> No
     with ssdlab.DriveServer(small(), socket=tmp_path / "s") as server:
         server.stop()
     assert server.ended == "graceful"
+
+
+def test_a_server_is_waited_for_as_long_as_asked(tmp_path: Path) -> None:
+    with ssdlab.DriveServer(small(), socket=tmp_path / "s") as server:
+        assert server.wait(-1) is None and server.wait(float("nan")) is None
+        later = threading.Timer(0.2, server.stop)
+        later.start()
+        assert server.wait(float("inf")) == "graceful"
+        later.join()
+
+
+def test_waiting_for_a_server_can_be_interrupted(tmp_path: Path) -> None:
+    with ssdlab.DriveServer(small(), socket=tmp_path / "s") as server:
+        interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        interrupt.start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            server.wait(PATIENCE_SECONDS)
+        assert time.monotonic() - began < PATIENCE_SECONDS / 2
+        interrupt.join()
 
 
 @pytest.mark.parametrize(

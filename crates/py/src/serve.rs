@@ -112,21 +112,23 @@ impl DriveServer {
         self.addresses.iter().map(written).collect()
     }
 
-    /// Waits for so many seconds: None if the server runs on, else "graceful" or "at once".
+    /// Waits for so many seconds, not at all for fewer than none: None if the server runs on, else "graceful" or "at once".
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<&'static str>> {
-        let until = Instant::now() + Duration::from_secs_f64(seconds);
-        let ended = py.detach(|| {
-            loop {
-                let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-                match running.take_if(|thread| thread.is_finished()) {
-                    Some(thread) => return Some(thread.join()),
-                    None if Instant::now() >= until => return None,
-                    None => {}
-                }
-                drop(running);
-                thread::sleep(LOOK_EVERY);
+        // More seconds than a clock counts are no end.
+        let most = Duration::try_from_secs_f64(seconds.max(0.0)).ok();
+        let until = most.and_then(|most| Instant::now().checked_add(most));
+        let ended = loop {
+            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(thread) = running.take_if(|thread| thread.is_finished()) {
+                break Some(thread.join());
             }
-        });
+            drop(running);
+            if until.is_some_and(|until| Instant::now() >= until) {
+                break None;
+            }
+            py.detach(|| thread::sleep(LOOK_EVERY));
+            py.check_signals()?;
+        };
         match ended {
             None => Ok(None),
             Some(Ok(Ok(Ending::Graceful))) => {
