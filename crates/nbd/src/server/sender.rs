@@ -68,6 +68,8 @@ impl Sender {
     fn start(&self) -> io::Result<(Arc<Queue>, JoinHandle<()>)> {
         let queue = Arc::new(Queue::new(self.shared.options.in_flight));
         let (wire, shared) = (Arc::clone(&self.wire), Arc::clone(&self.shared));
+        let closed = Arc::clone(&queue);
+        wire.when_closed(move || closed.give_up());
         let thread = {
             let queue = Arc::clone(&queue);
             thread::Builder::new().name("nbd sender".to_owned()).spawn(move || {
@@ -84,8 +86,7 @@ impl Sender {
 impl Drop for Sender {
     fn drop(&mut self) {
         if let Some((queue, _)) = &self.timed {
-            queue.lock().broken = true;
-            queue.changed.notify_one();
+            queue.give_up();
         }
     }
 }
@@ -166,6 +167,13 @@ impl Queue {
         Ok(number)
     }
 
+    /// The client is gone: nobody waits any more for what would have been sent.
+    fn give_up(&self) {
+        self.lock().broken = true;
+        self.changed.notify_one();
+        self.room.notify_one();
+    }
+
     /// A reply that has its room knows its time.
     fn put(&self, waiting: Waiting) {
         self.lock().waiting.push(Reverse(waiting));
@@ -194,12 +202,11 @@ impl Queue {
                 self.room.notify_one();
                 let sent = wire.send(batch.as_slice());
                 batch.clear();
-                state = self.lock();
                 if sent.is_err() {
-                    state.broken = true;
-                    self.room.notify_one();
+                    // Without the lock, as this gives the queue up.
                     wire.close();
                 }
+                state = self.lock();
             } else if let Some(Reverse(first)) = state.waiting.peek() {
                 let left = first.at - now;
                 state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;

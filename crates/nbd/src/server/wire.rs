@@ -88,11 +88,13 @@ impl Write for &Socket {
 pub(super) struct Wire {
     socket: Socket,
     tls: OnceLock<Mutex<ServerConnection>>,
+    /// Called when the connection is ended.
+    closing: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Wire {
     pub fn new(socket: Socket) -> Self {
-        Self { socket, tls: OnceLock::new() }
+        Self { socket, tls: OnceLock::new(), closing: OnceLock::new() }
     }
 
     /// Receiving and sending fail after `deadline`, if there is one.
@@ -148,9 +150,18 @@ impl Wire {
         self.socket.shutdown(Shutdown::Read);
     }
 
-    /// Ends the connection; who receives or sends is woken.
+    /// Ends the connection; who receives or sends is woken, and who waits for the time of a reply.
     pub fn close(&self) {
         self.socket.shutdown(Shutdown::Both);
+        if let Some(closing) = self.closing.get() {
+            closing();
+        }
+    }
+
+    /// Calls this, too, when the connection is ended.
+    pub fn when_closed(&self, closing: impl Fn() + Send + Sync + 'static) {
+        // There is one sender.
+        let _ = self.closing.set(Box::new(closing));
     }
 
     fn tls(&self) -> Option<MutexGuard<'_, ServerConnection>> {

@@ -161,3 +161,20 @@ fn a_graceful_stop_lets_waiting_replies_leave() {
     assert_eq!(cookies(&mut client, 1, 0), [1]);
     server.ended().unwrap();
 }
+
+/// A reply that is due long after the limit of a graceful stop delays that no further, and holds the export no longer.
+#[test]
+fn a_reply_that_is_not_due_ends_with_its_connection() {
+    let export = Arc::new(Slow::new());
+    let stop = Duration::from_millis(300);
+    let server = Running::new(Arc::clone(&export) as _, Options { stop, ..Options::default() });
+    let mut client = connect(&server.path);
+    client.write_all(&[request(0, 4, 1, 600_000, 1), request(0, 3, 2, 0, 0)].concat()).unwrap();
+    assert_eq!(cookies(&mut client, 1, 0), [2]);
+    let (handle, began) = (server.handle.clone(), Instant::now());
+    handle.stop();
+    assert_eq!((server.ended().unwrap(), handle.cut_off()), (Ending::Graceful, 1));
+    assert_eq!(handle.connections(), 0, "after {:?}", began.elapsed());
+    drop(handle);
+    wait_for(|| Arc::strong_count(&export) == 1);
+}
