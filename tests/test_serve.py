@@ -28,7 +28,7 @@ import ssdlab
 from conftest import ROOT, SMALL_SETS, Cli
 from forked import PATIENCE_SECONDS
 from nbd_client import FUA, NO_HOLE, Client, NbdError, connected
-from ssdlab.cli.serve import _recording
+from ssdlab.cli.recording import recording
 from ssdlab.model import parquet
 from ssdlab.model.service import Service
 
@@ -494,7 +494,7 @@ def test_a_record_that_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest
         with (
             connected(tmp_path / "s") as client,
             suppress(OSError, ValueError),
-            _recording(record) as write,
+            recording(record) as write,
             pytest.raises(OSError, match="No space") as full,
         ):
             while True:
