@@ -186,6 +186,35 @@ def test_the_page_of_a_study_is_of_what_is_finished(tmp_path: Path) -> None:
     assert page == ssdlab.open_study(folder).report_html() and "device.op" in page
 
 
+def test_the_page_of_a_search_is_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "search"
+    found = ssdlab.tune(
+        ["device.op=10%,20%"], ssdlab.Config("tlc-chip", overrides=SMALL), outcomes=["write_amplification"], trials=4,
+        repeats=1, out=folder, jobs=1,
+    )  # fmt: skip
+    found.save(folder)
+    for path in (folder, folder / "tuning.json"):
+        done, asked = view(path, tmp_path)
+        assert done.returncode == 0 and asked == (folder / "report.html").as_uri()
+        assert (folder / "report.html").read_text() == found.report_html()
+
+
+def test_the_page_of_a_cache_plan_is_opened(tmp_path: Path) -> None:
+    folder = tmp_path / "plan"
+    ssdlab.cache.plan("4GiB", "80GiB", paper=True).save(folder)
+    for path in (folder, folder / "plan.json"):
+        done, asked = view(path, tmp_path)
+        assert done.stderr == "" and asked == (folder / "report.html").as_uri()
+    with pytest.raises(ConfigError, match="plan: holds no study"):
+        ssdlab.open_study(folder)
+
+
+def test_the_folder_of_a_fleet_says_what_makes_its_page(tmp_path: Path) -> None:
+    ssdlab.generate_fleet(tmp_path / "fleet.csv", volumes=2, requests=200)
+    ssdlab.fleet(tmp_path / "fleet.csv", out=tmp_path / "fleet", jobs=1)
+    assert "fleet: holds a fleet; 'ssdlab fleet show " in refused(tmp_path / "fleet", tmp_path)
+
+
 def refused(path: Path, tmp_path: Path) -> str:
     done, asked = view(path, tmp_path)
     assert done.returncode == 2 and asked == "" and len(done.stderr.splitlines()) == 1, done.stderr

@@ -10,6 +10,7 @@ from ssdlab.model.envelope import check_version, read
 from ssdlab.model.files import naming, replacing
 from ssdlab.model.finding import REPORT
 from ssdlab.model.loaded import LoadedResult
+from ssdlab.study.fleet.running import STUDY, VOLUMES
 from ssdlab.study.store.folder import PLAN
 from ssdlab.study.store.study import Study
 
@@ -17,6 +18,9 @@ AGAIN = "copy all that was saved, or run it again with --out"
 
 COLUMNS = {"result": ("series.parquet", "latency.parquet", "erase_counts.parquet")}
 """What findings of a kind have beside their page and JSON."""
+
+TUNING = "tuning.json"
+"""What a search saves in the folder of its study, beside a page of its own."""
 
 
 def page_of(path: Path) -> Path:
@@ -27,7 +31,7 @@ def page_of(path: Path) -> Path:
         OSError: If the page of a study cannot be written.
     """
     folder = path.parent if path.is_file() else path
-    if (folder / PLAN).exists():
+    if (folder / PLAN).exists() and not any(_is_finding(folder / name) for name in (PLAN, TUNING)):
         return _of_study(folder)
     file, found = (path, read(path)) if path.is_file() else _envelope_in(path)
     check_version(file, found)
@@ -44,6 +48,15 @@ def page_of(path: Path) -> Path:
     if kind == "result":
         LoadedResult(file).check()
     return folder / REPORT
+
+
+def _is_finding(path: Path) -> bool:
+    """Whether that is the JSON of a finding; that of a cache plan has the name of what a study is to run."""
+    try:
+        read(path)
+    except ConfigError:
+        return False
+    return True
 
 
 def _of_study(folder: Path) -> Path:
@@ -63,6 +76,9 @@ def _envelope_in(folder: Path) -> tuple[Path, Mapping[str, Any]]:
         except ConfigError:
             # Not every JSON file is a finding.
             continue
+    if all((folder / name).is_dir() for name in (VOLUMES, STUDY)):
+        name = text.path(folder)
+        raise ConfigError(f"{name}: holds a fleet; 'ssdlab fleet show {name} --out FOLDER' makes a page of it")
     names = ", ".join(path.name for path in files)
     unread = f" ({names}: damaged, or of another program)" if files else ""
     raise ConfigError(
