@@ -139,6 +139,17 @@ def test_a_monitor_stops_it() -> None:
     assert found.partial and [cell.share for cell in found.cells] == ["0", "25"]
 
 
+def test_cells_are_measured_in_rounds() -> None:
+    # 2,000 accesses for each run: two of the first cell, one of the other.
+    stop: ssdlab.Monitor = lambda _phase, done, *_: done >= 6000  # noqa: E731
+    quick: dict[str, Any] = {"pages": 500, "accesses": 2000, "runs": 2, "cost_us": 0.0, "codecs": ["lz4"]}
+    found = cache.bench(TEXT, shares=["0", "25"], monitor=stop, **quick)
+    assert [cell.share for cell in found.cells] == ["0", "25"] and (found.done, found.asked) == (3, 4)
+    assert found.partial and found.page().partial.startswith("3 of 4 runs were measured")
+    of_two, of_one = (cell.pages_s for cell in found.cells)
+    assert of_two.low < of_two.high and of_one.low == of_one.high
+
+
 def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
     quick = ["--accesses", 2000, "--pages", 500, "--runs", 1, "--budget", "30%", "--share", "0,50%", "--cost", "5us"]
     quick += ["--policy", "lru-k:k=3", "--compressed-policy", "2q"]

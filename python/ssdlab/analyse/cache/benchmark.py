@@ -112,8 +112,10 @@ class CacheBench(Finding):
     """What `bench` was asked for, beyond what stands here: policies, accesses, storage below."""
     cells: tuple[Cell, ...]
     """By share, then codec."""
+    done: int
+    """Runs that were measured, of all cells; cells have them in turn."""
     asked: int
-    """Cells that were to be measured."""
+    """Runs that were to be measured."""
     accessed: str | dict[str, Any]
     """How pages were asked for: a name, or what is known of the trace."""
     drive: Config | None
@@ -121,8 +123,8 @@ class CacheBench(Finding):
 
     @property
     def partial(self) -> bool:
-        """Whether it was stopped before all cells were measured."""
-        return len(self.cells) < self.asked
+        """Whether it was stopped before all runs were measured."""
+        return self.done < self.asked
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -214,9 +216,9 @@ def bench(
         drive: A drive of this configuration is simulated there instead. It holds the pages from the start, goes on from
             one run to the next, and a thread waits for each page until the drive would have it: `load_us` says how long
             that was, and `late_us` what of it was the simulation's.
-        runs: Runs of each cell.
-        monitor: Told how far it is, as that of `simulate`. If it returns something true, the cells that are finished
-            are returned, or KeyboardInterrupt is raised if there are none.
+        runs: Runs of each cell; cells are measured in turn, so that what else the machine does meanwhile falls on all.
+        monitor: Told how far it is, as that of `simulate`. If it returns something true, what was measured by then
+            is returned, or KeyboardInterrupt is raised if there are none.
 
     Raises:
         ConfigError: If these make no measurement.
@@ -261,7 +263,6 @@ def bench(
         done, total = runs_done * len(sequence) + accesses_done, len(plan) * runs * len(sequence)
         return ending(f"accesses, run {runs_done + 1} of {len(plan) * runs}", done, total, 0)
 
-    cells: list[Cell] = []
     with _below(directory, drive, contents, pages, page_bytes, cost_us, busy, monitor) as storage:
 
         def run(share: str, codec: str | None, miss_us: float = 0.0, restore_us: float = 0.0) -> dict[str, Any]:
@@ -286,24 +287,25 @@ def bench(
             miss_us = probe["load_ns"] / max(probe["loads"], 1) / 1e3
             sample = [contents[: _PROBE_PAGES * page_bytes]]
             times = {codec: (miss_us, _restore_us(sample, codec, page_bytes, lambda _: stop(0))) for codec in codecs}
-        direct = True
-        for share, codec in plan:
-            each = []
-            try:
-                for _ in range(runs):
-                    # Short runs never ask.
-                    if stop(0):
-                        raise KeyboardInterrupt("stopped while measuring")
-                    adaptive = times[codec] if share == "adaptive" and codec is not None else (0.0, 0.0)
-                    each.append(run(share, codec, *adaptive))
-                    runs_done += 1
-            except KeyboardInterrupt:
-                if not (ending.stopped and cells):
-                    raise
-                break
-            direct &= each[-1]["direct"]
-            cells.append(_cell(share, codec, each, measured, simulated=drive is not None))
-        below = _below_text(storage, direct=direct)
+        found: list[list[dict[str, Any]]] = [[] for _ in plan]
+        try:
+            # In rounds: what else the machine does for a while falls on all cells alike, and widens their ranges.
+            for (share, codec), each in [*zip(plan, found, strict=True)] * runs:
+                # Short runs never ask.
+                if stop(0):
+                    raise KeyboardInterrupt("stopped while measuring")
+                adaptive = times[codec] if share == "adaptive" and codec is not None else (0.0, 0.0)
+                each.append(run(share, codec, *adaptive))
+                runs_done += 1
+        except KeyboardInterrupt:
+            if not (ending.stopped and runs_done):
+                raise
+        below = _below_text(storage, direct=all(one["direct"] for each in found for one in each))
+    cells = [
+        _cell(share, codec, each, measured, simulated=drive is not None)
+        for (share, codec), each in zip(plan, found, strict=True)
+        if each
+    ]
     return CacheBench(
         title=f"{what}, {text.size(page_bytes)} each, {text.size(budget_bytes)} of memory, {below}",
         contents=source,
@@ -325,7 +327,8 @@ def bench(
             "directory": None if directory is None else os.fspath(directory),
         },
         cells=tuple(cells),
-        asked=len(plan),
+        done=runs_done,
+        asked=len(plan) * runs,
         accessed=access if trace is None else trace.about,
         drive=drive,
     )

@@ -24,7 +24,7 @@ def page(found: CacheBench) -> Page:
     return Page(
         title=found.title,
         lead=[Paragraph(contents)],
-        partial=f"{len(found.cells)} of {found.asked} cells were measured" if found.partial else "",
+        partial=f"{found.done} of {found.asked} runs were measured" if found.partial else "",
         remarks=_remarks(found),
         sections=[
             *([Section("Pages a second", [Figure(found.plot.chart)], terminal=False)] if len(found.cells) > 1 else []),
