@@ -289,8 +289,10 @@ def test_what_is_interrupted_keeps_what_is_finished(tmp_path: Path) -> None:
     assert "trials are still to be done" in found.page().partial
     found.save(tmp_path / "t")
     assert not (tmp_path / "t" / "best-1.toml").exists()
+    assert found.written == "report.html, tuning.json and trials.csv"
     whole = tuned(tmp_path / "t")
     assert not whole.partial and whole.trials[: len(found.tried)] == found.trials
+    assert whole.written.startswith("report.html, tuning.json, trials.csv") and "best-1.toml" in whole.written
 
 
 def test_a_search_of_which_nothing_can_be_run_says_why() -> None:

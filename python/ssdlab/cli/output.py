@@ -65,7 +65,7 @@ def deliver(
             _save(found, out, figures)
     if out is not None and not json:
         also = f"; figures as figure-*.{figures}" if figures else ""
-        print(f"\nwritten to {text.path(out)}: {found.saved}{also}")
+        print(f"\nwritten to {text.path(out)}: {found.written}{also}")
     return status_of(found.partial and not earlier)
 
 

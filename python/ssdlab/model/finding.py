@@ -93,6 +93,11 @@ class Finding(ABC):
     """What `save` writes, in words."""
 
     @property
+    def written(self) -> str:
+        """What `save` writes of this finding, in words."""
+        return self.saved
+
+    @property
     def partial(self) -> bool:
         """Whether it was stopped before its end."""
         return False

@@ -177,6 +177,12 @@ class Tuned(Finding):
     def _source(self) -> Mapping[str, Any] | None:
         return self._from
 
+    @property
+    def written(self) -> str:
+        """What `save` writes, in words: without the best where there is none, as of a search that was stopped."""
+        *names, last = ["report.html", "tuning.json", "trials.csv", *self._best()]
+        return f"{', '.join(names)} and {last}"
+
     def _configuration(self) -> dict[str, Any]:
         return self._base.to_dict()
 
@@ -194,9 +200,13 @@ class Tuned(Finding):
                     one.measured.error or "",
                 ]
             )
+        return {"trials.csv": rows, **{name: one.config.to_toml() for name, one in self._best().items()}}
+
+    def _best(self) -> dict[str, Finalist]:
+        """The best, or those on the front, by the names of their files."""
         best = [one for one in self.finalists if one.best]
-        names = [f"best-{at}.toml" if len(self.goals) > 1 else "best.toml" for at in range(1, len(best) + 1)]
-        return {"trials.csv": rows, **{name: one.config.to_toml() for name, one in zip(names, best, strict=True)}}
+        several = len(self.goals) > 1
+        return {f"best-{at}.toml" if several else "best.toml": one for at, one in enumerate(best, 1)}
 
     plot = Plot("tuning.history")
     plot_front = Plot("tuning.front")
