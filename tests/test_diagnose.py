@@ -84,6 +84,15 @@ def test_what_amplifies_writes_is_called_what_it_is() -> None:
         assert evidence.startswith(f"{100 * times} pages of 4.00 KiB, for which {read} had to be read first")
 
 
+def test_writes_to_few_of_the_pages_are_not_said_to_be_to_none() -> None:
+    evidence = {
+        "written_share": 0.0021, "valid_share_of_victims": 0.5, "valid_share_evenly": 0.4, "write_amplification": 2.0,
+        "write_amplification_apart": 1.0,
+    }  # fmt: skip
+    finding = {"about": "write_amplification", "name": "hot_with_cold", "share": 0.47, "evidence": evidence}
+    assert "as if they fell on 0.21 % of the pages" in words.words(finding)[1]
+
+
 def test_the_document_names_what_is_found_and_nothing_else() -> None:
     text = (ROOT / "docs" / "diagnose.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (`\w+`(?:, `\w+`)*|a part, below) \|", text, re.MULTILINE)

@@ -235,7 +235,7 @@ def _held_back(evidence: Evidence, share: float) -> _Words:
 def _mixed(evidence: Evidence, share: float) -> _Words:
     return (
         f"write amplification: up to {_percent(share)} of what is programmed comes of hot data in the blocks of cold",
-        f"writes are as concentrated as if they fell on {_percent(evidence['written_share'])} of the pages, yet a "
+        f"writes are as concentrated as if they fell on {text.percent(evidence['written_share'])} of the pages, yet a "
         f"victim is {_percent(evidence['valid_share_of_victims'])} valid, with even writes "
         f"{_percent(evidence['valid_share_evenly'])}; apart, write amplification "
         f"{text.ratio(evidence['write_amplification'])} could fall towards "
