@@ -41,7 +41,7 @@ def _asked(study: Study, outcome: str | None) -> str:
     examples="""
 ssdlab study show studies/op -O write_amplification
 ssdlab study show studies/op --outcomes
-ssdlab study show studies/op --out out/op
+ssdlab study show studies/op --out out/study
 """
 )
 def show(

@@ -196,7 +196,7 @@ def advise_drive(
     tells of the state before it.
 
     Args:
-        trace: What they replay; the workload of the configuration if None.
+        trace: What they replay, a file; the workload of the configuration if None.
         config: The drive, and `host.repeat`; the default drive if left out.
         op: Over-provisioning to try.
         axes: What else to vary, as for `sweep`: `["ftl.page.gc=greedy,cost_benefit", "preset=tlc-nvme,sata-mlc"]`.

@@ -60,7 +60,7 @@ def sweep(
         axes: What is varied: `{"device.op": "7%..28%:4", "ftl.page.gc": ["greedy", "fifo"]}`, or a list of texts as on
             the command line and of mappings, whose keys are linked. Beside settings, `trace` and `preset`.
         config: The configuration that points are laid on; the defaults if left out.
-        trace: What all replay; their own workloads if None.
+        trace: What all replay: a file, as runs of their own read it; their own workloads if None.
         out: Folder of the study, or an address in storage that fsspec reaches, such as `s3://bucket/op`. Runs that it
             holds are not run again. Nothing is kept if left out.
         design: `grid`, `random`, `latin-hypercube`, `sobol`, `one-at-a-time`, `factorial` or `saltelli`.

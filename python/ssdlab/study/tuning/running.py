@@ -65,7 +65,7 @@ def tune(
         axes: What may be varied, as for `sweep`: lists, ranges such as `"device.op=3%..30%"` or with `:log`, and
             settings without values, which take all that the table of settings names.
         config: The configuration that points are laid on; the defaults if left out.
-        trace: What all replay; their own workloads if None.
+        trace: What all replay: a file, as runs of their own read it; their own workloads if None.
         outcomes: What is made small, or with `:max` and such as `time.iops` large: a figure of the results, or
             arithmetic on figures, such as `"cost=device.physical_bytes + 40 * device.mapping_table_bytes"`. Several
             give a front.
