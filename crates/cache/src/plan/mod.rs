@@ -205,7 +205,8 @@ impl Plan {
         let fast = Self { memory: Memory { device_us: 0.0, ..self.memory.clone() }, compressor: self.compressor };
         (1..=STEPS)
             .map(|step| fast.at(f64::from(step) / f64::from(STEPS), corrections))
-            .filter(|point| point.hit_ratio > raw_hits)
+            // Rounding must not pass for more hits.
+            .filter(|point| point.hit_ratio - raw_hits > 1e-12)
             .map(|point| point.us / (point.hit_ratio - raw_hits))
             .reduce(f64::min)
     }

@@ -78,6 +78,14 @@ fn without_costs_every_cache_that_misses_gains_at_once() {
 }
 
 #[test]
+fn pages_that_do_not_shrink_gain_on_no_device() {
+    for case in cases() {
+        let plan = plan(&case, Compressor { ratio: 1.0, ..LZ4 });
+        assert_eq!((plan.break_even(&[]), plan.device_break_even_us(&[])), (None, None), "{case:?}");
+    }
+}
+
+#[test]
 fn corrections_change_what_they_say() {
     let case = (200.0, Popularity::eighty_twenty());
     let plan = plan(&case, Compressor { shrinking: 0.5, ..LZ4 });
