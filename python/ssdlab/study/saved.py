@@ -31,7 +31,7 @@ def page_of(path: Path) -> Path:
         OSError: If the page of a study cannot be written.
     """
     folder = path.parent if path.is_file() else path
-    if (folder / PLAN).exists() and not any(_is_finding(folder / name) for name in (PLAN, TUNING)):
+    if (folder / PLAN).exists() and not (folder / TUNING).exists():
         return _of_study(folder)
     file, found = (path, read(path)) if path.is_file() else _envelope_in(path)
     check_version(file, found)
@@ -48,15 +48,6 @@ def page_of(path: Path) -> Path:
     if kind == "result":
         LoadedResult(file).check()
     return folder / REPORT
-
-
-def _is_finding(path: Path) -> bool:
-    """Whether that is the JSON of a finding; that of a cache plan has the name of what a study is to run."""
-    try:
-        read(path)
-    except ConfigError:
-        return False
-    return True
 
 
 def _of_study(folder: Path) -> Path:

@@ -46,9 +46,6 @@ def read_plan(folder: Path, name: object = None) -> dict[str, Any]:
         raise ConfigError(f"{name}: holds no study; 'ssdlab sweep --out FOLDER' makes one") from None
     except ValueError:
         raise ConfigError(f"{name}: {PLAN} is not JSON; make the study again in another folder") from None
-    if isinstance(plan, dict) and "kind" in plan:
-        # That of 'ssdlab cache plan', whose file is called the same.
-        raise ConfigError(f"{name}: holds no study but what --out saved; name another folder")
     if not isinstance(plan, dict) or plan.get("shape") != SHAPE:
         raise ConfigError(
             f"{name}: was written by a version of ssdlab that keeps studies in another shape; read it "
