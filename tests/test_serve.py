@@ -242,7 +242,9 @@ def test_no_record_takes_the_place_of_a_drive(cli: Cli, tmp_path: Path) -> None:
     with ssdlab.Drive(small(), tmp_path / "disk.drive") as drive:
         drive.write(0, b"here")
     cli("run", *SMALL_SETS, "--set", "workload.requests=10", "--save-state", "aged.drive")
-    for name in ("disk.drive", "aged.drive"):
+    # As a file that a drive is being made in begins.
+    (tmp_path / "new.drive").write_bytes(b"ssdlab begun\x1a\n" + bytes(100))
+    for name in ("disk.drive", "aged.drive", "new.drive"):
         before = (tmp_path / name).read_bytes()
         done = cli("serve", "--record", name, "--socket", "s.sock", *sets(), check=False)
         said = f"ssdlab: --record {name}: that is a drive; name another file for the trace\n"

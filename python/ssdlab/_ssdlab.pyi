@@ -53,6 +53,7 @@ __all__ = [
     "explain",
     "formats",
     "ingest_counters",
+    "is_drive",
     "json_schema",
     "kept_key",
     "modelled_codec",
@@ -92,6 +93,9 @@ class InternalError(SsdlabError):
     config: str | None
 
 def drive_settings(path: Path) -> list[tuple[str, str]]: ...
+def is_drive(path: Path) -> bool:
+    """Whether it names a file with a drive, of bytes or kept."""
+
 
 @final
 class FlashDrive:

@@ -229,6 +229,12 @@ pub fn drive_settings(path: PathBuf) -> PyResult<Vec<(String, String)>> {
     FileBackend::settings(&path).map_err(|error| drive_file_error(&error))
 }
 
+/// Whether a path names a file with a drive, of bytes or kept.
+#[pyfunction]
+pub fn is_drive(path: PathBuf) -> PyResult<bool> {
+    Ok(ssdlab_serve::is_drive(&path)?)
+}
+
 fn plan(faults: &[(String, u64)]) -> PyResult<FaultPlan> {
     let mut plan = FaultPlan::default();
     for (name, value) in faults {

@@ -54,7 +54,7 @@ mod _ssdlab {
     #[pymodule_export]
     use devices::Devices;
     #[pymodule_export]
-    use drive::{FlashDrive, drive_settings};
+    use drive::{FlashDrive, drive_settings, is_drive};
     #[pymodule_export]
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
     #[pymodule_export]

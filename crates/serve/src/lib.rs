@@ -16,7 +16,7 @@ mod report;
 mod served;
 
 pub use clock::{Clock, Pace};
-pub use open::{OpenError, Wishes, open};
+pub use open::{OpenError, Wishes, is_drive, open};
 pub use options::{OptionsError, drive_options};
 pub use report::{Mount, Report, Times};
 pub use served::Served;

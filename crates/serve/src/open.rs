@@ -1,12 +1,13 @@
 //! A drive from a set-up: made anew, or found in a file.
 
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use ssdlab_core::Archive;
-use ssdlab_device::{DriveError, FileError};
-use ssdlab_sim::{Setup, SimError, live_from};
+use ssdlab_device::{DriveError, FileBackend, FileError};
+use ssdlab_sim::{Setup, SimError, is_kept, live_from};
 
 use crate::clock::{Clock, Pace};
 use crate::options::{OptionsError, drive_options};
@@ -82,4 +83,19 @@ pub fn open(setup: &Setup, settings: &[(String, String)], wishes: Wishes<'_>) ->
         clock,
         wishes.record,
     )))
+}
+
+/// Whether a path names a file with a drive: one that holds bytes, whether it is made or being made, or a simulated one
+/// that was kept.
+///
+/// # Errors
+/// If there is a file that cannot be read.
+pub fn is_drive(path: &Path) -> io::Result<bool> {
+    match fs::metadata(path) {
+        // Opening a pipe would wait for whoever writes to it.
+        Ok(found) if !found.is_file() => Ok(false),
+        Ok(_) => File::open(path).map(|file| FileBackend::is_drive(&file) || is_kept(&file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }

@@ -66,4 +66,4 @@ pub use setup::drive::{Arbitration, Collect, CollectGoal, DriveOptions, FlushPol
 pub use setup::host::{BlockOptions, CacheOptions, CompressedOptions, Fit, MOST_PARAMETERS, Repeat, Replay};
 pub use setup::what_if::WhatIf;
 pub use setup::{Clock, Method, Overwrite, Precondition, Setup};
-pub use state::{States, cache_key};
+pub use state::{States, cache_key, is_kept};

@@ -5,13 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ssdlab import text
-from ssdlab._ssdlab import ConfigError
+from ssdlab._ssdlab import ConfigError, is_drive
 from ssdlab.lazy import room
 from ssdlab.model.files import naming, replacing
 from ssdlab.model.service import DriveServer
-
-DRIVES = (b"ssdlab flash\x1a\n", b"ssdlab drive\x1a\n")
-"""What files begin with that hold a drive: its bytes, or a simulated one that was kept."""
 
 
 @contextmanager
@@ -38,10 +35,5 @@ def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
 
 def _refuse_drive(record: Path) -> None:
     """A trace would take the place of the file, which another server may even be at."""
-    try:
-        with record.open("rb") as there:
-            is_drive = there.read(len(DRIVES[0])) in DRIVES
-    except FileNotFoundError:
-        return
-    if is_drive:
+    if is_drive(record):
         raise ConfigError(f"--record {text.path(record)}: that is a drive; name another file for the trace")

@@ -189,6 +189,11 @@ impl FileBackend {
         made.map_err(|error| FileError::Io { path: path.into(), error })
     }
 
+    /// Whether a file begins as one with a drive does, or one of which a drive is being made.
+    pub fn is_drive(file: &File) -> bool {
+        [*MAGIC, *BEGUN].map(Some).contains(&beginning(file))
+    }
+
     /// Whether no drive has been made of it: it is erased.
     pub fn is_begun(&self) -> bool {
         self.begun
@@ -203,7 +208,8 @@ impl FileBackend {
         let io = |error| FileError::Io { path: path.into(), error };
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
         lock(&file, path)?;
-        if is_begun(&file) {
+        // Its creation was interrupted.
+        if beginning(&file) == Some(*BEGUN) {
             file.set_len(0).map_err(io)?;
             return Self::formatted(file, path, geometry, &Text::of(lines, settings));
         }
@@ -302,10 +308,10 @@ impl Text {
     }
 }
 
-/// Whether a creation was interrupted.
-fn is_begun(file: &File) -> bool {
-    let mut magic = [0; 14];
-    file.read_exact_at(&mut magic, 0).is_ok() && magic == *BEGUN
+/// As many bytes as are told of a drive; none of a file that is shorter.
+fn beginning(file: &File) -> Option<[u8; MAGIC.len()]> {
+    let mut found = [0; MAGIC.len()];
+    file.read_exact_at(&mut found, 0).is_ok().then_some(found)
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), FileError> {

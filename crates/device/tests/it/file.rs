@@ -1,6 +1,6 @@
 //! A drive in a file: it is there for the next process, it is refused where it does not fit, and a full disk loses nothing.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -246,6 +246,7 @@ fn a_creation_that_was_interrupted_is_done_anew() {
     assert!(flash.is_begun());
     assert!(matches!(open(&scratch, &kind), Err(FileError::InUse(_))));
     drop(flash);
+    assert!(FileBackend::is_drive(&File::open(scratch.path()).expect("it is there")));
     write_at(scratch.path(), 70_000, &[1; 5_000]);
     let (mut drive, mount) =
         ssdlab_device::open(Some(scratch.path()), kind.geometry, kind.options, &[], Ok).expect("it is made");

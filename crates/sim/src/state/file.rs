@@ -8,6 +8,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,6 +65,12 @@ pub(super) struct Reader {
     next_array: u64,
     /// Where the frames begin, and arrays end.
     frames_at: u64,
+}
+
+/// Whether a file begins as one with a kept drive does.
+pub fn is_kept(file: &File) -> bool {
+    let mut found = [0; MAGIC.len()];
+    file.read_exact_at(&mut found, 0).is_ok() && found == *MAGIC
 }
 
 /// Opens a file whose drive has this shape: what follows is its state.

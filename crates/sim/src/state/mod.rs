@@ -26,6 +26,7 @@ use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor};
 use crate::run::repeat::Replays;
 use crate::setup::{Overwrite, Setup};
+pub use file::is_kept;
 use file::{Reader, Unusable};
 
 /// A drive at rest, of whatever parts.
