@@ -15,6 +15,7 @@ import pytest
 import ssdlab
 from conftest import Cli
 from forked import PATIENCE_SECONDS
+from ssdlab.analyse.tasks import at_a_time
 from ssdlab.study.executor import Executor
 from ssdlab.study.store.folder import RUNS
 from ssdlab.study.work import local
@@ -220,3 +221,13 @@ def test_a_defect_of_a_run_is_a_row() -> None:
     assert execute(run).error is None
     broken = ssdlab.Config(overrides={"device.capacity": "8MiB"})
     assert "ConfigError" in (execute(run._replace(config=broken)).error or "")
+
+
+def test_as_many_tasks_go_on_as_there_are_processors_that_may_be_used() -> None:
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert at_a_time(None) == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert at_a_time(None) <= len(allowed) and at_a_time(3) == 3

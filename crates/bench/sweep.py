@@ -1,6 +1,5 @@
 """What the executor of studies costs, and what a second worker gains; `--short` for a tenth of the runs."""
 
-import os
 import sys
 import tempfile
 import time
@@ -9,6 +8,7 @@ from pathlib import Path
 import distributed
 
 import ssdlab
+from ssdlab._ssdlab import processors
 from ssdlab.study.sweep import running
 from ssdlab.study.sweep.design import Design
 from ssdlab.study.sweep.plan import Plan, plan
@@ -54,9 +54,7 @@ def main() -> None:
     few = planned(SECOND, 200 // share)
     one, two = (swept(few, jobs=jobs)[0] for jobs in (1, 2))
     rows.append((f"{len(few.runs)} runs of about a second, one worker", f"{one:.1f} s"))
-    rows.append(
-        (f"the same, two workers of {os.cpu_count()} processors", f"{two:.1f} s, {one / two:.2f} times as fast")
-    )
+    rows.append((f"the same, two workers of {processors()} processors", f"{two:.1f} s, {one / two:.2f} times as fast"))
 
     many = planned(TINY, 10_000 // share)
     some = [*many.runs.values()][:1000]

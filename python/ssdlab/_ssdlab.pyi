@@ -63,6 +63,7 @@ __all__ = [
     "operation",
     "options",
     "presets",
+    "processors",
     "record_steps",
     "share",
     "simulate",
@@ -95,7 +96,6 @@ class InternalError(SsdlabError):
 def drive_settings(path: Path) -> list[tuple[str, str]]: ...
 def is_drive(path: Path) -> bool:
     """Whether it names a file with a drive, of bytes or kept."""
-
 
 @final
 class FlashDrive:
@@ -495,6 +495,9 @@ def simulate(
 def presets() -> list[tuple[str, str, str]]: ...
 def json_schema() -> str: ...
 def options() -> list[tuple[str, str, str, list[str]]]: ...
+def processors() -> int:
+    """Processors that this process may use."""
+
 def record_steps(question: str) -> str: ...
 def steps_drive(config: Config) -> str: ...
 def explain(key: str) -> tuple[str, str, str, list[tuple[str, str]], list[str]] | None: ...

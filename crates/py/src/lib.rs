@@ -23,6 +23,7 @@ mod map_advice;
 mod memory;
 mod plan;
 mod pool;
+mod processors;
 mod profile;
 mod quantity;
 mod requests;
@@ -65,6 +66,8 @@ mod _ssdlab {
     use plan::{Plan, corrections};
     #[pymodule_export]
     use pool::{PagePool, SimulatedDrive, bench_cache};
+    #[pymodule_export]
+    use processors::processors;
     #[pymodule_export]
     use profile::Profile;
     #[pymodule_export]

@@ -217,7 +217,7 @@ class CompressBench(Finding):
 
 def machine() -> str:
     """What measured, in a line."""
-    return f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}"
+    return f"{platform.machine()}, {_ssdlab.processors()} processors, Python {platform.python_version()}"
 
 
 def bench(
@@ -253,7 +253,7 @@ def bench(
     """
     labels = [codec.strip().lower() for codec in several(codecs)]
     sizes = [None if size == "file" else _page_bytes(size) for size in several(page_sizes)]
-    workers = list(threads) if threads is not None else sorted({1, _processors()})
+    workers = list(threads) if threads is not None else sorted({1, _ssdlab.processors()})
     if not labels or not sizes or not workers:
         raise ConfigError("codecs, page sizes and threads need one entry each at least")
     if min(workers) < 1 or max(workers) > 1024 or not 1 <= runs <= 1000:
@@ -304,10 +304,6 @@ def _page_bytes(text: str) -> int:
     if not 512 <= size <= 1 << 20:
         raise ConfigError(f"a page of {text} is not between 512B and 1MiB; write 8KiB, or file for whole files")
     return size
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _cell(codec: str, page_bytes: int | None, threads: int, found: Mapping[str, Any]) -> Cell:

@@ -1,12 +1,11 @@
 """Tasks side by side: the one way to do many of them."""
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from ssdlab._ssdlab import ConfigError
+from ssdlab._ssdlab import ConfigError, processors
 from ssdlab.model.requests import Monitor
 
 T = TypeVar("T")
@@ -16,14 +15,14 @@ LOOK_SECONDS = 0.1
 
 
 def at_a_time(jobs: int | None) -> int:
-    """How many tasks go on at a time: as many as are asked for, or one per processor.
+    """How many tasks go on at a time: as many as are asked for, or one per processor that this process may use.
 
     Raises:
         ConfigError: If none would.
     """
     if jobs is not None and jobs < 1:
         raise ConfigError(f"{jobs} jobs: give at least one, or leave them out for one per processor")
-    return jobs or os.cpu_count() or 1
+    return jobs or processors()
 
 
 class Tasks:

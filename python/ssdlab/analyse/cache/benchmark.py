@@ -16,7 +16,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse import corpus
 from ssdlab.analyse.cache.accesses import drawn, of_trace
-from ssdlab.analyse.compress import Spread, _page_bytes, _processors, machine
+from ssdlab.analyse.compress import Spread, _page_bytes, machine
 from ssdlab.analyse.corpus import Corpus
 from ssdlab.model.config import Config
 from ssdlab.model.finding import Contents, Finding, Plot
@@ -226,7 +226,7 @@ def bench(
     """
     if directory is not None and drive is not None:
         raise ConfigError("storage below is a file or a simulated drive; leave out one of them")
-    page_bytes, threads = _page_bytes(page_size), threads or _processors()
+    page_bytes, threads = _page_bytes(page_size), threads or _ssdlab.processors()
     shares, codecs = several(shares), several(codecs)
     if (
         not 1 <= threads <= 1024
@@ -391,7 +391,7 @@ def _below(
 
 
 def _cell(share: str, codec: str | None, runs: Sequence[dict[str, Any]], accesses: int, *, simulated: bool) -> Cell:
-    processors = _processors()
+    processors = _ssdlab.processors()
 
     def each(value: Callable[[dict[str, Any]], float]) -> Spread:
         return Spread.of([value(run) for run in runs])
