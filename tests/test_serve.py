@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import jsonschema
@@ -604,7 +605,7 @@ def test_a_file_larger_than_may_be_made_is_one_clear_error(tmp_path: Path) -> No
 
 
 def test_a_server_that_is_late_says_so(tmp_path: Path) -> None:
-    with ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=1e-6) as server, connected(tmp_path / "s") as client:
+    with ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=1e-3) as server, connected(tmp_path / "s") as client:
         for page in range(50):
             client.write(page * PAGE, bytes(PAGE))
         assert any("this machine is too slow" in remark for remark in server.service().page().remarks)
@@ -624,6 +625,31 @@ def test_the_record_is_a_trace(tmp_path: Path, end: signal.Signals) -> None:
     assert "connect, for example, by" in output
     assert "A drive in use" in output
     assert len(ssdlab.read_trace(record)) >= 200
+
+
+STOPPED_TWICE = """
+import signal
+import ssdlab.cli.serve
+from ssdlab.__main__ import main
+from ssdlab.model.service import DriveServer
+class Stopped(DriveServer):
+    def __enter__(self):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+        return super().__enter__()
+ssdlab.cli.serve.DriveServer = Stopped
+main()
+"""
+"""Is asked to end twice when it listens and does not know yet of which server that is asked."""
+
+
+def test_a_server_that_is_told_to_end_before_it_is_introduced_has_a_summary(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STOPPED_TWICE, "serve", "--json", "--socket", str(tmp_path / "s"), *sets()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    # It may have ended in good order before it is told the second time.
+    said = {0: "", 130: "ssdlab: ended at once: what clients had not flushed may be lost\n"}
+    assert done.stderr == said[done.returncode]
+    assert json.loads(done.stdout)["result"]["host"]["write_requests"] == 0
 
 
 def test_json_is_all_that_standard_output_has(tmp_path: Path) -> None:
@@ -663,11 +689,18 @@ def test_waiting_for_a_server_can_be_interrupted(tmp_path: Path) -> None:
         interrupt.join()
 
 
+@pytest.mark.parametrize("scale", ["real", 0, 1e-12, float("inf"), float("nan")])
+def test_a_scale_that_is_none_is_an_error(tmp_path: Path, scale: Any) -> None:
+    with pytest.raises(ssdlab.ConfigError, match=r"replies cannot be timed so; give 1.0 for real time"):
+        ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=scale)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--time", "slow"], "--time slow: write none, real, or a number such as 10"),
-        (["--listen", "nowhere"], "listen nowhere: no address with a port; write 127.0.0.1:10809"),
+        (["--time", "slow"], "--time slow: write none, real, or a number from 0.001 on, such as 10"),
+        (["--time", "1e-12"], "--time 1e-12: write none, real, or a number from 0.001 on"),
+        (["--listen", "nowhere"], "nowhere: no address with a port to listen at; write 127.0.0.1:10809"),
         (["--set", "device.capacity=4TiB"], "lower device.capacity, or keep the bytes in a file"),
         (["--set", "cache.policy=lru"], "leave out cache.policy"),
         (["--set", "block.scheduler=noop"], "leave out block.scheduler"),

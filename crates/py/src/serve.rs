@@ -75,7 +75,7 @@ impl DriveServer {
         let mut addresses: Vec<_> = socket.map(Address::Unix).into_iter().collect();
         if let Some(listen) = listen {
             let address: SocketAddr = listen.parse().map_err(|_| {
-                ConfigError::new_err(format!("listen {listen}: no address with a port; write 127.0.0.1:10809"))
+                ConfigError::new_err(format!("{listen}: no address with a port to listen at; write 127.0.0.1:10809"))
             })?;
             addresses.push(Address::Tcp(address));
         }

@@ -24,7 +24,7 @@ from ssdlab.cli.progress import QUIET_SECONDS
 from ssdlab.cli.recording import recording
 from ssdlab.interrupt import STATUS, handled
 from ssdlab.lazy import room
-from ssdlab.model.service import DriveServer, Service
+from ssdlab.model.service import LEAST_SCALE, DriveServer, Service
 
 if TYPE_CHECKING:
     from ssdlab.view.scrape import Endpoint
@@ -161,8 +161,11 @@ def _scale(time: str) -> float | None:
         scale = float(time)
     except ValueError:
         scale = 0.0
-    if not 0 < scale < float("inf"):
-        raise ConfigError(f"--time {text.path(time)}: write none, real, or a number such as 10, for ten times slower")
+    if not LEAST_SCALE <= scale < float("inf"):
+        raise ConfigError(
+            f"--time {text.path(time)}: write none, real, or a number from {LEAST_SCALE:g} on, such as 10 for ten "
+            "times slower"
+        )
     return scale
 
 
@@ -198,16 +201,17 @@ class _Asked:
     def __init__(self, json: bool) -> None:
         self._json = json
         self._server: DriveServer | None = None
-        self._to_stop = self._to_report = False
+        self._stops = 0
+        self._to_report = False
 
     def stop(self, _signal: int, _frame: FrameType | None) -> None:
-        """Stops it, as soon as it is there."""
+        """Stops it, as soon as it is there: in good order, or at once. A third one does not wait for it."""
         if self._server is not None:
             self._server.stop()
-        elif self._to_stop:
+        elif self._stops == 2:
             raise KeyboardInterrupt
         else:
-            self._to_stop = True
+            self._stops += 1
 
     def report(self, _signal: int, _frame: FrameType | None) -> None:
         """Has what it has done printed, as soon as it is there; not here, amid whatever the signal interrupts."""
@@ -226,7 +230,7 @@ class _Asked:
     def of(self, server: DriveServer) -> None:
         """Asks it of this server."""
         self._server = server
-        if self._to_stop:
+        for _ in range(self._stops):
             server.stop()
 
 

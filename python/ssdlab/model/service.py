@@ -17,6 +17,9 @@ from ssdlab.model.finding import Finding
 NAME = "ssdlab"
 """Name of the export; clients that give none find it too."""
 
+LEAST_SCALE = 0.001
+"""Simulated time lasts 292 years: by this scale more than three months on the wall."""
+
 Ending = Literal["graceful", "at once"]
 
 
@@ -55,13 +58,13 @@ class DriveServer:
         listen: Address and port to listen at, such as `127.0.0.1:10809`. Whoever reaches it can read and write.
         tls: Folder with `server-cert.pem` and `server-key.pem`: clients must encrypt.
         verify_clients: Whether clients must have a certificate that `ca-cert.pem` in that folder signed.
-        scale: Seconds until a reply leaves for each second of the simulated drive; 1 is real time. None: replies leave
-            at once.
+        scale: Seconds until a reply leaves for each second of the simulated drive, 0.001 at least; 1 is real time.
+            None: replies leave at once.
         record: Whether requests are recorded for `take_record`.
 
     Raises:
-        ConfigError: If the configuration is no such drive, no place to listen at is given, or clients are to be
-            verified without `tls`.
+        ConfigError: If the configuration is no such drive, no place to listen at is given, the scale is none, or
+            clients are to be verified without `tls`.
         OSError: If file, certificates or socket cannot be used.
     """
 
@@ -79,8 +82,11 @@ class DriveServer:
     ) -> None:
         if socket is None and listen is None:
             raise ConfigError("a server listens at a path or at an address; give socket or listen")
-        if scale is not None and not 0 < scale < float("inf"):
-            raise ConfigError(f"scale {scale:g}: replies cannot be timed so; give a positive number, or None")
+        if scale is not None and not (isinstance(scale, int | float) and LEAST_SCALE <= scale < float("inf")):
+            raise ConfigError(
+                f"scale {scale!r}: replies cannot be timed so; give 1.0 for real time, another number from "
+                f"{LEAST_SCALE:g} on, or None for replies at once"
+            )
         if verify_clients and tls is None:
             raise ConfigError("clients show certificates only where they encrypt; give their folder as tls")
         where = None if file is None else Path(file)
