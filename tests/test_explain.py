@@ -215,16 +215,29 @@ def test_a_trace_is_read_as_it_is_asked_for(tmp_path: Path, cli: Cli) -> None:
     assert done.stderr == "ssdlab: --device says how a trace is read, and there is none; name one, or leave it out\n"
 
 
+@pytest.mark.parametrize("most", [20, 200_000])
+def test_an_excerpt_of_a_trace_of_several_devices_says_whose_it_is(tmp_path: Path, cli: Cli, most: int) -> None:
+    """Whether the trace is read to its end or not."""
+    rows = (f"{128166372003061629 + 10 * at},hm,{at % 2},Write,{4096 * (at % 8)},4096,100" for at in range(most + 20))
+    (tmp_path / "two.csv").write_text("\n".join(rows) + "\n")
+    given = ["--set", "ftl=fast", "--trace", "two.csv", "--most", "20", "--out", "own.html"]
+    said = cli("explain", *given).stdout
+    assert "Of device hm.0 of two.csv these are 20 requests" in said and "Another device is taken by --device" in said
+    said = cli("explain", *given, "--device", "hm.1").stdout
+    assert "Of device hm.1 of two.csv these are 20 requests" in said and "Another device" not in said
+    assert "Of two.csv these are 20 requests" in cli("explain", *given, "--device", "all").stdout
+
+
 def test_requests_of_a_trace_are_numbered_anew(tmp_path: Path, cli: Cli) -> None:
     trace = ssdlab.Trace.from_columns(
         op=["write", "read", "flush", "write"], offset=[1 << 30, 4096, 0, (1 << 30) + 8192], bytes=[8192, 4096, 0, 100]
     )
-    assert steps.excerpt(trace, 4096) == ("1-2 r0-0 3-3", 4)
-    assert steps.excerpt(trace, 4096, skip=1, count=2) == ("r0-0", 1)
+    assert steps.excerpt(trace, 4096) == ("1-2 r0-0 3-3", 4, None)
+    assert steps.excerpt(trace, 4096, skip=1, count=2) == ("r0-0", 1, None)
     with pytest.raises(ConfigError, match="the trace has no requests with pages behind the first 9; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
     trims = ssdlab.Trace.from_columns(op=["write", "trim", "trim"], offset=[0, 512, 0], bytes=[8192, 8192, 512])
-    assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2)  # As in a run, a part of a page is not trimmed.
+    assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2, None)  # As in a run, a part of a page is not trimmed.
     flushes = ssdlab.Trace.from_columns(op=["flush"] * 2, offset=[0, 0], bytes=[0, 0])
     with pytest.raises(ConfigError, match="the trace has no reads, writes or trims of pages"):
         steps.excerpt(flushes, 4096)

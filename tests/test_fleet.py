@@ -378,7 +378,8 @@ def test_a_fleet_says_what_its_runs_would(alone: Path) -> None:
     """Drives of whole blocks that are larger than asked for, and what has not settled."""
     found = ssdlab.open_fleet(alone)
     told = found.study.caveats
-    assert told[0].startswith("5 of 5 runs: the drive has more than the device.op that was asked for")
+    assert told[0].startswith("no capacity is given, so the trace sizes the drive: ")
+    assert told[1].startswith("5 of 5 runs: the drive has more than the device.op that was asked for")
     assert any("has not settled" in one for one in told)
     assert {*told} <= {*found.envelope()["notes"]} and told[0] in found.report_html()
 

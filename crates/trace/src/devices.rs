@@ -117,7 +117,7 @@ mod tests {
         let report = first.report();
         assert_eq!((report.device.as_deref(), report.counts.requests), (Some("b"), 4));
         assert_eq!(report.other_devices, [("a".into(), 4)]);
-        assert!(report.notes[0].starts_with("device b was chosen; 1 other hold 4 requests (a)"), "{:?}", report.notes);
+        assert!(report.notes[0].starts_with("device b was chosen; 1 other holds 4 requests (a)"), "{:?}", report.notes);
         let mut named = Devices::new(&DeviceChoice::Named("a".into()));
         assert_eq!(taken(&mut named), [one(0, 4096, "vim"), one(3, 0, "")]);
         let mut none = Devices::new(&DeviceChoice::Named("c".into()));

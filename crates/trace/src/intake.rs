@@ -143,7 +143,11 @@ impl Intake {
             DeviceChoice::Named(name) => Layout::One(tables.devices.id(name.as_bytes())),
         };
         let (others, own_streams) = (Vec::new(), Vec::new());
-        Self { tables, report: IngestReport::new(format), layout, others, own_streams, file_is_device: false }
+        let mut report = IngestReport::new(format);
+        if let DeviceChoice::Named(name) = choice {
+            report.device = Some(name.clone());
+        }
+        Self { tables, report, layout, others, own_streams, file_is_device: false }
     }
 
     /// Takes every device, and tells that of each request.
@@ -214,6 +218,7 @@ impl Intake {
             }
             Layout::Undecided => {
                 self.layout = Layout::One(device);
+                self.report.device = Some(self.tables.devices.list()[device as usize].clone());
                 0
             }
             Layout::Measure(extents) => {
@@ -328,17 +333,18 @@ impl Intake {
         let more = if count > others.len() { ", ..." } else { "" };
         if let Layout::One(chosen) = self.layout {
             let name = &names[chosen as usize];
-            report.device = Some(name.clone());
             let none = report.counts.requests + report.counts.zero_length == 0;
             if none && count > 0 {
                 let why = format!("device {name:?} is not in the trace; it has {}{more}", listed());
                 return Err(TraceError::Device(why));
             }
             if count > 0 {
+                let requests = report.counts.other_device;
                 report.notes.push(format!(
-                    "device {name} was chosen; {} hold {} requests ({}{more}): choose with --device NAME or --device all",
-                    if count == 1 { "1 other".into() } else { format!("{count} others") },
-                    crate::report::grouped(report.counts.other_device),
+                    "device {name} was chosen; {} {} request{} ({}{more}): choose with --device NAME or --device all",
+                    if count == 1 { "1 other holds".into() } else { format!("{count} others hold") },
+                    crate::report::grouped(requests),
+                    if requests == 1 { "" } else { "s" },
                     listed(),
                 ));
             }

@@ -251,8 +251,19 @@ def _written(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> tuple[str, int]:
-    """Requests of a trace in pages numbered anew: those touched, from 0 in the order of their addresses; and how many.
+class Excerpt(NamedTuple):
+    """Requests of a trace."""
+
+    requests: str
+    """In pages numbered anew: those touched, from 0 in the order of their addresses."""
+    pages: int
+    """How many are touched."""
+    device: str | None = None
+    """Whose requests they are, where the trace was seen to have those of others; None of all."""
+
+
+def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> Excerpt:
+    """Some of the requests of a trace.
 
     Raises:
         ConfigError: If none is left.
@@ -275,7 +286,10 @@ def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> 
         raise ConfigError(_without_pages(skip, count, whole=left > 0))
     touched = sorted({page for _, first, last in spans for page in range(first, last + 1)})
     number = {page: at for at, page in enumerate(touched)}
-    return " ".join(f"{letter}{number[first]}-{number[last]}" for letter, first, last in spans), len(touched)
+    written = " ".join(f"{letter}{number[first]}-{number[last]}" for letter, first, last in spans)
+    report = trace.report_of(reader)
+    others = report is not None and any(name == "other_device" and value for name, _, _, value in report["counts"])
+    return Excerpt(written, len(touched), report["device"] if report is not None and others else None)
 
 
 def _touched(offset: int, size: int, page_bytes: int) -> tuple[int, int]:

@@ -44,11 +44,13 @@ def _scene(
     if source is None:
         return steps.of_configs(configs([]), requests or "")
     page_bytes = size(configs([])[0]["nand.page_size"])
-    requests, pages = steps.excerpt(source, page_bytes, skip, most)
+    requests, pages, device = steps.excerpt(source, page_bytes, skip, most)
+    whose = "" if device is None else f"device {device} of "
+    another = "" if device is None or source.device is not None else " Another device is taken by --device NAME."
     about = (
-        f"Of {source_text(source.about)} these are {text.counted(len(requests.split()), 'requests')} that have pages, "
-        f"behind the first {text.count(skip)}; the {text.count(pages)} pages that they touch are numbered anew, from 0 "
-        "in the order of their addresses."
+        f"Of {whose}{source_text(source.about)} these are {text.counted(len(requests.split()), 'requests')} that have "
+        f"pages, behind the first {text.count(skip)}; the {text.count(pages)} pages that they touch are numbered anew, "
+        f"from 0 in the order of their addresses.{another}"
     )
     return steps.of_configs(
         configs([f"device.capacity={max(pages, steps.SMALL_PAGES) * page_bytes}B"]), requests, about

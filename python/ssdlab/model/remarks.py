@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ssdlab import text
-from ssdlab.model.config import Config
+from ssdlab.model.config import SIZED_BY_TRACE, Config
 from ssdlab.model.remedy import Summary, by_requests, measured, remedy
 from ssdlab.model.result import Result
 from ssdlab.model.source import ingest_remarks, is_generated
@@ -95,9 +95,12 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             times = text.significant(preconditioned / summary["device"]["logical_pages"])
             unsteady = "write amplification was not steady when preconditioning ended"
             why = "of a drive of few blocks it goes up and down with each collection"
-            larger = text.exact_size(_larger(summary["device"]["capacity_bytes"]))
-            asked = f"{unsteady}, after {times} times the capacity; {why}: --set device.capacity={larger}"
-            found.append(Remark(asked, f"{unsteady}; {why}: raise device.capacity"))
+            asked, summed = f"{unsteady}, after {times} times the capacity; {why}", f"{unsteady}; {why}"
+            # A drive that earlier runs have written is as large as it was made.
+            if not before["runs_pages_written"]:
+                larger = text.exact_size(_larger(summary["device"]["capacity_bytes"]))
+                asked, summed = f"{asked}: --set device.capacity={larger}", f"{summed}: raise device.capacity"
+            found.append(Remark(asked, summed))
     if repeat is not None and repeat["steady"]:
         replays = text.counted(repeat["replays"], "replays")
         found.append(Remark(f"write amplification was steady after {replays}; the last is measured", None))
@@ -201,6 +204,26 @@ def remarks(
         rules = [f"{block['scheduler']}: {rule}" for rule in block["idle_rules"]]
         found += [Remark(rule, rule) for rule in rules]
     return [*(Remark(one, one) for one in same), *found]
+
+
+def sized_by_trace(runs: Iterable[tuple[Config, Summary]]) -> str | None:
+    """That drives are as large as their traces need because nobody said how large they are; None if somebody did."""
+    # Of many runs few have a configuration of their own.
+    drives = dict[int, tuple[Config, set[int]]]()
+    for config, summary in runs:
+        drives.setdefault(id(config), (config, set()))[1].add(summary["device"]["capacity_bytes"])
+    found = sorted({one for config, sizes in drives.values() if _is_sized_by_trace(config) for one in sizes})
+    if not found:
+        return None
+    capacity = text.size(found[0]) + (f" to {text.size(found[-1])}" if len(found) > 1 else "")
+    return (
+        f"no capacity is given, so the trace sizes the drive: {capacity} (--fit compact); for one of your own size: "
+        "--set device.capacity=64GiB"
+    )
+
+
+def _is_sized_by_trace(config: Config) -> bool:
+    return any(one.key == "host.fit" and one.origin == SIZED_BY_TRACE for one in config.settings)
 
 
 def remarks_on(result: Result) -> list[Remark]:

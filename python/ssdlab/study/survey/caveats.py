@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import text
 from ssdlab.model.config import Config
-from ssdlab.model.remarks import over_runs, remarks
+from ssdlab.model.remarks import over_runs, remarks, sized_by_trace
 from ssdlab.model.source import ingest_of
 
 SPACE = {"device.op", "device.spare"}
@@ -34,7 +34,8 @@ def drive_of(run: Ran, asking: Collection[str] = SPACE) -> tuple[str, ...]:
 
 
 def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
-    """Which values give the same drive, and how many runs have each remark that a page of one run would have.
+    """That traces size the drives, which values give the same one, and how many runs have each remark that a page of
+    one run would have.
 
     Args:
         runs: The runs.
@@ -44,7 +45,8 @@ def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
     for one in runs:
         ingest = ingest_of(one.summary["ingest"])
         found.append(remarks(one.config, one.summary, ingest, one.levels, generated=ingest is None))
-    return [*_same_drives(runs), *over_runs(found, by_trace=by_trace)]
+    sized = sized_by_trace((one.config, one.summary) for one in runs)
+    return [*([sized] if sized else []), *_same_drives(runs), *over_runs(found, by_trace=by_trace)]
 
 
 def _same_drives(runs: Sequence[Ran]) -> list[str]:

@@ -5,14 +5,14 @@ from functools import partial
 from typing import NamedTuple
 
 from ssdlab import text
-from ssdlab.model.remarks import remarks_on
+from ssdlab.model.remarks import remarks_on, sized_by_trace
 from ssdlab.model.source import source_text
 from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.charts.latency import took_time
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import of_seeds
 from ssdlab.view.pages.quantities import AT_THAT_RATE, QUANTITIES, Quantity, titles
-from ssdlab.view.pages.remarks import clock_remark, sized_by_trace, unlike_flash
+from ssdlab.view.pages.remarks import clock_remark, unlike_flash
 from ssdlab.view.times import served_alone, title_of_times
 
 ALIKE = "all seeds of a case gave the same figures: nothing random decides them here"
@@ -36,7 +36,7 @@ def page(found: Comparison, *, all: bool = False) -> Page:
     results = [*found.results.values()]
     lead = _by_case(
         {
-            label: [sized_by_trace(one.config, one.summary), clock_remark(one.config)]
+            label: [sized_by_trace([(one.config, one.summary)]), clock_remark(one.config)]
             for label, one in found.results.items()
         }
     )

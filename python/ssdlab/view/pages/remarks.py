@@ -1,11 +1,10 @@
-"""What a page says of a run, or of several: where the size of the drive came from, and what its times are."""
+"""What a page says of a run, or of several: what its times are, and whether drives have the same flash."""
 
 from collections.abc import Mapping
 
 from ssdlab import text
-from ssdlab.model.config import SIZED_BY_TRACE, Config
+from ssdlab.model.config import Config
 from ssdlab.model.result import Result
-from ssdlab.view.pages.quantities import Summary
 from ssdlab.view.times import served_alone
 
 
@@ -23,18 +22,6 @@ def clock_remark(config: Config) -> str | None:
         all = "times include queues, host link, channels and dies, and of the controller a fixed time for each request"
         return f"{all}; rates and response times are those of the host, above the cache" if cached else all
     return None
-
-
-def sized_by_trace(config: Config, summary: Summary) -> str | None:
-    """That the drive is as large as the trace needs because nobody said how large it is; None if somebody did."""
-    fit = next(setting for setting in config.settings if setting.key == "host.fit")
-    if fit.origin != SIZED_BY_TRACE:
-        return None
-    capacity = text.size(summary["device"]["capacity_bytes"])
-    return (
-        f"no capacity is given, so the trace sizes the drive: {capacity} (--fit compact); for one of your own size: "
-        "--set device.capacity=64GiB"
-    )
 
 
 FLASH = ("device.", "nand.channels", "nand.ways", "nand.dies", "nand.planes", "nand.page_size", "nand.pages_per_block")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from ssdlab import text
-from ssdlab.model.remarks import remarks_on
+from ssdlab.model.remarks import remarks_on, sized_by_trace
 from ssdlab.model.result import Result
 from ssdlab.model.source import chosen, is_generated, source_text
 from ssdlab.view.page import Beside, Facts, Figure, Page, Paragraph, Section, Table
@@ -25,7 +25,7 @@ from ssdlab.view.pages.quantities import (
     stream_times,
     waiting_times,
 )
-from ssdlab.view.pages.remarks import clock_remark, sized_by_trace
+from ssdlab.view.pages.remarks import clock_remark
 from ssdlab.view.times import name_of_times, served_alone, title_of_times
 
 HEADLINES = (
@@ -50,7 +50,7 @@ CAPTURE_COLUMNS = ("sub-streams", "random pages", "hit ratio", "hit quality", "e
 
 def page(result: Result) -> Page:
     """The page of one run."""
-    lead = [sized_by_trace(result.config, result.summary), clock_remark(result.config)]
+    lead = [sized_by_trace([(result.config, result.summary)]), clock_remark(result.config)]
     return Page(
         title=source_text(result.source),
         chosen=chosen(result.source),
