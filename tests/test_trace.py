@@ -49,6 +49,12 @@ def test_columns_come_back_as_they_went_in() -> None:
     assert trace.time_ns.dtype == np.uint64 and trace.bytes.dtype == np.uint32 and trace.op.dtype == np.uint8
 
 
+def test_whole_numbers_have_all_their_64_bits() -> None:
+    far = (1 << 63) + 513
+    trace = ssdlab.Trace.from_columns(op=[0, 1], offset=[0, far], bytes=[512, 512])
+    assert trace.offset.tolist() == [0, far]
+
+
 def test_columns_may_be_left_out() -> None:
     trace = ssdlab.Trace.from_columns(op=[0, 1], offset=np.array([0, 4096]), bytes=[512, 512])
     assert trace.time_ns.tolist() == [0, 0] and trace.columns()["stream"].tolist() == [0, 0]
@@ -64,6 +70,7 @@ def test_columns_may_be_left_out() -> None:
         ({"bytes": [4096, 512, 1 << 33, 0]}, "row 2: bytes 8589934592 is not between 0 and 4294967295"),
         ({"time_ns": [0, 5, 4, 9]}, "row 2: time_ns 4 is before the 5"),
         ({"offset": [0, -1, 0, 0]}, "row 1: offset -1 is not between"),
+        ({"offset": [0, (1 << 64) - 1, 0, 0]}, "row 1: offset 18446744073709551615 plus 512 bytes exceeds 64 bits"),
         ({"offset": [0, 1, 2]}, "they must be equally long"),
         ({"offset": [0.5, 1, 2, 3]}, "offset holds float64; give whole numbers"),
         ({"offset": [[0, 1], [2, 3]]}, "offset has 2 dimensions"),

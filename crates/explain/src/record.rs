@@ -96,8 +96,9 @@ pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result
     for (list, name) in [(before, "before"), (requests, "requests")] {
         for (number, Request { page, count, .. }) in (1..).zip(list) {
             if *count == 0 || page.checked_add(*count).is_none_or(|end| end > drive.logical_pages) {
+                let pages = if *count == 1 { format!("page {page}") } else { format!("{count} pages from {page}") };
                 return Err(format!(
-                    "{name}: number {number} is {count} pages from {page}, but the drive has pages 0 to {}; \
+                    "{name}: number {number} is {pages}, but the drive has pages 0 to {}; \
                      request those, or raise device.capacity, or logical_pages of a scene",
                     drive.logical_pages - 1
                 ));

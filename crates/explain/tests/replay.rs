@@ -222,7 +222,7 @@ fn what_cannot_be_drawn_is_refused_with_a_remedy() {
     let refused = |drive: &Drive, pages: &[u32]| record(drive, &[], &writes(pages)).expect_err("refused");
     assert_eq!(
         refused(&drive, &[3, 16]),
-        "requests: number 2 is 1 pages from 16, but the drive has pages 0 to 15; request those, or raise device.capacity, \
+        "requests: number 2 is page 16, but the drive has pages 0 to 15; request those, or raise device.capacity, \
          or logical_pages of a scene"
     );
     let large = Drive { blocks: 5930, ..drive.clone() };

@@ -1,6 +1,7 @@
 """Requests as they stream: batches of one pass, and columns as requests."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from ssdlab import _ssdlab
@@ -126,6 +127,10 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
     """`values` as an array of one dimension; TraceError if they are none."""
     try:
         column = np.asarray(values)
+        if column.dtype.kind == "f" and isinstance(values, Sequence) and all(isinstance(one, int) for one in values):
+            # Where some need all 64 bits they would come to floats, which have no such numbers.
+            with suppress(OverflowError):
+                column = np.asarray(values, np.uint64)
     except ValueError:
         raise TraceError(f"{name} is not one array; give one value per request") from None
     if column.ndim != 1:
