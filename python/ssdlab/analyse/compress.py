@@ -252,7 +252,7 @@ def bench(
         ConfigError: If a codec or size is none, or no file has contents.
     """
     labels = [codec.strip().lower() for codec in several(codecs)]
-    sizes = [None if size == "file" else _page_bytes(size) for size in several(page_sizes)]
+    sizes = [None if size == "file" else bytes_of_page(size) for size in several(page_sizes)]
     workers = list(threads) if threads is not None else sorted({1, _ssdlab.processors()})
     if not labels or not sizes or not workers:
         raise ConfigError("codecs, page sizes and threads need one entry each at least")
@@ -299,7 +299,12 @@ def bench(
     )
 
 
-def _page_bytes(text: str) -> int:
+def bytes_of_page(text: str) -> int:
+    """The size of a page that is written as `8KiB`.
+
+    Raises:
+        ConfigError: If there are no pages of that size.
+    """
     size = _ssdlab.size(text)
     if not 512 <= size <= 1 << 20:
         raise ConfigError(f"a page of {text} is not between 512B and 1MiB; write 8KiB, or file for whole files")

@@ -188,7 +188,7 @@ class Config(Mapping[str, Any]):
         Raises:
             ConfigError: As the constructor.
         """
-        return _rebuilt(self._preset, self._files, [*self._sets, *set_by("overrides", overrides)])
+        return rebuilt(self._preset, self._files, [*self._sets, *set_by("overrides", overrides)])
 
     def changed(self, changes: Mapping[str, str]) -> "Config":
         """The same drive but for `changes`; what was said of a variant that they replace is said no more.
@@ -196,7 +196,7 @@ class Config(Mapping[str, Any]):
         Raises:
             ConfigError: As the constructor.
         """
-        return _rebuilt(None, [("configuration", self.to_toml())], set_by("change", changes))
+        return rebuilt(None, [("configuration", self.to_toml())], set_by("change", changes))
 
     def what_if(self, name: str) -> dict[str, str]:
         """The settings that make a change of a diagnosis, by its name; none where there is nothing to change."""
@@ -212,10 +212,10 @@ class Config(Mapping[str, Any]):
         unsaid = all(origins.get(key, "default").startswith("default") for key in ("host.fit", "device.capacity"))
         if not unsaid:
             return self
-        return _rebuilt(self._preset, self._files, [*self._sets, (SIZED_BY_TRACE, "host.fit=compact")])
+        return rebuilt(self._preset, self._files, [*self._sets, (SIZED_BY_TRACE, "host.fit=compact")])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self._preset, self._files, self._sets)
+        return rebuilt, (self._preset, self._files, self._sets)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Every setting with its `value` and `origin`, ready for JSON."""
@@ -257,10 +257,10 @@ def layered(
     Raises:
         ConfigError: As that of `Config`.
     """
-    return _rebuilt(preset, [_read(path) for path in files], sets, where)
+    return rebuilt(preset, [_read(path) for path in files], sets, where)
 
 
-def _rebuilt(preset: str | None, files: list[tuple[str, str]], sets: Sets, where: str = PRESET_GIVEN) -> Config:
+def rebuilt(preset: str | None, files: list[tuple[str, str]], sets: Sets, where: str = PRESET_GIVEN) -> Config:
     """A configuration of layers that have been read; also a pickled or copied one."""
     config = Config.__new__(Config)
     config._preset, config._files, config._sets = preset, files, sets
@@ -287,7 +287,7 @@ def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
     )
     for preset in names or [None]:
         try:
-            config = _rebuilt(preset, [], said)
+            config = rebuilt(preset, [], said)
         except ConfigError:
             continue
         if config.to_dict() == settings:

@@ -134,8 +134,8 @@ class Pool:
             OSError: If the file cannot be read.
         """
         self._settings = settings = Settings(
-            _bytes(budget),
-            _bytes(page_size),
+            size_of(budget),
+            size_of(page_size),
             codec,
             str(share),
             policy,
@@ -212,5 +212,6 @@ class Pool:
         self.close()
 
 
-def _bytes(size: str | int) -> int:
+def size_of(size: str | int) -> int:
+    """Bytes, as they are or written as `64MiB`."""
     return size if isinstance(size, int) else _ssdlab.size(size)

@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab, text
+from ssdlab.model.config import Config
 
 Summary = Mapping[str, Any]
-
-MOST_REPLAYS = 100
-"""Replays after which the default of host.repeat.until-steady.most gives up."""
 
 
 class Remedy(NamedTuple):
@@ -41,10 +40,10 @@ def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, f
     replays = _fewest(summary, rest.times if rest else 1)
     # Packing is for a drive that the trace may size, which takes fewer.
     packable = not generated and config["host.fit"] != "compact" and not summary["precondition"]["runs_pages_written"]
-    if known and replays > MOST_REPLAYS and not packable:
+    if known and not packable and replays > (most := _most_replays()):
         of_all = f" of all {text.count(rest.requests)} requests" if rest else ""
         least = f"; it takes at least {text.count(replays)} replays{of_all}"
-        return Remedy(least, f"; it takes more than {MOST_REPLAYS} replays")
+        return Remedy(least, f"; it takes more than {most} replays")
     # Of that which is not in force.
     options = [
         *([f"--set workload.requests={rest.requests}"] if rest else []),
@@ -53,6 +52,13 @@ def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, f
     ]
     words = f"; for a true answer: {' '.join(options)}" if options else ""
     return Remedy(words, words)
+
+
+@cache
+def _most_replays() -> int:
+    """After how many `--repeat until-steady` gives up."""
+    most: int = Config(overrides={"host.repeat": "until-steady"})["host.repeat.until-steady.most"]
+    return most
 
 
 def _fewest(summary: Summary, times: float) -> int:

@@ -16,11 +16,11 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse import corpus
 from ssdlab.analyse.cache.accesses import drawn, of_trace
-from ssdlab.analyse.compress import Spread, _page_bytes, machine
+from ssdlab.analyse.compress import Spread, bytes_of_page, machine
 from ssdlab.analyse.corpus import Corpus
 from ssdlab.model.config import Config
 from ssdlab.model.finding import Contents, Finding, Plot
-from ssdlab.model.pool import COMPRESSED_POLICY, POLICY, Settings, _bytes
+from ssdlab.model.pool import COMPRESSED_POLICY, POLICY, Settings, size_of
 from ssdlab.model.requests import Ending, Monitor
 from ssdlab.model.several import several
 from ssdlab.model.trace import Trace
@@ -226,7 +226,7 @@ def bench(
     """
     if directory is not None and drive is not None:
         raise ConfigError("storage below is a file or a simulated drive; leave out one of them")
-    page_bytes, threads = _page_bytes(page_size), threads or _ssdlab.processors()
+    page_bytes, threads = bytes_of_page(page_size), threads or _ssdlab.processors()
     shares, codecs = several(shares), several(codecs)
     if (
         not 1 <= threads <= 1024
@@ -337,7 +337,7 @@ def bench(
 def _budget_bytes(budget: str, pages_bytes: int) -> int:
     """A budget that may be a share of all pages."""
     is_share = budget.strip().endswith("%")
-    found = int(_ssdlab.share(budget) * pages_bytes) if is_share else _bytes(budget)
+    found = int(_ssdlab.share(budget) * pages_bytes) if is_share else size_of(budget)
     if found >= 1 << 62:
         raise ConfigError(f"a budget of {text.path(budget)} is larger than any memory; lower it")
     return found

@@ -7,7 +7,7 @@ from itertools import product
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np
-from ssdlab.model.config import Config, Overrides, _rebuilt, config_of, presets, set_by
+from ssdlab.model.config import Config, Overrides, config_of, presets, rebuilt, set_by
 from ssdlab.model.requests import Monitor
 from ssdlab.study.calibration.grid import IN_FLIGHT, in_flight_of, regions_of
 from ssdlab.study.calibration.result import Calibration
@@ -142,4 +142,4 @@ def parallel_presets() -> list[str]:
 
 def _over(config: Config, overrides: Mapping[str, object]) -> Config:
     """`config` as a layer below `overrides`, which may choose other variants than its own overrides do."""
-    return _rebuilt(None, [("configuration", config.to_toml())], set_by("calibrate", overrides))
+    return rebuilt(None, [("configuration", config.to_toml())], set_by("calibrate", overrides))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import room
-from ssdlab.model.config import Config, Overrides, Sets, _rebuilt, set_by
+from ssdlab.model.config import Config, Overrides, Sets, rebuilt, set_by
 from ssdlab.model.notebook import following
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
@@ -367,7 +367,7 @@ class Experiment:
 def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
     """A configuration of named layers, of which the last `preset` lies below all; later ones win."""
     try:
-        return _rebuilt(None, [(name, _toml(settings)) for name, settings in layers], sets)
+        return rebuilt(None, [(name, _toml(settings)) for name, settings in layers], sets)
     except ConfigError as error:
         message = without_positions(str(error), [name for name, _ in layers])
         lines = (line if line.startswith((file, "--set")) else f"{file}: {line}" for line in message.splitlines())

@@ -8,7 +8,7 @@ from typing import Any
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
-from ssdlab.model.config import Config, _rebuilt
+from ssdlab.model.config import Config, rebuilt
 from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.store.table import Point as Row
 from ssdlab.study.sweep.axes import PRESET, TRACE, Axis, Condition, Point
@@ -217,5 +217,5 @@ class Builder:
         sets = [(origin, one) for origin, one in self._base._sets if one.partition("=")[0] not in chosen]
         sets += [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]
         preset, where = point.get(PRESET, self._base._preset), f"{self._written.get(PRESET, AXIS)}: {PRESET}"
-        config = _rebuilt(preset, self._base._files, sets, where)
+        config = rebuilt(preset, self._base._files, sets, where)
         return config.for_trace() if replays else config
