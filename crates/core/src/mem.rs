@@ -233,13 +233,15 @@ impl<T: fmt::Debug> fmt::Debug for HugeVec<T> {
 
 #[cfg(target_os = "linux")]
 fn advise_huge(address: usize, bytes: usize) {
+    use rustix::mm::{Advice, madvise};
+
     const HUGE: usize = 2 << 20;
     let start = address.next_multiple_of(HUGE);
     let end = (address + bytes) / HUGE * HUGE;
     if start < end {
         // SAFETY: the range lies inside an allocation this module owns and is aligned to pages;
-        // MADV_HUGEPAGE changes how it is backed, never what it holds. A refusal is harmless.
-        unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
+        // the advice changes how it is backed, never what it holds. A refusal is harmless.
+        let _ = unsafe { madvise(start as *mut _, end - start, Advice::LinuxHugepage) };
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
 use ssdlab_pool::{Loader, PageId};
 use ssdlab_sim::SimError;
 use ssdlab_trace::Op;
@@ -64,7 +65,7 @@ impl PagedFile {
     pub fn open(path: &Path, page_bytes: usize) -> Result<Self, StorageError> {
         let error = |source| StorageError::Io { path: path.to_owned(), source };
         if page_bytes.is_multiple_of(512)
-            && let Ok((file, writable)) = open(path, libc::O_DIRECT)
+            && let Ok((file, writable)) = open(path, OFlags::DIRECT)
         {
             // Some file systems accept the flag and refuse to read.
             let mut buffer = Aligned::new(page_bytes);
@@ -73,7 +74,7 @@ impl PagedFile {
                 return Ok(Self { path: path.to_owned(), file, direct: true, writable, page_bytes, buffers });
             }
         }
-        let (file, writable) = open(path, 0).map_err(error)?;
+        let (file, writable) = open(path, OFlags::empty()).map_err(error)?;
         if file.metadata().map_err(error)?.is_dir() {
             return Err(error(io::Error::from(io::ErrorKind::IsADirectory)));
         }
@@ -115,7 +116,8 @@ impl PagedFile {
 }
 
 /// Opens a file, and says whether for writing too.
-fn open(path: &Path, flags: i32) -> io::Result<(File, bool)> {
+fn open(path: &Path, flags: OFlags) -> io::Result<(File, bool)> {
+    let flags = flags.bits() as i32;
     let writable = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
     writable
         .map(|file| (file, true))
