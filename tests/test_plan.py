@@ -151,7 +151,7 @@ def test_a_device_is_measured_with_or_without_fio(
 def test_what_is_shown_and_written(cli: Cli, tmp_path: Path) -> None:
     shown = cli(*PAPER_PLAN, "--out", "out").stdout
     assert "Compress 100 % of the memory with zstd" in shown and "written to out" in shown
-    written = json.loads((tmp_path / "out/cache_plan.json").read_text())
+    written = json.loads((tmp_path / "out/cache-plan.json").read_text())
     assert written == json.loads(cli(*PAPER_PLAN, "--json").stdout)
     written = written["result"]
     assert written["best"]["compressor"] == "zstd" and len(written["curves"]["document"]["lz4"]) == 101

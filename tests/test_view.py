@@ -202,7 +202,7 @@ def test_the_page_of_a_search_is_its_own(tmp_path: Path) -> None:
 def test_the_page_of_a_cache_plan_is_opened(tmp_path: Path) -> None:
     folder = tmp_path / "plan"
     ssdlab.cache.plan("4GiB", "80GiB", paper=True).save(folder)
-    for path in (folder, folder / "cache_plan.json"):
+    for path in (folder, folder / "cache-plan.json"):
         done, asked = view(path, tmp_path)
         assert done.stderr == "" and asked == (folder / "report.html").as_uri()
     with pytest.raises(ConfigError, match="plan: holds no study"):

@@ -131,7 +131,7 @@ def info(
     return status_of(partial)
 
 
-@app.command(examples="ssdlab trace intervals traces/oltp.csv.zst --log 5%,10%,64MiB --out out/intervals")
+@app.command(examples="ssdlab trace intervals traces/oltp.csv.zst --log 10%,64MiB --out out/intervals")
 @reads_trace
 def intervals(
     trace: TraceFile,

@@ -50,13 +50,13 @@ class Choice:
 class CachePlan(Finding):
     """Whether to compress part of a page cache, and what that gains; see `plan`.
 
-    Saved are `report.html`, `cache_plan.json` and `plan.csv`, which has a line for each percent: `model`, `compressor`,
+    Saved are `report.html`, `cache-plan.json` and `plan.csv`, which has a line for each percent: `model`, `compressor`,
     `percent`, `us`.
     """
 
     _page = "plan"
-    _json = "cache_plan.json"
-    saved = "report.html, cache_plan.json and plan.csv"
+    _json = "cache-plan.json"
+    saved = "report.html, cache-plan.json and plan.csv"
 
     memory_bytes: int
     data_bytes: int
