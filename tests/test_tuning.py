@@ -287,6 +287,11 @@ def test_what_is_interrupted_keeps_what_is_finished(tmp_path: Path) -> None:
     found = tuned(tmp_path / "t", monitor=lambda _phase, done, _total, _requests: done > 8)
     assert found.partial and len(found.tried) == 4 and found.best is None
     assert "trials are still to be done" in found.page().partial
+    [said], least = found.page().conclusion, min(found.trials, key=lambda one: one.measured.means()[0])
+    sets = " ".join(f"--set {key}={value}" for key, value in least.point.items())
+    assert said.text.startswith(f"The best so far in cost, before fresh seeds: {sets} (cost ")
+    missed = tuned(constraints=["write_amplification<=1"], monitor=lambda _phase, done, _total, _requests: done > 8)
+    assert missed.page().conclusion[0].text.startswith("So far no trial meets the constraints; the nearest is --set ")
     found.save(tmp_path / "t")
     assert not (tmp_path / "t" / "best-1.toml").exists()
     assert found.written == "report.html, tuning.json and trials.csv"

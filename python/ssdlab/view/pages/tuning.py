@@ -4,8 +4,9 @@ from collections import Counter
 
 from ssdlab import text
 from ssdlab.study.survey.outcome import estimate
+from ssdlab.study.tuning.finals import rank
 from ssdlab.study.tuning.goal import Aims, Measured
-from ssdlab.study.tuning.result import Finalist, Tuned
+from ssdlab.study.tuning.result import Finalist, Trial, Tuned
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import estimated, form
 
@@ -108,14 +109,29 @@ def _importance(found: Tuned) -> Table:
     )  # fmt: skip
 
 
-def _sets(one: Finalist) -> str:
+def _sets(one: Finalist | Trial) -> str:
     return " ".join(f"--set {key}={value}" for key, value in one.point.items())
+
+
+def _so_far(found: Tuned) -> list[str]:
+    """The best trial of a search that is not done; fresh seeds have not said yet how good it is."""
+    seen = [one for one in found.trials if one.measured.error is None]
+    if not seen:
+        return []
+    aims = Aims(found.goals, found.constraints)
+    first = min(seen, key=lambda one: rank(one.measured, aims))
+    figures = zip((one.name for one in found.goals), _values(found, first.measured), strict=False)
+    came = f"{_sets(first)} ({', '.join(f'{name} {value}' for name, value in figures)})"
+    if not first.measured.feasible(found.constraints):
+        return [f"So far no trial meets the constraints; the nearest is {came}."]
+    among = f" in {found.goals[0].name}" if len(found.goals) > 1 else ""
+    return [f"The best so far{among}, before fresh seeds: {came}."]
 
 
 def _concluded(found: Tuned) -> list[str]:
     """What to take, and how sure that is."""
     if found.partial:
-        return []
+        return _so_far(found)
     if not found.finalists:
         return ["Nothing could be run."]
     best = found.best
