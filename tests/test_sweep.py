@@ -100,7 +100,7 @@ def test_runs_of_earlier_sweeps_that_are_not_shown_are_counted(tmp_path: Path) -
     # One of the first is a point of the second as well.
     for found in (second, ssdlab.open_study(tmp_path / "s").asked_for(["write_amplification"])):
         assert found.earlier == 1
-        assert "keeps 1 runs of earlier sweeps that are not shown" in found.page().remarks[0]
+        assert "keeps 1 run of earlier sweeps, not shown" in found.page().remarks[0]
 
 
 @pytest.mark.parametrize("name", ["plan.json", "results.parquet"])

@@ -298,6 +298,9 @@ def test_what_is_interrupted_keeps_what_is_finished(tmp_path: Path) -> None:
     whole = tuned(tmp_path / "t")
     assert not whole.partial and whole.trials[: len(found.tried)] == found.trials
     assert whole.written.startswith("report.html, tuning.json, trials.csv") and "best-1.toml" in whole.written
+    study = ssdlab.open_study(tmp_path / "t")
+    [told] = [one for one in study.page().remarks if one.startswith("the folder keeps")]
+    assert told.startswith(f"the folder keeps {study.earlier} runs of fresh seeds, or of trials that were not finished")
 
 
 def test_a_search_of_which_nothing_can_be_run_says_why() -> None:

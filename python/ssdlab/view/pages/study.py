@@ -3,12 +3,20 @@
 from ssdlab import text
 from ssdlab.study.store.study import Study
 from ssdlab.study.survey.outcome import USUAL, Outcome, estimate
-from ssdlab.study.sweep.design import MEANINGS
+from ssdlab.study.sweep.design import MEANINGS, SEARCH
 from ssdlab.view.page import Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import estimated, of_seeds
 
 MOST_ROWS = 40
 """Points that a terminal shows."""
+
+
+def _not_shown(found: Study) -> str:
+    """What else is in the folder."""
+    kept = f"the folder keeps {text.counted(found.earlier, 'runs')}"
+    if found.plan["design"]["name"] == SEARCH:
+        return f"{kept} of fresh seeds, or of trials that were not finished, which are not shown"
+    return f"{kept} of earlier sweeps, not shown: the same command as then shows them again, and none is run twice"
 
 
 def page(found: Study) -> Page:
@@ -37,14 +45,7 @@ def page(found: Study) -> Page:
         partial=f"{left} of {text.count(found.asked)} runs are still to be done" if found.partial else "",
         remarks=[
             *found.failed,
-            *(
-                [
-                    f"the folder keeps {text.count(found.earlier)} runs of earlier sweeps that are not shown; the same "
-                    "command as then shows them again, and none is run twice"
-                ]
-                if found.earlier
-                else []
-            ),
+            *([_not_shown(found)] if found.earlier else []),
             *found.missing,
             *found.caveats,
         ],
