@@ -18,9 +18,9 @@ from prometheus_client.parser import text_string_to_metric_families
 import ssdlab
 from forked import PATIENCE_SECONDS
 from nbd_client import connected
+from serving import PAGE, answers, served, sets, small
 from ssdlab.view.metrics import Metrics
 from ssdlab.view.scrape import Endpoint
-from test_serve import PAGE, answers, served, sets, small
 
 Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 

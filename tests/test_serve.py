@@ -1,26 +1,16 @@
 """A drive that is served: its bytes survive, its flash does what a simulation of the same requests does."""
 
-import errno
 import json
 import os
 import random
-import re
-import shlex
-import shutil
 import signal
 import socket
-import ssl
-import struct
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import jsonschema
 import pytest
@@ -28,91 +18,9 @@ import pytest
 import ssdlab
 from conftest import ROOT, SMALL_SETS, Cli
 from forked import PATIENCE_SECONDS
-from nbd_client import FUA, NO_HOLE, Client, NbdError, connected
-from ssdlab.cli.recording import recording
-from ssdlab.model import parquet
+from nbd_client import NO_HOLE, NbdError, connected
+from serving import FTLS, MIB, PAGE, PROTECTED, SMALL, random_use, served, sets, small
 from ssdlab.model.service import Service
-
-PAGE = 4096
-MIB = 1 << 20
-CERTIFICATES = ROOT / "crates" / "nbd" / "tests" / "data"
-SMALL = {
-    "device.capacity": "16MiB",
-    "nand.pages_per_block": 16,
-    "nand.page_size": "4KiB",
-    "nand.channels": 2,
-    "nand.ways": 1,
-    "nand.dies": 1,
-    "nand.planes": 1,
-    "drive.buffer": "none",
-    "precondition.fill": "0%",
-    "precondition.overwrite": "none",
-}
-PROTECTED = {
-    "time": "event",
-    "drive.buffer": "watermark",
-    "drive.buffer.watermark.size": "64KiB",
-    "drive.buffer.watermark.plp": True,
-}
-EAGER = {"time": "event", "drive.buffer": "eager", "drive.buffer.eager.plp": False}
-FTLS = ("page", "bast", "fast", "faster", "sbfast")
-
-
-def small(ftl: str = "page") -> ssdlab.Config:
-    """A drive of one instant to fill."""
-    return ssdlab.Config(overrides={**SMALL, "ftl": ftl})
-
-
-def sets(ftl: str = "page") -> list[str]:
-    return [word for key, value in {**SMALL, "ftl": ftl}.items() for word in ("--set", f"{key}={value}")]
-
-
-def random_use(client: Client, model: bytearray, seed: int, requests: int) -> None:
-    """Writes, trims, zeroes and reads at random; reads are compared with a model in memory."""
-    chance = random.Random(seed)
-    for _ in range(requests):
-        count = chance.choice((512, PAGE, 3 * PAGE, 5000, 20_000))
-        offset = chance.randrange(0, (client.size - count) // 512) * 512
-        match chance.randrange(8):
-            case 0:
-                client.zero(offset, count)
-                model[offset : offset + count] = bytes(count)
-            case 1:
-                # Pages at the ends keep their data.
-                first, end = -(-offset // PAGE), (offset + count) // PAGE
-                client.trim(offset, count)
-                if first < end:
-                    model[first * PAGE : end * PAGE] = bytes((end - first) * PAGE)
-            case 2 | 3:
-                assert client.read(offset, count) == model[offset : offset + count], f"seed {seed}"
-            case _:
-                data = chance.randbytes(count)
-                client.write(offset, data, FUA if chance.randrange(9) == 0 else 0)
-                model[offset : offset + count] = data
-    client.flush()
-
-
-def answers(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as attempt:
-        return attempt.connect_ex(str(path)) == 0
-
-
-@contextmanager
-def served(tmp_path: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """`ssdlab serve` as a process of its own, and its socket."""
-    path = tmp_path / "s"
-    command = [sys.executable, "-m", "ssdlab", "serve", "--socket", str(path), *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        until = time.monotonic() + PATIENCE_SECONDS
-        # A server that was killed has left its socket behind.
-        while process.poll() is None and not answers(path):
-            assert time.monotonic() < until, "nobody answers"
-            time.sleep(0.02)
-        yield process, path
-    finally:
-        process.kill()
-        process.communicate()
 
 
 @pytest.mark.parametrize("ftl", FTLS)
@@ -253,83 +161,6 @@ def test_no_record_takes_the_place_of_a_drive(cli: Cli, tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == before
 
 
-def test_the_address_of_an_encrypted_drive_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "s.sock"
-    with ssdlab.DriveServer(small(), socket=path, listen="127.0.0.1:0", tls=CERTIFICATES) as server:
-        assert server.uris[0] == f"nbds+unix://localhost/?socket={path}"
-        assert server.uris[1].startswith("nbds://127.0.0.1:")
-
-
-ODD = "a b'c%&#?+,ä"
-
-
-def test_a_path_in_an_address_is_encoded(tmp_path: Path) -> None:
-    with ssdlab.DriveServer(small(), socket=tmp_path / ODD) as server:
-        assert server.uris == [f"nbd+unix:///?socket={quote(str(tmp_path / ODD))}"]
-
-
-def run_or_skip(line: str) -> None:
-    program = shlex.split(line)[0]
-    if shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed")
-    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
-    assert done.returncode == 0, (line, done.stderr)
-
-
-@pytest.mark.parametrize("program", ["nbdinfo", "qemu-io", "fio"])
-@pytest.mark.parametrize("security", ["plain", "encrypted", "verified"])
-def test_the_commands_that_connect_work_as_they_are_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, security: str
-) -> None:
-    folder, certificates = tmp_path / ODD, tmp_path / "of, clients"
-    folder.mkdir()
-    certificates.symlink_to(CERTIFICATES)
-    monkeypatch.chdir(folder)
-    given = {"plain": [], "encrypted": ["--tls", str(certificates)]}
-    given["verified"] = [*given["encrypted"], "--tls-verify"]
-    with served(folder, *sets(), *given[security]) as (process, _):
-        assert process.stdout is not None
-        printed = list(takewhile(lambda line: not line.startswith("Ctrl-C"), process.stdout))
-        lines = {line.split()[0]: line.strip() for line in printed if line.startswith("  ")}
-        if program == "fio" and security == "verified":
-            assert program not in lines, "it shows no certificate"
-        else:
-            run_or_skip(lines[program].replace("--size=64M", "--size=1M"))
-
-
-def exports(path: Path, certificate: str | None) -> int:
-    """The type of the first reply to a list of exports that is asked for by TLS."""
-    context = ssl.create_default_context(cafile=str(CERTIFICATES / "ca-cert.pem"))
-    if certificate is not None:
-        context.load_cert_chain(CERTIFICATES / f"{certificate}-cert.pem", CERTIFICATES / f"{certificate}-key.pem")
-    with socket.socket(socket.AF_UNIX) as plain:
-        plain.settimeout(PATIENCE_SECONDS)
-        plain.connect(str(path))
-        plain.recv(18, socket.MSG_WAITALL)
-        plain.sendall(struct.pack(">I", 3) + b"IHAVEOPT" + struct.pack(">II", 5, 0))
-        plain.recv(20, socket.MSG_WAITALL)
-        with context.wrap_socket(plain, server_hostname="localhost") as client:
-            client.sendall(b"IHAVEOPT" + struct.pack(">II", 3, 0))
-            return int(struct.unpack(">QIII", client.recv(20))[2])
-
-
-def test_clients_without_a_certificate_are_refused_if_asked(tmp_path: Path, cli: Cli) -> None:
-    for verify in (False, True):
-        path = tmp_path / f"{verify}.sock"
-        with ssdlab.DriveServer(small(), socket=path, tls=CERTIFICATES, verify_clients=verify):
-            assert exports(path, "client") == 2, "an export follows"
-            if verify:
-                with pytest.raises((ssl.SSLError, ConnectionError)):
-                    exports(path, None)
-            else:
-                assert exports(path, None) == 2
-    done = cli("serve", "--tls-verify", "--socket", "s.sock", *sets(), check=False)
-    remedy = "--tls-verify: clients show certificates only where they encrypt; give --tls DIR"
-    assert (done.returncode, done.stderr) == (2, f"ssdlab: {remedy}\n")
-    with pytest.raises(ssdlab.ConfigError, match="give their folder as tls"):
-        ssdlab.DriveServer(small(), socket=tmp_path / "s.sock", verify_clients=True)
-
-
 def test_a_drive_that_is_there_needs_no_settings(tmp_path: Path) -> None:
     file = tmp_path / "disk.drive"
     with ssdlab.DriveServer(small("fast"), file=file, socket=tmp_path / "s"), connected(tmp_path / "s") as client:
@@ -437,173 +268,6 @@ def test_flash_and_times_are_of_one_drive(tmp_path: Path) -> None:
     )
 
 
-@contextmanager
-def small_disk(tmp_path: Path, size: str) -> Iterator[Path]:
-    """A file system with so much room."""
-    where = tmp_path / "disk"
-    where.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "small", str(where)]
-    if subprocess.run(mount, capture_output=True, timeout=PATIENCE_SECONDS, check=False).returncode != 0:
-        pytest.skip("no file system may be mounted here; crates/device/tests/it/full_disk.rs does not need one")
-    try:
-        yield where
-    finally:
-        # A server may still hold its file.
-        subprocess.run(["umount", "--lazy", str(where)], timeout=PATIENCE_SECONDS, check=True)
-
-
-def test_a_server_ends_whose_drive_a_full_disk_has_switched_off(tmp_path: Path) -> None:
-    config = ssdlab.Config(overrides={**SMALL, **PROTECTED, "drive.buffer.watermark.plp": False})
-    with small_disk(tmp_path, "3m") as where:
-        server = ssdlab.DriveServer(config, socket=tmp_path / "s", file=where / "disk.drive")
-        with connected(tmp_path / "s") as client, pytest.raises(NbdError):
-            for page in range(client.size // PAGE):
-                client.write(page * PAGE, random.Random(page).randbytes(PAGE))
-        with pytest.raises(ssdlab.SsdlabError):
-            server.close()
-        assert server.wait(0) == "at once"
-        server.close()
-
-
-def test_a_full_disk_loses_neither_record_nor_summary(tmp_path: Path) -> None:
-    volatile = {**PROTECTED, "drive.buffer.watermark.plp": "false"}
-    more = [word for key, value in volatile.items() for word in ("--set", f"{key}={value}")]
-    record, out = tmp_path / "r.parquet", tmp_path / "o"
-    with small_disk(tmp_path, "3m") as where:
-        place = ["--file", str(where / "disk.drive"), "--record", str(record), "--out", str(out)]
-        with served(tmp_path, *place, *sets(), *more) as (process, path):
-            with connected(path) as client, pytest.raises(NbdError):
-                for page in range(client.size // PAGE):
-                    client.write(page * PAGE, random.Random(page).randbytes(PAGE))
-            written = page
-            process.send_signal(signal.SIGTERM)
-            output, errors = process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == 2 and "could not be flushed at the end" in errors, errors
-    assert "the drive goes off and what was not flushed may be lost" in output
-    assert "A drive in use" in output
-    assert len(ssdlab.read_trace(record)) == written
-    report = json.loads((out / "service.json").read_text(encoding="utf-8"))
-    assert report["result"]["host"]["write_requests"] == written
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["disk", "o", "r.parquet"]
-
-
-def test_a_record_that_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Else the first bytes come after a million requests.
-    monkeypatch.setattr(parquet, "ROW_GROUP", 100)
-    chance = random.Random(3)
-    with small_disk(tmp_path, "8k") as where, ssdlab.DriveServer(small(), socket=tmp_path / "s", record=True) as server:
-        record = where / "r.parquet"
-        # The end of the record tells of it once more.
-        with (
-            connected(tmp_path / "s") as client,
-            suppress(OSError, ValueError),
-            recording(record) as write,
-            pytest.raises(OSError, match="No space") as full,
-        ):
-            while True:
-                for _ in range(200):
-                    client.read(chance.randrange(client.size - 1), 1)
-                write(server)
-    assert full.value.filename == str(record)
-
-
-@pytest.mark.parametrize("volatile", [True, False])
-def test_what_a_full_disk_leaves_is_said(tmp_path: Path, volatile: bool) -> None:
-    buffer = {**PROTECTED, "drive.buffer.watermark.plp": False} if volatile else {}
-    config = ssdlab.Config(overrides={**SMALL, **buffer})
-    with small_disk(tmp_path, "3m") as where:
-        drive = ssdlab.Drive(config, where / "a.drive")
-        with pytest.raises(OSError, match="the drive stopped") as error:
-            for page in range(drive.capacity_bytes // PAGE):
-                drive.write(page * PAGE, random.Random(page).randbytes(PAGE))
-        says = r"stopped, and \d+ pages that waited in its write buffer are lost: No" if volatile else "stopped: No"
-        assert re.search(says, str(error.value)), error.value
-        drive.close()
-        (where / "a.drive").unlink()
-        server = ssdlab.DriveServer(config, socket=tmp_path / "s", file=where / "b.drive")
-        with connected(tmp_path / "s") as client, pytest.raises(NbdError):
-            for page in range(client.size // PAGE):
-                client.write(page * PAGE, random.Random(page).randbytes(PAGE))
-        # What is written now takes the room that is left for what a mount writes down.
-        with connected(tmp_path / "s") as client:
-            for page in range(300):
-                with suppress(NbdError):
-                    client.write(page * PAGE, random.Random(page).randbytes(PAGE))
-            with pytest.raises(NbdError) as refused:
-                client.read(0, PAGE)
-        assert int(str(refused.value)) == (errno.EIO if volatile else errno.ENOSPC)
-        with pytest.raises(ssdlab.SsdlabError, match="could not be flushed at the end") as ended:
-            server.close()
-        assert ("lost" in str(ended.value)) == volatile, ended.value
-
-
-@pytest.mark.parametrize("buffer", [{}, EAGER, PROTECTED], ids=["no buffer", "eager buffer", "protected buffer"])
-@pytest.mark.parametrize("ftl", ["page", "fast"])
-def test_a_full_disk_loses_nothing(tmp_path: Path, ftl: str, buffer: dict[str, object]) -> None:
-    config = ssdlab.Config(overrides={**SMALL, **buffer, "ftl": ftl})
-    chance = random.Random(4)
-    with small_disk(tmp_path, "3m") as where:
-        file = where / "disk.drive"
-        with ssdlab.DriveServer(config, socket=tmp_path / "s", file=file), connected(tmp_path / "s") as client:
-            model = [bytes(PAGE)] * (client.size // PAGE)
-
-            def fill() -> int | None:
-                """Writes every page once; the error, if there is one."""
-                for page in chance.sample(range(len(model)), len(model)):
-                    data = chance.randbytes(PAGE)
-                    try:
-                        client.write(page * PAGE, data)
-                    except NbdError as error:
-                        return int(str(error))
-                    model[page] = data
-                return None
-
-            assert fill() == errno.ENOSPC
-            assert fill() == errno.ENOSPC, "there is still no room"
-            # Reads fail with it, unless the mount that comes first has found room for its record.
-            try:
-                assert client.read(0, PAGE) == model[0]
-            except NbdError as error:
-                assert int(str(error)) == errno.ENOSPC
-            subprocess.run(["mount", "-o", "remount,size=200m", str(where)], timeout=PATIENCE_SECONDS, check=True)
-            assert fill() is None
-            assert client.read(0, client.size) == b"".join(model)
-        with ssdlab.DriveServer(config, socket=tmp_path / "s", file=file), connected(tmp_path / "s") as client:
-            assert client.read(0, client.size) == b"".join(model)
-
-
-def test_a_drive_that_a_disk_cannot_hold_leaves_no_file(tmp_path: Path) -> None:
-    with small_disk(tmp_path, "4k") as where:
-        with pytest.raises(OSError, match="No space left") as raised:
-            ssdlab.DriveServer(small(), socket=tmp_path / "s", file=where / "disk.drive")
-        assert raised.value.errno == errno.ENOSPC
-        assert list(where.iterdir()) == []
-
-
-def test_a_disk_smaller_than_the_drive_is_told_of(tmp_path: Path) -> None:
-    with small_disk(tmp_path, "3m") as where:
-        file = where / "disk.drive"
-        for size, is_told in (("3m", True), ("200m", False)):
-            subprocess.run(["mount", "-o", f"remount,size={size}", str(where)], timeout=PATIENCE_SECONDS, check=True)
-            with served(tmp_path, "--file", str(file), *sets()) as (process, path):
-                with connected(path) as client:
-                    client.write(0, b"here")
-                process.send_signal(signal.SIGTERM)
-                output, _ = process.communicate(timeout=PATIENCE_SECONDS)
-            assert (f"{file} may grow by " in output) == is_told, output
-            assert ("requests fail until there is room, and nothing acknowledged is lost" in output) == is_told, output
-
-
-def test_a_file_larger_than_may_be_made_is_one_clear_error(tmp_path: Path) -> None:
-    file = tmp_path / "disk.drive"
-    limited = ["prlimit", "--fsize=1000000", sys.executable, "-m", "ssdlab"]
-    command = [*limited, "serve", *sets(), "--socket", str(tmp_path / "s"), "--file", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
-    assert done.returncode == 2
-    assert "larger than may be made there; lower device.capacity, or give another path" in done.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_server_that_is_late_says_so(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=1e-3) as server, connected(tmp_path / "s") as client:
         for page in range(50):
@@ -683,8 +347,8 @@ import json, signal, sys
 import ssdlab
 signal.signal(signal.SIGINT, signal.default_int_handler)
 with ssdlab.DriveServer(json.loads(sys.argv[2]), socket=sys.argv[1]) as server:
-    print("waits", flush=True)
     try:
+        print("waits", flush=True)
         server.wait(600)
     except KeyboardInterrupt:
         print("interrupted")

@@ -1,0 +1,95 @@
+"""Tests of the addresses and commands that `ssdlab serve` prints for clients, and of who may connect."""
+
+import shlex
+import shutil
+import socket
+import ssl
+import struct
+import subprocess
+from itertools import takewhile
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+import ssdlab
+from conftest import Cli
+from forked import PATIENCE_SECONDS
+from serving import CERTIFICATES, served, sets, small
+
+
+def test_the_address_of_an_encrypted_drive_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "s.sock"
+    with ssdlab.DriveServer(small(), socket=path, listen="127.0.0.1:0", tls=CERTIFICATES) as server:
+        assert server.uris[0] == f"nbds+unix://localhost/?socket={path}"
+        assert server.uris[1].startswith("nbds://127.0.0.1:")
+
+
+ODD = "a b'c%&#?+,ä"
+
+
+def test_a_path_in_an_address_is_encoded(tmp_path: Path) -> None:
+    with ssdlab.DriveServer(small(), socket=tmp_path / ODD) as server:
+        assert server.uris == [f"nbd+unix:///?socket={quote(str(tmp_path / ODD))}"]
+
+
+def run_or_skip(line: str) -> None:
+    program = shlex.split(line)[0]
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    assert done.returncode == 0, (line, done.stderr)
+
+
+@pytest.mark.parametrize("program", ["nbdinfo", "qemu-io", "fio"])
+@pytest.mark.parametrize("security", ["plain", "encrypted", "verified"])
+def test_the_commands_that_connect_work_as_they_are_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, security: str
+) -> None:
+    folder, certificates = tmp_path / ODD, tmp_path / "of, clients"
+    folder.mkdir()
+    certificates.symlink_to(CERTIFICATES)
+    monkeypatch.chdir(folder)
+    given = {"plain": [], "encrypted": ["--tls", str(certificates)]}
+    given["verified"] = [*given["encrypted"], "--tls-verify"]
+    with served(folder, *sets(), *given[security]) as (process, _):
+        assert process.stdout is not None
+        printed = list(takewhile(lambda line: not line.startswith("Ctrl-C"), process.stdout))
+        lines = {line.split()[0]: line.strip() for line in printed if line.startswith("  ")}
+        if program == "fio" and security == "verified":
+            assert program not in lines, "it shows no certificate"
+        else:
+            run_or_skip(lines[program].replace("--size=64M", "--size=1M"))
+
+
+def exports(path: Path, certificate: str | None) -> int:
+    """The type of the first reply to a list of exports that is asked for by TLS."""
+    context = ssl.create_default_context(cafile=str(CERTIFICATES / "ca-cert.pem"))
+    if certificate is not None:
+        context.load_cert_chain(CERTIFICATES / f"{certificate}-cert.pem", CERTIFICATES / f"{certificate}-key.pem")
+    with socket.socket(socket.AF_UNIX) as plain:
+        plain.settimeout(PATIENCE_SECONDS)
+        plain.connect(str(path))
+        plain.recv(18, socket.MSG_WAITALL)
+        plain.sendall(struct.pack(">I", 3) + b"IHAVEOPT" + struct.pack(">II", 5, 0))
+        plain.recv(20, socket.MSG_WAITALL)
+        with context.wrap_socket(plain, server_hostname="localhost") as client:
+            client.sendall(b"IHAVEOPT" + struct.pack(">II", 3, 0))
+            return int(struct.unpack(">QIII", client.recv(20))[2])
+
+
+def test_clients_without_a_certificate_are_refused_if_asked(tmp_path: Path, cli: Cli) -> None:
+    for verify in (False, True):
+        path = tmp_path / f"{verify}.sock"
+        with ssdlab.DriveServer(small(), socket=path, tls=CERTIFICATES, verify_clients=verify):
+            assert exports(path, "client") == 2, "an export follows"
+            if verify:
+                with pytest.raises((ssl.SSLError, ConnectionError)):
+                    exports(path, None)
+            else:
+                assert exports(path, None) == 2
+    done = cli("serve", "--tls-verify", "--socket", "s.sock", *sets(), check=False)
+    remedy = "--tls-verify: clients show certificates only where they encrypt; give --tls DIR"
+    assert (done.returncode, done.stderr) == (2, f"ssdlab: {remedy}\n")
+    with pytest.raises(ssdlab.ConfigError, match="give their folder as tls"):
+        ssdlab.DriveServer(small(), socket=tmp_path / "s.sock", verify_clients=True)
