@@ -22,6 +22,8 @@ pub(crate) struct Medium<B> {
     pub log: Option<Log>,
     /// Blocks that have changed while there was no log.
     unlogged: BTreeSet<BlockId>,
+    /// Whether a page may have been programmed since the backend was last synced, while there was no log.
+    unsynced: bool,
     pub counts: Counts,
     /// Erases of every block, be they successful or not.
     pub erases: Vec<u32>,
@@ -54,6 +56,7 @@ impl<B: Backend> Medium<B> {
             backend,
             log: None,
             unlogged: BTreeSet::new(),
+            unsynced: true,
             counts: Counts::default(),
             erases: vec![0; geometry.blocks as usize],
             closed: vec![false; geometry.blocks as usize],
@@ -84,6 +87,7 @@ impl<B: Backend> Medium<B> {
     pub fn power_off(&mut self) {
         (self.log, self.fault, self.failure, self.held) = (None, None, None, None);
         self.unlogged.clear();
+        self.unsynced = true;
     }
 
     /// Keeps a fault, if there is one.
@@ -181,6 +185,7 @@ impl<B: Backend> Medium<B> {
             }
             None => {
                 self.unlogged.insert(block);
+                self.unsynced = true;
             }
         }
         let spare = Spare { oob: *oob, version, lost }.encode(ppn, (!self.backend.keeps_pages()).then_some(page));
@@ -408,9 +413,12 @@ impl<B: Backend> Move for Flash<'_, B> {
             None => {
                 medium.unlogged.insert(block);
                 // What was copied from it must be safe first, as a log would have it.
-                let synced = medium.backend.sync();
-                if synced.is_err() {
-                    return medium.note_fault(synced);
+                if medium.unsynced {
+                    let synced = medium.backend.sync();
+                    if synced.is_err() {
+                        return medium.note_fault(synced);
+                    }
+                    medium.unsynced = false;
                 }
             }
         }

@@ -5,7 +5,7 @@
 //! bytes -> drive/ -> [buffer.rs] -> FTL -> flash.rs -> backend/   memory | file | fault over either
 //!                                              |  log/  checkpoint and journal
 //!              \-> protected.rs, if it has power-loss protection
-//! mount.rs:  log + spare areas -> table.rs -> Ftl::recover
+//! mount.rs:  log + spare areas -> table.rs -> Ftl::recover      scan.rs: without a log
 //! ```
 //! Read [`Drive`] for what it promises, [`Backend`] for what it stands on, `log/mod.rs` for what is written beside the
 //! flash and `mount.rs` for what is read again and what is trusted.
@@ -30,6 +30,7 @@ mod log;
 mod mount;
 mod open;
 mod protected;
+mod scan;
 mod spare;
 mod table;
 mod translation;

@@ -18,6 +18,9 @@
 //!
 //! An older copy takes the place of a page that may have been torn, never of one that was safe: that is lost.
 
+use std::num::NonZero;
+use std::thread;
+
 use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
 use ssdlab_nand::{Counts, Found, Geometry, Oob, Scan, Timing, Trimmed};
 
@@ -25,6 +28,7 @@ use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
 use crate::life::Life;
 use crate::log::{Known, Log, Touch, forget_block};
+use crate::scan::scan;
 use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs, decode_block};
 use crate::table::PageTable;
 
@@ -78,11 +82,12 @@ struct Scanned {
     trusted: bool,
     /// Pages with lower sequence numbers are left over from before an erase.
     from: u64,
-    verify: Verify,
+    /// The checksums of pages with this sequence number or a higher one are compared; none if it is not given.
+    verify: Option<u64>,
 }
 
 /// The sequence number of a page.
-fn sequence_of(content: &Content) -> Option<u64> {
+pub(crate) fn sequence_of(content: &Content) -> Option<u64> {
     match content {
         Content::Programmed(Spare { oob, .. }) => Some(oob.sequence),
         Content::Erased | Content::Damaged => None,
@@ -91,24 +96,22 @@ fn sequence_of(content: &Content) -> Option<u64> {
 
 /// A page whose spare area is sound and whose data is not.
 #[derive(Clone, Copy)]
-struct Spoiled {
-    ppn: Ppn,
-    lpn: Lpn,
-    sequence: u64,
-    version: u64,
+pub(crate) struct Spoiled {
+    pub ppn: Ppn,
+    pub lpn: Lpn,
+    pub sequence: u64,
+    pub version: u64,
     /// Of its block; see [`Scanned::from`].
-    from: u64,
+    pub from: u64,
 }
 
-/// Which pages of a block are read to compare their checksums.
-#[derive(Clone, Copy)]
-enum Verify {
-    /// Those with this sequence number or a higher one.
-    From(u64),
-    /// The one programmed last.
-    Latest,
-    /// No page.
-    None,
+/// Whether the data of a page, which is read to `page`, is what its spare area was written with.
+pub(crate) fn is_whole<B: Backend>(backend: &B, ppn: Ppn, spare: &SpareBytes, page: &mut [u8]) -> Result<bool, Fault> {
+    match backend.read(ppn, page, &mut [0; SPARE_BYTES]) {
+        Ok(()) => Ok(belongs(ppn, page, spare)),
+        Err(Fault::Uncorrectable) => Ok(false),
+        Err(fault) => Err(fault),
+    }
 }
 
 impl<B: Backend> Medium<B> {
@@ -145,7 +148,7 @@ impl<B: Backend> Medium<B> {
         let known_of = |block: BlockId| Scanned {
             trusted: log.touch(block) == Touch::Erased,
             from: erased.get(&block).copied().unwrap_or_default(),
-            verify: Verify::From(synced),
+            verify: Some(synced),
         };
         let is_erasing = |block| erasing.is_some_and(|(erasing, _)| erasing == block);
         let others: Vec<(BlockId, Scanned)> = (0..self.closed.len() as u32)
@@ -171,7 +174,7 @@ impl<B: Backend> Medium<B> {
                     log.distrust(&mut self.backend, block)?;
                 }
                 // Where an erase may be lost, pages may be new and their spare areas old.
-                Scanned { trusted: false, verify: Verify::From(0), ..known }
+                Scanned { trusted: false, verify: Some(0), ..known }
             };
             spoiled.extend(self.judge(block, contents, &spares, known, &mut table, report)?);
         }
@@ -187,18 +190,13 @@ impl<B: Backend> Medium<B> {
     }
 
     fn survey_all(&mut self, report: &mut MountReport) -> Result<PageTable, Fault> {
-        let geometry = *self.backend.geometry();
-        let mut table = PageTable::erased(&geometry);
-        let mut spares = Vec::new();
         report.full_scan = true;
-        (self.log, self.sequence, self.life) = (None, 0, Life::default());
-        self.damaged.clear();
-        let mut spoiled = Vec::new();
-        for block in (0..geometry.blocks).map(BlockId) {
-            table.bad[block.index()] = self.backend.is_bad(block);
-            let known = Scanned { trusted: false, from: 0, verify: Verify::Latest };
-            spoiled.extend(self.scan_block(block, known, &mut spares, &mut table, report)?);
-        }
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        let (mut table, spoiled) = scan(&self.backend, processors, report)?;
+        (self.log, self.sequence, self.life) = (None, table.sequence, Life::default());
+        self.closed.fill(true);
+        self.damaged = spoiled.iter().map(|page| page.ppn).collect();
+        self.scan_again(&spoiled, &mut table, report)?;
         self.take_back_lost(spoiled, |page| page.version < page.sequence, &mut table, report)?;
         Ok(table)
     }
@@ -220,14 +218,20 @@ impl<B: Backend> Medium<B> {
         for page in &lost {
             self.damaged.remove(&page.ppn);
         }
+        self.scan_again(&lost, table, report)?;
+        Ok(torn.into_iter().map(|page| page.ppn).collect())
+    }
+
+    /// Reads the spare areas of the blocks of these pages again, of which others are known to be damaged now.
+    fn scan_again(&mut self, pages: &[Spoiled], table: &mut PageTable, report: &mut MountReport) -> Result<(), Fault> {
         let pages_per_block = self.backend.geometry().pages_per_block;
         let mut spares = Vec::new();
-        for pages in lost.chunk_by(|page, next| page.ppn.0 / pages_per_block == next.ppn.0 / pages_per_block) {
+        for pages in pages.chunk_by(|page, next| page.ppn.0 / pages_per_block == next.ppn.0 / pages_per_block) {
             let (block, from) = (BlockId(pages[0].ppn.0 / pages_per_block), pages[0].from);
-            let known = Scanned { trusted: false, from, verify: Verify::None };
+            let known = Scanned { trusted: false, from, verify: None };
             self.scan_block(block, known, &mut spares, table, report)?;
         }
-        Ok(torn.into_iter().map(|page| page.ppn).collect())
+        Ok(())
     }
 
     /// Reads the spare areas of a block, to `spares`, and judges them. Returns the pages that were found damaged.
@@ -275,12 +279,8 @@ impl<B: Backend> Medium<B> {
         let trusted = known.trusted && contents.iter().all(|content| *content == Content::Erased);
         self.closed[block.index()] = !trusted;
         let mut spoiled = Vec::new();
-        let from = match known.verify {
-            Verify::From(sequence) => Some(sequence),
-            Verify::Latest => contents.iter().filter_map(sequence_of).max(),
-            Verify::None => None,
-        };
-        for ((ppn, content), spare) in (first..).map(Ppn).zip(&mut contents).zip(spares.chunks_exact(SPARE_BYTES)) {
+        let mut page = vec![0; self.backend.geometry().page_bytes as usize];
+        for ((ppn, content), spare) in (first..).map(Ppn).zip(&mut contents).zip(spares.as_chunks().0) {
             let Content::Programmed(Spare { oob: Oob { lpn, sequence, .. }, version, .. }) = *content else { continue };
             self.sequence = self.sequence.max(sequence + 1);
             if sequence < known.from {
@@ -288,26 +288,17 @@ impl<B: Backend> Medium<B> {
             }
             if self.damaged.contains(&ppn) {
                 *content = Content::Damaged;
-            } else if from.is_some_and(|from| sequence >= from) && !self.is_whole(ppn, spare, report)? {
-                *content = Content::Damaged;
-                self.damaged.insert(ppn);
-                spoiled.push(Spoiled { ppn, lpn, sequence, version, from: known.from });
+            } else if known.verify.is_some_and(|from| sequence >= from) {
+                report.pages_verified += 1;
+                if !is_whole(&self.backend, ppn, spare, &mut page)? {
+                    *content = Content::Damaged;
+                    self.damaged.insert(ppn);
+                    spoiled.push(Spoiled { ppn, lpn, sequence, version, from: known.from });
+                }
             }
         }
         table.set(block, &contents, !trusted);
         Ok(spoiled)
-    }
-
-    /// Whether the data of a page is what its spare area was written with.
-    fn is_whole(&self, ppn: Ppn, spare: &[u8], report: &mut MountReport) -> Result<bool, Fault> {
-        let (mut page, mut bytes): (_, SpareBytes) =
-            (vec![0; self.backend.geometry().page_bytes as usize], [0; SPARE_BYTES]);
-        report.pages_verified += 1;
-        match self.backend.read(ppn, &mut page, &mut bytes) {
-            Ok(()) => Ok(belongs(ppn, &page, spare.try_into().expect("a spare area"))),
-            Err(Fault::Uncorrectable) => Ok(false),
-            Err(fault) => Err(fault),
-        }
     }
 
     /// Compares what the log says with what the flash says, and with the map: what differs.

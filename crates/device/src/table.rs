@@ -174,14 +174,42 @@ pub(crate) struct Written {
     pub closed: bool,
 }
 
-/// Contents of all pages, and what is known of the blocks.
-pub(crate) struct PageTable {
-    /// The checkpoint, then blocks that were read again; large ones, as pages are looked up at random.
+/// Blocks one behind the other, in parts that are large, as pages are looked up at random.
+#[derive(Default)]
+pub(crate) struct Parts {
     parts: Vec<HugeVec<u8>>,
     /// Bytes of the last part that are taken.
     taken: usize,
     /// A block on its way there.
     block: Vec<u8>,
+}
+
+impl Parts {
+    /// Appends a block; erased pages of one that is closed cannot be programmed.
+    pub fn add(&mut self, contents: &[Content], closed: bool) -> Written {
+        self.block.clear();
+        BlockPages::encode(contents, &[], &mut self.block);
+        let bytes = self.block.len();
+        if self.parts.last().is_none_or(|part| part.len() - self.taken < bytes) {
+            let before = self.parts.last().map_or(0, |part| part.len());
+            self.parts.push(HugeVec::zeros((2 * before).clamp(LEAST_PART, MOST_PART).max(bytes)));
+            self.taken = 0;
+        }
+        let (part, at) = (self.parts.len() - 1, self.taken);
+        self.parts[part][at..at + bytes].copy_from_slice(&self.block);
+        self.taken += bytes;
+        Written { part, at, widths: *self.block.first_chunk().expect("widths come first"), closed }
+    }
+
+    fn from(&self, written: Written) -> &[u8] {
+        &self.parts[written.part][written.at..]
+    }
+}
+
+/// Contents of all pages, and what is known of the blocks.
+pub(crate) struct PageTable {
+    /// The checkpoint, then blocks that were read again.
+    parts: Parts,
     written: Vec<Option<Written>>,
     pages_per_block: usize,
     /// Whether pages that are marked as outdated are so.
@@ -210,26 +238,13 @@ impl PageTable {
         erases: Vec<u32>,
     ) -> Self {
         let (pages_per_block, bad) = (geometry.pages_per_block as usize, vec![false; written.len()]);
-        let (taken, parts) = (checkpoint.len(), vec![checkpoint]);
-        let (block, trusts_marks, erased_before) = (Vec::new(), true, u64::MAX);
-        Self { parts, taken, block, written, pages_per_block, trusts_marks, erased_before, sequence, bad, erases }
+        let parts = Parts { taken: checkpoint.len(), parts: vec![checkpoint], block: Vec::new() };
+        Self { parts, written, pages_per_block, trusts_marks: true, erased_before: u64::MAX, sequence, bad, erases }
     }
 
     /// Sets all pages of a block; erased ones of a block that is closed cannot be programmed.
     pub fn set(&mut self, block: BlockId, contents: &[Content], closed: bool) {
-        self.block.clear();
-        BlockPages::encode(contents, &[], &mut self.block);
-        let bytes = self.block.len();
-        if self.parts.last().is_none_or(|part| part.len() - self.taken < bytes) {
-            let before = self.parts.last().map_or(0, |part| part.len());
-            self.parts.push(HugeVec::zeros((2 * before).clamp(LEAST_PART, MOST_PART).max(bytes)));
-            self.taken = 0;
-        }
-        let part = self.parts.len() - 1;
-        self.parts[part][self.taken..self.taken + bytes].copy_from_slice(&self.block);
-        let widths = *self.block.first_chunk().expect("widths come first");
-        self.written[block.index()] = Some(Written { part, at: self.taken, widths, closed });
-        self.taken += bytes;
+        self.written[block.index()] = Some(self.parts.add(contents, closed));
         for content in contents {
             if let Content::Programmed(spare) = content {
                 self.sequence = self.sequence.max(spare.oob.sequence + 1);
@@ -237,10 +252,21 @@ impl PageTable {
         }
     }
 
+    /// Takes up blocks that are in parts of their own.
+    pub fn take_up(&mut self, parts: Parts, written: Vec<(BlockId, Written)>, sequence: u64) {
+        let before = self.parts.parts.len();
+        for (block, written) in written {
+            self.written[block.index()] = Some(Written { part: before + written.part, ..written });
+        }
+        self.parts.parts.extend(parts.parts);
+        self.parts.taken = parts.taken;
+        self.sequence = self.sequence.max(sequence);
+    }
+
     /// A block as a checkpoint holds it, if it is not erased.
     pub fn encoded(&self, block: BlockId) -> Option<&[u8]> {
         let written = self.written[block.index()]?;
-        let from = &self.parts[written.part][written.at..];
+        let from = self.parts.from(written);
         let mut behind = from;
         BlockPages::take(self.pages_per_block, &mut behind)?;
         Some(&from[..from.len() - behind.len()])
@@ -268,7 +294,7 @@ impl PageTable {
 
     #[inline]
     fn pages(&self, written: Written) -> BlockPages<'_> {
-        let pages = BlockPages::take(self.pages_per_block, &mut &self.parts[written.part][written.at..]);
+        let pages = BlockPages::take(self.pages_per_block, &mut self.parts.from(written));
         let pages = pages.expect("only whole blocks are placed");
         BlockPages { outdated: pages.outdated.filter(|_| self.trusts_marks), ..pages }
     }
@@ -279,10 +305,10 @@ impl Scan for PageTable {
     fn expect(&self, ppn: Ppn) {
         let (block, in_block) = (ppn.index() / self.pages_per_block, ppn.index() % self.pages_per_block);
         let Some(Written { part, at, widths, .. }) = self.written[block] else { return };
-        let mut column = at + HEADER_BYTES;
-        prefetch(&self.parts[part], at);
+        let (part, mut column) = (&self.parts.parts[part], at + HEADER_BYTES);
+        prefetch(part, at);
         for width in widths.map(usize::from) {
-            prefetch(&self.parts[part], column + width * in_block);
+            prefetch(part, column + width * in_block);
             column += width * self.pages_per_block;
         }
     }

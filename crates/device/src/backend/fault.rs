@@ -12,7 +12,7 @@
 //! interrupted must not be programmed even if it reads as erased, nor a block whose erase was interrupted, and no bad block
 //! may be used. The first broken rule is kept ([`FaultBackend::violation`]).
 
-use std::cell::RefCell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ssdlab_core::{BlockId, Ppn, Rng};
 use ssdlab_nand::{Geometry, ProgramOrder};
@@ -60,26 +60,76 @@ enum Cells {
     Disturbed,
 }
 
+/// What a read may change.
+#[derive(Clone, Debug)]
+struct Drawn {
+    rng: Rng,
+    /// Pages that cannot be read any more.
+    uncorrectable: Vec<bool>,
+    /// Pages that a fault made unreadable, as they were programmed: what may be missed.
+    spoiled: Vec<Ppn>,
+}
+
+impl Drawn {
+    fn happens(&mut self, one_in: u64) -> bool {
+        one_in > 0 && self.rng.below(one_in) == 0
+    }
+}
+
+#[derive(Debug)]
+struct Chance(Mutex<Drawn>);
+
+impl Chance {
+    fn lock(&self) -> MutexGuard<'_, Drawn> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get_mut(&mut self) -> &mut Drawn {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clone for Chance {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.lock().clone()))
+    }
+}
+
 /// Flash with faults.
 #[derive(Clone, Debug)]
 pub struct FaultBackend<B> {
     inner: B,
     plan: FaultPlan,
-    rng: RefCell<Rng>,
+    chance: Chance,
+    /// Blocks of which the rest is known: it is found out when one is first programmed or erased.
+    known: Vec<bool>,
     cells: Vec<Cells>,
     /// Page behind the last one programmed in each block.
     next: Vec<u32>,
     /// Blocks that fail every program.
     failing: Vec<bool>,
-    /// Pages that cannot be read any more.
-    uncorrectable: RefCell<Vec<bool>>,
     cut: Option<PowerCut>,
     powered: bool,
     /// Programs, erases and writes to a log done.
     operations: u64,
-    /// Pages that a fault made unreadable, as they were programmed: what may be missed.
-    spoiled: RefCell<Vec<Ppn>>,
     violation: Option<String>,
+}
+
+fn is_erased(spare: &[u8]) -> bool {
+    spare.iter().all(|&byte| byte == 0)
+}
+
+/// Whether no page is programmed.
+fn is_blank<B: Backend>(flash: &B) -> Result<bool, Fault> {
+    let Geometry { pages_per_block, blocks, .. } = *flash.geometry();
+    let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
+    for block in (0..blocks).map(BlockId) {
+        flash.read_spares(block, &mut spares)?;
+        if !is_erased(&spares) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 impl<B: Backend> FaultBackend<B> {
@@ -89,44 +139,26 @@ impl<B: Backend> FaultBackend<B> {
     /// If the flash cannot be read.
     pub fn new(mut inner: B, plan: FaultPlan) -> Result<Self, Fault> {
         let Geometry { pages_per_block, blocks, .. } = *inner.geometry();
-        let mut cells = Vec::with_capacity(inner.geometry().pages() as usize);
-        let mut next = Vec::with_capacity(blocks as usize);
-        let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
-        let mut failing = Vec::with_capacity(blocks as usize);
-        for block in (0..blocks).map(BlockId) {
-            inner.read_spares(block, &mut spares)?;
-            let erased = |spare: &[u8]| spare.iter().all(|&byte| byte == 0);
-            cells.extend(
-                spares
-                    .chunks_exact(SPARE_BYTES)
-                    .map(|spare| if erased(spare) { Cells::Erased } else { Cells::Programmed }),
-            );
-            let last = spares.chunks_exact(SPARE_BYTES).rposition(|spare| !erased(spare));
-            next.push(last.map_or(0, |last| last as u32 + 1));
-            let failed = |spare: &[u8]| spare[SPARE_BYTES / 2..].iter().all(|&byte| byte == FAILED);
-            failing.push(spares.chunks_exact(SPARE_BYTES).any(failed));
-        }
         let mut rng = Rng::named(plan.seed, "faults");
-        if plan.factory > 0 && cells.iter().all(|&cells| cells == Cells::Erased) {
+        if plan.factory > 0 && is_blank(&inner)? {
             for block in (0..blocks).map(BlockId) {
                 if rng.below(plan.factory) == 0 && !inner.is_bad(block) {
                     inner.mark_bad(block)?;
                 }
             }
         }
-        let pages = cells.len();
+        let (blocks, pages) = (blocks as usize, blocks as usize * pages_per_block as usize);
         Ok(Self {
             inner,
             plan,
-            rng: RefCell::new(rng),
-            cells,
-            next,
-            failing,
-            uncorrectable: RefCell::new(vec![false; pages]),
+            chance: Chance(Mutex::new(Drawn { rng, uncorrectable: vec![false; pages], spoiled: Vec::new() })),
+            known: vec![false; blocks],
+            cells: vec![Cells::Erased; pages],
+            next: vec![0; blocks],
+            failing: vec![false; blocks],
             cut: None,
             powered: true,
             operations: 0,
-            spoiled: RefCell::new(Vec::new()),
             violation: None,
         })
     }
@@ -159,7 +191,7 @@ impl<B: Backend> FaultBackend<B> {
 
     /// Pages whose data a fault destroyed since this was asked last.
     pub fn take_spoiled(&mut self) -> Vec<Ppn> {
-        std::mem::take(self.spoiled.get_mut())
+        std::mem::take(&mut self.chance.get_mut().spoiled)
     }
 
     /// The first rule of the chip that was broken.
@@ -176,8 +208,8 @@ impl<B: Backend> FaultBackend<B> {
         self.violation.get_or_insert(violation);
     }
 
-    fn happens(&self, one_in: u64) -> bool {
-        one_in > 0 && self.rng.borrow_mut().below(one_in) == 0
+    fn below(&mut self, end: u64) -> u64 {
+        self.chance.get_mut().rng.below(end)
     }
 
     /// Whether the power lasts for one more operation; if not, how far that gets: 0 not begun, else torn in one of the
@@ -190,7 +222,7 @@ impl<B: Backend> FaultBackend<B> {
             Some(PowerCut { after: 0, torn }) => {
                 let torn = *torn;
                 self.powered = false;
-                Ok(Some(if torn { self.rng.get_mut().below(ways) } else { 0 }))
+                Ok(Some(if torn { self.below(ways) } else { 0 }))
             }
             cut => {
                 if let Some(cut) = cut {
@@ -204,6 +236,26 @@ impl<B: Backend> FaultBackend<B> {
 
     fn block_of(&self, ppn: Ppn) -> BlockId {
         BlockId(ppn.0 / self.inner.geometry().pages_per_block)
+    }
+
+    /// Finds out what is in a block, unless that is known.
+    fn know(&mut self, block: BlockId) -> Result<(), Fault> {
+        if self.known[block.index()] {
+            return Ok(());
+        }
+        let pages = self.inner.geometry().pages_per_block as usize;
+        let mut spares = vec![0; pages * SPARE_BYTES];
+        self.inner.read_spares(block, &mut spares)?;
+        let first = block.index() * pages;
+        for (at, spare) in
+            spares.as_chunks::<SPARE_BYTES>().0.iter().enumerate().filter(|(_, spare)| !is_erased(*spare))
+        {
+            self.cells[first + at] = Cells::Programmed;
+            self.next[block.index()] = at as u32 + 1;
+            self.failing[block.index()] |= spare[SPARE_BYTES / 2..].iter().all(|&byte| byte == FAILED);
+        }
+        self.known[block.index()] = true;
+        Ok(())
     }
 
     fn check_program(&mut self, ppn: Ppn) {
@@ -260,7 +312,7 @@ impl<B: Backend> FaultBackend<B> {
             self.cells[ppn.index()] = Cells::Disturbed;
             let (mut page, mut spare) = (vec![0; page_bytes as usize], [0; SPARE_BYTES]);
             self.inner.read(ppn, &mut page, &mut spare)?;
-            match self.rng.get_mut().below(3) {
+            match self.below(3) {
                 0 if way == 1 => kept.push((ppn, page, spare)),
                 1 if way == 1 => kept.push((ppn, page, [TORN; SPARE_BYTES])),
                 _ => {}
@@ -281,9 +333,18 @@ impl<B: Backend> Backend for FaultBackend<B> {
         true
     }
 
+    /// Not where each may draw a fault.
+    fn reads_at_once(&self) -> bool {
+        self.plan.reads == 0 && self.inner.reads_at_once()
+    }
+
+    fn fetch(&self, ppn: Ppn) {
+        self.inner.fetch(ppn);
+    }
+
     /// Each time other faults, or a drive that is opened again and again would meet the first ones over and over.
     fn mounted(&mut self, times: u64) {
-        *self.rng.get_mut() = Rng::named(self.plan.seed, &format!("faults after {times} mounts"));
+        self.chance.get_mut().rng = Rng::named(self.plan.seed, &format!("faults after {times} mounts"));
     }
 
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
@@ -291,11 +352,12 @@ impl<B: Backend> Backend for FaultBackend<B> {
             return Err(Fault::PowerLost);
         }
         self.inner.read(ppn, page, spare)?;
-        if self.happens(self.plan.reads) && !self.uncorrectable.borrow()[ppn.index()] {
-            self.uncorrectable.borrow_mut()[ppn.index()] = true;
-            self.spoiled.borrow_mut().push(ppn);
+        let mut drawn = self.chance.lock();
+        if drawn.happens(self.plan.reads) && !drawn.uncorrectable[ppn.index()] {
+            drawn.uncorrectable[ppn.index()] = true;
+            drawn.spoiled.push(ppn);
         }
-        if self.uncorrectable.borrow()[ppn.index()] { Err(Fault::Uncorrectable) } else { Ok(()) }
+        if drawn.uncorrectable[ppn.index()] { Err(Fault::Uncorrectable) } else { Ok(()) }
     }
 
     fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
@@ -303,32 +365,34 @@ impl<B: Backend> Backend for FaultBackend<B> {
     }
 
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
+        let block = self.block_of(ppn);
+        self.know(block)?;
         if let Some(way) = self.interrupted(5)? {
             self.tear_program(ppn, page, spare, way)?;
             return Err(Fault::PowerLost);
         }
         self.check_program(ppn);
-        let block = self.block_of(ppn);
         self.cells[ppn.index()] = Cells::Programmed;
-        if self.failing[block.index()] || self.happens(self.plan.programs) {
+        if self.failing[block.index()] || self.chance.get_mut().happens(self.plan.programs) {
             self.failing[block.index()] = true;
             let mut half = *spare;
             half[SPARE_BYTES / 2..].fill(FAILED);
             self.inner.program(ppn, page, &half)?;
             return Err(Fault::Failed);
         }
-        if !self.happens(self.plan.flips) {
+        if !self.chance.get_mut().happens(self.plan.flips) {
             return self.inner.program(ppn, page, spare);
         }
         debug_assert!(matches!(Content::decode(ppn, spare), Content::Programmed(_)));
         let mut flipped = page.to_vec();
-        let bit = self.rng.get_mut().below(8 * page.len() as u64) as usize;
+        let bit = self.below(8 * page.len() as u64) as usize;
         flipped[bit / 8] ^= 1 << (bit % 8);
-        self.spoiled.get_mut().push(ppn);
+        self.chance.get_mut().spoiled.push(ppn);
         self.inner.program(ppn, &flipped, spare)
     }
 
     fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
+        self.know(block)?;
         if self.inner.is_bad(block) {
             self.blame(format!("erase of block {block}: it is bad"));
         }
@@ -336,14 +400,14 @@ impl<B: Backend> Backend for FaultBackend<B> {
             self.tear_erase(block, way)?;
             return Err(Fault::PowerLost);
         }
-        if self.failing[block.index()] || self.happens(self.plan.erases) {
+        if self.failing[block.index()] || self.chance.get_mut().happens(self.plan.erases) {
             self.failing[block.index()] = true;
             return Err(Fault::Failed);
         }
         let pages = self.inner.geometry().pages_per_block as usize;
         let first = block.index() * pages;
         self.cells[first..first + pages].fill(Cells::Erased);
-        self.uncorrectable.get_mut()[first..first + pages].fill(false);
+        self.chance.get_mut().uncorrectable[first..first + pages].fill(false);
         self.next[block.index()] = 0;
         self.inner.erase(block)
     }
@@ -370,7 +434,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
         if let Some(way) = self.interrupted(3)? {
             // Not begun, a part of it, or all of it with nobody told.
-            let part = [0, self.rng.get_mut().below(bytes.len() as u64) as usize, bytes.len()][way as usize];
+            let part = [0, self.below(bytes.len() as u64) as usize, bytes.len()][way as usize];
             if way > 0 {
                 self.inner.write_log(slot, offset, &bytes[..part])?;
             }

@@ -10,10 +10,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::num::NonZero;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Advice, FlockOperation, fadvise, flock};
 use rustix::io::Errno;
 use ssdlab_core::{BlockId, Ppn};
 use ssdlab_ftl::{Difference, Line, difference, restored};
@@ -329,6 +330,17 @@ impl Backend for FileBackend {
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
         self.file.read_exact_at(spare, self.spares + spare_at(ppn.0.into()))?;
         Ok(self.file.read_exact_at(page, self.page_at(ppn))?)
+    }
+
+    fn reads_at_once(&self) -> bool {
+        true
+    }
+
+    /// The system reads it from the disk meanwhile, beside others, and nothing around it.
+    fn fetch(&self, ppn: Ppn) {
+        let bytes = NonZero::new(self.geometry.page_bytes.into());
+        // Advice that is not taken costs time alone.
+        let _ = fadvise(&self.file, self.page_at(ppn), bytes, Advice::WillNeed);
     }
 
     fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {

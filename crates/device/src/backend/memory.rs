@@ -55,6 +55,10 @@ impl Backend for MemoryBackend {
         true
     }
 
+    fn reads_at_once(&self) -> bool {
+        true
+    }
+
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
         let (at, spare_at) = (self.page_at(ppn), spare_at(ppn.0.into()) as usize);
         page.copy_from_slice(&self.pages[at..at + page.len()]);

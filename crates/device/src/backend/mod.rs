@@ -56,7 +56,7 @@ pub enum Fault {
 /// its power keeps is what was there at the latest [`Self::sync`], and any part of what came after.
 ///
 /// An erased spare area is all zeros. The array may be read where it is erased: whatever that yields.
-pub trait Backend: Send {
+pub trait Backend: Send + Sync {
     /// Its shape.
     fn geometry(&self) -> &Geometry;
 
@@ -73,6 +73,11 @@ pub trait Backend: Send {
         false
     }
 
+    /// Whether a read has no bearing on another, so that several threads may read.
+    fn reads_at_once(&self) -> bool {
+        false
+    }
+
     /// Reads a page and its spare area.
     ///
     /// # Errors
@@ -81,6 +86,9 @@ pub trait Backend: Send {
 
     /// The page will be used next but one or soon after: what takes long can begin.
     fn expect(&self, _ppn: Ppn) {}
+
+    /// The page will be read after some thirty others, from wherever it is: that can begin.
+    fn fetch(&self, _ppn: Ppn) {}
 
     /// Reads the spare areas of a block, [`SPARE_BYTES`] for each page.
     ///
@@ -151,6 +159,10 @@ impl Backend for Box<dyn Backend> {
         (**self).keeps_pages()
     }
 
+    fn reads_at_once(&self) -> bool {
+        (**self).reads_at_once()
+    }
+
     fn place(&mut self, pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
         (**self).place(pages);
     }
@@ -161,6 +173,10 @@ impl Backend for Box<dyn Backend> {
 
     fn expect(&self, ppn: Ppn) {
         (**self).expect(ppn);
+    }
+
+    fn fetch(&self, ppn: Ppn) {
+        (**self).fetch(ppn);
     }
 
     fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
