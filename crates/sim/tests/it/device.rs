@@ -3,7 +3,7 @@
 
 mod buffered;
 
-use std::cell::RefCell;
+use std::sync::Mutex;
 
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, PageSize, Pages, Ppn};
@@ -26,7 +26,13 @@ enum Done {
 /// Flash that remembers what was done to it.
 struct Recording {
     flash: MemoryBackend,
-    done: RefCell<Vec<Done>>,
+    done: Mutex<Vec<Done>>,
+}
+
+impl Recording {
+    fn into_done(self) -> Vec<Done> {
+        self.done.into_inner().expect("no thread panicked")
+    }
 }
 
 impl Backend for Recording {
@@ -35,7 +41,7 @@ impl Backend for Recording {
     }
 
     fn read(&self, ppn: Ppn, page: &mut [u8], spare: &mut SpareBytes) -> Result<(), Fault> {
-        self.done.borrow_mut().push(Done::Read(ppn));
+        self.done.lock().expect("no thread panicked").push(Done::Read(ppn));
         self.flash.read(ppn, page, spare)
     }
 
@@ -45,12 +51,12 @@ impl Backend for Recording {
 
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         let Content::Programmed(written) = Content::decode(ppn, spare) else { panic!("a spare area that is damaged") };
-        self.done.get_mut().push(Done::Program(ppn, written.oob));
+        self.done.get_mut().expect("no thread panicked").push(Done::Program(ppn, written.oob));
         self.flash.program(ppn, page, spare)
     }
 
     fn erase(&mut self, block: BlockId) -> Result<(), Fault> {
-        self.done.get_mut().push(Done::Erase(block));
+        self.done.get_mut().expect("no thread panicked").push(Done::Erase(block));
         self.flash.erase(block)
     }
 
@@ -153,7 +159,7 @@ fn recorded(setup: &Setup, buffer: Option<WriteBuffer>) -> Drive<Recording> {
     let Setup { geometry, logical_pages, ftl, seed, endurance_cycles, .. } = *setup;
     let options =
         Options { logical_pages, ftl, seed, buffer, journal_blocks: 32, spare_for_failures: 0, endurance_cycles };
-    let flash = Recording { flash: MemoryBackend::new(geometry), done: RefCell::default() };
+    let flash = Recording { flash: MemoryBackend::new(geometry), done: Mutex::default() };
     Drive::create(flash, options).expect("a sound drive")
 }
 
@@ -173,6 +179,6 @@ proptest! {
         prop_assert_eq!(drive.erase_counts().iter().map(|&erases| u64::from(erases)).sum::<u64>(), outcome.summary.wear.erases);
         prop_assert_eq!(drive.check(), Ok(()));
         let emitted = visit(&setup, Emitted { setup: &setup, requests: &requests });
-        prop_assert_eq!(drive.into_backend().done.into_inner(), emitted);
+        prop_assert_eq!(drive.into_backend().into_done(), emitted);
     }
 }

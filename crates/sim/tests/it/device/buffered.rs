@@ -139,6 +139,6 @@ proptest! {
         prop_assert_eq!(drive.check(), Ok(()));
         let waiting = drive.buffered_pages() as usize;
         let emitted = visit(&setup, Emitted { setup: &setup, buffer, requests: &requests });
-        prop_assert_eq!((drive.into_backend().done.into_inner(), waiting), emitted);
+        prop_assert_eq!((drive.into_backend().into_done(), waiting), emitted);
     }
 }
