@@ -86,8 +86,8 @@ impl Config {
         changes
     }
 
-    /// The percentage that gives twice the flash beyond the capacity that there is; none if `asked` does, up to a block in
-    /// each plane, or if there is no such drive.
+    /// The percentage that gives twice the flash beyond the capacity that there is; none if `asked` gives more than there is,
+    /// and twice as much up to a block in each plane, or if there is no such drive.
     fn twice_what_there_is(&self, asked: Provision) -> Option<f64> {
         let setup = self.settings(None).ok()?.setup;
         let Geometry { pages_per_block, parallelism, blocks, .. } = setup.geometry;
@@ -95,7 +95,8 @@ impl Config {
         let reserve = if self.chooses("device.reserve", "extra") { setup.reserve_blocks() } else { 0 };
         let provided = u64::from(blocks - reserve);
         let twice = (2 * provided).checked_sub(pages.div_ceil(pages_per_block))?;
-        let enough = asked.blocks(pages, pages_per_block) + u64::from(parallelism.planes()) >= twice;
+        let blocks = asked.blocks(pages, pages_per_block);
+        let enough = blocks > provided && blocks + u64::from(parallelism.planes()) >= twice;
         (!enough).then(|| asked.percent_for(twice, pages, pages_per_block))
     }
 }

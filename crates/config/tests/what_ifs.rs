@@ -24,7 +24,7 @@ fn before_and_after(sets: &[&str], what_if: WhatIf) -> (Setup, Option<Setup>) {
     (setup(&before), after)
 }
 
-const DRIVES: [&[&str]; 5] = [
+const DRIVES: [&[&str]; 6] = [
     &["device.capacity=256MiB"],
     &[
         "device.capacity=256MiB",
@@ -41,6 +41,7 @@ const DRIVES: [&[&str]; 5] = [
     &["device.capacity=256MiB", "drive.buffer=watermark", "ftl.page.survivors=shared", "device.spare=10%"],
     &["device.capacity=256MiB", "ftl=fast", "device.reserve=inside", "device.op=20%"],
     &["device.capacity=256MiB", "device.op=2%"],
+    &["device.capacity=512MiB", "device.op=3%", "nand.pages_per_block=512", "nand.channels=4", "nand.ways=4"],
 ];
 
 #[test]
