@@ -285,11 +285,21 @@ pub struct CollectionSummary {
     /// Invalid pages in the planes of victims, half-way through their collection, for each valid one there, both added up
     /// over the victims: the over-provisioning that collection had, without what was erased. None without victims.
     pub effective_op: Option<f64>,
+    /// Pages that victims yielded: those not valid when they were chosen.
+    #[serde(skip)]
+    pub(crate) yielded: u64,
 }
 
 impl CollectionSummary {
     pub(crate) fn of(occupied: Occupied) -> Self {
-        Self { victims: occupied.victims, effective_op: occupied.effective_op() }
+        let yielded = occupied.before - occupied.after;
+        Self { victims: occupied.victims, effective_op: occupied.effective_op(), yielded }
+    }
+
+    /// Share of the pages of victims that was valid when they were chosen; none without victims.
+    pub(crate) fn valid_share(&self, pages_per_block: u32) -> Option<f64> {
+        let pages = self.victims * u64::from(pages_per_block);
+        (pages > 0).then(|| 1.0 - self.yielded as f64 / pages as f64)
     }
 }
 

@@ -2,8 +2,8 @@
 //! faster.
 
 use ssdlab_core::{Nanos, Rng};
-use ssdlab_ftl::map::dftl;
-use ssdlab_ftl::page::PageOptions;
+use ssdlab_ftl::map::{dftl, ram};
+use ssdlab_ftl::page::{PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, log, placement};
 use ssdlab_nand::{Cause, PageTimes, Parallelism, Timing};
 use ssdlab_sim::{
@@ -172,6 +172,25 @@ fn write_amplification_is_explained_by_the_victims() {
     // In a steady state a block erased yields its pages less those that were valid: WA = 1 / (1 - valid).
     let valid = found.evidence["valid_share_of_victims"];
     assert!((amplification * (1.0 - valid) - 1.0).abs() < 0.05, "{amplification} with victims {valid} valid");
+}
+
+/// Victims are as valid as they were when chosen, however much of one is collected before the run or after it.
+#[test]
+fn victims_that_are_not_done_with_are_not_more_than_valid() {
+    let mut setup = full(array(2, 1, 1, 1), 16, TIMING, PLAIN);
+    let options = PageOptions { trigger: Trigger::Partial { low: 4, step: 8 }, ..SMALL_OPTIONS };
+    setup.ftl = FtlChoice::Page(options, ram::INFO.defaults());
+    setup.geometry.blocks += setup.reserve_blocks();
+    setup.precondition.overwrite = Overwrite::Passes(3.0);
+    let writes = random(&setup, Op::Write);
+    let steady = named(&diagnosed(&setup, &writes), Subject::WriteAmplification, "collection");
+    let steady = steady.evidence["valid_share_of_victims"];
+    assert!((0.3..0.9).contains(&steady), "{steady}");
+    let told: Vec<f64> = (2..40)
+        .flat_map(|requests| diagnosed(&setup, &writes[..requests]).diagnosis)
+        .filter_map(|finding| finding.evidence.get("valid_share_of_victims").copied())
+        .collect();
+    assert!(told.len() > 20 && told.iter().all(|valid| (valid - steady).abs() < 0.25), "{steady} of many: {told:?}");
 }
 
 /// With room enough in the log no page is merged, and what is copied stays there: that is no merge.

@@ -183,9 +183,12 @@ def _amplified(evidence: Evidence) -> str:
 def _collected(evidence: Evidence, share: float) -> _Words:
     effective = evidence.get("effective_op")
     lives = "" if effective is None else f"; effective over-provisioning {_percent(effective)}"
+    valid = evidence.get("valid_share_of_victims")
+    # What is copied may be the rest of one that was chosen before.
+    victims = "no victim was chosen" if valid is None else f"a victim is {_percent(valid)} valid"
     return (
         f"write amplification: {_percent(share)} of what is programmed are copies of collection",
-        f"{_amplified(evidence)}a victim is {_percent(evidence['valid_share_of_victims'])} valid{lives}",
+        f"{_amplified(evidence)}{victims}{lives}",
     )
 
 

@@ -30,13 +30,11 @@ pub(super) fn findings(setup: &Setup, summary: &Summary) -> Vec<Finding> {
 
     let collected = share(&[Cause::Gc]);
     let effective_op = summary.collection.and_then(|collection| collection.effective_op);
+    let valid = summary.collection.and_then(|collection| collection.valid_share(setup.geometry.pages_per_block));
     if noteworthy(collected) && summary.log.is_none() {
-        let erased = counts.erases[Cause::Gc as usize] * u64::from(setup.geometry.pages_per_block);
-        // A victim's valid pages are copied, then it is erased.
-        let valid = counts.programs[Cause::Gc as usize] as f64 / erased.max(1) as f64;
         found.push(
             Finding::new(about, "collection", collected)
-                .with("valid_share_of_victims", valid)
+                .with_any("valid_share_of_victims", valid)
                 .with_any("effective_op", effective_op)
                 .with_any("write_amplification", summary.write_amplification)
                 .tried_by(&[WhatIf::Spare, WhatIf::Placement]),

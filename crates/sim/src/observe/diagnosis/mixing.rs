@@ -6,8 +6,6 @@
 //! keeping the others apart can gain. Under even writes, first in, first out leaves the share v of a victim valid where
 //! v = exp(-a (1 - v)), for a times as many physical pages (Desnoyers 2014), and greedy somewhat less.
 
-use ssdlab_nand::Cause;
-
 use super::amplification::NOTEWORTHY;
 use super::{Finding, Subject};
 use crate::observe::summary::Summary;
@@ -20,13 +18,11 @@ const CONCENTRATED: f64 = 0.5;
 /// Hot data mixed with cold; `written_share` of the pages would take writes as concentrated evenly.
 pub(super) fn hot_with_cold(setup: &Setup, summary: &Summary, written_share: Option<f64>) -> Option<Finding> {
     let (written, amplification) = (written_share?, summary.write_amplification?);
-    let spare = summary.collection?.effective_op?;
-    let counts = &summary.flash.0;
-    let erased = counts.erases[Cause::Gc as usize] * u64::from(setup.geometry.pages_per_block);
-    if erased == 0 || spare <= 0.0 {
+    let collection = summary.collection?;
+    let (spare, valid) = (collection.effective_op?, collection.valid_share(setup.geometry.pages_per_block)?);
+    if spare <= 0.0 {
         return None;
     }
-    let valid = counts.programs[Cause::Gc as usize] as f64 / erased as f64;
     let evenly = valid_share(1.0 + spare);
     let apart = 1.0 / (1.0 - valid_share(1.0 + spare / written));
     let share = 1.0 - apart / amplification;
