@@ -370,6 +370,35 @@ fn slow_writes_are_explained_by_what_fills_the_buffer() {
     }
 }
 
+/// Bursts that the drive keeps up with fill a buffer, whatever the dies do meanwhile: with room for one, nobody waits.
+#[test]
+fn bursts_that_fill_a_buffer_are_taken_by_a_larger_one() {
+    let mut setup = full(array(2, 1, 1, 1), 16, TIMING, buffered(64));
+    setup.replay = Replay::AS_TRACED;
+    setup.precondition.overwrite = Overwrite::Passes(3.0);
+    let burst = |(n, write): (u64, Request)| Request { time_ns: n / 100 * 500_000_000, ..write };
+    let writes: Vec<Request> = (0..).zip(random(&setup, Op::Write)).map(burst).collect();
+    let summary = diagnosed(&setup, &writes);
+    let slow = named(&summary, Subject::SlowWrites, "collection");
+    assert_eq!(slow.what_ifs, [WhatIf::Buffer, WhatIf::Spare]);
+    let larger = diagnosed(&WhatIf::Buffer.applied_to(&setup).expect("a buffer"), &writes);
+    assert!(2.0 * slow_write_ns(&larger) < slow_write_ns(&summary));
+}
+
+/// More slots do not relieve requests that wait for slots of a drive which is as busy as can be.
+#[test]
+fn a_saturated_drive_needs_no_more_slots() {
+    let few_slots = Front { protocol: Protocol::SingleQueue { depth: 32 }, ..PLAIN.front };
+    let setup = Setup { replay: Replay::AS_TRACED, ..full(array(2, 1, 1, 1), 1, TIMING, in_front(few_slots)) };
+    let reads = random(&setup, Op::Read);
+    let summary = diagnosed(&setup, &reads);
+    let slow = named(&summary, Subject::SlowReads, "host_queue");
+    assert_eq!(slow.what_ifs, [WhatIf::Dies]);
+    let faster =
+        |what_if: WhatIf| iops(&diagnosed(&what_if.applied_to(&setup).expect("a change"), &reads)) / iops(&summary);
+    assert!(faster(WhatIf::Dies) > 1.5 && faster(WhatIf::Slots) < 1.05);
+}
+
 /// Goal: a change that is to tell whether the block layer holds requests back makes a difference. Method: one whose slots
 /// are taken, one whose scheduler gives the drive fewer, one whose drive takes fewer.
 #[test]

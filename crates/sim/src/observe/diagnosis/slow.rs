@@ -51,6 +51,9 @@ fn largest(
     const COLLECTION: usize = Wait::Collection as usize;
     const MAP: usize = Wait::Map as usize;
     const BUS: usize = Wait::Bus as usize;
+    // Bursts fill it, not what takes the dies longer than the host.
+    let by_room = part < WAITS && buffer.is_some() && throughput::a_larger_buffer_helps(setup, summary);
+    let full_drive = (part == Part::HostQueue as usize).then(|| throughput::when_full(setup, summary));
     let what_ifs: &[WhatIf] = match part {
         COLLECTION if summary.log.is_none() => &[WhatIf::Spare],
         MAP => &[WhatIf::Map],
@@ -59,13 +62,11 @@ fn largest(
         _ if part == Part::Link as usize => &[WhatIf::Link],
         _ if part == Part::Flush as usize => &[WhatIf::Protected],
         _ if part == Part::BlockLayer as usize => throughput::above_drive(setup, summary, &parts.p99),
-        _ if part == Part::HostQueue as usize => &[WhatIf::Slots],
-        // Bursts fill it, not what takes the dies longer than the host.
-        _ if part == Wait::HostWrites as usize && throughput::a_larger_buffer_helps(setup, summary) => {
-            &[WhatIf::Buffer]
-        }
+        _ if part == Part::HostQueue as usize => full_drive.as_deref().unwrap_or_default(),
+        _ if part == Wait::HostWrites as usize && by_room => &[],
         _ => &[WhatIf::Dies],
     };
+    let larger: &[WhatIf] = if by_room { &[WhatIf::Buffer] } else { &[] };
     let found = Finding::new(about, PART_NAMES[part], parts.p99.share(part))
         .with("p50_share", parts.p50.share(part))
         .with("p99_9_share", parts.p99_9.share(part))
@@ -73,5 +74,5 @@ fn largest(
         .with("p50_ns", latency.p50_ns as f64)
         .with("p99_ns", latency.p99_ns as f64)
         .with("p99_9_ns", latency.p99_9_ns as f64);
-    Some(found.tried_by(what_ifs))
+    Some(found.tried_by(&[larger, what_ifs].concat()))
 }

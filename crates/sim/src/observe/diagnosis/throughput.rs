@@ -35,18 +35,10 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
     if time.elapsed_ns == 0 {
         return None;
     }
-    let busy = [
-        ("controller", controller(summary, &options, time), WhatIf::Controller),
-        ("link", link(summary, &options.front, time), WhatIf::Link),
-        ("channels", drive.channel_utilisation.mean, WhatIf::Channels),
-        ("dies", drive.die_utilisation.mean, WhatIf::Dies),
-    ];
-    let busiest = busy.iter().fold(busy[0], |most, one| if one.1 > most.1 { *one } else { most });
+    let busy = resources(summary, &options, time, drive);
+    let busiest = busiest(&busy);
     let is_uneven = |of: &Spread| of.max >= SATURATED && of.max >= UNEVEN * of.mean;
-    let by_use = || match busiest.0 {
-        "dies" => at_work(summary, drive, busiest.1),
-        name => Finding::new(Subject::Throughput, name, busiest.1).tried_by(&[busiest.2]),
-    };
+    let by_use = || by_use(summary, drive, busiest);
     let cache = summary.cache.as_ref().and_then(|cache| cache.waits.as_ref());
     let at_cache = cache.map(|waits| waits.utilisation).filter(|&share| share >= SATURATED && share > busiest.1);
     let found = if is_open(setup) && inputs::behind_ns(summary).is_none() {
@@ -72,6 +64,39 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
             .with_any("cache", cache.map(|waits| waits.utilisation))
             .with("outstanding", drive.queue_depth_mean),
     )
+}
+
+/// A resource, for which share of the time it is busy, and the change that relieves it.
+type Resource = (&'static str, f64, WhatIf);
+
+fn resources(summary: &Summary, options: &DriveOptions, time: &TimeSummary, drive: &DriveSummary) -> [Resource; 4] {
+    [
+        ("controller", controller(summary, options, time), WhatIf::Controller),
+        ("link", link(summary, &options.front, time), WhatIf::Link),
+        ("channels", drive.channel_utilisation.mean, WhatIf::Channels),
+        ("dies", drive.die_utilisation.mean, WhatIf::Dies),
+    ]
+}
+
+fn busiest(resources: &[Resource; 4]) -> Resource {
+    resources.iter().fold(resources[0], |most, one| if one.1 > most.1 { *one } else { most })
+}
+
+/// What the busiest resource does.
+fn by_use(summary: &Summary, drive: &DriveSummary, busiest: Resource) -> Finding {
+    match busiest {
+        ("dies", utilisation, _) => at_work(summary, drive, utilisation),
+        (name, utilisation, relief) => Finding::new(Subject::Throughput, name, utilisation).tried_by(&[relief]),
+    }
+}
+
+/// The changes that relieve requests in the queues of the drive: more slots do not where it is saturated.
+pub(super) fn when_full(setup: &Setup, summary: &Summary) -> Vec<WhatIf> {
+    let (Clock::Event(_, options), Some(time), Some(drive)) = (setup.clock, &summary.time, &summary.drive) else {
+        return Vec::new();
+    };
+    let busiest = busiest(&resources(summary, &options, time, drive));
+    if busiest.1 >= SATURATED { by_use(summary, drive, busiest).what_ifs } else { vec![WhatIf::Slots] }
 }
 
 fn controller(summary: &Summary, options: &DriveOptions, time: &TimeSummary) -> f64 {
