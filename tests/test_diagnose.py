@@ -89,8 +89,15 @@ def test_writes_to_few_of_the_pages_are_not_said_to_be_to_none() -> None:
         "written_share": 0.0021, "valid_share_of_victims": 0.5, "valid_share_evenly": 0.4, "write_amplification": 2.0,
         "write_amplification_apart": 1.0,
     }  # fmt: skip
-    finding = {"about": "write_amplification", "name": "hot_with_cold", "share": 0.47, "evidence": evidence}
-    assert "as if they fell on 0.21 % of the pages" in words.words(finding)[1]
+    finding = {
+        "about": "write_amplification", "name": "hot_with_cold", "share": 0.47, "evidence": evidence,
+        "what_ifs": ["placement"],
+    }  # fmt: skip
+    told = words.words(finding)[1]
+    assert "as if they fell on 0.21 % of the pages" in told
+    assert told.endswith("1.000: --set ftl.page.survivors=own, and a victim policy that looks at age")
+    # Where survivors are in blocks of their own already, nobody is told to put them there.
+    assert words.words({**finding, "what_ifs": []})[1].endswith("1.000: a victim policy that looks at age")
 
 
 def test_the_document_names_what_is_found_and_nothing_else() -> None:

@@ -242,9 +242,14 @@ def _mixed(evidence: Evidence, share: float) -> _Words:
         f"victim is {_percent(evidence['valid_share_of_victims'])} valid, with even writes "
         f"{_percent(evidence['valid_share_evenly'])}; apart, write amplification "
         f"{text.ratio(evidence['write_amplification'])} could fall towards "
-        f"{text.ratio(evidence['write_amplification_apart'])}: --set ftl.page.survivors=own, and a victim policy that "
-        "looks at age",
+        f"{text.ratio(evidence['write_amplification_apart'])}: ",
     )
+
+
+def _apart(finding: Finding) -> str:
+    """How hot data is kept apart from cold. What is in force already is no change to try."""
+    survivors = "--set ftl.page.survivors=own, and " if "placement" in finding["what_ifs"] else ""
+    return f"{survivors}a victim policy that looks at age"
 
 
 def _worn(evidence: Evidence, _share: float) -> _Words:
@@ -328,7 +333,8 @@ def words(finding: Finding) -> _Words:
         return f"throughput is bounded: {headline}", shown
     if about.startswith("slow_"):
         return _slow(about.removeprefix("slow_").replace("_below", " below the cache"), finding)
-    return OTHERS[about, name](evidence, share)
+    headline, shown = OTHERS[about, name](evidence, share)
+    return headline, shown + _apart(finding) if name == "hot_with_cold" else shown
 
 
 def top(findings: "list[dict[str, Any]]") -> list[str]:
