@@ -210,3 +210,11 @@ def test_a_folder_without_a_run_is_refused_with_what_reads_it(cli: Cli, tmp_path
     done = cli("diagnose", "found", check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("ssdlab: found: holds no result.json; give the folder") and "view" in done.stderr
+
+
+def test_trims_alone_have_no_table_of_parts_and_took_their_time(in_time: ssdlab.Config) -> None:
+    trims = ssdlab.Trace.from_columns(time_ns=[0, 10**6], op=["trim", "trim"], offset=[0, 4096], bytes=[4096, 4096])
+    result = ssdlab.simulate(in_time.with_overrides({"drive.command": "5us"}), trims)
+    assert result.summary["latency"]["trim"]["mean_ns"] >= 5000
+    assert "Parts of response times" not in result.diagnose().report_html() + result.report_html()
+    assert "No request took any time" not in result.report_html()

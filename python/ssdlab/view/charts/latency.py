@@ -13,7 +13,7 @@ from ssdlab.view.pages.diagnosis import PARTS
 from ssdlab.view.pages.quantities import below
 from ssdlab.view.times import name_of_times
 
-NO_TIME = "No request took any time."
+NO_TIME = "No read or write took any time."
 
 
 def _timed(result: Result) -> None:

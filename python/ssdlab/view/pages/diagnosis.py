@@ -345,7 +345,7 @@ def top(findings: "list[dict[str, Any]]") -> list[str]:
 def page(diagnosis: Diagnosis) -> Page:
     """The page of a diagnosis."""
     sections = [Section("Findings", findings(diagnosis))]
-    if diagnosis.response is not None:
+    if diagnosis.response is not None and has_parts(diagnosis.response):
         title = below("What requests wait for", diagnosis.summary)
         sections.append(Section(title, [parts_table(diagnosis.response, diagnosis.summary)]))
     if diagnosis.what_ifs:
@@ -384,6 +384,11 @@ def _remedy(diagnosis: Diagnosis, evidence: Evidence) -> str:
 
 
 COLUMNS = {"all": "all", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}
+
+
+def has_parts(response: Mapping[str, Any]) -> bool:
+    """Whether there are response times to take apart; trims and flushes have none."""
+    return bool(response["read"] or response["write"])
 
 
 def parts_table(response: Mapping[str, Any], summary: Summary) -> Table:

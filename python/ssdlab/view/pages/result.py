@@ -126,7 +126,7 @@ def _counted(title: str, headers: "tuple[str, ...]", rows: "list[tuple[str, list
 
 def _waits(result: Result) -> Iterator[Section]:
     response = (result.summary["drive"] or {}).get("response")
-    if response is None:
+    if response is None or not diagnosis.has_parts(response):
         return
     course = Figure(result.plot_response_parts.chart, below("Parts of response times over the run", result.summary))
     parts = diagnosis.parts_table(response, result.summary)
