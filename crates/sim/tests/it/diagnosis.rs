@@ -468,6 +468,13 @@ fn hot_data_mixed_with_cold_is_found() {
     assert!((found.evidence["written_share"] * 8.111 - 1.0).abs() < 0.02, "{found:?}");
     assert!(found.evidence["valid_share_of_victims"] >= found.evidence["valid_share_evenly"], "{found:?}");
     without(&diagnosed(&setup, &even), "hot_with_cold");
+    // Few of these writes meet victims that earlier ones left, whatever they fall on.
+    setup.precondition.overwrite = Overwrite::Passes(3.0);
+    let short = diagnosed(&setup, &skewed[..skewed.len() / 24]);
+    named(&short, Subject::Input, "too_short");
+    named(&short, Subject::WriteAmplification, "collection");
+    without(&short, "hot_with_cold");
+    setup.precondition.overwrite = Overwrite::None;
     // The change that it names confirms it, and takes it away.
     assert_eq!(found.what_ifs, [WhatIf::Placement]);
     let apart = diagnosed(&WhatIf::Placement.applied_to(&setup).expect("shared"), &skewed);

@@ -23,9 +23,30 @@ pub(super) fn behind_ns(summary: &Summary) -> Option<u64> {
     summary.time.as_ref()?.fell_behind_ns(summary.latency.as_ref()?)
 }
 
+/// How many capacities the host has written and would have to write before write amplification is that of its requests,
+/// where these are too few; none also where replays were judged, or preconditioning was by the trace.
+pub(super) fn too_short(outcome: &Outcome) -> Option<(f64, f64)> {
+    let summary = &outcome.summary;
+    let judged = summary.repeat.as_ref().and_then(|repeat| repeat.steady);
+    if judged == Some(true) || summary.precondition.replays.is_some() {
+        return None;
+    }
+    let logical_pages = summary.device.logical_pages as f64;
+    let written = replayed(outcome) + summary.precondition.runs_pages_written as f64 / logical_pages;
+    let needed = SETTLES_AFTER * summary.device.physical_pages as f64 / logical_pages;
+    (written < needed).then_some((written, needed))
+}
+
+/// Capacities that the warm-up and all replays wrote.
+fn replayed(outcome: &Outcome) -> f64 {
+    let summary = &outcome.summary;
+    let replayed = summary.repeat.as_ref().map_or(summary.capacities_written, |repeat| repeat.capacities_written);
+    replayed + outcome.warmup_pages as f64 / summary.device.logical_pages as f64
+}
+
 /// Suspicious inputs.
 pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
-    let Outcome { summary, series, trace_ns, warmup_pages, .. } = outcome;
+    let Outcome { summary, series, trace_ns, .. } = outcome;
     let mut found = Vec::new();
     let new = |name, share| Finding::new(Subject::Input, name, share);
     let (host, device) = (&summary.host, &summary.device);
@@ -34,9 +55,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
 
     // What earlier runs, warm-ups and earlier replays wrote counts, however the run came to it.
     let logical_pages = device.logical_pages as f64;
-    let replayed = summary.repeat.as_ref().map_or(summary.capacities_written, |repeat| repeat.capacities_written);
-    let replayed = replayed + *warmup_pages as f64 / logical_pages;
-    let pages_written = summary.precondition.host_pages_written as f64 + replayed * logical_pages;
+    let pages_written = summary.precondition.host_pages_written as f64 + replayed(outcome) * logical_pages;
     let physical_pages = device.physical_pages as f64;
     let never_full = summary.flash.0.erased() == 0 && pages_written < physical_pages;
     if whole && host.pages_written > 0 && never_full {
@@ -46,19 +65,16 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
                 .with("physical_pages", physical_pages),
         );
     }
-    let written = replayed + summary.precondition.runs_pages_written as f64 / logical_pages;
-    let judged = summary.repeat.as_ref().and_then(|repeat| repeat.steady);
-    let by_trace = summary.precondition.replays.is_some();
+    let judged = summary.repeat.as_ref().is_some_and(|repeat| repeat.steady.is_some());
     // Of a measured phase that wrote nothing, no write amplification is told.
-    if whole && host.pages_written > 0 && judged != Some(true) && !by_trace {
-        let needed = SETTLES_AFTER * physical_pages / logical_pages;
-        if written < needed {
+    if whole && host.pages_written > 0 {
+        if let Some((written, needed)) = too_short(outcome) {
             found.push(
                 new("too_short", 1.0 - written / needed)
                     .with("capacities_written", written)
                     .with("capacities_needed", needed),
             );
-        } else if judged.is_none() {
+        } else if !judged && summary.precondition.replays.is_none() {
             found.extend(unsettled(summary, series));
         }
     }

@@ -89,7 +89,10 @@ pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     found.extend(slow::requests(setup, summary));
     let first = found.len();
     found.extend(amplification::findings(setup, summary));
-    found.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));
+    // Before that, victims are as earlier writes left them.
+    if inputs::too_short(outcome).is_none() {
+        found.extend(mixing::hot_with_cold(setup, summary, outcome.written_share));
+    }
     found.extend(inputs::findings(setup, outcome));
     // Equal shares stay in the order of the subjects.
     found[first..].sort_by(|a, b| b.share.total_cmp(&a.share));
