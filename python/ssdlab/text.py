@@ -119,11 +119,11 @@ def years(value: float) -> str:
 
 
 def short_count(value: float) -> str:
-    """`1234567` as `1.23 M`, for rates and axes."""
+    """`1234567` as `1.23 M`, for rates and axes; three digits of a fraction as well."""
     for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= scale * 0.9995:
             return f"{_digits(value / scale)} {unit}"
-    return _small(value)
+    return _small(value) if value < 0.995 or float(value).is_integer() else _digits(value)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

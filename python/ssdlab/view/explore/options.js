@@ -41,7 +41,8 @@ const duration = (value) =>
 const FORMS = {
   "number": number,
   "count": plain,
-  "short count": (value) => scaled(value, [[" G", 1e9], [" M", 1e6], [" k", 1e3]]),
+  "short count": (value) => value > 0.995 && value < 999.5 && !Number.isInteger(value)
+    ? digits(value) : scaled(value, [[" G", 1e9], [" M", 1e6], [" k", 1e3]]),
   "duration": duration,
   "size": (value) => scaled(value, BYTES),
   "decimal size": (value) => scaled(value, DECIMAL),
@@ -52,7 +53,7 @@ const FORMS = {
 };
 const written = (form) => (value) => value < 0 ? `-${FORMS[form](-value)}` : FORMS[form](value);
 // Without the zeros at the end of a fraction.
-const onAxis = (of) => (value) => written(of.form)(value).replace(/(\.\d*?)0+(?= )/, "$1").replace(/\.(?= )/, "");
+const onAxis = (of) => (value) => written(of.form)(value).replace(/(\.\d*?)0+(?= |$)/, "$1").replace(/\.(?= |$)/, "");
 
 const baseOf = (of) => of.form === "size" ? 2 : 10;
 const isRound = (value, of) => value !== null &&
