@@ -385,6 +385,18 @@ fn bursts_that_fill_a_buffer_are_taken_by_a_larger_one() {
     assert!(2.0 * slow_write_ns(&larger) < slow_write_ns(&summary));
 }
 
+/// One request is as fast as it is; whether requests spread, or how many there could be, it does not tell.
+#[test]
+fn a_single_request_tells_of_no_throughput() {
+    let setup = full(array(4, 2, 1, 1), 16, TIMING, PLAIN);
+    let reads = random(&setup, Op::Read);
+    let subjects = |requests| -> Vec<Subject> {
+        diagnosed(&setup, &reads[..requests]).diagnosis.into_iter().map(|finding| finding.about).collect()
+    };
+    assert_eq!(subjects(1), [Subject::SlowReads]);
+    assert_eq!(subjects(2), [Subject::Throughput, Subject::SlowReads]);
+}
+
 /// More slots do not relieve requests that wait for slots of a drive which is as busy as can be.
 #[test]
 fn a_saturated_drive_needs_no_more_slots() {

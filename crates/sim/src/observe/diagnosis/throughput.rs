@@ -28,11 +28,14 @@ const PREVAILING: f64 = 0.5;
 
 const NANOS_PER_SECOND: f64 = 1e9;
 
-/// What bounds throughput, and not what bounds response times alone; none where there is no drive in time, or no time passed.
+/// What bounds throughput, and not what bounds response times alone; none where there is no drive in time, or no time passed,
+/// or of a single request.
 pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
     let Clock::Event(_, options) = setup.clock else { return None };
     let (time, drive) = (summary.time.as_ref()?, summary.drive.as_ref()?);
-    if time.elapsed_ns == 0 {
+    // One request has no others that it could be slower or faster than.
+    if time.elapsed_ns == 0 || summary.latency.as_ref().and_then(|latency| latency.all).is_none_or(|all| all.count < 2)
+    {
         return None;
     }
     let busy = resources(summary, &options, time, drive);
