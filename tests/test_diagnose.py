@@ -218,3 +218,15 @@ def test_trims_alone_have_no_table_of_parts_and_took_their_time(in_time: ssdlab.
     assert result.summary["latency"]["trim"]["mean_ns"] >= 5000
     assert "Parts of response times" not in result.diagnose().report_html() + result.report_html()
     assert "No request took any time" not in result.report_html()
+
+
+def test_a_change_that_cannot_be_names_no_place_that_nobody_has_seen() -> None:
+    sets = {
+        "device.capacity": "64MiB", "nand.pages_per_block": 16, "time": "event", "workload.pattern": "uniform",
+        "workload.reads": "100%", "workload.requests": 1000, "block.scheduler": "none", "drive.protocol": "sata",
+        "host.replay.closed.queue_depth": 128, "nand.channels": 8,
+    }  # fmt: skip
+    found = ssdlab.diagnose(ssdlab.Config(overrides=sets))
+    refused = {one.name: one.why_not for one in found.what_ifs if one.summary is None}
+    assert refused["no_block_layer"].startswith("host.replay.closed.queue_depth: 128 exceeds the 3")
+    assert refused["slots"].startswith("drive.protocol.sata.depth: ")

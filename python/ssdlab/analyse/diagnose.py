@@ -1,5 +1,7 @@
 """Diagnosing a run, and trying what would change it."""
 
+import re
+
 from ssdlab._ssdlab import ConfigError, SimulationError
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.diagnosis import Diagnosis, WhatIf
@@ -9,6 +11,9 @@ from ssdlab.model.trace_file import Given
 
 SAME_DRIVE = "the drive is the same, as blocks are whole; make it larger"
 """Why more spare was not tried."""
+
+_PLACE = re.compile(r"^(?:configuration:\d+|change): ", re.MULTILINE)
+"""Where `Config.changed` has a setting from, which nobody but it has seen."""
 
 MOST = 6
 """Changes that are tried: those of the weightiest findings."""
@@ -42,7 +47,7 @@ def diagnose(
         try:
             changed = simulate(config.changed(settings), trace, monitor=monitor, keep=False)
         except (ConfigError, SimulationError) as error:
-            found.what_ifs.append(WhatIf(name, settings, None, str(error)))
+            found.what_ifs.append(WhatIf(name, settings, None, _PLACE.sub("", str(error))))
             continue
         if changed.partial:
             break
