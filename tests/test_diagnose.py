@@ -230,3 +230,12 @@ def test_a_change_that_cannot_be_names_no_place_that_nobody_has_seen() -> None:
     refused = {one.name: one.why_not for one in found.what_ifs if one.summary is None}
     assert refused["no_block_layer"].startswith("host.replay.closed.queue_depth: 128 exceeds the 3")
     assert refused["slots"].startswith("drive.protocol.sata.depth: ")
+
+
+def test_pages_that_never_left_the_write_buffer_are_told_of(in_time: ssdlab.Config) -> None:
+    def notes(size: str) -> str:
+        sets = {"workload.reads": "0%", "workload.requests": 1000, "drive.buffer.eager.size": size}
+        return " ".join(ssdlab.simulate(in_time.with_overrides(sets)).envelope()["notes"])
+
+    assert "pages written were in the write buffer at the end: write amplification is too low" in notes("8MiB")
+    assert "write buffer" not in notes("256KiB")

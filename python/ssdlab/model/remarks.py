@@ -17,6 +17,9 @@ SETTLING_BYTES = 1 << 30
 NOTICEABLE = 0.1
 """Share of what was asked for by which a drive may have more space beyond its capacity without a remark."""
 
+MOSTLY = 0.5
+"""Share of the pages written above which those that a write buffer holds at the end are told of."""
+
 UNSETTLED = {
     "unsettled": ("over the whole run", "when the flash was written for the last time"),
     "unsettled_replays": ("in the last replay but one", "in the last"),
@@ -151,6 +154,19 @@ def changed(name: str, evidence: Mapping[str, float]) -> str:
     return f"was {before} {earlier} and {then} {later}"
 
 
+def _in_buffer(summary: Summary) -> list[Remark]:
+    """Whether so much of what was written has not reached the flash that write amplification says little."""
+    written, buffer = summary["host"]["pages_written"], (summary["drive"] or {}).get("buffer")
+    if not buffer:
+        return []
+    left = buffer["pages_accepted"] - buffer["pages_trimmed"] - summary["flash"]["programs"].get("host", 0)
+    if left <= MOSTLY * written:
+        return []
+    wrong = "were in the write buffer at the end: write amplification is too low, and the projected life too long"
+    told = f"{text.count(left)} of {text.counted(written, 'pages')} written {wrong}"
+    return [Remark(told, f"most of the pages written {wrong}")]
+
+
 def _unsteady(count: int, when: str, key: str) -> Remark:
     remedy = f"{when}; raise {key}.until-steady.most, or accept more by {key}.until-steady.within"
     return Remark(
@@ -178,6 +194,7 @@ def remarks(
         *(Remark(one, one) for one in unused(config, varied)),
         *_rounded_up(config, summary),
         *_state(config, summary, generated),
+        *_in_buffer(summary),
     ]
     sampled = summary["precondition"]["sampled_planes"]
     if sampled is not None:
