@@ -1,5 +1,6 @@
 """A study in storage that is not mounted is the study that a folder would hold."""
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,13 @@ def test_what_cannot_be_read_is_named(address: str, message: str) -> None:
     with pytest.raises(ssdlab.ConfigError) as told:
         ssdlab.open_study(address)
     assert str(told.value).startswith(message) and len(str(told.value).splitlines()) == 1
+
+
+def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(ssdlab.ConfigError, match="Protocol not known: nix"):
+        ssdlab.sweep(AXES, BASE, out="nix://bucket/op", jobs=1)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_commands_say_which_of_them_take_an_address(cli: Cli) -> None:

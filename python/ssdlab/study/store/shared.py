@@ -60,18 +60,19 @@ def writing(address: str) -> "Iterator[Shared]":
     Raises:
         ConfigError: If the storage cannot be read or written, or somebody else began to write the study.
     """
-    shared = Shared(address, Path(tempfile.mkdtemp(prefix="ssdlab-study-")))
+    folder = Path(tempfile.mkdtemp(prefix="ssdlab-study-"))
     try:
+        shared = Shared(address, folder)
         shared.fetch()
         shared.claim()
     except BaseException:
-        shutil.rmtree(shared.folder)
+        shutil.rmtree(folder)
         raise
     try:
         yield shared
     finally:
         shared.publish()
-        shutil.rmtree(shared.folder)
+        shutil.rmtree(folder)
 
 
 class Shared:
