@@ -209,6 +209,33 @@ def test_the_page_of_a_cache_plan_is_opened(tmp_path: Path) -> None:
         ssdlab.open_study(folder)
 
 
+def test_of_two_findings_in_a_folder_the_one_that_is_named_is_shown(copy: Path, tmp_path: Path) -> None:
+    page = (copy / "report.html").read_text()
+    ssdlab.cache.plan("4GiB", "80GiB", paper=True).save(copy)
+    planned = (copy / "report.html").read_text()
+    for path in (copy, copy / "cache-plan.json"):
+        done, asked = view(path, tmp_path)
+        assert done.stderr == "" and asked == (copy / "report.html").as_uri()
+    done, asked = view(copy / "result.json", tmp_path)
+    assert done.stderr == "" and asked == (copy / "result.html").as_uri()
+    assert (copy / "result.html").read_text() == page and (copy / "report.html").read_text() == planned
+    Result.load(copy).save(copy)
+    assert view(copy / "result.json", tmp_path)[1] == view(copy, tmp_path)[1] == (copy / "report.html").as_uri()
+    (tmp_path / "asked").unlink()
+    assert "cache-plan.json: report.html beside it is that of result.json, which was saved after it; run it again" in (
+        refused(copy / "cache-plan.json", tmp_path)
+    )
+
+
+def test_a_finding_in_the_folder_of_a_study_has_its_own_page(tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    ssdlab.sweep({"device.op": ["10%", "20%"]}, config=ssdlab.Config("tlc-chip", overrides=SMALL), out=folder, jobs=1)
+    ssdlab.cache.plan("4GiB", "80GiB", paper=True).save(folder)
+    planned = (folder / "report.html").read_text()
+    assert view(folder / "cache-plan.json", tmp_path)[1] == (folder / "report.html").as_uri()
+    assert (folder / "report.html").read_text() == planned
+
+
 def test_the_folder_of_a_fleet_says_what_makes_its_page(tmp_path: Path) -> None:
     ssdlab.generate_fleet(tmp_path / "fleet.csv", volumes=2, requests=200)
     ssdlab.fleet(tmp_path / "fleet.csv", out=tmp_path / "fleet", jobs=1)

@@ -34,7 +34,9 @@ def view(
         ),
     ] = False,
 ) -> int:
-    """The page of a study is written anew, with what is finished, into its folder."""
+    """The page of a study is written anew, with what is finished, into its folder; that of a run as result.html where
+    another finding was saved there after it.
+    """
     page = page_of(path).absolute()
     if not serve:
         _open(page.as_uri())

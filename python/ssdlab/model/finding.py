@@ -93,6 +93,11 @@ class Finding(ABC):
     """What `save` writes, in words."""
 
     @property
+    def _kind(self) -> str:
+        """What the envelope calls it."""
+        return self._json.removesuffix(".json")
+
+    @property
     def written(self) -> str:
         """What `save` writes of this finding, in words."""
         return self.saved
@@ -117,7 +122,7 @@ class Finding(ABC):
     def envelope(self) -> dict[str, Any]:
         """`to_dict` as `result`, beside version, source, configuration and notes: what `to_json` writes."""
         return envelope(
-            self._json.removesuffix(".json"),
+            self._kind,
             self.to_dict(),
             source=self._source(),
             configuration=self._configuration(),
@@ -136,7 +141,7 @@ class Finding(ABC):
 
     def report_html(self) -> str:
         """The report as one HTML page that needs nothing else. Equal findings give equal pages."""
-        html: str = room("view.html").render(self.page())
+        html: str = room("view.html").render(self.page(), self._kind)
         return html
 
     def _repr_html_(self) -> str:

@@ -35,8 +35,13 @@ def _kind(item: object) -> str:
     return type(item).__name__
 
 
-def render(page: pages.Page) -> str:
-    """The page. Equal pages give equal bytes."""
+def render(page: pages.Page, of: str) -> str:
+    """The page. Equal pages give equal bytes.
+
+    Args:
+        page: What it shows.
+        of: Kind of the finding, by which a page tells of which JSON file beside it it is.
+    """
     charts: list[Chart] = []
 
     def inline(figure: pages.Figure, title: str) -> Markup:
@@ -52,6 +57,7 @@ def render(page: pages.Page) -> str:
     sections = [one for one in telling if one.items]
     return _template("page.html.jinja").render(
         page=replace(page, sections=sections),
+        of=of,
         version=_ssdlab.__version__,
         inline=inline,
         cell=_cell,
