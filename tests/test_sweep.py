@@ -340,6 +340,18 @@ def never(*_: object) -> bool:
     return True
 
 
+def test_outcomes_that_are_0_in_every_run_are_counted(study: Path, cli: Cli) -> None:
+    figures = ssdlab.open_study(study).figures
+    table = ssdlab.open_study(study).table
+    zero = [name for name in figures if not any(table[name].to_pylist())]
+    shown = cli("study", "show", study, "--outcomes").stdout
+    assert f"{len(figures) - len(zero)} figures that can be outcomes" in shown and zero
+    assert f"{len(zero)} more are 0 in every run; --json lists all" in shown
+    listed = {line.strip() for line in shown.splitlines()}
+    assert not listed & {*zero} and listed >= {*figures} - {*zero} >= {"write_amplification"}
+    assert json.loads(cli("study", "show", study, "--outcomes", "--json").stdout)["result"] == figures
+
+
 def test_no_figure_is_called_as_a_setting(study: Path) -> None:
     from ssdlab import _ssdlab
 

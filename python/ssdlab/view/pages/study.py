@@ -62,8 +62,13 @@ def page(found: Study) -> Page:
 
 
 def figures(found: Study) -> Page:
-    """The figures that can be outcomes."""
+    """The figures that can be outcomes, but for those of which all runs have 0, which tell none from another."""
+    telling = [name for name in found.figures if found.table[name].drop_null().to_numpy().any()]
+    left_out = len(found.figures) - len(telling)
+    it = "one more is" if left_out == 1 else f"{text.count(left_out)} more are"
+    lead = [Paragraph(f"{it} 0 in every run; --json lists all", "soft")] if left_out else []
     return Page(
-        title=f"{len(found.figures)} figures that can be outcomes",
-        sections=[Section("", [Paragraph(name, "code") for name in found.figures])],
+        title=f"{text.counted(len(telling), 'figures')} that can be outcomes",
+        lead=lead,
+        sections=[Section("", [Paragraph(name, "code") for name in telling])],
     )
