@@ -203,6 +203,35 @@ def test_what_a_legend_takes_away_stays_away(report: Any, result: ssdlab.Result)
     assert all(page.evaluate(shown))
 
 
+def test_a_figure_that_is_not_over_time_stays_zoomed(report: Any) -> None:
+    page = report
+    time, curve = number_of(page, "Requests outstanding"), number_of(page, "Response time by percentile")
+    gantt = page.evaluate("() => drawn.findIndex(({ requests }) => requests)")
+    whole = {at: page.evaluate("(at) => drawn[at].range()", at) for at in (curve, gantt)}
+    part = {at: [low + 0.25 * (high - low), low + 0.5 * (high - low)] for at, (low, high) in whole.items()}
+    for at, its in part.items():
+        page.evaluate("([at, its]) => drawn[at].zoom(its)", [at, its])
+
+    def check(ranges: dict[int, list[float]]) -> None:
+        for at, its in ranges.items():
+            assert page.evaluate("(at) => drawn[at].range()", at) == pytest.approx(its)
+
+    stretch = "([at, share]) => { const { high } = drawn[at].chart.panels[0].x; drawn[at].zoom([0, share * high]); }"
+    page.evaluate(stretch, [time, 0.5])
+    check(part)
+    page.locator(".requests button").first.press("Enter")
+    check(part)
+    page.emulate_media(color_scheme="dark")
+    check(part)
+    page.set_viewport_size({"width": 700, "height": 900})
+    page.wait_for_function(f"() => drawn[{curve}].plot.getWidth() === drawn[{curve}].element.clientWidth")
+    check(part)
+    for at in part:
+        page.get_by_role("button", name="Show all").nth(at).click()
+    page.emulate_media(color_scheme="light")
+    check(whole)
+
+
 def test_parts_of_response_times_over_the_run_are_those_of_the_columns(report: Any, result: ssdlab.Result) -> None:
     page = report
     chart = f"drawn[{number_of(page, 'Parts of response times over the run')}].chart"

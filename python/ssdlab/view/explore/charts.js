@@ -30,25 +30,32 @@ class Drawn {
 
   draw() {
     const drawing = option(this.chart, this.height, this.element.clientWidth);
+    const kept = this.isOverTime ? [Drawn.stretch] : this.parts();
     drawing.legend.selected = Object.fromEntries([...Drawn.hidden].map((name) => [name, false]));
     this.plot.setOption(drawing, { notMerge: true });
     const cursor = { type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true };
     this.plot.dispatchAction(cursor);
-    if (this.isOverTime && Drawn.stretch) this.zoom(Drawn.stretch);
+    kept.forEach((range, at) => range && this.zoom(range, at));
   }
 
   get isOverTime() { return this.chart.panels[0].x.over_time; }
 
-  /** Begin and end of what is shown of the axis across. */
-  range() {
-    const { startValue, endValue } = this.plot.getOption().dataZoom[0];
+  /** Begin and end of what is shown of an axis across. */
+  range(at = 0) {
+    const { startValue, endValue } = this.plot.getOption().dataZoom[at];
     return [startValue, endValue];
   }
 
-  zoom([startValue, endValue]) {
-    const now = this.range();
+  /** The same of each axis across; null of one that is shown whole. Nothing was drawn before the first time. */
+  parts() {
+    const zooms = this.plot.getOption()?.dataZoom ?? [];
+    return zooms.map(({ start, end }, at) => start > 0 || end < 100 ? this.range(at) : null);
+  }
+
+  zoom([startValue, endValue], dataZoomIndex = 0) {
+    const now = this.range(dataZoomIndex);
     if (now[0] === startValue && now[1] === endValue) return;
-    this.plot.dispatchAction({ type: "dataZoom", dataZoomIndex: 0, startValue, endValue });
+    this.plot.dispatchAction({ type: "dataZoom", dataZoomIndex, startValue, endValue });
   }
 
   showAll() {

@@ -77,6 +77,8 @@ class Requests {
       return;
     }
     const { charts: [chart], earlier, later } = await answer.json();
+    // Those that are shown now are of another time.
+    this.one.showAll();
     this.one.chart = chart;
     this.read();
     this.offer(earlier, later);
