@@ -184,6 +184,12 @@ def test_what_an_object_lacks_of_a_larger_request_is_missed() -> None:
     assert "up to 2 hits of a cache asked for more than their object had" in found.report_html()
     curves = cache.mrc(trace, ["lru"], ["1000KiB"], granularity="sized-objects")
     assert curves.byte_miss_ratio is not None and curves.byte_miss_ratio[0, 0] == (8192 + lacking) / sum(sizes)
+    assert curves.outgrown is not None and curves.outgrown.tolist() == [[2]]
+    assert curves.bytes_outgrown is not None and curves.bytes_outgrown.tolist() == [[lacking]]
+    assert "up to 2 hits of a cache asked for more than their object had" in curves.report_html()
+    whole = cache.mrc(trace, ["lru"], ["1000KiB"], granularity="sized-objects", sample="100%", replicas=2)
+    assert "up to about 2 hits of a cache asked for more than their object had" in whole.report_html()
+    assert cache.mrc(trace, ["lru"], ["100%"]).outgrown is None
 
 
 def test_items_expire_by_hand(cli: Cli) -> None:

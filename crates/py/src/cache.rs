@@ -333,8 +333,9 @@ impl CacheTrace {
     }
 }
 
-/// Miss ratio and that of units, their standard errors, and units of each replica's cache.
-type Point = (f64, f64, f64, f64, u64);
+/// Miss ratio and that of units, their standard errors, units of each replica's cache, hits of what had outgrown its item
+/// and the units that it lacked.
+type Point = (f64, f64, f64, f64, u64, u64, u64);
 
 fn point(point: &CurvePoint) -> Point {
     (
@@ -343,6 +344,8 @@ fn point(point: &CurvePoint) -> Point {
         point.standard_error.unwrap_or(0.0),
         point.unit_standard_error.unwrap_or(0.0),
         point.scaled_capacity.unwrap_or(0),
+        point.outgrown,
+        point.outgrown_units,
     )
 }
 

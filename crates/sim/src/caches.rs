@@ -43,6 +43,10 @@ pub struct CurvePoint {
     pub standard_error: Option<f64>,
     /// Standard error of `unit_miss_ratio`; none where it is exact.
     pub unit_standard_error: Option<f64>,
+    /// Hits of more units than the item had when it came in; an estimate where the ratio is one.
+    pub outgrown: u64,
+    /// Units that items of such hits lacked, likewise.
+    pub outgrown_units: u64,
     /// Units of each replica's cache; none where it is exact. Where they are few, the estimate is of another kind of cache.
     pub scaled_capacity: Option<u64>,
 }
@@ -129,6 +133,8 @@ pub fn sampled_point(
                 unit_miss_ratio: found.unit_miss_ratio,
                 standard_error: Some(found.standard_error),
                 unit_standard_error: Some(found.unit_standard_error),
+                outgrown: found.outgrown,
+                outgrown_units: found.outgrown_units,
                 scaled_capacity: Some(found.scaled_capacity),
             })
         },
@@ -173,6 +179,8 @@ fn exact(counts: Counts) -> CurvePoint {
         unit_miss_ratio: counts.unit_miss_ratio(),
         standard_error: None,
         unit_standard_error: None,
+        outgrown: counts.outgrown,
+        outgrown_units: counts.outgrown_units,
         scaled_capacity: None,
     }
 }

@@ -167,6 +167,10 @@ pub struct Estimate {
     pub unit_miss_ratio: f64,
     /// Its standard error.
     pub unit_standard_error: f64,
+    /// Hits of more units than the item had when it came in, as many as the whole trace is to have.
+    pub outgrown: u64,
+    /// Units that items of such hits lacked, likewise.
+    pub outgrown_units: u64,
     /// Units of each replica's cache. Where they are but few items, the estimate is of another kind of cache.
     pub scaled_capacity: u64,
 }
@@ -201,14 +205,27 @@ impl Sample {
         let share = self.rate / self.replicas.len() as f64;
         let scaled_capacity = ((capacity as f64 * share + 0.5) as u64).max(1);
         let mut ratios = Vec::with_capacity(self.replicas.len());
+        let (mut outgrown, mut outgrown_units) = (0, 0);
         for replica in &self.replicas {
             let counts = replica.simulate(info, changes, scaled_capacity)?;
             let expected = [self.accesses, self.units].map(|all| (all as f64 * share).max(f64::MIN_POSITIVE));
             ratios.push([counts.misses as f64 / expected[0], counts.missed_units as f64 / expected[1]]);
+            outgrown += counts.outgrown;
+            outgrown_units += counts.outgrown_units;
         }
         let [(miss_ratio, standard_error), (unit_miss_ratio, unit_standard_error)] =
             [0, 1].map(|kind| mean_and_error(&ratios.iter().map(|ratios| ratios[kind]).collect::<Vec<_>>()));
-        Ok(Estimate { miss_ratio, standard_error, unit_miss_ratio, unit_standard_error, scaled_capacity })
+        let [outgrown, outgrown_units] =
+            [outgrown, outgrown_units].map(|part| (part as f64 / self.rate).round() as u64);
+        Ok(Estimate {
+            miss_ratio,
+            standard_error,
+            unit_miss_ratio,
+            unit_standard_error,
+            outgrown,
+            outgrown_units,
+            scaled_capacity,
+        })
     }
 }
 

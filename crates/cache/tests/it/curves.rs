@@ -91,6 +91,8 @@ fn a_sample_of_all_is_exact_in_sum() {
     let (whole, parts) = (trace.simulate(lru, &[], 1 << 40).unwrap(), sample.estimate(lru, &[], 1 << 40).unwrap());
     assert!((parts.miss_ratio - whole.miss_ratio()).abs() < 1e-9);
     assert!((parts.unit_miss_ratio - whole.unit_miss_ratio()).abs() < 1e-9);
+    assert!(whole.outgrown > 0);
+    assert_eq!((parts.outgrown, parts.outgrown_units), (whole.outgrown, whole.outgrown_units));
 }
 
 #[test]

@@ -183,7 +183,10 @@ class MissRatioCurves(_Caches):
     Arrays have a row for each policy and a column for each size, in the order of `policies` and `capacities`.
     """
 
-    _columns = ("miss_ratio", "standard_error", "byte_miss_ratio", "byte_standard_error", "scaled_units")
+    _columns = (
+        "miss_ratio", "standard_error", "byte_miss_ratio", "byte_standard_error", "outgrown", "bytes_outgrown",
+        "scaled_units",
+    )  # fmt: skip
 
     def __init__(
         self, *, methods: Sequence[str], points: Mapping[str, Any], sample: Any, footprint_exact: bool, **common: Any
@@ -204,6 +207,12 @@ class MissRatioCurves(_Caches):
         """Bytes missed of all bytes accessed; None for counted objects."""
         self.byte_standard_error: Numbers | None = points["unit_standard_error"] if sized else None
         """Standard error of `byte_miss_ratio`; 0 where it is exact."""
+        grow = self.granularity == "sized-objects"
+        self.outgrown: Counts | None = points["outgrown"] if grow else None
+        """Hits of more bytes than the object had when it came in, which it keeps; of a sample an estimate. None unless
+        objects have sizes."""
+        self.bytes_outgrown: Counts | None = points["outgrown_units"] if grow else None
+        """Bytes that the objects of such hits lacked, likewise; they are bytes missed too."""
         self.scaled_units: Counts = points["scaled_units"]
         """Units of the cache of each replica, 0 where the ratio is exact. Where they are few, the estimate is of
         another kind of cache."""

@@ -37,6 +37,8 @@ POINT = [
     ("standard_error", "f8"),
     ("unit_standard_error", "f8"),
     ("scaled_units", "u8"),
+    ("outgrown", "u8"),
+    ("outgrown_units", "u8"),
 ]
 """What of a point of a curve the extension tells."""
 

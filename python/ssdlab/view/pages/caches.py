@@ -57,12 +57,13 @@ def _headlines(found: CacheSimulation | MissRatioCurves) -> list[tuple[str, str]
 def _remarks(found: CacheSimulation | MissRatioCurves) -> list[str]:
     """What a person should know before reading figures."""
     notes = ingest_remarks(found.ingest)
-    if isinstance(found, CacheSimulation) and found.outgrown is not None and found.bytes_outgrown is not None:
+    if found.outgrown is not None and found.bytes_outgrown is not None:
         hits, lacked = int(found.outgrown.max()), int(found.bytes_outgrown.max())
+        about = "about " if isinstance(found, MissRatioCurves) and "sampled" in found.methods else ""
         if hits:
             notes.append(
-                f"up to {text.counted(hits, 'hits')} of a cache asked for more than their object had when it came in; "
-                f"up to {text.size(lacked)} that they lacked are missed, and the object keeps its size"
+                f"up to {about}{text.counted(hits, 'hits')} of a cache asked for more than their object had when it "
+                f"came in; up to {about}{text.size(lacked)} that they lacked are missed, and the object keeps its size"
             )
     if isinstance(found, MissRatioCurves):
         few = ((found.scaled_units > 0) & (found.scaled_units < FEW)).any(axis=0)
