@@ -253,6 +253,20 @@ def test_curves_are_averaged_seed_by_seed() -> None:
     assert found[0].estimate.half_width == pytest.approx(student(1) * math.sqrt(2 / 2))
 
 
+def test_curves_take_no_seed_for_another_one_that_has_no_value() -> None:
+    """Seeds that all points have differ by 2 and are paired; where there are none, there is no interval."""
+    points = [
+        PointValues({"x": "a", "other": "c"}, (1.0, 5.0, 3.0)),
+        PointValues({"x": "a", "other": "d"}, (101.0, None, 103.0)),
+        PointValues({"x": "b", "other": "c"}, (1.0, None)),
+        PointValues({"x": "b", "other": "d"}, (None, 7.0)),
+    ]
+    paired, apart = (one.estimate for one in curves.cells(points, "x", None, ["x", "other"]))
+    assert paired.seeds == 2 and paired.mean == (3 + 102) / 2
+    assert paired.half_width == pytest.approx(student(1) * math.sqrt(2 / 2))
+    assert apart == (4.0, None, 0)
+
+
 TINY: dict[str, object] = {
     "device.capacity": "8MiB", "nand.pages_per_block": 32, "workload.requests": 500, "time": "count",
 }  # fmt: skip

@@ -248,7 +248,7 @@ class Study(Finding):
         return [
             PointValues(
                 self.points[rows[0]].values,
-                tuple(float(value) for row in rows if (value := numbers.get(row)) is not None),
+                tuple(None if (value := numbers.get(row)) is None else float(value) for row in rows),
             )
             for rows in self._rows_by_point
         ]

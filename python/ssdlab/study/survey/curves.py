@@ -1,5 +1,6 @@
 """An outcome against an axis, a curve for each value of another."""
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -128,9 +129,11 @@ def cells(points: Sequence[PointValues], x: str, by: str | None, axes: Sequence[
         groups.setdefault((point.levels[x], point.levels[by] if by else ""), []).append(point)
     found = []
     for (at, other), its in groups.items():
-        seeds = min(len(point.values) for point in its)
-        known = estimate([sum(point.values[seed] for point in its) / len(its) for seed in range(seeds)])
-        if any(len(point.values) > seeds for point in its):
+        # What a point lacks of a seed is lacking in the mean over the points of that seed.
+        by_seed = zip(*(point.by_seed for point in its), strict=False)
+        means = [sum(values) / len(its) for values in by_seed if None not in values]
+        known = estimate(means) if means else Estimate(math.nan, None, 0)
+        if any(len(point.values) > len(means) for point in its):
             # Its interval is that of the seeds that all have.
             known = known._replace(mean=sum(point.mean for point in its) / len(its))
         found.append(Cell(at, other, known))

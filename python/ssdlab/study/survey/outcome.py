@@ -124,8 +124,9 @@ class Estimate(NamedTuple):
 
     mean: float
     half_width: float | None
-    """Of the interval that holds the true mean with `CONFIDENCE`; None of a single seed."""
+    """Of the interval that holds the true mean with `CONFIDENCE`; None of fewer than two seeds."""
     seeds: int
+    """How many tell it: of a mean over several points, those that all of them have."""
 
 
 def estimate(values: Sequence[float]) -> Estimate:
@@ -148,8 +149,13 @@ class PointValues(NamedTuple):
 
     levels: Mapping[str, str]
     """Of each axis, as settings take them."""
-    values: tuple[float, ...]
-    """By seed."""
+    by_seed: tuple[float | None, ...]
+    """Of each seed, in the order in which all points have them; None of one that has no value."""
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Those that there are."""
+        return tuple(one for one in self.by_seed if one is not None)
 
     @property
     def mean(self) -> float:
