@@ -223,6 +223,16 @@ def test_its_study_shows_means_over_the_seeds_of_each_part() -> None:
         assert at.estimate.seeds == 2
 
 
+def test_its_study_says_which_points_lack_a_seed() -> None:
+    study = ssdlab.screening.load(SMALL).run(jobs=2).study
+    assert study.to_dict()["seeds"] is None and "(of " not in str(study.page())
+    name = "below.wear.erases"
+    first, *others = study.table[name].to_pylist()
+    assert first is not None
+    study.table = study.table.set_column(study.table.schema.get_field_index(name), name, [[None, *others]])
+    assert str(study.page()).count("(of 1 seed)") == 1
+
+
 def test_the_command_prints_it_and_keeps_it(cli: Cli, tmp_path: Path) -> None:
     done = cli("experiment", "run", SMALL, "--out", "out", "--jobs", 1, "--set", "workload.requests=100")
     assert "Main effects" in done.stdout and "operations on the second drive" in done.stdout

@@ -61,7 +61,7 @@ class Plan:
                 for name, labels in levels.items()
             ],
             # Parts have different numbers of them: rows of equal levels are a point.
-            "seeds": 1,
+            "seeds": None,
             "outcomes": [path for one in self.screening.figures for path in one.value.paths],
             "source": None,
             "configuration": next(iter(self.runs.values())).config.to_dict(),

@@ -452,7 +452,9 @@ class Study(Finding):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """What was asked, and every row with its axes as they were written, ready for JSON."""
+        """What was asked, and every row with its axes as they were written, ready for JSON. `seeds` is None of a
+        screening, whose parts have different numbers of them.
+        """
         outcomes = [one.figure for one in self.outcomes()]
         rows = self.table.select(["run", "error", *outcomes]).to_pylist()
         return {

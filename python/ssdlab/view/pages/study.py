@@ -33,7 +33,7 @@ def page(found: Study) -> Page:
         cells = [
             text.MISSING
             if value is None
-            else estimated(one.figure, estimate(value.values)) + of_seeds(len(value.values), found.plan["seeds"])
+            else estimated(one.figure, estimate(value.values)) + of_seeds(len(value.values), len(value.by_seed))
             for one, value in zip(outcomes, its, strict=True)
         ]
         rows.append([*(level for _, level in point), *cells])
