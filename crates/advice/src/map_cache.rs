@@ -6,15 +6,16 @@
 //! and misses of every cache exactly, if it is empty at first.
 //!
 //! ```text
-//! page read      t_R + transfer, of the bytes asked for if reads may be partial      page programmed   t_PROG + transfer
-//! miss           t_R + transfer of a segment
-//! write-back     t_R + t_PROG + two transfers of a page; t_PROG + transfer where a segment is a page
+//! page read         t_R + transfer, of the bytes asked for if reads may be partial
+//! page programmed   t_PROG + transfer
+//! miss              t_R + transfer of a segment
+//! write-back        t_R + t_PROG + two transfers of a page; t_PROG + transfer where a segment is a page
 //! ```
 //! All of it is done by one chip, one operation after the other, so that the time of a trace is a sum. Left out, with
 //! the full map as with a cached one: garbage collection, and the rewriting of map pages that it causes. A cache writes
-//! all dirty segments of a map page back at once: how often is counted for the caches asked for ([`WriteBacks`]), and known
-//! for every other to be no more than if each segment were written back by itself and trims of pages that hold nothing
-//! changed entries too.
+//! all dirty segments of a map page back at once: how often is counted for the caches asked for ([`WriteBacks`]), and
+//! known for every other to be no more than if each segment were written back by itself and trims of pages that hold
+//! nothing changed entries too.
 //!
 //! Source: the map-cache document (slides), whose means follow from the first two lines; it has neither programs nor
 //! write-backs, and charges the misses of writes to the time of the reads.
@@ -92,8 +93,8 @@ pub struct MapAdvice {
     pub segments: Vec<SegmentAdvice>,
 }
 
-/// Caches of segments of one size; where nothing else is said, vectors have an entry for each number of segments from 1 to
-/// that of the largest cache asked for, or of the whole map.
+/// Caches of segments of one size; where nothing else is said, vectors have an entry for each number of segments from 1
+/// to that of the largest cache asked for, or of the whole map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SegmentAdvice {
     /// Bytes of a segment.

@@ -1,10 +1,11 @@
 //! How often map caches of some sizes write back in one pass, each all dirty segments of a map page at once.
 //!
-//! A cache of C segments holds the C used last. So all caches share one order of use, and each has an *edge* in it: of its
-//! segments the one used longest ago, which gives way to what the cache does not hold. A segment is dirty in a cache if it
-//! has changed since its map page was written there last: to write a page back is to note when.
+//! A cache of C segments holds the C used last. So all caches share one order of use, and each has an *edge* in it: of
+//! its segments the one used longest ago, which gives way to what the cache does not hold. A segment is dirty in a
+//! cache if it has changed since its map page was written there last: to write a page back is to note when.
 //!
-//! Cost: O(1) for a use, and for each cache that misses. Memory: 24 bytes for each segment, 8 for each cache and map page.
+//! Cost: O(1) for a use, and for each cache that misses. Memory: 24 bytes for each segment, 8 for each cache and map
+//! page.
 
 use ssdlab_core::list::{Link, List, NONE, Node};
 
@@ -51,8 +52,8 @@ impl Node for Segment {
 }
 
 impl WriteBacks {
-    /// Nothing used yet of `segments`, 2 to the power of `page_shift` of them in a map page, with empty caches of so many
-    /// segments, ascending.
+    /// Nothing used yet of `segments`, 2 to the power of `page_shift` of them in a map page, with empty caches of so
+    /// many segments, ascending.
     pub fn new(segments: u32, page_shift: u32, capacities: impl Iterator<Item = u32>) -> Self {
         let caches: Vec<Cache> = capacities.map(|capacity| Cache { capacity, edge: NONE, write_backs: 0 }).collect();
         let unused = Segment { link: Link::ALONE, absent: caches.len() as u32, changed: 0 };
@@ -146,8 +147,8 @@ mod tests {
     }
 
     proptest! {
-        /// Goal: counts are those of the map cache of a simulation. Method: random uses, each cache simulated, with a map
-        /// page of one segment to one of eight.
+        /// Goal: counts are those of the map cache of a simulation. Method: random uses, each cache simulated, with a
+        /// map page of one segment to one of eight.
         #[test]
         fn write_backs_are_those_of_each_cache(
             uses in prop::collection::vec((0..PAGES, any::<bool>()), 0..400),

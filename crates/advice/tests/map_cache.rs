@@ -127,8 +127,8 @@ fn writes_are_charged_their_programs_reads_and_write_backs() {
     assert_eq!((advice.host_ns, advice.host_read_ns), (read_ns + 3 * program_ns, 0));
     let found = &advice.segments[0];
     assert_eq!((found.look_ups.reads, found.look_ups.changes, found.first.reads, found.first.changes), (1, 4, 1, 2));
-    // Look-ups 2 (read), 0, 1, 2, 0: with one segment all miss, and 0, 1 and 2 are written back. With two as well, but 0 and
-    // 1, of one map page, at once, and 2 is still there.
+    // Look-ups 2 (read), 0, 1, 2, 0: with one segment all miss, and 0, 1 and 2 are written back. With two as well, but
+    // 0 and 1, of one map page, at once, and 2 is still there.
     let load_ns = 70_060 + timing(false).transfer(64).0;
     assert_eq!((found.read_hits[0], found.change_hits[0]), (0, 0));
     assert_eq!(found.most_busy_ns[0], advice.host_ns + 5 * load_ns + 3 * (read_ns + program_ns));

@@ -76,8 +76,8 @@ pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summ
     (machine::processor_seconds() - start - seconds, seconds, summary)
 }
 
-/// Processor seconds of each set-up, the least of [`ROUNDS`] in turns so that a slow spell of the machine meets all of them,
-/// and its figures.
+/// Processor seconds of each set-up, the least of [`ROUNDS`] in turns so that a slow spell of the machine meets all of
+/// them, and its figures.
 pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads: f64) -> [(f64, Summary); N] {
     let once =
         || setups.each_ref().map(|setup| timed(setup, requests, reads)).map(|(_, seconds, summary)| (seconds, summary));
@@ -92,7 +92,8 @@ pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads:
     best
 }
 
-/// Events per second of processor time of the flash array alone: random reads of programmed pages, `depth` under way at any time.
+/// Events per second of processor time of the flash array alone: random reads of programmed pages, `depth` under way at
+/// any time.
 fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
     let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up has a drive") };
     let mut flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), None);

@@ -1,5 +1,5 @@
-//! `ssdlab-bench [SECTION...]`: every benchmark, or some, as Markdown. `ssdlab-bench simulate KEY=VALUE...`: one simulation
-//! called from Rust, as "seconds programs", for comparison with the same call from Python.
+//! `ssdlab-bench [SECTION...]`: every benchmark, or some, as Markdown. `ssdlab-bench simulate KEY=VALUE...`: one
+//! simulation called from Rust, as "seconds programs", for comparison with the same call from Python.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a development tool that prints its findings")]
 
 use std::process::ExitCode;

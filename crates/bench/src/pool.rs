@@ -1,4 +1,5 @@
-//! The two-pool cache: hits on raw pages against in-memory cache crates, and what a compressed hit costs beside its codec.
+//! The two-pool cache: hits on raw pages against in-memory cache crates, and what a compressed hit costs beside its
+//! codec.
 
 use std::convert::Infallible;
 use std::hint::black_box;

@@ -4,8 +4,8 @@
 //! access(x):  x is cached, and its time is over: it is dropped, and the access is a miss
 //! x comes in: its time is over `ttl` seconds from now, if it has any
 //! ```
-//! An expired item takes its room until it is asked for or gives way, as in libCacheSim and in stores that look at times
-//! only when an item is asked for. A hit does not renew the time.
+//! An expired item takes its room until it is asked for or gives way, as in libCacheSim and in stores that look at
+//! times only when an item is asked for. A hit does not renew the time.
 
 use ssdlab_core::HugeVec;
 

@@ -18,8 +18,8 @@
 //! - **Papers first.** Where a paper leaves a case open, such as a cache of one item or items dropped by a trim, the
 //!   file of the policy says what is done. One policy differs between its paper and its authors' simulator; it has a
 //!   parameter.
-//! - **An admission stands in front of a policy as a policy** ([`ADMISSIONS`]), asked for with its parameters. Expiry is a loop
-//!   of its own ([`Expiry`]). So simulations without them run the code that they ran before.
+//! - **An admission stands in front of a policy as a policy** ([`ADMISSIONS`]), asked for with its parameters. Expiry
+//!   is a loop of its own ([`Expiry`]). So simulations without them run the code that they ran before.
 //! - **A sample is a trace.** SHARDS keeps the accesses of items with small hashes, and any policy runs on it at a
 //!   scaled size. Lowering the threshold later drops whole items, so a sample of a fixed number of items is exact at
 //!   its final rate. Replicas of different items give the standard error.

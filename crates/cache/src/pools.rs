@@ -7,11 +7,11 @@
 //! raw page gives way:  it is compressed; it goes to the compressed pool, or is dropped if it is not worth keeping
 //! compressed page gives way:  it is dropped
 //! ```
-//! These are the arrows of flowchart 2b of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State
-//! University 2018; [`Transitions`] counts each. Compressed pages are clean: whoever drives the pools writes a dirty page
-//! below when it leaves the raw pool, whether it stays compressed or not. A newcomer that the raw policy turns away is a
-//! victim like any other. The policy of the compressed pool sees arrivals only, as a hit takes the page away. Memory is
-//! pages and compressed bytes, without tables and without gaps between them.
+//! These are the arrows of flowchart 2b of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota
+//! State University 2018; [`Transitions`] counts each. Compressed pages are clean: whoever drives the pools writes a
+//! dirty page below when it leaves the raw pool, whether it stays compressed or not. A newcomer that the raw policy
+//! turns away is a victim like any other. The policy of the compressed pool sees arrivals only, as a hit takes the page
+//! away. Memory is pages and compressed bytes, without tables and without gaps between them.
 
 use ssdlab_core::counters;
 

@@ -9,8 +9,8 @@
 //! A count-min sketch with minimal increment behind a Bloom filter, which keeps what comes once out of it. Estimates
 //! are never too low but for the halving and the limit of a counter. Source: Einziger, Friedman, Manes, "TinyLFU: a
 //! highly efficient cache admission policy", ACM Transactions on Storage 13(4), 2017, section 3. The paper leaves the
-//! sizes open: here a row has at least four counters for each item of the cache, the doorkeeper eight bits for each record of
-//! a sample.
+//! sizes open: here a row has at least four counters for each item of the cache, the doorkeeper eight bits for each
+//! record of a sample.
 
 use ssdlab_core::mem::prefetch;
 

@@ -13,8 +13,8 @@ use crate::{Access, CacheError, Universe};
 pub enum Granularity {
     /// What a request addresses is one object, named by its first byte; capacities count objects.
     Objects,
-    /// The same, but capacities are in bytes: an object has the size of the request that brings it in, until it leaves. A
-    /// larger request for it is a hit, as in libCacheSim, whose further bytes are missed.
+    /// The same, but capacities are in bytes: an object has the size of the request that brings it in, until it leaves.
+    /// A larger request for it is a hit, as in libCacheSim, whose further bytes are missed.
     SizedObjects,
     /// Pages: a request accesses every page it touches, be it in part; capacities count pages.
     Pages {

@@ -84,8 +84,8 @@ pub enum Why {
 }
 
 impl Why {
-    /// Whether the request that caused it needs it to be over. Write-back it does not need: a writer waits, if at all, until
-    /// few enough pages are dirty.
+    /// Whether the request that caused it needs it to be over. Write-back it does not need: a writer waits, if at all,
+    /// until few enough pages are dirty.
     pub const fn is_waited_for(self) -> bool {
         !matches!(self, Self::Evicted | Self::Limit | Self::Background)
     }
@@ -243,8 +243,8 @@ impl Stage {
         }
     }
 
-    /// Writes back at most `most` of the pages dirty longest, as long as more are dirty than the background limit allows;
-    /// says how many. The requests bear the time `now_ns`.
+    /// Writes back at most `most` of the pages dirty longest, as long as more are dirty than the background limit
+    /// allows; says how many. The requests bear the time `now_ns`.
     pub fn background<F: FnMut(Request, Why)>(&mut self, most: u64, now_ns: u64, below: &mut F) -> u64 {
         let pages = self.dirty_pages().saturating_sub(self.background_pages).min(most);
         let request = Request { time_ns: now_ns, offset: 0, bytes: 0, op: Op::Write, flags: 0, stream: 0 };

@@ -90,7 +90,8 @@ proptest! {
         }
     }
 
-    /// Garbage and damaged pages never panic and never write behind the page; then a sound page is restored all the same.
+    /// Garbage and damaged pages never panic and never write behind the page; then a sound page is restored all the
+    /// same.
     #[test]
     fn garbage_is_survived(seed: u64, garbage in prop::collection::vec(any::<u8>(), 0..600)) {
         let mut rng = Rng::named(seed, "garbage");

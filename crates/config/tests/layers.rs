@@ -420,7 +420,8 @@ fn fitting_a_trace() {
     assert_eq!(config("host.fit=grow").settings(Some(1)).unwrap().device.capacity_bytes, 1 << 30);
 }
 
-/// Goal: what people type is what is meant, in settings and files alike. Method: each spelling against the canonical one.
+/// Goal: what people type is what is meant, in settings and files alike. Method: each spelling against the canonical
+/// one.
 #[test]
 fn values_and_names_are_read_as_they_are_typed() {
     for (typed, meant) in [

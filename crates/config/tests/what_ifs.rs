@@ -1,5 +1,5 @@
-//! Goal: a change as settings is the change of the set-up that a diagnosis judges by. Method: drives that have all there
-//! is to change, read with the settings of each change.
+//! Goal: a change as settings is the change of the set-up that a diagnosis judges by. Method: drives that have all
+//! there is to change, read with the settings of each change.
 
 use ssdlab_config::{Config, Layer};
 use ssdlab_nand::Geometry;
@@ -63,8 +63,8 @@ fn settings_make_the_change() {
     }
 }
 
-/// What is asked for is twice as much, or what there is where rounding up to whole blocks in each plane gives far more, and
-/// the reserve as it was; all is rounded up so.
+/// What is asked for is twice as much, or what there is where rounding up to whole blocks in each plane gives far more,
+/// and the reserve as it was; all is rounded up so.
 #[test]
 fn twice_the_spare_leaves_the_reserve_alone() {
     for sets in DRIVES {

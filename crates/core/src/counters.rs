@@ -1,5 +1,5 @@
-//! `counters!`: a plain struct of `u64` counts whose arithmetic, documentation, tables and serialised form all come from
-//! one declaration, so that no field can be forgotten in a subtraction, a report or an export.
+//! `counters!`: a plain struct of `u64` counts whose arithmetic, documentation, tables and serialised form all come
+//! from one declaration, so that no field can be forgotten in a subtraction, a report or an export.
 
 use std::ops::{AddAssign, Sub};
 

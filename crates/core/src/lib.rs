@@ -1,5 +1,5 @@
-//! What every other crate of ssdlab stands on: units, ids, random numbers, histograms, counters, parameters, registries,
-//! lists, archives of state.
+//! What every other crate of ssdlab stands on: units, ids, random numbers, histograms, counters, parameters,
+//! registries, lists, archives of state.
 //!
 //! Layer 0: nothing here knows flash, files, threads or wall time.
 

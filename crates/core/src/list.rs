@@ -1,7 +1,7 @@
 //! Numbered items in an order that any of them can leave: doubly linked lists whose links lie in the items' own nodes.
 //!
-//! A [`List`] is two ends; its links are in an array of nodes that the caller owns. So what else is known of an item can
-//! lie beside its links, and several lists can share the nodes as long as each item is in one of them at most.
+//! A [`List`] is two ends; its links are in an array of nodes that the caller owns. So what else is known of an item
+//! can lie beside its links, and several lists can share the nodes as long as each item is in one of them at most.
 
 use serde::{Deserialize, Serialize};
 

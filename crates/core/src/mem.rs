@@ -60,8 +60,8 @@ pub fn bytes_of_mut<T: Plain>(numbers: &mut [T]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// Copies parts to their offsets in `into`, past the processor's caches: for what is written and not soon read. Memory is
-/// not read before it is written then, and caches keep what they have.
+/// Copies parts to their offsets in `into`, past the processor's caches: for what is written and not soon read. Memory
+/// is not read before it is written then, and caches keep what they have.
 ///
 /// # Panics
 /// If a part reaches beyond the end.
@@ -205,8 +205,8 @@ impl<T> std::ops::Deref for HugeVec<T> {
     type Target = [T];
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: it lies in what this owns, which is never resized, and holds values of `T`: those of a `Vec`, or bytes any
-        // of which are numbers.
+        // SAFETY: it lies in what this owns, which is never resized, and holds values of `T`: those of a `Vec`, or
+        // bytes any of which are numbers.
         unsafe { self.slice.as_ref() }
     }
 }

@@ -1,4 +1,5 @@
-//! What a document names: files, links, and items said to be in a file, as in `` `CODECS` in `crates/codec/src/lib.rs` ``.
+//! What a document names: files, links, and items said to be in a file, as in
+//! `` `CODECS` in `crates/codec/src/lib.rs` ``.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! The write buffer: pages wait in RAM until they are programmed, or until the power goes off.
 //!
 //! ```text
-//! write:  page is waiting here -> overwritten in place; else takes a free place; without one, pages are programmed first
+//! write:  page is waiting here -> overwritten in place; else takes a free place; without one, pages are programmed
+//!         first
 //! drain:  from `high` pages on, the oldest are programmed until `low` are left; by a flush, all
 //! ```
 //! A flush programs nothing where the buffer is protected from losses of power; `protected.rs` says how it is.
@@ -103,8 +104,8 @@ impl Buffer {
         self.options.protected
     }
 
-    /// Whether every page would be programmed before the write that brought it ends, and none waits: it holds nothing then
-    /// that a loss of power could take.
+    /// Whether every page would be programmed before the write that brought it ends, and none waits: it holds nothing
+    /// then that a loss of power could take.
     pub fn passes_on(&self) -> bool {
         self.options.high == 1 && !self.options.protected && self.pages.is_empty()
     }

@@ -1,7 +1,7 @@
 //! Numbers near a line, as those of the pages of a block are: logical pages and sequence numbers mostly go up by one.
 //!
-//! Number `i` is base + slope * i + its distance, modulo 2^64, and all distances take the same 0, 1, 2, 4 or 8 bytes. So a
-//! block that was written in one go takes a few bytes, any page is found without those before it, and all are read
+//! Number `i` is base + slope * i + its distance, modulo 2^64, and all distances take the same 0, 1, 2, 4 or 8 bytes.
+//! So a block that was written in one go takes a few bytes, any page is found without those before it, and all are read
 //! without a branch.
 
 /// A line below numbers, and the bytes that the largest distance from it takes.

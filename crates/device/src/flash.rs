@@ -97,8 +97,8 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Writes a checkpoint and begins a journal, unless the drive ends. Where there was no log, `surveyed` saves reading the
-    /// flash once more.
+    /// Writes a checkpoint and begins a journal, unless the drive ends. Where there was no log, `surveyed` saves
+    /// reading the flash once more.
     pub fn checkpoint(
         &mut self,
         ends: bool,
@@ -257,8 +257,8 @@ fn fill_map_page(page: &mut [u8], lpn: Lpn, version: u64) {
 }
 
 impl<B: Backend> Flash<'_, B> {
-    /// Places the data of pages that were programmed without it: of a long request all at once, once its FTL is done, or
-    /// when one of them is to be read before that.
+    /// Places the data of pages that were programmed without it: of a long request all at once, once its FTL is done,
+    /// or when one of them is to be read before that.
     pub fn place(&mut self) {
         let Payload::Write(pages) = &self.payload else { return };
         let Medium { late, backend, scratch, .. } = &mut *self.medium;

@@ -5,16 +5,16 @@
 //! + the blocks that its journal names       read again
 //! = what the spare areas say now            -> Ftl::recover -> the map
 //! ```
-//! Copies that the checkpoint marks as outdated are compared with no other. A recovery may give up copies that were newer,
-//! so the marks count no more once one has erased a block.
+//! Copies that the checkpoint marks as outdated are compared with no other. A recovery may give up copies that were
+//! newer, so the marks count no more once one has erased a block.
 //!
-//! Without a log that is whole every spare area is read. Then nobody knows which pages were trimmed: older copies of them
-//! come back; nor how often blocks were erased, nor what the drive had counted.
+//! Without a log that is whole every spare area is read. Then nobody knows which pages were trimmed: older copies of
+//! them come back; nor how often blocks were erased, nor what the drive had counted.
 //!
 //! Not trusted are: the erased pages of a block that was being written, as an interrupted program may look like none; a
-//! block of which the last thing known is that it was to be erased; the data of pages that were programmed since the last
-//! flush, until their checksums have been compared; pages older than the erase of their block, which a computer that lost
-//! its power may have forgotten though it remembers what came after it.
+//! block of which the last thing known is that it was to be erased; the data of pages that were programmed since the
+//! last flush, until their checksums have been compared; pages older than the erase of their block, which a computer
+//! that lost its power may have forgotten though it remembers what came after it.
 //!
 //! An older copy takes the place of a page that may have been torn, never of one that was safe: that is lost.
 
@@ -201,8 +201,9 @@ impl<B: Backend> Medium<B> {
         Ok(table)
     }
 
-    /// Of pages that were found damaged, returns those that may have been torn: an older copy counts in their place. The data
-    /// of others was safe, so that the flash has lost it since: unless there is an equal copy they stay, to be an error to read.
+    /// Of pages that were found damaged, returns those that may have been torn: an older copy counts in their place.
+    /// The data of others was safe, so that the flash has lost it since: unless there is an equal copy they stay, to be
+    /// an error to read.
     fn take_back_lost(
         &mut self,
         spoiled: Vec<Spoiled>,
@@ -264,8 +265,8 @@ impl<B: Backend> Medium<B> {
         Ok(contents)
     }
 
-    /// Puts into the table what is to be believed of a block: its erased pages are trusted if it was erased last and all of
-    /// them are. Returns the pages that were found damaged.
+    /// Puts into the table what is to be believed of a block: its erased pages are trusted if it was erased last and
+    /// all of them are. Returns the pages that were found damaged.
     fn judge(
         &mut self,
         block: BlockId,

@@ -23,8 +23,8 @@ pub enum OpenError {
 }
 
 /// Mounts the drive in the file at `path`, or makes one where there is none; without a path the drive is in memory.
-/// `settings` are those of its configuration, which a file keeps. `over` wraps the backend of its flash. Returns the drive
-/// and what its mount did; a new drive was not mounted.
+/// `settings` are those of its configuration, which a file keeps. `over` wraps the backend of its flash. Returns the
+/// drive and what its mount did; a new drive was not mounted.
 ///
 /// # Errors
 /// If the file holds no such drive, or that cannot be made or mounted.

@@ -1,23 +1,26 @@
-//! Where a write buffer with power-loss protection keeps its pages: RAM that capacitors feed, a journal beside the flash.
+//! Where a write buffer with power-loss protection keeps its pages: RAM that capacitors feed, a journal beside the
+//! flash.
 //!
 //! ```text
 //! 0      head, 4 KiB: head: checksum, generation, where its journal begins, where it ends at the latest
-//! then   two journals by turns, a mark behind each; a record: checksum, sequence number, page, kind, parts written | these |
-//!        the page
+//! then   two journals by turns, a mark behind each; a record: checksum, sequence number, page, kind, parts written |
+//!        these | the page
 //! ```
-//! Whatever the buffer takes is a record before it is acknowledged, and so is a trim of a page that has one. Checksums are
-//! seeded with generation and place, so that a journal ends where a record is not whole. When one is long, what waits is
-//! written to the other, whose head comes last; then the older head is wiped out. One wrong bit of a head is put right.
+//! Whatever the buffer takes is a record before it is acknowledged, and so is a trim of a page that has one. Checksums
+//! are seeded with generation and place, so that a journal ends where a record is not whole. When one is long, what
+//! waits is written to the other, whose head comes last; then the older head is wiped out. One wrong bit of a head is
+//! put right.
 //!
-//! A head without a journal names the generation of one that is being begun: if that is interrupted, what was written is no
-//! record of the next one, which may lie in the same place.
+//! A head without a journal names the generation of one that is being begun: if that is interrupted, what was written
+//! is no record of the next one, which may lie in the same place.
 //!
 //! A page written in part belongs to the version that the flash held then. If a computer that lost its power has kept
 //! another, both the part and what came between were not flushed: the part is dropped, and a record before it counts.
 //!
-//! What the flash has got since is not written down: a record is outdated if the flash holds a version of its page that is
-//! no lower than the sequence number which the drive had come to then, or if the page was trimmed since. The next mount
-//! programs and trims what is not, whatever buffer the drive has by then: as if the capacitors had lasted for that.
+//! What the flash has got since is not written down: a record is outdated if the flash holds a version of its page that
+//! is no lower than the sequence number which the drive had come to then, or if the page was trimmed since. The next
+//! mount programs and trims what is not, whatever buffer the drive has by then: as if the capacitors had lasted for
+//! that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -80,8 +83,8 @@ pub(crate) struct Kept {
 /// A journal, and what it says of each page.
 pub(crate) type Loaded = (Ram, BTreeMap<u32, Kept>);
 
-/// Above every sequence number and version that a journal names. If one were given again, a part of a page would be taken
-/// for one of another copy.
+/// Above every sequence number and version that a journal names. If one were given again, a part of a page would be
+/// taken for one of another copy.
 pub(crate) fn above(kept: &BTreeMap<u32, Kept>) -> u64 {
     let named = kept.values().flat_map(|kept| {
         let pages = kept.pages.iter().flat_map(|(sequence, held)| [Some(*sequence), held.base]);
@@ -323,8 +326,8 @@ mod tests {
         Ram::load(backend).unwrap().unwrap().1.into_keys().collect()
     }
 
-    /// Goal: one wrong bit of a head is put right, and with more of them no older journal is taken. Method: each bit of the
-    /// newer of two heads flipped, and another one.
+    /// Goal: one wrong bit of a head is put right, and with more of them no older journal is taken. Method: each bit of
+    /// the newer of two heads flipped, and another one.
     #[test]
     fn no_older_journal_is_taken_for_a_damaged_one() {
         let (backend, ram) = second_journal();
@@ -342,8 +345,8 @@ mod tests {
         }
     }
 
-    /// Goal: what an interrupted beginning wrote is no record of the next one, in the same place. Method: its last head is
-    /// not begun, or torn.
+    /// Goal: what an interrupted beginning wrote is no record of the next one, in the same place. Method: its last head
+    /// is not begun, or torn.
     #[test]
     fn a_beginning_that_was_interrupted_leaves_no_record() {
         for torn in [false, true] {

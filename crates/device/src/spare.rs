@@ -5,9 +5,9 @@
 //! 24 checksum of the page (4)   28 checksum of the 28 bytes before (4)
 //! ```
 //! Numbers are little-endian. Both checksums are XXH3, seeded with the number of the physical page, so that a page that
-//! was written to the wrong place is damaged too. One of the marks says that the page has none, for flash that keeps pages
-//! as they are. An erased spare area is all zeros. One wrong bit is put right: it is the one without which the checksum
-//! holds.
+//! was written to the wrong place is damaged too. One of the marks says that the page has none, for flash that keeps
+//! pages as they are. An erased spare area is all zeros. One wrong bit is put right: it is the one without which the
+//! checksum holds.
 
 use std::array::from_fn;
 
@@ -55,8 +55,8 @@ pub enum Content {
 impl Spare {
     /// The bytes to program at `ppn`, with a checksum of `page` unless that is not given.
     ///
-    /// They are put together in registers. A load of what was just stored in pieces has to wait for the stores, and these
-    /// for those of the page before: a processor would not begin a page while another is on its way to memory.
+    /// They are put together in registers. A load of what was just stored in pieces has to wait for the stores, and
+    /// these for those of the page before: a processor would not begin a page while another is on its way to memory.
     #[inline]
     pub fn encode(&self, ppn: Ppn, page: Option<&[u8]>) -> SpareBytes {
         let mark = |set: bool, mark: u8| if set { mark } else { 0 };
@@ -130,8 +130,8 @@ fn checksum(ppn: Ppn, bytes: &[u8]) -> u32 {
     XxHash3_64::oneshot_with_seed(ppn.0.into(), bytes) as u32
 }
 
-/// [`checksum`] of the first 28 bytes of a spare area, from registers: XXH3 of 17 to 32 bytes, with its secret and primes
-/// (xxHash, doc/xxhash_spec.md).
+/// [`checksum`] of the first 28 bytes of a spare area, from registers: XXH3 of 17 to 32 bytes, with its secret and
+/// primes (xxHash, doc/xxhash_spec.md).
 #[inline]
 fn own_checksum(ppn: Ppn, [first, version, sequence]: [u64; 3], of_page: u32) -> u32 {
     const SECRET: [u64; 4] =

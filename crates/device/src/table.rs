@@ -347,8 +347,8 @@ mod tests {
     use super::*;
     use ssdlab_nand::{Parallelism, ProgramOrder};
 
-    /// Goal: marks are found at their pages, as long as they are trusted. Method: blocks of 1 to 130 pages, every third of
-    /// them marked.
+    /// Goal: marks are found at their pages, as long as they are trusted. Method: blocks of 1 to 130 pages, every third
+    /// of them marked.
     #[test]
     fn marks_come_back() {
         for pages in 1..=130 {

@@ -196,7 +196,8 @@ impl<F: Ftl> Recorder<F> {
                 Op::Read => self.ftl.read(Lpn(lpn), 1, Cause::Host, &mut emitted),
                 Op::Trim => {
                     self.ftl.trim(Lpn(lpn), 1, &mut emitted);
-                    // Flash is told first, to survive a loss of power; the FTL holds the page until its map is looked up.
+                    // Flash is told first, to survive a loss of power; the FTL holds the page until its map is looked
+                    // up.
                     emitted.sort_by_key(|operation| matches!(operation, FlashOp::Trimmed(..)));
                     0
                 }
@@ -249,8 +250,8 @@ impl<F: Ftl> Recorder<F> {
         self.ftl.cached_entries().into_iter().map(entry).collect()
     }
 
-    /// Notes what a page, of which the steps are those from `from` on, has changed in RAM: with its look-up which entries
-    /// are there, with its last step which have changed.
+    /// Notes what a page, of which the steps are those from `from` on, has changed in RAM: with its look-up which
+    /// entries are there, with its last step which have changed.
     fn note_ram(&mut self, from: usize, known: &[Entry]) {
         let now = self.entries();
         let Some(place) = self.steps[from..].iter().position(|step| matches!(step, Step::LookedUp { .. })) else {

@@ -1,6 +1,6 @@
-//! Goal: what is drawn is what the FTL holds. Method: random requests on random small drives of every FTL; what steps lead
-//! to is compared with the FTL's own map and erase counts and with its operations counted, and what a step says of a page
-//! with what was drawn before it.
+//! Goal: what is drawn is what the FTL holds. Method: random requests on random small drives of every FTL; what steps
+//! lead to is compared with the FTL's own map and erase counts and with its operations counted, and what a step says of
+//! a page with what was drawn before it.
 
 use proptest::prelude::*;
 use ssdlab_core::Lpn;
@@ -188,7 +188,8 @@ fn recorded(name: &str, log: u32, pages: &[u32]) -> Recording {
     record(&drive, &[], &writes(pages)).expect("a drive")
 }
 
-/// BAST merges a block whose log was written out of order: two reads and programs from the log, two from the data block.
+/// BAST merges a block whose log was written out of order: two reads and programs from the log, two from the data
+/// block.
 #[test]
 fn a_full_merge_tells_where_the_newest_pages_came_from() {
     let recording = recorded("bast", 1, &[1, 0, 4]);

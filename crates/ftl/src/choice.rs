@@ -1,7 +1,7 @@
 //! Which FTLs there are, and how one is built.
 //!
-//! FTLs and maps are types of their own, compiled for every sink; so their tables are macros, which make of each line an
-//! entry of the table and an arm of [`FtlChoice::build`].
+//! FTLs and maps are types of their own, compiled for every sink; so their tables are macros, which make of each line
+//! an entry of the table and an arm of [`FtlChoice::build`].
 
 use crate::log::{self, LogChoice, LogFtl, LogInfo};
 use crate::map::{self, MapChoice, MapInfo};

@@ -9,8 +9,8 @@
 //!   tables, log tables and cached parts of a map decide costs and are reported in bytes, but cannot lead a read
 //!   astray.
 //! - **A page is valid if the flat map leads to it.** Page mapping keeps that as a bit for each page as well, so that
-//!   collection goes from one valid page of a victim to the next without a branch on validity, which is as unpredictable as
-//!   a coin, and without touching what the outdated ones held.
+//!   collection goes from one valid page of a victim to the next without a branch on validity, which is as
+//!   unpredictable as a coin, and without touching what the outdated ones held.
 //! - **Planes are all that an FTL knows of geometry.** They are numbered in the order in which successive pages go to
 //!   them. Page mapping collects each plane as a device of its own; log blocks are taken from the planes in turn.
 //! - **Policies that decide for each block are boxed**, as one decision serves dozens of copies. Whatever is called for
@@ -22,8 +22,8 @@
 //! [`choice`] lists the FTLs and builds them; [`page`] is page mapping, with [`gc`] for victims, [`placement`] for
 //! frontiers and [`map`] for a map in flash; [`log`] holds the log-block FTLs; [`blocks`] is the block table of all.
 //!
-//! Memory: 4 bytes for each logical and each physical page, some 30 for each block; page mapping a bit for each physical
-//! page as well.
+//! Memory: 4 bytes for each logical and each physical page, some 30 for each block; page mapping a bit for each
+//! physical page as well.
 
 pub mod blocks;
 pub mod choice;
@@ -116,8 +116,8 @@ pub trait Ftl {
     /// Fills a cache that is to be filled before the first request.
     fn preload<S: FlashSink>(&mut self, _sink: &mut S) {}
 
-    /// What its RAM holds of a map in flash, next to give way first where that is known; nothing where the whole map is in
-    /// RAM.
+    /// What its RAM holds of a map in flash, next to give way first where that is known; nothing where the whole map is
+    /// in RAM.
     fn cached_entries(&self) -> Vec<CachedEntries> {
         Vec::new()
     }
@@ -131,16 +131,17 @@ pub trait Ftl {
     /// Takes up a device in use from nothing but its spare areas and the trims written down, as after a power loss. The
     /// FTL is one that has just been built, with the shape and options of the one that wrote the flash.
     ///
-    /// Afterwards each logical page is its newest copy. What the host wrote while the power was lost is there or not, page
-    /// by page; all that was written before is there. Blocks with nothing valid are erased, and what was interrupted is
-    /// undone or completed, by operations with [`Cause::Recovery`]. Power may be lost in the course of that too.
+    /// Afterwards each logical page is its newest copy. What the host wrote while the power was lost is there or not,
+    /// page by page; all that was written before is there. Blocks with nothing valid are erased, and what was
+    /// interrupted is undone or completed, by operations with [`Cause::Recovery`]. Power may be lost in the course of
+    /// that too.
     ///
     /// # Errors
     /// If the flash holds what this FTL cannot have written; the error names the block. Nothing is lost by it.
     fn recover<S: FlashSink>(&mut self, scan: &impl Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String>;
 
-    /// An erased device of `planes` planes like those of this one, and their share of the logical pages; none where what
-    /// happens in a plane depends on the others. `seed` is that of its random streams.
+    /// An erased device of `planes` planes like those of this one, and their share of the logical pages; none where
+    /// what happens in a plane depends on the others. `seed` is that of its random streams.
     fn part(&self, _planes: u32, _seed: u64) -> Option<Self>
     where
         Self: Sized,

@@ -100,8 +100,8 @@ pub fn difference(then: &[Line], now: &[Line]) -> Option<Difference> {
     Some(Difference { then: was, now: is.unwrap_or_else(|| "none".into()), remedy })
 }
 
-/// What makes a configuration with the settings `now` like one with `then`, as far as they shape a drive: settings that can
-/// be typed. None if these are the same.
+/// What makes a configuration with the settings `now` like one with `then`, as far as they shape a drive: settings that
+/// can be typed. None if these are the same.
 pub fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     const SHAPE: [&str; 7] = ["channels", "ways", "dies", "planes", "page_size", "pages_per_block", "order"];
     let shapes = |key: &str| match key.split_once('.') {
@@ -126,7 +126,8 @@ pub fn restored(then: &[Line], now: &[Line]) -> Option<String> {
     (!settings.is_empty()).then(|| format!("set {}{}", settings.join(" and "), out.concat()))
 }
 
-/// What else both drives have, with other values, as settings behind that of `first`; what is counted follows from these.
+/// What else both drives have, with other values, as settings behind that of `first`; what is counted follows from
+/// these.
 fn others(then: &[Line], now: &[Line], first: &str) -> String {
     let differs = |(key, was): &&Line| now.iter().any(|(other, is)| other == key && is != was);
     let plain = |(key, was): &&Line| key != first && !key.ends_with(')') && !was.contains(", ");

@@ -19,9 +19,9 @@ counters! {
 }
 
 impl Occupied {
-    /// Invalid pages for each valid one, half-way through collections: the over-provisioning that collection has. Sums over
-    /// the victims, not a mean of ratios: a plane where next to nothing is valid would decide such a mean alone. None without
-    /// victims, or if nothing was valid.
+    /// Invalid pages for each valid one, half-way through collections: the over-provisioning that collection has. Sums
+    /// over the victims, not a mean of ratios: a plane where next to nothing is valid would decide such a mean alone.
+    /// None without victims, or if nothing was valid.
     pub fn effective_op(&self) -> Option<f64> {
         (self.valid > 0).then(|| 0.5 * (self.before + self.after) as f64 / self.valid as f64 - 1.0)
     }

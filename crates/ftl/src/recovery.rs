@@ -7,9 +7,9 @@
 //! - If power fails during the erase, what is left in the block is outdated or equal to a copy elsewhere.
 //! - A page being programmed for the host is not acknowledged. It is there or not.
 //!
-//! A block that was interrupted while being written is written no further if its last page cannot be read. One whose last
-//! page could not be programmed looks the same, so that recovery need not know which blocks have failed: those of which the
-//! erase fails too are bad then, the others are tried once more.
+//! A block that was interrupted while being written is written no further if its last page cannot be read. One whose
+//! last page could not be programmed looks the same, so that recovery need not know which blocks have failed: those of
+//! which the erase fails too are bad then, the others are tried once more.
 
 use std::collections::BTreeSet;
 
@@ -101,8 +101,8 @@ pub(crate) struct Maps<'a> {
 }
 
 impl Survey {
-    /// Finds the newest copy of each logical page by the rule of [`Oob`], as if nothing were in the blocks `without`. What
-    /// these hold counts for the sequence alone.
+    /// Finds the newest copy of each logical page by the rule of [`Oob`], as if nothing were in the blocks `without`.
+    /// What these hold counts for the sequence alone.
     pub fn new(
         maps: &mut Maps<'_>,
         scan: &impl Scan,
@@ -211,10 +211,10 @@ impl Survey {
         Ok(())
     }
 
-    /// The survey as if nothing were in `block`, which is to be given up; but as it is if the block alone holds a page. In
-    /// the target of a merge that may be the page which the host was writing when power was lost: the newest of all. And
-    /// anywhere it may be a copy of what is lost itself, as a computer that lost its power may have kept later writes and
-    /// not earlier ones; then it was never safe.
+    /// The survey as if nothing were in `block`, which is to be given up; but as it is if the block alone holds a page.
+    /// In the target of a merge that may be the page which the host was writing when power was lost: the newest of all.
+    /// And anywhere it may be a copy of what is lost itself, as a computer that lost its power may have kept later
+    /// writes and not earlier ones; then it was never safe.
     pub fn without(
         self,
         block: BlockId,

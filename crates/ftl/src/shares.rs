@@ -4,12 +4,13 @@
 //! the pages of each share are a ring that begins anywhere, and is cut into slices
 //! tile k of the logical pages is slice k of every share, in random order
 //! ```
-//! A tile is some 64 Ki pages, so that its part of a map stays in a core's own cache. Pages come into it slice by slice,
-//! as they are, and are put in order when all are there ([`Shares::mix`]): nothing is written at random over a whole map.
+//! A tile is some 64 Ki pages, so that its part of a map stays in a core's own cache. Pages come into it slice by
+//! slice, as they are, and are put in order when all are there ([`Shares::mix`]): nothing is written at random over a
+//! whole map.
 //!
 //! The order of a tile is a Feistel network of random functions (Luby and Rackoff, "How to construct pseudorandom
-//! permutations from pseudorandom functions", 1988), whose results beyond the tile are sent through once more (Black and
-//! Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). So no table says where a page goes.
+//! permutations from pseudorandom functions", 1988), whose results beyond the tile are sent through once more (Black
+//! and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). So no table says where a page goes.
 
 use std::ops::Range;
 
@@ -57,7 +58,8 @@ impl Shares {
     /// The logical page that a page of a share becomes.
     #[inline]
     pub fn lpn(&self, share: u32, page: u32) -> u32 {
-        // Behind the begin of the ring or, if that wraps, a turn on: the lesser of both. A branch would be as good as random.
+        // Behind the begin of the ring or, if that wraps, a turn on: the lesser of both. A branch would be as good as
+        // random.
         let behind = page.wrapping_sub(self.begins[share as usize]);
         let at = behind.min(behind.wrapping_add(self.pages));
         let tile = Tile::of(self, self.slice.divide(at));

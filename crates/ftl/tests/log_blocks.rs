@@ -175,8 +175,8 @@ fn fast_partial_merge_of_the_slides() {
     assert!(in_one_block(&ftl, 0..12, 12));
 }
 
-/// A drive that was never filled: its first four pages, or all twelve of its first block, written twice in order, and then
-/// something that makes the log block of these be merged at the latest.
+/// A drive that was never filled: its first four pages, or all twelve of its first block, written twice in order, and
+/// then something that makes the log block of these be merged at the latest.
 fn merged_on_an_unfilled_drive<F: Ftl>(ftl: Result<F, String>, pages: u32) -> Ledger {
     write(&mut ftl.expect("the device is large enough"), (0..pages).chain(0..pages).chain([12, 12]))
 }
@@ -352,9 +352,9 @@ fn faster_does_not_round_its_limits() {
     assert_eq!(write(&mut ftl, [22]).merges(), [0, 0, 1]);
 }
 
-/// A log block that leaves without a merge, as all of its pages are outdated or were copied on, is collected, not merged:
-/// its erase is one of garbage collection. Most writes go to a few pages, so that blocks become outdated as a whole, those
-/// of FASTer's isolation area too.
+/// A log block that leaves without a merge, as all of its pages are outdated or were copied on, is collected, not
+/// merged: its erase is one of garbage collection. Most writes go to a few pages, so that blocks become outdated as a
+/// whole, those of FASTer's isolation area too.
 #[test]
 fn erases_without_a_merge_are_garbage_collection() {
     fn without_merges<F: Ftl>(mut ftl: F) -> Vec<RetireReason> {
@@ -430,8 +430,9 @@ fn a_reclaim_is_all_that_a_page_waits_for() {
     }
 }
 
-/// A random log block that is reclaimed has pages of four logical blocks, of which one completes a sequential log block:
-/// four logical blocks are merged for it in FAST, where that one is merged partially, and in SBFAST, where it switches.
+/// A random log block that is reclaimed has pages of four logical blocks, of which one completes a sequential log
+/// block: four logical blocks are merged for it in FAST, where that one is merged partially, and in SBFAST, where it
+/// switches.
 #[test]
 fn a_reclaim_counts_logical_blocks_however_they_are_merged() {
     let reclaims = |written: &Ledger| -> Vec<(u32, MergeCost)> {

@@ -24,8 +24,8 @@ impl std::ops::AddAssign for Time {
     }
 }
 
-/// Sleeps as long as told as nearly as the system allows: it is asked not to wake this thread late to save power, by 50 us
-/// else. Where it refuses, sleeps are that much longer, and whoever measures them sees it.
+/// Sleeps as long as told as nearly as the system allows: it is asked not to wake this thread late to save power, by 50
+/// us else. Where it refuses, sleeps are that much longer, and whoever measures them sees it.
 pub fn sleep(time: Duration) {
     thread_local! {
         static PUNCTUAL: Cell<bool> = const { Cell::new(false) };

@@ -22,7 +22,8 @@ pub struct Options {
     pub page_bytes: Option<usize>,
     /// Threads that compress and restore at the same time, each a part of the pages with a codec of its own.
     pub threads: usize,
-    /// Longest share of a page, up to 1, at which it is kept compressed; it has to be shorter than the page in any case.
+    /// Longest share of a page, up to 1, at which it is kept compressed; it has to be shorter than the page in any
+    /// case.
     pub keep: f64,
     /// Whether each page gets new contexts, and new memory when it is compressed, as in the program of Harper 2018.
     pub fresh: bool,
@@ -284,8 +285,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         })
     }
 
-    /// The same with a new context and new memory for each page. What is found is kept until the end, so that no memory is
-    /// used twice, and then moved to where it lies raw.
+    /// The same with a new context and new memory for each page. What is found is kept until the end, so that no memory
+    /// is used twice, and then moved to where it lies raw.
     fn compress_afresh(
         &self,
         options: &Options,

@@ -1,7 +1,7 @@
 //! A simulated drive beside the wall clock: whoever asks for a page waits until the drive would have it.
 //!
-//! Nobody runs the drive but those that wait for it: each moves it on to the present and looks whether its own request is
-//! complete. What it then waits too long, because a sleep was long or the simulation slow, is counted as lateness.
+//! Nobody runs the drive but those that wait for it: each moves it on to the present and looks whether its own request
+//! is complete. What it then waits too long, because a sleep was long or the simulation slow, is counted as lateness.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};

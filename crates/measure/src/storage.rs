@@ -244,8 +244,8 @@ pub enum Kind<C> {
     File(PagedFile),
     /// A fixed cost.
     Fixed(FixedCost<C>),
-    /// Contents in memory, as whole pages which repeat beyond their end, at the times of a simulated drive. What is written
-    /// is not kept.
+    /// Contents in memory, as whole pages which repeat beyond their end, at the times of a simulated drive. What is
+    /// written is not kept.
     Simulated(C, Arc<SimulatedDrive>),
 }
 

@@ -1,8 +1,8 @@
 //! A flash array that obeys the chip's rules and remembers what was programmed.
 //!
-//! Payload is one 64-bit stamp per page: enough to tell every version of every page from any other, at 12 bytes for each
-//! page that was ever programmed. Rules (ONFI; every NAND data sheet): a page is programmed once between erases, the pages
-//! of a block in the order that the chip demands, and only what was programmed can be read.
+//! Payload is one 64-bit stamp per page: enough to tell every version of every page from any other, at 12 bytes for
+//! each page that was ever programmed. Rules (ONFI; every NAND data sheet): a page is programmed once between erases,
+//! the pages of a block in the order that the chip demands, and only what was programmed can be read.
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
 

@@ -20,8 +20,8 @@ pub enum Note {
         /// Its data block from now on; none where no page of it is valid.
         data: Option<BlockId>,
     },
-    /// A page of the host is written for which log space was reclaimed: a logical block was merged fully, or some were, in
-    /// whatever way, to give up a block of the random log, which is a full merge as the FAST papers count it. Says
+    /// A page of the host is written for which log space was reclaimed: a logical block was merged fully, or some were,
+    /// in whatever way, to give up a block of the random log, which is a full merge as the FAST papers count it. Says
     /// everything that the page waited for, once, after it was written.
     Reclaimed {
         /// Logical blocks merged.
@@ -67,10 +67,11 @@ pub enum Note {
         /// Why it leaves.
         reason: RetireReason,
     },
-    /// Every page of this block, the oldest of the random log, is valid: they go through the log once more where they are
-    /// (FASTer).
+    /// Every page of this block, the oldest of the random log, is valid: they go through the log once more where they
+    /// are (FASTer).
     Rotated(BlockId),
-    /// The isolation area is short of room: the logical block of this page, the oldest valid one there, is merged (FASTer).
+    /// The isolation area is short of room: the logical block of this page, the oldest valid one there, is merged
+    /// (FASTer).
     Drained(Lpn),
 }
 

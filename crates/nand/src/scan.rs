@@ -17,14 +17,14 @@ pub enum Found {
         oob: Oob,
         /// Which copy it is; see [`Oob`].
         version: u64,
-        /// Whether it is known that there is a newer copy or a trim, or one that is as good: unless that is given up, this
-        /// one need not be compared with it.
+        /// Whether it is known that there is a newer copy or a trim, or one that is as good: unless that is given up,
+        /// this one need not be compared with it.
         outdated: bool,
     },
     /// The spare area cannot be trusted: the program or the erase was interrupted, or too many bits have flipped.
     ///
-    /// The page of a block that was programmed last counts as this too if its data are damaged: its program may have been
-    /// interrupted, and then an older copy is the newest that was completed.
+    /// The page of a block that was programmed last counts as this too if its data are damaged: its program may have
+    /// been interrupted, and then an older copy is the newest that was completed.
     Unreadable,
 }
 
@@ -37,8 +37,8 @@ pub trait Scan {
     /// [`Self::page`] will be asked of the page soon: what takes long can begin.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// What the spare areas of a block say, for as many pages as it has. Recovery goes through the blocks one by one, so
-    /// what is faster for a block than for its pages counts.
+    /// What the spare areas of a block say, for as many pages as it has. Recovery goes through the blocks one by one,
+    /// so what is faster for a block than for its pages counts.
     fn block(&self, block: BlockId, pages: &mut [Found]) {
         let first = block.0 * pages.len() as u32;
         for (ppn, page) in (first..).map(Ppn).zip(pages) {
@@ -52,8 +52,8 @@ pub trait Scan {
     /// How often the block was erased, or 0 where nobody knows.
     fn erases(&self, block: BlockId) -> u32;
 
-    /// Nothing was erased since pages have versions from here on: where one is a copy and nothing else holds it, what it was
-    /// made from is lost, and was never safe.
+    /// Nothing was erased since pages have versions from here on: where one is a copy and nothing else holds it, what
+    /// it was made from is lost, and was never safe.
     fn erased_before(&self) -> u64 {
         u64::MAX
     }

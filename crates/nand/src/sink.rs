@@ -62,8 +62,8 @@ pub enum BlockMode {
 
 /// What a chip reports of an operation that did not succeed.
 ///
-/// A page that cannot be read is no failure for an FTL: its data is lost wherever it goes, so that a copy of it is a page
-/// that reads as an error, and the host hears of it when it reads.
+/// A page that cannot be read is no failure for an FTL: its data is lost wherever it goes, so that a copy of it is a
+/// page that reads as an error, and the host hears of it when it reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The page could not be programmed; what was programmed into the block before can be read.
@@ -74,8 +74,9 @@ pub enum Failure {
 
 /// Receives flash operations in dependency order.
 ///
-/// A sink that checks keeps what it finds. A sink that stands for flash that fails says so by [`Self::FAILS`], and after
-/// each operation by [`Self::failure`]; where the constant is false, what an FTL does about failures compiles to nothing.
+/// A sink that checks keeps what it finds. A sink that stands for flash that fails says so by [`Self::FAILS`], and
+/// after each operation by [`Self::failure`]; where the constant is false, what an FTL does about failures compiles to
+/// nothing.
 pub trait FlashSink {
     /// Whether operations may fail.
     const FAILS: bool = false;

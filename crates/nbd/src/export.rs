@@ -118,8 +118,8 @@ pub struct Extent {
     pub zero: bool,
 }
 
-/// A block device. Several threads call it at once; ranges lie within [`Export::size`], keep [`Export::block_sizes`] and
-/// are not empty.
+/// A block device. Several threads call it at once; ranges lie within [`Export::size`], keep [`Export::block_sizes`]
+/// and are not empty.
 ///
 /// Durability: after a successful [`Export::flush`] every write, trim and zeroing that had returned on any thread
 /// survives a loss of power; one with `fua` is durable when it returns.

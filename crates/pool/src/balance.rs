@@ -1,9 +1,9 @@
 //! How much of a shard compressed pages may take, from what more memory would have saved in either pool.
 //!
-//! Both counts look at the same number of bytes beyond the present size: the pages that left the cache last are those that
-//! a larger compressed pool would still have, and the pages compressed last are those that a larger raw pool would have
-//! kept raw. Counting hits on either, weighted by the time each would have saved, gives the marginal saving per byte of
-//! either pool up to the same factor, without simulating a second cache.
+//! Both counts look at the same number of bytes beyond the present size: the pages that left the cache last are those
+//! that a larger compressed pool would still have, and the pages compressed last are those that a larger raw pool would
+//! have kept raw. Counting hits on either, weighted by the time each would have saved, gives the marginal saving per
+//! byte of either pool up to the same factor, without simulating a second cache.
 
 use crate::PageId;
 use crate::ghosts::Ghosts;

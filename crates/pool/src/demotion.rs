@@ -60,8 +60,8 @@ impl Kits {
         self.state.lock().made * Self::kit_bytes(self.page_bytes)
     }
 
-    /// A kit, for which the thread may have to wait: it must hold neither a lock nor a victim meanwhile, or whoever has a
-    /// kit may wait for that.
+    /// A kit, for which the thread may have to wait: it must hold neither a lock nor a victim meanwhile, or whoever has
+    /// a kit may wait for that.
     pub fn take(&self) -> io::Result<Borrowed<'_>> {
         loop {
             if let Some(kit) = self.try_take()? {

@@ -46,7 +46,8 @@ impl SharedShard {
         Held { shared: self, state: Some(self.state.write()), calls: true }
     }
 
-    /// As [`SharedShard::hold`], but calls no workers: for these themselves, who would call for ever if nothing can be done.
+    /// As [`SharedShard::hold`], but calls no workers: for these themselves, who would call for ever if nothing can be
+    /// done.
     pub fn hold_as_worker(&self) -> Held<'_> {
         Held { shared: self, state: Some(self.state.write()), calls: false }
     }

@@ -14,8 +14,8 @@ pub fn hash(id: PageId) -> u64 {
 /// Buckets in a line of the processor's caches, where each is the number of its first entry.
 const NEIGHBOURS: u64 = 16;
 
-/// The bucket of a page in a table of so many, a power of two. Pages in a row have theirs side by side, so that whoever reads
-/// them in turn waits for memory once in that many; strides are spread all the same.
+/// The bucket of a page in a table of so many, a power of two. Pages in a row have theirs side by side, so that whoever
+/// reads them in turn waits for memory once in that many; strides are spread all the same.
 #[inline]
 pub fn bucket(id: PageId, buckets: usize) -> usize {
     (hash(id / NEIGHBOURS) ^ (id % NEIGHBOURS)) as usize & (buckets - 1)

@@ -1,8 +1,8 @@
 //! Interleavings of threads, tried by shuttle: `cargo test -p ssdlab-pool --features shuttle`.
 //!
 //! Shuttle switches threads at every lock, so that a change lost between two locks, a wake-up that comes too early or
-//! a circle of threads that wait for each other shows up within some thousand runs; a failure prints a schedule that replays
-//! it. Every run ends with no page lost and everything counted anew.
+//! a circle of threads that wait for each other shows up within some thousand runs; a failure prints a schedule that
+//! replays it. Every run ends with no page lost and everything counted anew.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};

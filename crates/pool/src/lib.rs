@@ -6,8 +6,8 @@
 //! 2018, "Viability of Time-Memory Trade-Offs in Large Data Sets"; [`Transitions`] counts each of its arrows.
 //!
 //! Unlike the models of this repository the pool holds bytes and uses threads. Without workers, on one shard and one
-//! thread, it is as deterministic as these. Read `shard/mod.rs` for the states of a page, `pool.rs` for who moves it and
-//! `room.rs` for how others make room.
+//! thread, it is as deterministic as these. Read `shard/mod.rs` for the states of a page, `pool.rs` for who moves it
+//! and `room.rs` for how others make room.
 //!
 //! - **A shard is a state machine without locks, loader or codec.** Each of its methods is one step that keeps the
 //!   budget. `pool.rs` puts a lock around it, and everything slow happens outside of the lock: one thread owns a page

@@ -17,9 +17,9 @@ pub enum Share {
     /// What saves the most time: the share follows the marginal time saved by either pool.
     ///
     /// Each shard keeps two counts. Misses on pages dropped lately are what a compressed pool larger by a sixteenth of
-    /// the budget would have answered; each would have saved `miss_us - restore_us`. Hits on pages compressed lately are
-    /// what a raw pool larger by as much would have answered; each would have saved `restore_us`. Memory moves to the
-    /// side with the larger saving.
+    /// the budget would have answered; each would have saved `miss_us - restore_us`. Hits on pages compressed lately
+    /// are what a raw pool larger by as much would have answered; each would have saved `restore_us`. Memory moves to
+    /// the side with the larger saving.
     Adaptive {
         /// Time to load a page, in microseconds.
         miss_us: f64,

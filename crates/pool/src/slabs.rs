@@ -1,8 +1,8 @@
 //! Memory of the compressed pool: chunks of one size, each cut into places of one class.
 //!
 //! Classes are multiples of a 32nd of a page, so a place is at most that much longer than what it holds. A chunk that
-//! becomes empty may serve another class or be given back. Chunks can be emptied by moving their pages, which bounds what
-//! free places waste.
+//! becomes empty may serve another class or be given back. Chunks can be emptied by moving their pages, which bounds
+//! what free places waste.
 
 use ssdlab_core::mem::prefetch;
 
@@ -156,8 +156,8 @@ impl Slabs {
         Some(self.put(chunk, content, owner))
     }
 
-    /// Cuts an empty chunk for `class`, if there is one and `room_bytes` for its table: the smaller the class, the longer
-    /// is that.
+    /// Cuts an empty chunk for `class`, if there is one and `room_bytes` for its table: the smaller the class, the
+    /// longer is that.
     fn cut(&mut self, class: usize, room_bytes: usize) -> Option<u32> {
         let places = self.chunk_bytes / (class * self.step_bytes);
         let table_bytes = places * (size_of::<u32>() + size_of::<u16>());

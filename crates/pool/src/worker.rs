@@ -8,8 +8,8 @@ use scopeguard::ScopeGuard;
 use crate::demotion::{Made, done, in_hand};
 use crate::pool::{Inner, Loader};
 
-/// Serves calls until the cache is dropped, with room for a batch of pages. A panic ends one batch, is counted, and nothing
-/// else.
+/// Serves calls until the cache is dropped, with room for a batch of pages. A panic ends one batch, is counted, and
+/// nothing else.
 pub fn run<L: Loader>(inner: &Arc<Inner<L>>, mut arena: Vec<u8>) {
     while let Some(index) = inner.calls.next() {
         let result = catch_unwind(AssertUnwindSafe(|| serve(inner, index, &mut arena)));

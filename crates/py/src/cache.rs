@@ -118,8 +118,8 @@ pub struct CacheTrace {
 #[pymethods]
 impl CacheTrace {
     /// `granularity` is `pages` (of the size `page`), `objects` or `sized-objects`. Kept are the accesses with
-    /// `accesses`, with their future if there is `future`, and when they are made where items `expire`; the requests with
-    /// `requests`, and a sample with `sample`: its rate or else its items, and its replicas.
+    /// `accesses`, with their future if there is `future`, and when they are made where items `expire`; the requests
+    /// with `requests`, and a sample with `sample`: its rate or else its items, and its replicas.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "each is named in Python")]
     fn new(
@@ -182,8 +182,8 @@ impl CacheTrace {
         detached(py, None, || gathering.add(&requests.inner))?.map_err(|error| cache_error(&error))
     }
 
-    /// Nothing more will be added. Where items expire, `ttls_s` has the seconds that they live, 0 for ever, by the stream
-    /// of the request that brings them in; later streams are as the last.
+    /// Nothing more will be added. Where items expire, `ttls_s` has the seconds that they live, 0 for ever, by the
+    /// stream of the request that brings them in; later streams are as the last.
     fn finish(&mut self, py: Python<'_>, ttls_s: Vec<u32>) -> PyResult<()> {
         let Some(gathering) = exclusive(&mut self.gathering).take() else { return Ok(()) };
         let finished = detached(py, None, || {
@@ -245,8 +245,8 @@ impl CacheTrace {
         self.sample.as_ref().map(|sample| sample.rate())
     }
 
-    /// Counters of a cache by name. Here as below, `stopped()` is asked some twenty times a second, and None is returned
-    /// once it says something true.
+    /// Counters of a cache by name. Here as below, `stopped()` is asked some twenty times a second, and None is
+    /// returned once it says something true.
     fn simulate<'py>(
         &self,
         py: Python<'py>,
@@ -333,8 +333,8 @@ impl CacheTrace {
     }
 }
 
-/// Miss ratio and that of units, their standard errors, units of each replica's cache, hits of what had outgrown its item
-/// and the units that it lacked.
+/// Miss ratio and that of units, their standard errors, units of each replica's cache, hits of what had outgrown its
+/// item and the units that it lacked.
 type Point = (f64, f64, f64, f64, u64, u64, u64);
 
 fn point(point: &CurvePoint) -> Point {

@@ -5,7 +5,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The values as an array. Its first use in a process loads numpy: here, as the bindings panic if that fails, by Ctrl-C too.
+/// The values as an array. Its first use in a process loads numpy: here, as the bindings panic if that fails, by Ctrl-C
+/// too.
 pub fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Bound<'_, PyArray1<T>>> {
     py.import(intern!(py, "numpy"))?;
     Ok(values.into_pyarray(py))

@@ -23,8 +23,8 @@ pub fn codec(text: &str) -> PyResult<CodecSpec> {
     text.parse().map_err(|error: ssdlab_codec::SpecError| ConfigError::new_err(error.to_string()))
 }
 
-/// Ratio and microseconds to compress and to restore a page of a codec that only says so; None of a real one. Fails unless
-/// `text` names a codec.
+/// Ratio and microseconds to compress and to restore a page of a codec that only says so; None of a real one. Fails
+/// unless `text` names a codec.
 #[pyfunction]
 pub fn modelled_codec(text: &str) -> PyResult<Option<(f64, f64, f64)>> {
     let spec = codec(text)?;
@@ -61,8 +61,8 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Measures codecs on the contents of files; one dictionary for each. `stop(done)` is called now and then, with the runs
-/// of a codec that are done, and ends it with KeyboardInterrupt if true.
+/// Measures codecs on the contents of files; one dictionary for each. `stop(done)` is called now and then, with the
+/// runs of a codec that are done, and ends it with KeyboardInterrupt if true.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
 pub fn bench_codecs<'py>(

@@ -220,7 +220,8 @@ pub fn enough(config: &ssdlab_config::Config, plan: &FaultPlan) -> String {
     format!("make a drive with device.op={op}{instead}")
 }
 
-/// More programs than these do not fail in the course of one collection, unless flash fails much more often than it may.
+/// More programs than these do not fail in the course of one collection, unless flash fails much more often than it
+/// may.
 const SPARE_FOR_FAILURES: u32 = 3;
 
 /// The settings that the drive in a file was made with, as `key` and value.

@@ -92,8 +92,8 @@ impl MapAdvisor {
     }
 
     /// `requests`, `host_ns` and of these `host_read_ns` with the whole map in RAM; `segments` has for each size,
-    /// ascending, its numbers, `write_backs` and `busy_ns` for each cache, and columns with a row for each number of cached
-    /// segments.
+    /// ascending, its numbers, `write_backs` and `busy_ns` for each cache, and columns with a row for each number of
+    /// cached segments.
     fn advice<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = exclusive(&mut self.inner);
         let advice = detached(py, None, || inner.advice())?;

@@ -23,8 +23,8 @@ pub fn require(setup: &Setup) -> Result<(), PyErr> {
     demand(setup, tables(setup, per_page), FEWER_PAGES)
 }
 
-/// Fails if a drive that holds bytes needs more than the memory that is free, with all of its bytes unless they are in a
-/// file: it is to be filled, not to end its process when it is half full.
+/// Fails if a drive that holds bytes needs more than the memory that is free, with all of its bytes unless they are in
+/// a file: it is to be filled, not to end its process when it is half full.
 pub fn require_drive(setup: &Setup, is_in_file: bool) -> Result<(), PyErr> {
     let Setup { geometry, .. } = setup;
     let tables = tables(setup, PER_PAGE) + geometry.pages() * PER_PAGE_MOUNTED;

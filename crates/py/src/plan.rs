@@ -45,8 +45,8 @@ fn point<'py>(py: Python<'py>, point: &Point) -> PyResult<Bound<'py, PyDict>> {
 
 #[pymethods]
 impl Plan {
-    /// `memory` are bytes of the budget, of the data and of a page, `compressor` the ratio, microseconds to compress and
-    /// to decompress and the share of pages that shrink; `distribution` is a name, or points of a hit-ratio curve.
+    /// `memory` are bytes of the budget, of the data and of a page, `compressor` the ratio, microseconds to compress
+    /// and to decompress and the share of pages that shrink; `distribution` is a name, or points of a hit-ratio curve.
     #[new]
     fn new(
         memory: (f64, f64, f64),

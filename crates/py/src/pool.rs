@@ -344,9 +344,9 @@ pub struct BenchStorage {
     busy: bool,
 }
 
-/// Sends accesses through a new cache: the first `warm_up` of them unmeasured, the rest measured. An access is twice the
-/// number of its page, and one more if it writes. `stop(done)` is called now and then, with the accesses that are done, and
-/// ends it with KeyboardInterrupt if true.
+/// Sends accesses through a new cache: the first `warm_up` of them unmeasured, the rest measured. An access is twice
+/// the number of its page, and one more if it writes. `stop(done)` is called now and then, with the accesses that are
+/// done, and ends it with KeyboardInterrupt if true.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
 pub fn bench_cache<'py>(

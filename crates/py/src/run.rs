@@ -199,8 +199,8 @@ impl Monitor for PythonMonitor<'_> {
 /// `watch(figures)` is told before that, from the first request on, what the drive has done: `SoFar` as JSON. With
 /// `watch_waits` it is found out what response times are made of.
 ///
-/// The drive goes on from the one saved in `state`, or is kept in `kept` once it is preconditioned and taken from there if
-/// it is there; it is saved in `save_state` after the run.
+/// The drive goes on from the one saved in `state`, or is kept in `kept` once it is preconditioned and taken from there
+/// if it is there; it is saved in `save_state` after the run.
 #[pyfunction]
 #[pyo3(signature = (
     config, source, space=None, monitor=None, *, watch=None, state=None, kept=None, save_state=None, watch_waits=false
@@ -267,8 +267,8 @@ fn run(
         .map_err(|error| sim_error(&error))
 }
 
-/// Everything that the preconditioned drive of `config` depends on, as text; None if it is not worth keeping. `space` as
-/// in `simulate`.
+/// Everything that the preconditioned drive of `config` depends on, as text; None if it is not worth keeping. `space`
+/// as in `simulate`.
 #[pyfunction]
 #[pyo3(signature = (config, space=None))]
 pub fn kept_key(config: &Config, space: Option<&AddressSpace>) -> PyResult<Option<String>> {

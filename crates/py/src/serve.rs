@@ -52,9 +52,9 @@ fn encoded(path: &Path) -> PercentEncode<'_> {
 
 #[pymethods]
 impl DriveServer {
-    /// Opens the drive of a configuration and listens at `socket` or `listen`, an address with a port; clients can connect
-    /// when this returns, by TLS only if `tls` is a folder of certificates, and with one that its CA signed if they are
-    /// verified. `scale` is the wall time of a simulated second; None lets replies leave at once.
+    /// Opens the drive of a configuration and listens at `socket` or `listen`, an address with a port; clients can
+    /// connect when this returns, by TLS only if `tls` is a folder of certificates, and with one that its CA signed if
+    /// they are verified. `scale` is the wall time of a simulated second; None lets replies leave at once.
     #[new]
     #[pyo3(signature = (config, name, *, file, socket, listen, tls, verify_clients, scale, record))]
     #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
@@ -112,7 +112,8 @@ impl DriveServer {
         self.addresses.iter().map(written).collect()
     }
 
-    /// Waits for so many seconds, not at all for fewer than none: None if the server runs on, else "graceful" or "at once".
+    /// Waits for so many seconds, not at all for fewer than none: None if the server runs on, else "graceful" or "at
+    /// once".
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<&'static str>> {
         // More seconds than a clock counts are no end.
         let most = Duration::try_from_secs_f64(seconds.max(0.0)).ok();
@@ -171,8 +172,8 @@ impl DriveServer {
         serde_json::to_string(&report).map_err(|error| SsdlabError::new_err(error.to_string()))
     }
 
-    /// Response times as simulated: operation to (lower_ns, upper_ns, count), one entry per non-empty bucket; None where
-    /// replies leave at once.
+    /// Response times as simulated: operation to (lower_ns, upper_ns, count), one entry per non-empty bucket; None
+    /// where replies leave at once.
     fn latency(&self, py: Python<'_>) -> PyResult<Option<Py<PyDict>>> {
         self.drive.latency().map(|latency| latency_columns(py, &latency)).transpose()
     }

@@ -50,7 +50,8 @@ impl Flags {
     pub const DISCARD: Self = Self(1 << 7);
     /// Read ahead of need; carried along as data, no scheduler here looks at it.
     pub const READAHEAD: Self = Self(1 << 8);
-    /// Write-back of the kernel's own accord: periodic, or because many pages are dirty; writeback throttling goes by it.
+    /// Write-back of the kernel's own accord: periodic, or because many pages are dirty; writeback throttling goes by
+    /// it.
     pub const BACKGROUND: Self = Self(1 << 9);
 
     /// Whether one of `flags` is set.

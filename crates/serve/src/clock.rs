@@ -93,8 +93,8 @@ impl Clock {
         Ok(Self { sender: Some(sender), thread: Some(thread), measured })
     }
 
-    /// Gives the drive requests, each at its time, of which no two are equal. The reply is due when all are done, as if they
-    /// had been given to it when the client asked.
+    /// Gives the drive requests, each at its time, of which no two are equal. The reply is due when all are done, as if
+    /// they had been given to it when the client asked.
     pub fn submit(&self, requests: Vec<Request>, came: Instant) -> Later {
         let (teller, reply) = later();
         if let Some(sender) = &self.sender {
@@ -244,7 +244,8 @@ mod tests {
         }
     }
 
-    /// Goal: a reply is due as if the client had not waited for what holds the bytes. Method: one that had waited a second.
+    /// Goal: a reply is due as if the client had not waited for what holds the bytes. Method: one that had waited a
+    /// second.
     #[test]
     fn what_a_client_has_waited_is_no_part_of_the_response() {
         let pace = Pace::new(1.0);

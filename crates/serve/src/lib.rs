@@ -6,8 +6,9 @@
 //!                             \----> Clock             the same requests on the drive in time
 //! ```
 //! Two drives stand behind an export. One holds bytes and does each request at once. The other, if replies are to take
-//! the time of the model, is the live drive of `sim`: it takes the same requests in the same order, starts from the state
-//! of the FTL of the first, and says when the reply may leave. As the FTL knows no time, both do the same flash operations.
+//! the time of the model, is the live drive of `sim`: it takes the same requests in the same order, starts from the
+//! state of the FTL of the first, and says when the reply may leave. As the FTL knows no time, both do the same flash
+//! operations.
 
 mod clock;
 mod open;

@@ -61,8 +61,8 @@ impl Mount {
 pub struct Times {
     /// Response times as simulated.
     pub latency: LatencyByOp,
-    /// Pages programmed by the drive that holds the bytes, which empties its buffer at once: there pages are overwritten
-    /// less often than in that of the drive in time.
+    /// Pages programmed by the drive that holds the bytes, which empties its buffer at once: there pages are
+    /// overwritten less often than in that of the drive in time.
     pub pages_stored: u64,
     /// Pages in the write buffer of the drive in time.
     pub buffered_pages: u32,

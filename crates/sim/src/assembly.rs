@@ -71,7 +71,8 @@ impl<U: Purpose> Visitor for Assembly<'_, U> {
 }
 
 impl<U: Purpose> Assembly<'_, U> {
-    /// Compiles the drive for each flash. Only what counts without a check is compiled for that: elsewhere a branch does.
+    /// Compiles the drive for each flash. Only what counts without a check is compiled for that: elsewhere a branch
+    /// does.
     fn with_meter<F, M>(self, ftl: F, meter: M) -> Result<U::Output, SimError>
     where
         F: Ftl + Send + 'static,

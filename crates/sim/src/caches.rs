@@ -1,8 +1,8 @@
 //! Simulated caches over one trace.
 //!
-//! A cache only reads what all share, so many can be simulated at a time. Each is a task on a thread of its own; whoever
-//! waits for it is asked some twenty times a second whether to continue. If not, the task ends when it next checks, and
-//! one that never checks is left to end by itself.
+//! A cache only reads what all share, so many can be simulated at a time. Each is a task on a thread of its own;
+//! whoever waits for it is asked some twenty times a second whether to continue. If not, the task ends when it next
+//! checks, and one that never checks is left to end by itself.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -47,7 +47,8 @@ pub struct CurvePoint {
     pub outgrown: u64,
     /// Units that items of such hits lacked, likewise.
     pub outgrown_units: u64,
-    /// Units of each replica's cache; none where it is exact. Where they are few, the estimate is of another kind of cache.
+    /// Units of each replica's cache; none where it is exact. Where they are few, the estimate is of another kind of
+    /// cache.
     pub scaled_capacity: Option<u64>,
 }
 

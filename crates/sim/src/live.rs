@@ -46,8 +46,8 @@ pub trait LiveDrive: Send {
     fn buffered_pages(&self) -> u32;
 }
 
-/// The device described by `setup`, prepared and at rest; none if the monitor stopped that. How the host replays, and the
-/// length of the warm-up, do not matter.
+/// The device described by `setup`, prepared and at rest; none if the monitor stopped that. How the host replays, and
+/// the length of the warm-up, do not matter.
 ///
 /// # Errors
 /// If it is impossible, has a cache above it, or does not know time.

@@ -71,8 +71,8 @@ pub(crate) trait Fresh: Writable {
 /// Prepares the device as its set-up says, without measuring; the second result tells whether the monitor stopped it.
 ///
 /// # Errors
-/// If it cannot be prepared in the way asked for, if it is to be overwritten by a trace and there is none or that cannot be
-/// read, or if the data check finds something wrong.
+/// If it cannot be prepared in the way asked for, if it is to be overwritten by a trace and there is none or that
+/// cannot be read, or if the data check finds something wrong.
 pub(crate) fn prepare(
     device: &mut dyn Fresh,
     trace: Option<&mut Replays<'_>>,
@@ -308,8 +308,8 @@ fn window(pages: u64) -> u64 {
     pages.div_ceil(WINDOWS_PER_PASS)
 }
 
-/// Windows before write amplification can be steady: while the flash is filled up nothing is collected, and then blocks are
-/// that hold next to nothing, until all of it was written once more. That is calm, not steady.
+/// Windows before write amplification can be steady: while the flash is filled up nothing is collected, and then blocks
+/// are that hold next to nothing, until all of it was written once more. That is calm, not steady.
 fn least_windows(pages: u64, flash_pages: u64) -> u64 {
     ((2 * flash_pages - pages) / window(pages)).max(WINDOWS_PER_PASS)
 }

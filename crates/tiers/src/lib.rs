@@ -6,7 +6,8 @@
 //! deep    twenty times as many and others each time, for a night
 //! ```
 //! Cases of `quick` and `ci` are drawn from one seed: a change is judged by what it changes, not by its luck.
-//! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` go before it. The Python tests know the same variable (`tests/conftest.py`).
+//! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` go before it. The Python tests know the same variable
+//! (`tests/conftest.py`).
 
 use proptest::test_runner::{Config, RngSeed};
 

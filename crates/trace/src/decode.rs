@@ -44,8 +44,8 @@ pub(crate) trait RecordFormat: Send + 'static {
     /// A parser at the beginning of a file.
     fn new(options: &ReadOptions) -> Self;
 
-    /// Parses the record at the beginning of `bytes`, which hold its head at least; also tells the bytes of its tail. One
-    /// whose tail does not lie in `bytes` wholly is parsed again once it does.
+    /// Parses the record at the beginning of `bytes`, which hold its head at least; also tells the bytes of its tail.
+    /// One whose tail does not lie in `bytes` wholly is parsed again once it does.
     fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>>;
 
     /// After a bad record: how many of `bytes` to skip before trying again, at least 1.

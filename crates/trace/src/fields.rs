@@ -174,8 +174,8 @@ pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, &'static str> {
     value.checked_mul(scale).ok_or(TOO_LARGE)
 }
 
-/// `text`, a number with or without decimals, times `scale`; what remains below 1 is dropped. Exponents are accepted and
-/// rounded.
+/// `text`, a number with or without decimals, times `scale`; what remains below 1 is dropped. Exponents are accepted
+/// and rounded.
 pub(crate) fn fraction(text: &[u8], scale: u64) -> Result<u64, &'static str> {
     if text.first().is_some_and(u8::is_ascii_digit) && text.iter().any(|byte| matches!(byte, b'e' | b'E')) {
         return exponential(text, scale);

@@ -99,7 +99,8 @@ pub(crate) fn are_parts(inputs: &[Input], format: Format) -> bool {
     format == Format::Blktrace && first.is_some() && inputs.iter().all(|input| stem(input) == first)
 }
 
-/// A note where parts of a recording, such as `sda.blktrace.0`, are given but not the files of the other CPUs beside them.
+/// A note where parts of a recording, such as `sda.blktrace.0`, are given but not the files of the other CPUs beside
+/// them.
 pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
     let given: BTreeSet<_> = parts.iter().filter_map(|part| part.file_name()).collect();
     let (stem, _) = given.first()?.to_str()?.rsplit_once('.')?;
@@ -138,8 +139,8 @@ mod tests {
         assert!(message.starts_with("memory is of the format ssdlab-csv and memory of msr; convert one"), "{message}");
     }
 
-    /// Goal: each file begins when the one before it ends, with requests of one device. Method: by hand, with times out of
-    /// order, an empty end and a format whose times are spread.
+    /// Goal: each file begins when the one before it ends, with requests of one device. Method: by hand, with times out
+    /// of order, an empty end and a format whose times are spread.
     #[test]
     fn concatenated_files_follow_one_another() {
         let files: [&[u8]; 3] =

@@ -255,7 +255,8 @@ mod tests {
         }
     }
 
-    /// Goal: damage that only the checksum at the end tells is an error, whatever the length. Method: a checksum changed.
+    /// Goal: damage that only the checksum at the end tells is an error, whatever the length. Method: a checksum
+    /// changed.
     #[test]
     fn a_wrong_checksum_is_an_error() {
         for bytes in [10, 100_000, 600_000_u32] {

@@ -49,7 +49,8 @@ pub(crate) struct Io<'a> {
 pub(crate) enum Stream<'a> {
     /// The trace does not tell.
     None,
-    /// A process or another that is called by its number. Process 0 is the idle task, in whose name interrupts act: none.
+    /// A process or another that is called by its number. Process 0 is the idle task, in whose name interrupts act:
+    /// none.
     Number(u64),
     /// One that is called by its name.
     Named(&'a [u8]),

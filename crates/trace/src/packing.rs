@@ -117,8 +117,8 @@ impl Packing {
         self.runs.len()
     }
 
-    /// The request at its packed address; none if it trims pages that nothing reads or writes. Of a trim as much is left
-    /// as covers used pages.
+    /// The request at its packed address; none if it trims pages that nothing reads or writes. Of a trim as much is
+    /// left as covers used pages.
     ///
     /// # Errors
     /// If it uses a page that was not known to be used.

@@ -31,8 +31,8 @@ impl Op {
         WORDS.into_iter().find(|(_, words)| words.iter().any(is)).map(|(op, _)| op)
     }
 
-    /// The read or write that a word or its initial stands for, in upper or lower case: all that formats of block devices
-    /// without other operations have.
+    /// The read or write that a word or its initial stands for, in upper or lower case: all that formats of block
+    /// devices without other operations have.
     #[inline]
     pub(crate) fn transfer(text: &[u8]) -> Option<Self> {
         match text {

@@ -163,8 +163,8 @@ fn simulator_traces_hold_several_devices() {
     }
 }
 
-/// Goal: libCacheSim and we have the same objects and next requests. Method: its own conversion of a trace against ours,
-/// record by record. Its times begin elsewhere, and it gives an object one size throughout.
+/// Goal: libCacheSim and we have the same objects and next requests. Method: its own conversion of a trace against
+/// ours, record by record. Its times begin elsewhere, and it gives an object one size throughout.
 #[test]
 fn objects_are_written_as_libcachesim_writes_them() {
     let Some(path) = real("libcachesim/cloudPhysicsIO.oracleGeneral.bin") else { return };

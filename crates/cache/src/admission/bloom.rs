@@ -3,9 +3,10 @@
 //! ```text
 //! miss(x):  x in A or B: it comes in;  else: put x in A;  after `remembered` of these: B = A, A is emptied
 //! ```
-//! Source: Maggs, Sitaraman, "Algorithmic nuggets in content delivery", ACM SIGCOMM CCR 45(3), 2015, section 4: cache on second
-//! hit. The two filters that take turns are the way it says to forget; sixteen bits and six probes for each item
-//! let one in a thousand in by mistake. libCacheSim's admission of this name remembers every object for ever, in a table.
+//! Source: Maggs, Sitaraman, "Algorithmic nuggets in content delivery", ACM SIGCOMM CCR 45(3), 2015, section 4: cache
+//! on second hit. The two filters that take turns are the way it says to forget; sixteen bits and six probes for each
+//! item let one in a thousand in by mistake. libCacheSim's admission of this name remembers every object for ever, in a
+//! table.
 
 use ssdlab_core::{Parameter, Unit};
 

@@ -1,7 +1,7 @@
 //! Who lets newcomers in, in front of any policy: one file each, registered in [`ADMISSIONS`].
 //!
-//! To add one: write its file with pseudo-code, source and an `INFO`, and register it here. The tests take it from the table, and
-//! ask for it to be told again in `tests/it/admission.rs`.
+//! To add one: write its file with pseudo-code, source and an `INFO`, and register it here. The tests take it from the
+//! table, and ask for it to be told again in `tests/it/admission.rs`.
 //!
 //! An admission is asked for as a change of any policy's parameters: `admission` is its place in the table, and
 //! `admission.NAME` changes one of its own parameters. So it goes wherever parameters go, and a policy without one is

@@ -3,8 +3,8 @@
 //! ```text
 //! miss(x):  x comes in with the chance `percent`
 //! ```
-//! Source: Zhou, Wang, Shi, Feng, "Demystifying cache policies for photo stores at scale", ICS 2018, has it as the simple
-//! alternative that admissions are compared with; so does libCacheSim, with a chance of one half.
+//! Source: Zhou, Wang, Shi, Feng, "Demystifying cache policies for photo stores at scale", ICS 2018, has it as the
+//! simple alternative that admissions are compared with; so does libCacheSim, with a chance of one half.
 
 use ssdlab_core::{Parameter, Rng, Unit};
 

@@ -3,7 +3,8 @@
 //! ```text
 //! miss(x):  x comes in if size(x) <= `largest`
 //! ```
-//! Source: Abrams, Standridge, Abdulla, Williams, Fox, "Caching proxies: limitations and potentials", WWW 1995: LRU-Threshold.
+//! Source: Abrams, Standridge, Abdulla, Williams, Fox, "Caching proxies: limitations and potentials", WWW 1995:
+//! LRU-Threshold.
 
 use ssdlab_core::{Parameter, Unit};
 

@@ -5,7 +5,8 @@
 //! hit(x):     as the policy does;  x = v: it comes into the policy anew
 //! miss(x):    room: x comes in
 //!             else v = the item that stands for eviction, or else the one that the policy gives up:
-//!                 estimate(x) > estimate(v): v gives way, x comes in;  else: x is turned away, and v stands for eviction
+//!                 estimate(x) > estimate(v): v gives way, x comes in
+//!                 else: x is turned away, and v stands for eviction
 //! ```
 //! Source: Einziger, Friedman, Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on Storage
 //! 13(4), 2017, section 3, where the policy is only asked for its victim. Here it gives it up, as victims cannot be had

@@ -1,11 +1,11 @@
 //! Miss ratios of any policy and size, estimated from a sample of the items: SHARDS and miniature simulation.
 //!
 //! An item is in the sample if a hash of its id is below a threshold; then all accesses to it are, in a cache as much
-//! smaller as the sample. A *rate* fixes the threshold; a *number of items* lowers it as more of them appear, so that the
-//! sample holds the items of least hash of the whole trace. By other bits of the hash the sample is dealt
-//! out to *replicas*: samples of different items, simulated each for itself. The estimate is their mean, and their spread
-//! its standard error. That error is one of chance alone: scaled caches of few items behave differently from large
-//! ones, and [`Estimate::scaled_capacity`] tells.
+//! smaller as the sample. A *rate* fixes the threshold; a *number of items* lowers it as more of them appear, so that
+//! the sample holds the items of least hash of the whole trace. By other bits of the hash the sample is dealt
+//! out to *replicas*: samples of different items, simulated each for itself. The estimate is their mean, and their
+//! spread its standard error. That error is one of chance alone: scaled caches of few items behave differently from
+//! large ones, and [`Estimate::scaled_capacity`] tells.
 //!
 //! Misses are divided by the accesses expected at the rate rather than by those in the sample: an item of many accesses
 //! that is in the sample or not changes the latter, but hardly the misses (SHARDS-adj).
@@ -47,8 +47,8 @@ impl Default for SampleOptions {
     }
 }
 
-/// Collects a sample while a trace passes by. Memory: 12 bytes for each access and some 60 for each item that was ever in
-/// the sample.
+/// Collects a sample while a trace passes by. Memory: 12 bytes for each access and some 60 for each item that was ever
+/// in the sample.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     splitter: Splitter,

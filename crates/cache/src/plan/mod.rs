@@ -2,7 +2,8 @@
 //!
 //! The model is that of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State University 2018:
 //! a share of the memory, its `C_%`, holds compressed pages, so that more pages are cached; in return every fault
-//! compresses a victim, and every hit on a compressed page restores it. Where the model errs, a [`Correction`] mends it.
+//! compresses a victim, and every hit on a compressed page restores it. Where the model errs, a [`Correction`] mends
+//! it.
 
 mod popularity;
 
@@ -64,12 +65,12 @@ pub enum Correction {
     /// The most popular pages are the raw ones, as any replacement policy strives for. In the document a hit is on a
     /// compressed page with the share of these among the cached pages, %ChanceComp, as if all were equally popular.
     HotPagesRaw,
-    /// A compressed page that is hit is restored and stays where it is. In the document it changes places with a raw one,
-    /// which is compressed for it: that is right for a cache that moves every page that is hit, and this the least that
-    /// any other can do.
+    /// A compressed page that is hit is restored and stays where it is. In the document it changes places with a raw
+    /// one, which is compressed for it: that is right for a cache that moves every page that is hit, and this the least
+    /// that any other can do.
     RestoreInPlace,
-    /// Pages that do not shrink cannot be in the compressed part, though compressing them is tried. In the document every
-    /// page shrinks by the mean ratio.
+    /// Pages that do not shrink cannot be in the compressed part, though compressing them is tried. In the document
+    /// every page shrinks by the mean ratio.
     Incompressible,
 }
 
@@ -133,7 +134,8 @@ impl Plan {
         self.hits(self.memory.budget_bytes / self.memory.data_bytes)
     }
 
-    /// Mean time of a request without compression, in microseconds: a fault costs one disk read (section "Objective #2").
+    /// Mean time of a request without compression, in microseconds: a fault costs one disk read (section
+    /// "Objective #2").
     pub fn raw_us(&self) -> f64 {
         self.memory.device_us * (1.0 - self.raw_hit_ratio())
     }

@@ -35,8 +35,8 @@ impl Popularity {
         Self::Lines(vec![(0.0, 0.0), (1.0, 1.0)])
     }
 
-    /// The "Pareto" distribution of Harper 2018, figures 1, 10, 12c, 12d and 13: a fifth of the pages gets four fifths of
-    /// the requests, and within each of the two parts all pages get the same.
+    /// The "Pareto" distribution of Harper 2018, figures 1, 10, 12c, 12d and 13: a fifth of the pages gets four fifths
+    /// of the requests, and within each of the two parts all pages get the same.
     ///
     /// That makes a kink at a fifth: up to it, hits grow with the cache, beyond at a sixteenth of that rate. It is why
     /// section "Objective #1" finds 2.68 where it expects the ratio 2.97, and asks for further research.
@@ -44,8 +44,8 @@ impl Popularity {
         Self::Lines(vec![(0.0, 0.0), (0.2, 0.8), (1.0, 1.0)])
     }
 
-    /// Pareto's distribution itself through the same point: a fifth gets four fifths, a fifth of that fifth four fifths of
-    /// these, and so on. It has no kink, and small caches hit far more often.
+    /// Pareto's distribution itself through the same point: a fifth gets four fifths, a fifth of that fifth four fifths
+    /// of these, and so on. It has no kink, and small caches hit far more often.
     pub fn pareto() -> Self {
         Self::Pareto { exponent: libm::log(0.8) / libm::log(0.2) }
     }

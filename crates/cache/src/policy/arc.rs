@@ -5,7 +5,8 @@
 //! I    x in T1 or T2:  x becomes the newest of T2
 //! II   x in B1:        p = min(p + max(|B2| / |B1|, 1), c);  REPLACE;  x becomes the newest of T2
 //! III  x in B2:        p = max(p - max(|B1| / |B2|, 1), 0);  REPLACE;  x becomes the newest of T2
-//! IV   else:  |T1| + |B1| = c:  |T1| < c: forget the oldest of B1, REPLACE;  else the oldest of T1 gives way, forgotten
+//! IV   else:  |T1| + |B1| = c:  |T1| < c: forget the oldest of B1, REPLACE
+//!                               else the oldest of T1 gives way, forgotten
 //!             else, all four >= c:  all four = 2c: forget the oldest of B2;  REPLACE
 //!             x becomes the newest of T1
 //! REPLACE:  T1 not empty and (|T1| > p, or |T1| = p and x in B2): the oldest of T1 gives way to B1

@@ -6,9 +6,9 @@
 //!           while x does not fit: the item used next farthest away, or never again, gives way
 //!           x comes in with the time of its next use
 //! ```
-//! The newcomer always comes in, as in demand paging, unless `bypass` = 1: then it is turned away if its own next use is
-//! the farthest away. With bypass no policy misses less, even among those that turn items away. With items of different
-//! sizes the rule is only a good guess.
+//! The newcomer always comes in, as in demand paging, unless `bypass` = 1: then it is turned away if its own next use
+//! is the farthest away. With bypass no policy misses less, even among those that turn items away. With items of
+//! different sizes the rule is only a good guess.
 //! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966;
 //! a stack algorithm: Mattson et al., IBM Systems Journal 9(2), 1970.
 

@@ -13,15 +13,16 @@
 //!           nothing has given way yet: the newest of S while that is below s and Q is empty, else of Q;  uses(x) = 1
 //!           else: the newest of Q, new, uses(x) = 1;  demote
 //! demote, while S is above s: its oldest becomes the newest of Q, demoted
-//! LRU (scan resistant) chooses the oldest of Q;  LFU (churn resistant) the item of fewest uses, of these the one used last
+//! LRU (scan resistant) chooses the oldest of Q
+//! LFU (churn resistant) chooses the item of fewest uses, of these the one used last
 //! blame:    the weight times e^(-rate), both weights divided by their sum, and kept from 1 % to 99 %
 //! every N accesses:  dH, dR: by how much hits of N accesses and the rate have changed
 //!           dR not 0: rate up by |rate * dR| if dH / dR > 0, else down
 //!           else: no hits, or dH <= 0, ten times: a random rate
 //! ```
-//! Histories hold N / 2 items each; quotients are rounded, the rate stays from 0.001 to 1 and starts at sqrt(2 ln 2 / N). Source:
-//! Rodriguez et al., "Learning cache replacement with CACHEUS", FAST 2021, sections 4 and 5. What it leaves open is as in the
-//! program of its authors, except that theirs demotes from S already at its share.
+//! Histories hold N / 2 items each; quotients are rounded, the rate stays from 0.001 to 1 and starts at sqrt(2 ln 2 /
+//! N). Source: Rodriguez et al., "Learning cache replacement with CACHEUS", FAST 2021, sections 4 and 5. What it leaves
+//! open is as in the program of its authors, except that theirs demotes from S already at its share.
 
 use std::cmp::Reverse;
 

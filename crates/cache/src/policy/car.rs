@@ -57,8 +57,8 @@ impl Policy for Car {
             evicted.extend(self.victim());
         }
         if !came_back {
-            // The paper counts before the victim has moved, which changes neither sum. Without drops there is nothing to
-            // forget before the cache is full.
+            // The paper counts before the victim has moved, which changes neither sum. Without drops there is nothing
+            // to forget before the cache is full.
             let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
             if t1 + b1 >= self.capacity {
                 self.lists.pop_oldest(B1);

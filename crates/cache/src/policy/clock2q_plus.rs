@@ -4,16 +4,17 @@
 //! hit(x):    x in S, and at least `window` of S came in since x did: bit(x) set;  x in M: bit(x) set
 //! miss(x):   x in G: out of it
 //!            while x does not fit:  |M| above its share, or S empty: EVICT-M;  else EVICT-S
-//!            x was in G, or S is full and nothing has given way yet: to the head of M;  else to the head of S;  bit clear
+//!            x was in G, or S is full and nothing has given way yet: to the head of M;  else to the head of S
+//!            bit(x) clear
 //! EVICT-S, until one gave way or S is empty:
 //!            tail of S:  bit set: to the head of M, bit clear
 //!                        else: it gives way to G, which forgets its oldest while above `ghost`
 //! EVICT-M, until one gave way:
 //!            tail of M:  bit set: bit cleared, to the head of M;  else: it gives way
 //! ```
-//! S has 10 %, its newest half is the window, G remembers half of the cache. Source: Zhai et al., "Clock2Q+: a simple and
-//! efficient replacement algorithm for metadata cache in VMware vSAN", arXiv 2511.21958, 2025. The order of the steps of a miss is
-//! that of libCacheSim, whose authors took part; its ghost is 90 %.
+//! S has 10 %, its newest half is the window, G remembers half of the cache. Source: Zhai et al., "Clock2Q+: a simple
+//! and efficient replacement algorithm for metadata cache in VMware vSAN", arXiv 2511.21958, 2025. The order of the
+//! steps of a miss is that of libCacheSim, whose authors took part; its ghost is 90 %.
 
 use ssdlab_core::{HugeVec, Parameter, Unit};
 

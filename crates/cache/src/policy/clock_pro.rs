@@ -16,9 +16,9 @@
 //! HAND-test: the test period of the next cold item in one ends
 //! test period of x ends:  bit clear: mc down by one;  off the clock, if x has left the cache
 //! ```
-//! Source: Jiang, Chen, Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005, sections 4.2
-//! to 4.5. It leaves the start open: here all items may be cold at first. Where dropped items have left hot ones only,
-//! HAND-hot makes one cold.
+//! Source: Jiang, Chen, Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005,
+//! sections 4.2 to 4.5. It leaves the start open: here all items may be cold at first. Where dropped items have left
+//! hot ones only, HAND-hot makes one cold.
 
 use super::{Policy, PolicyInfo};
 use crate::Access;

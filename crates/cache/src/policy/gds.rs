@@ -6,8 +6,8 @@
 //! miss(x):  while x does not fit: the item v of least value gives way;  L = value(v)
 //!           value(x) = L + 1 / size(x)
 //! ```
-//! Source: Cao, Irani, "Cost-aware WWW proxy caching algorithms", USITS 1997, section 4, with every cost 1: GD-Size(1). With items
-//! of one size it is LRU.
+//! Source: Cao, Irani, "Cost-aware WWW proxy caching algorithms", USITS 1997, section 4, with every cost 1: GD-Size(1).
+//! With items of one size it is LRU.
 
 use super::PolicyInfo;
 use super::greedy_dual::GreedyDual;

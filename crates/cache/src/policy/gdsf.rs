@@ -6,8 +6,9 @@
 //! miss(x):  while x does not fit: the item v of least value gives way;  L = value(v)
 //!           uses(x) = 1;  value(x) = L + 1 / size(x)
 //! ```
-//! Source: Cherkasova, "Improving WWW proxies performance with greedy-dual-size-frequency caching policy", HP Laboratories
-//! HPL-98-69R1, 1998, with every cost 1. Of equals, the one used longest ago gives way. With items of one size it is LFU-DA.
+//! Source: Cherkasova, "Improving WWW proxies performance with greedy-dual-size-frequency caching policy", HP
+//! Laboratories HPL-98-69R1, 1998, with every cost 1. Of equals, the one used longest ago gives way. With items of one
+//! size it is LFU-DA.
 
 use super::PolicyInfo;
 use super::greedy_dual::GreedyDual;

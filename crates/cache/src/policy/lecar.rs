@@ -3,17 +3,18 @@
 //! ```text
 //! access(x) at time t, in accesses:
 //! hit(x):   uses(x) up by one, x becomes the newest
-//! miss(x):  x in the history of LRU or LFU: out of it;  the weight of that one times e^(-rate * 0.005^((t - t(x)) / N)),
+//! miss(x):  x in the history of LRU or LFU: out of it
+//!                                           the weight of that one times e^(-rate * 0.005^((t - t(x)) / N)),
 //!                                           both weights divided by their sum, and kept from 1 % to 99 %
 //!                                           uses(x) up by one;  else uses(x) = 1
 //!           while x does not fit: LRU with the chance of its weight, else LFU: its choice v gives way to its history,
 //!                                 which forgets its oldest while above its share;  t(v) = t
 //!           x becomes the newest
 //! ```
-//! N is the number of items cached, as many as there ever were. Source: Vietri et al., "Driving cache replacement with ML-based
-//! LeCaR", HotStorage 2018, algorithms 1 and 2, with its rate of 0.45. Histories of half the cache each, the limits of the
-//! weights and the uses that are remembered are as in the program of its authors; of items with equally few uses, LFU chooses the
-//! one used longest ago.
+//! N is the number of items cached, as many as there ever were. Source: Vietri et al., "Driving cache replacement with
+//! ML-based LeCaR", HotStorage 2018, algorithms 1 and 2, with its rate of 0.45. Histories of half the cache each, the
+//! limits of the weights and the uses that are remembered are as in the program of its authors; of items with equally
+//! few uses, LFU chooses the one used longest ago.
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Rng};

@@ -7,8 +7,8 @@
 //!           uses(x) = 1;  value(x) = L + 1
 //! ```
 //! Source: Arlitt, Cherkasova, Dilley, Friedrich, Jin, "Evaluating content management techniques for web proxy caches",
-//! ACM SIGMETRICS Performance Evaluation Review 27(4), 2000, with every cost 1. Of equals, the one used longest ago gives
-//! way.
+//! ACM SIGMETRICS Performance Evaluation Review 27(4), 2000, with every cost 1. Of equals, the one used longest ago
+//! gives way.
 
 use super::PolicyInfo;
 use super::greedy_dual::GreedyDual;

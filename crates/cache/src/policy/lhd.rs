@@ -4,18 +4,20 @@
 //! age(x):      accesses since x came in or was hit last, in units that keep it below `ages` as a rule
 //! class(x):    by the logarithm of the sum of the last two ages at which x was hit; 0 if there were not two
 //! hits, evictions(class, age): how many there were; every `period` accesses all are multiplied by 0.9
-//! density(class, age), worked out then:  hits at this age or later  /  sum of the ages that these and the evictions then had
-//!                                        left to come;  (class + 1) / (age + 1) before the first period is over
+//! density(class, age), worked out then:  hits at this age or later  /  sum of the ages that these and the evictions
+//!                                        then had left to come
+//!                                        (class + 1) / (age + 1) before the first period is over
 //! rank(x):     density(class(x), age(x)) / size(x), and 1 more for an explorer; below all others at the last age
-//! access(x):   hit: note hit and age;  else while x does not fit: of 32 items drawn by chance and the eight suspects, the
-//!                   one of least rank gives way; note the eviction;  E = 0.9 E + 0.1 rank
+//! access(x):   hit: note hit and age
+//!              else while x does not fit: of 32 items drawn by chance and the eight suspects, the one of least rank
+//!                   gives way; note the eviction;  E = 0.9 E + 0.1 rank
 //!              x becomes an explorer with a chance of 1 in 32, as long as explorers take less than `explore`
 //!              x came in, is no explorer, and rank(x) < E: x becomes a suspect in place of the eldest
 //! ```
-//! Source: Beckmann, Chen, Cidon, "LHD: improving cache hit rate by maximizing hit density", NSDI 2018, sections 4 and 5, for one
-//! application; constants are those of the simulator of its authors where not said otherwise. Ages span at least 32 times
-//! the items cached, and their unit doubles as a cache fills. Counts are in fixed point, so that sums do not depend on
-//! order.
+//! Source: Beckmann, Chen, Cidon, "LHD: improving cache hit rate by maximizing hit density", NSDI 2018, sections 4 and
+//! 5, for one application; constants are those of the simulator of its authors where not said otherwise. Ages span at
+//! least 32 times the items cached, and their unit doubles as a cache fills. Counts are in fixed point, so that sums do
+//! not depend on order.
 
 use ssdlab_core::{HugeVec, Parameter, Rng, Unit};
 

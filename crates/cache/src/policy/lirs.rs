@@ -12,8 +12,8 @@
 //! demote, while LIR items are above their share: the bottom of S becomes HIR, at the end of Q;  prune S
 //! prune:    HIR items leave the bottom of S until a LIR item is there
 //! ```
-//! HIR items have 1 % of the cache, at least `hir_least` items: one, as in the paper's examples; its authors' program has
-//! two, which tells in caches below 200 items. Items that left the cache are remembered as long as they are in
+//! HIR items have 1 % of the cache, at least `hir_least` items: one, as in the paper's examples; its authors' program
+//! has two, which tells in caches below 200 items. Items that left the cache are remembered as long as they are in
 //! S, which nothing else limits. Source: Jiang, Zhang, "LIRS: an efficient low inter-reference recency set replacement
 //! policy to improve buffer cache performance", SIGMETRICS 2002, sections 3.2, 3.3 and 4.1.
 

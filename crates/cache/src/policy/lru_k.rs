@@ -10,12 +10,12 @@
 //!              HIST(x,i) = HIST(x,i-1) for i = 2..K, nothing if x is not remembered;  HIST(x,1) = LAST(x) = t
 //! ```
 //! If all items are correlated, which the paper leaves open, the rule is applied to all of them.
-//! Source: E. O'Neil, P. O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD 1993,
-//! section 2 and figure 2.1. Its periods are times; here they are counted in accesses. The history of an item that has
-//! left is remembered for the retained information period.
+//! Source: E. O'Neil, P. O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD
+//! 1993, section 2 and figure 2.1. Its periods are times; here they are counted in accesses. The history of an item
+//! that has left is remembered for the retained information period.
 //!
-//! Correlated items are in the heap behind all others, and in a list by last use, from which they leave when their period
-//! is over: an eviction takes logarithmic time, however many they are.
+//! Correlated items are in the heap behind all others, and in a list by last use, from which they leave when their
+//! period is over: an eviction takes logarithmic time, however many they are.
 
 use ssdlab_core::{HugeVec, Parameter, Unit};
 

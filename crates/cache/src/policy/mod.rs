@@ -61,8 +61,8 @@ pub trait Policy: Send + Debug {
 
     /// Gives up a cached item, so that there is room before the next one is known; none if nothing is cached.
     ///
-    /// The policy decides as if the cache were full and an item never seen came now. What it would do only then, such as
-    /// to adapt to an item that comes back, it does when that comes.
+    /// The policy decides as if the cache were full and an item never seen came now. What it would do only then, such
+    /// as to adapt to an item that comes back, it does when that comes.
     fn victim(&mut self) -> Option<u32>;
 
     /// Forgets an item, cached or remembered, if it is either.
@@ -124,9 +124,9 @@ pub trait Policy: Send + Debug {
 /// Accesses looked ahead: enough for memory to answer.
 const AHEAD: usize = 12;
 
-/// The rest of a [`Policy`] whose items are in the lists `$lists`, of which the first `$cached` hold what is cached. With
-/// `remove`, dropping an item is just taking it out; `and` names what else an access will need; with `only`, more is known of
-/// an item than its node.
+/// The rest of a [`Policy`] whose items are in the lists `$lists`, of which the first `$cached` hold what is cached.
+/// With `remove`, dropping an item is just taking it out; `and` names what else an access will need; with `only`, more
+/// is known of an item than its node.
 macro_rules! listed {
     ($lists:ident, $cached:expr, remove $(, and $other:ident)?) => {
         fn remove(&mut self, item: u32) {
@@ -173,7 +173,8 @@ macro_rules! listed {
     };
 }
 
-/// The rest of a [`Policy`] whose cached items are in the heap or bag `$heap`; with `alone`, nothing else is known of an item.
+/// The rest of a [`Policy`] whose cached items are in the heap or bag `$heap`; with `alone`, nothing else is known of
+/// an item.
 macro_rules! held {
     ($heap:ident, alone) => {
         fn remove(&mut self, item: u32) {

@@ -11,8 +11,8 @@
 //!                           the newest of the next lower queue, until now + lifetime
 //! ```
 //! Source: Zhou, Philbin, Li, "The multi-queue replacement algorithm for second level buffer caches", USENIX ATC 2001,
-//! figure 4, with eight queues and a Qout of four times the cache. Its life time follows the distances between uses that it measures,
-//! which are beyond the number of blocks of the cache; here it is a parameter.
+//! figure 4, with eight queues and a Qout of four times the cache. Its life time follows the distances between uses
+//! that it measures, which are beyond the number of blocks of the cache; here it is a parameter.
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Unit};

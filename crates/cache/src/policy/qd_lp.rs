@@ -10,10 +10,10 @@
 //! EVICT-M, until one gave way:
 //!            tail of M:  uses > 0: uses down by one, to the head of M;  else: it gives way
 //! ```
-//! Where M is empty, EVICT-P is done in place of EVICT-M. Source: Yang, Qiu, Zhang, Yue, Rashmi, "FIFO can be better than
-//! LRU: the power of lazy promotion and quick demotion", HotOS 2023, section 4: a probationary FIFO of 10 %, a ghost with as many
-//! entries as the main cache. It says nothing of a cache that is not full: here P may then be larger than its share, so
-//! that nothing gives way before it has to.
+//! Where M is empty, EVICT-P is done in place of EVICT-M. Source: Yang, Qiu, Zhang, Yue, Rashmi, "FIFO can be better
+//! than LRU: the power of lazy promotion and quick demotion", HotOS 2023, section 4: a probationary FIFO of 10 %, a
+//! ghost with as many entries as the main cache. It says nothing of a cache that is not full: here P may then be larger
+//! than its share, so that nothing gives way before it has to.
 
 use super::PolicyInfo;
 use super::s3_fifo::SMALL_SHARE;

@@ -13,9 +13,9 @@
 //! Where M is empty, EVICT-S is done in place of EVICT-M. Source: Yang, Zhang, Qiu, Yue, Rashmi, "FIFO queues are all
 //! you need for cache eviction", SOSP 2023, algorithm 1 and section 4.1.
 //!
-//! The simulator its authors published, libCacheSim 0.3.5, differs, and `simulator` = 1 does as it does: x leaves G before
-//! others give way; until something gave way, newcomers go to M while S is full; EVICT-M is done if M is above its 90 %
-//! or S is empty, EVICT-S otherwise; and what moves from S to M starts with no uses, and pushes nothing out.
+//! The simulator its authors published, libCacheSim 0.3.5, differs, and `simulator` = 1 does as it does: x leaves G
+//! before others give way; until something gave way, newcomers go to M while S is full; EVICT-M is done if M is above
+//! its 90 % or S is empty, EVICT-S otherwise; and what moves from S to M starts with no uses, and pushes nothing out.
 
 use ssdlab_core::{Parameter, Unit};
 

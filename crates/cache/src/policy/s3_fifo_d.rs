@@ -3,15 +3,17 @@
 //! ```text
 //! E-S, E-M: what left S and M last, at most `lately` of the capacity each;  hits of E-S and E-M: 0 at first
 //! access(x): hits of E-S + hits of E-M > 100, and E-M not empty:
-//!                hits of E-S above twice those of E-M, and M above 1 % and a step: the share of S up by a step, M's down
-//!                hits of E-M above twice those of E-S, and S above 1 % and a step: the share of M up by a step, S's down
+//!                hits of E-S above twice those of E-M, and M above 1 % and a step:
+//!                    the share of S up by a step, M's down
+//!                hits of E-M above twice those of E-S, and S above 1 % and a step:
+//!                    the share of M up by a step, S's down
 //!                both counts of hits times 0.8, rounded down
 //! miss(x):   x in E-S or E-M: out of it, and a hit of that;  then as S3-FIFO
 //! gives way: what leaves S for good goes to E-S, what leaves M to E-M; these forget their oldest
 //! ```
-//! A step is 0.1 % of the capacity, at least a unit; G remembers as much as M may hold. Source: Yang, Zhang, Qiu, Yue, Rashmi,
-//! "FIFO queues are all you need for cache eviction", SOSP 2023, section 6.2: two ghosts of 5 %, 100 hits, twice as many.
-//! Limits of 1 % and the factor of 0.8 are of libCacheSim, its authors' simulator.
+//! A step is 0.1 % of the capacity, at least a unit; G remembers as much as M may hold. Source: Yang, Zhang, Qiu, Yue,
+//! Rashmi, "FIFO queues are all you need for cache eviction", SOSP 2023, section 6.2: two ghosts of 5 %, 100 hits,
+//! twice as many. Limits of 1 % and the factor of 0.8 are of libCacheSim, its authors' simulator.
 
 use ssdlab_core::{Parameter, Unit};
 

@@ -8,8 +8,8 @@
 //!                the hand goes to the next newer of o, nowhere behind the newest;  o gives way
 //!            x becomes the newest, not visited
 //! ```
-//! Source: Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is simpler than LRU: an efficient turn-key eviction algorithm for
-//! web caches", NSDI 2024, algorithm 1.
+//! Source: Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is simpler than LRU: an efficient turn-key eviction algorithm
+//! for web caches", NSDI 2024, algorithm 1.
 
 use super::{Policy, PolicyInfo};
 use crate::Access;

@@ -3,7 +3,8 @@
 //! ```text
 //! hit(x):   x becomes the newest of the protected segment
 //!           while that is above its share: its oldest becomes the newest of the probationary segment
-//! miss(x):  while x does not fit: the oldest of the probationary segment gives way, of the protected one if that is empty
+//! miss(x):  while x does not fit: the oldest of the probationary segment gives way,
+//!                                 of the protected one if that is empty
 //!           x becomes the newest of the probationary segment
 //! ```
 //! Source: Karedla, Love, Wherry, "Caching strategies to improve disk system performance", IEEE Computer 27(3), 1994.

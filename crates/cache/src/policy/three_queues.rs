@@ -18,8 +18,8 @@ pub(super) struct Rules {
     pub promoted_at: u8,
     /// Whether uses in the small FIFO count in the main one.
     pub keeps_uses: bool,
-    /// Whether the small FIFO gives way unless the main one is above its share, which newcomers fill before anything has
-    /// given way; else whether it gives way while it is full.
+    /// Whether the small FIFO gives way unless the main one is above its share, which newcomers fill before anything
+    /// has given way; else whether it gives way while it is full.
     pub fills_main: bool,
 }
 

@@ -8,8 +8,9 @@
 //!                                   else: x is turned away
 //! ```
 //! Source: Einziger, Friedman, Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on Storage
-//! 13(4), 2017, sections 3 and 5. Its doorkeeper, which saves memory at the cost of precision, is a parameter; it is off
-//! by default, as in the simulator of the authors (Caffeine's), whose sample of ten accesses for each item is kept too.
+//! 13(4), 2017, sections 3 and 5. Its doorkeeper, which saves memory at the cost of precision, is a parameter; it is
+//! off by default, as in the simulator of the authors (Caffeine's), whose sample of ten accesses for each item is kept
+//! too.
 
 use ssdlab_core::{Parameter, Settings, Unit};
 

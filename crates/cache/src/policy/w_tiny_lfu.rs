@@ -102,7 +102,8 @@ impl Policy for WTinyLfu {
         false
     }
 
-    /// The newcomer, which is not recorded yet, will push the oldest out of a full window. Else the main cache gives way.
+    /// The newcomer, which is not recorded yet, will push the oldest out of a full window. Else the main cache gives
+    /// way.
     fn victim(&mut self) -> Option<u32> {
         if self.lists.units(WINDOW) >= self.window {
             return self.compete();

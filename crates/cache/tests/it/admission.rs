@@ -48,8 +48,8 @@ type Told<'a> = (&'a str, &'a [(&'a str, u64)], fn(u64, u64, u64, u64) -> Door);
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(100))]
 
-    /// Goal: a policy behind a door is the policy that sees hits, drops and what the door admits. Method: the policy alone, and the
-    /// door told again.
+    /// Goal: a policy behind a door is the policy that sees hits, drops and what the door admits. Method: the policy
+    /// alone, and the door told again.
     #[test]
     fn a_policy_sees_what_its_door_admits(
         accesses in traces(),
@@ -138,7 +138,8 @@ proptest! {
         }
     }
 
-    /// Goal: what has expired is not hit. Method: drops put in by hand before each access to an item whose time is over.
+    /// Goal: what has expired is not hit. Method: drops put in by hand before each access to an item whose time is
+    /// over.
     #[test]
     fn expired_items_are_dropped_when_they_are_asked_for(
         accesses in traces(),

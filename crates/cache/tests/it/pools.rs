@@ -169,8 +169,8 @@ fn assert_conserved(counts: Transitions, raw_pages: u64, compressed_pages: u64) 
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(100))]
 
-    /// Goal: pages move as flowchart 2b says, with any two policies. Method: a slow twin, page by page; conservation and
-    /// budget after every access.
+    /// Goal: pages move as flowchart 2b says, with any two policies. Method: a slow twin, page by page; conservation
+    /// and budget after every access.
     #[test]
     fn two_pools_are_their_twin(
         steps in steps(),

@@ -36,8 +36,8 @@ proptest! {
         prop_assert!(misses(&trace, belady, capacity) >= least);
     }
 
-    /// Goal: a larger cache holds what a smaller one does at every moment, for the policies said to be stack algorithms;
-    /// and their curve from one pass is that of simulations of every size.
+    /// Goal: a larger cache holds what a smaller one does at every moment, for the policies said to be stack
+    /// algorithms; and their curve from one pass is that of simulations of every size.
     #[test]
     fn larger_caches_of_stack_algorithms_hold_what_smaller_ones_do(accesses in traces()) {
         let accesses: Vec<Access> = in_units(&accesses).into_iter().filter(|access| !access.is_drop()).collect();
@@ -82,8 +82,8 @@ fn one_pass_of_lru_is_exact_for_many_items() {
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(300))]
 
-    /// Goal: room made ahead is room made as ever. Method: victims between any accesses and drops; what is cached is known
-    /// from what came and went.
+    /// Goal: room made ahead is room made as ever. Method: victims between any accesses and drops; what is cached is
+    /// known from what came and went.
     #[test]
     fn a_victim_was_cached_and_is_no_more(
         accesses in traces(),
@@ -130,8 +130,8 @@ proptest! {
         }
     }
 
-    /// Goal: where the choice does not depend on an item never seen before, it does not matter whether a full cache chooses
-    /// ahead of it. Method: two caches with the same past, then with the same future.
+    /// Goal: where the choice does not depend on an item never seen before, it does not matter whether a full cache
+    /// chooses ahead of it. Method: two caches with the same past, then with the same future.
     #[test]
     fn choosing_ahead_of_an_unknown_item_changes_nothing(
         past in traces(),
@@ -139,8 +139,8 @@ proptest! {
         draws in prop::array::uniform4(prop_oneof![2 => Just(0), 1 => any::<u64>()]),
         capacity in 1_u64..20,
     ) {
-        // The newcomer is one of those compared by use, or has been counted when they are; EVICT-S may take several; the
-        // access of the newcomer may draw a rate of learning before the victim is drawn.
+        // The newcomer is one of those compared by use, or has been counted when they are; EVICT-S may take several;
+        // the access of the newcomer may draw a rate of learning before the victim is drawn.
         let depends = ["tinylfu", "w-tinylfu", "qd-lp", "s3-fifo", "s3-fifo-d", "cacheus"];
         for info in POLICIES.iter().filter(|info| !depends.contains(&info.name)) {
             // Belady turns newcomers away if asked to.
@@ -238,8 +238,8 @@ fn policies_that_coincide() {
     }
 }
 
-/// Where every use is correlated and nothing is remembered, LRU-K is LRU. An eviction that looked at all protected items
-/// would make this test last for hours.
+/// Where every use is correlated and nothing is remembered, LRU-K is LRU. An eviction that looked at all protected
+/// items would make this test last for hours.
 #[test]
 fn protected_items_give_way_in_logarithmic_time() {
     let (items, capacity) = (50_000, 20_000);

@@ -50,7 +50,8 @@ fn misses_equal_those_of_libcachesim() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Goal: what the page on caches says of policies that differ from the other simulator. Method: each row of its table, simulated.
+/// Goal: what the page on caches says of policies that differ from the other simulator. Method: each row of its table,
+/// simulated.
 #[test]
 fn misses_that_differ_are_those_of_the_page() {
     let Some(requests) = cloud_physics() else { return };

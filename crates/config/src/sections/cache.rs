@@ -1,4 +1,5 @@
-//! The cache of the host. Each replacement policy declares its parameters in its own file; the options follow from there.
+//! The cache of the host. Each replacement policy declares its parameters in its own file; the options follow from
+//! there.
 
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
@@ -78,8 +79,8 @@ struct Codec {
     restore: &'static str,
 }
 
-/// The values are those of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State University 2018,
-/// table 4: pages of 8 KiB, eight threads on four cores.
+/// The values are those of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State University
+/// 2018, table 4: pages of 8 KiB, eight threads on four cores.
 static CODECS: &[Codec] = &[
     Codec { name: "lz4", help: "LZ4: quick", ratio: "2.13", compress: "2us", restore: "1us" },
     Codec { name: "zstd", help: "Zstandard: slower, and shrinks more", ratio: "2.97", compress: "8us", restore: "3us" },

@@ -2,15 +2,15 @@
 //!
 //! | fault | what happens |
 //! |---|---|
-//! | program failure | the chip says so; the page reads as damaged, and its block fails every program until it is retired |
+//! | program failure | the chip says so; the page reads as damaged; its block fails every program until it is retired |
 //! | erase failure | the chip says so; the block keeps what it held |
 //! | uncorrectable read | the page cannot be read until its block is erased |
 //! | bit flip | a bit of a page is wrong from then on; only the checksum tells |
-//! | power cut | the operation under way is not begun, torn or done; everything after it fails until the power is back |
+//! | power cut | the operation under way is not begun, torn or done; all after it fails until the power is back |
 //!
 //! Beside that it keeps the rules of a chip, stricter than [`ssdlab_nand::FlashArray`]: a page whose program was
-//! interrupted must not be programmed even if it reads as erased, nor a block whose erase was interrupted, and no bad block
-//! may be used. The first broken rule is kept ([`FaultBackend::violation`]).
+//! interrupted must not be programmed even if it reads as erased, nor a block whose erase was interrupted, and no bad
+//! block may be used. The first broken rule is kept ([`FaultBackend::violation`]).
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -31,7 +31,8 @@ pub struct PowerCut {
 
 /// What is left where an operation was interrupted.
 const TORN: u8 = 0xA5;
-/// Second half of the spare area of a page whose program failed: it tells that the block does, when a file is opened anew.
+/// Second half of the spare area of a page whose program failed: it tells that the block does, when a file is opened
+/// anew.
 const FAILED: u8 = 0x5A;
 
 /// Which faults there are, each once in so many operations; 0 is never.

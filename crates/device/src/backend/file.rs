@@ -1,8 +1,8 @@
 //! Flash in one sparse file, which outlives the process.
 //!
 //! ```text
-//! 0           superblock: magic, format, length and checksum of the text; the text: what shapes the drive, one a line, an
-//!             empty line, and the settings of its configuration; the magic says whether a drive was made of it
+//! 0           superblock: magic, format, length and checksum of the text; the text: what shapes the drive, one a line,
+//!             an empty line, and the settings of its configuration; the magic says whether a drive was made of it
 //! 64 KiB      marks of bad blocks, a byte each: all its bits are set
 //! then        spare areas | log A | log B | pages | write buffer, if it has power-loss protection
 //! ```
@@ -135,8 +135,8 @@ pub struct FileBackend {
 }
 
 impl FileBackend {
-    /// Erased flash in a new file, of which a drive is to be made: then [`Self::finish`] says so. `lines` shape the drive,
-    /// `settings` are those of its configuration.
+    /// Erased flash in a new file, of which a drive is to be made: then [`Self::finish`] says so. `lines` shape the
+    /// drive, `settings` are those of its configuration.
     ///
     /// # Errors
     /// If the file exists or cannot be written.

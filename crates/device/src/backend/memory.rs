@@ -12,8 +12,8 @@ const LINE_BYTES: usize = 64;
 
 /// Flash in memory. Pages that were never programmed take no memory where the system gives zeroed memory lazily.
 ///
-/// Pages of one number in all planes lie side by side: FTLs write to planes in turns, so that what a long request moves is
-/// most often in one piece, which a processor fetches ahead.
+/// Pages of one number in all planes lie side by side: FTLs write to planes in turns, so that what a long request moves
+/// is most often in one piece, which a processor fetches ahead.
 #[derive(Clone, Debug)]
 pub struct MemoryBackend {
     geometry: Geometry,

@@ -52,8 +52,8 @@ pub enum Fault {
 
 /// Flash of a drive, with its spare areas, marks of bad blocks, and room for two logs and a write buffer.
 ///
-/// Operations are done in the order of the calls, and a process that ends loses none of them. What a computer that loses
-/// its power keeps is what was there at the latest [`Self::sync`], and any part of what came after.
+/// Operations are done in the order of the calls, and a process that ends loses none of them. What a computer that
+/// loses its power keeps is what was there at the latest [`Self::sync`], and any part of what came after.
 ///
 /// An erased spare area is all zeros. The array may be read where it is erased: whatever that yields.
 pub trait Backend: Send + Sync {
@@ -102,7 +102,8 @@ pub trait Backend: Send + Sync {
     /// If that fails.
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault>;
 
-    /// Puts the data of pages where it belongs that were programmed without it, as is done to flash which keeps its pages.
+    /// Puts the data of pages where it belongs that were programmed without it, as is done to flash which keeps its
+    /// pages.
     fn place(&mut self, _pages: &mut dyn Iterator<Item = (Ppn, &[u8])>) {
         unreachable!("only flash that keeps its pages is programmed without their data");
     }

@@ -12,8 +12,8 @@ use crate::error::DriveError;
 const SPARE_THRESHOLD: u64 = 10;
 
 counters! {
-    /// The health of a drive, in the words of NVMe's health log. What is counted since the drive was made lasts as long as
-    /// its file: a loss of power takes bytes and errors back to the latest checkpoint, never power cycles.
+    /// The health of a drive, in the words of NVMe's health log. What is counted since the drive was made lasts as long
+    /// as its file: a loss of power takes bytes and errors back to the latest checkpoint, never power cycles.
     pub struct Health {
         free_blocks: "blocks", "Erased blocks that nothing is written to yet; without power, those when it went off.";
         bad_blocks: "blocks", "Blocks that are not used any more.";

@@ -128,8 +128,8 @@ impl Zeroed {
 ///
 /// The atomic unit is the logical page.
 ///
-/// - A write that was acknowledged before an acknowledged flush, or that was itself told to be safe (FUA), is there after
-///   any loss of power. Without a write buffer, or with a protected one, every acknowledged write is.
+/// - A write that was acknowledged before an acknowledged flush, or that was itself told to be safe (FUA), is there
+///   after any loss of power. Without a write buffer, or with a protected one, every acknowledged write is.
 /// - A later write is there or not, page by page, in no order; no page is torn, and none is older than at the latest
 ///   acknowledged flush. A write of several pages that was not acknowledged may leave any of them.
 /// - What was never written, or trimmed before an acknowledged flush, reads as zeros.
@@ -199,8 +199,8 @@ impl<B: Backend> Drive<B> {
     /// Writes bytes; with `fua` they are safe when this returns, and with them all that was written before.
     ///
     /// # Errors
-    /// If they do not lie on the drive, the drive can only be read or is off, or its power goes off meanwhile: then any of
-    /// the pages may have been written.
+    /// If they do not lie on the drive, the drive can only be read or is off, or its power goes off meanwhile: then any
+    /// of the pages may have been written.
     pub fn write(&mut self, offset: u64, bytes: &[u8], fua: bool) -> Result<(), DriveError> {
         self.put(offset, bytes)?;
         self.medium.life.bytes_written += bytes.len() as u64;
@@ -283,7 +283,8 @@ impl<B: Backend> Drive<B> {
         self.settle()
     }
 
-    /// Which bytes of a range the drive holds, in pages: runs that begin one after the other, and whether each is written.
+    /// Which bytes of a range the drive holds, in pages: runs that begin one after the other, and whether each is
+    /// written.
     ///
     /// # Errors
     /// If the range does not lie on the drive, or that is off.

@@ -114,8 +114,8 @@ impl<B: Backend> Drive<B> {
         Ok(report)
     }
 
-    /// Brings to the flash what a protected buffer held when the power was lost; then the buffer is empty. A drive that can
-    /// only be read keeps it. `trims` are those of the journal: of them the buffer may know nothing.
+    /// Brings to the flash what a protected buffer held when the power was lost; then the buffer is empty. A drive that
+    /// can only be read keeps it. `trims` are those of the journal: of them the buffer may know nothing.
     fn power_buffer(&mut self, loaded: Option<Loaded>, trims: &[Trimmed]) -> Result<(), DriveError> {
         let (before, mut kept) = loaded.map_or((None, BTreeMap::new()), |(ram, kept)| (Some(ram), kept));
         for &Trimmed { lpn, count, sequence } in trims {
@@ -128,7 +128,8 @@ impl<B: Backend> Drive<B> {
             let is_trimmed = on_flash.is_some_and(|version| trimmed.is_some_and(|sequence| version < sequence));
             let version = on_flash.filter(|_| !is_trimmed);
             let is_newer = |sequence| version < Some(sequence) && logged_trim < Some(sequence);
-            // Where there was nothing to be a part of, what is there now had been trimmed: the rest of the page is zeros.
+            // Where there was nothing to be a part of, what is there now had been trimmed: the rest of the page is
+            // zeros.
             let is_whole = |held: &Held| held.whole || held.base.is_none() && on_flash.is_some();
             let fits = |(sequence, held): &(u64, Held)| is_newer(*sequence) && (is_whole(held) || held.base == version);
             match written.into_iter().rfind(fits) {
@@ -150,8 +151,8 @@ impl<B: Backend> Drive<B> {
                 other => other?,
             }
             self.stop_at_fault()?;
-            // The RAM forgets them: from now on they are as safe as what was flushed. No checkpoint comes before it does, as
-            // the journal of the log may know of trims that the RAM does not.
+            // The RAM forgets them: from now on they are as safe as what was flushed. No checkpoint comes before it
+            // does, as the journal of the log may know of trims that the RAM does not.
             self.flush_medium()?;
         }
         self.buffer = self.options.buffer.map(Buffer::new);

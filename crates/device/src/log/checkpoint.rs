@@ -7,12 +7,12 @@
 //!          a block each:  state (1: 0 erased, 1 written, 2 closed), and if it is not erased its pages as in `table.rs`
 //!          trimmed pages: how many runs (4), and of each its first page (4) and its length (4)
 //! ```
-//! Numbers are little-endian. Blocks written in one go take a few bytes, others six to ten for a page. Copies that are not
-//! the newest are marked, so that a mount compares none of them with another.
+//! Numbers are little-endian. Blocks written in one go take a few bytes, others six to ten for a page. Copies that are
+//! not the newest are marked, so that a mount compares none of them with another.
 //!
-//! The body is written first and the header when the body is safe, to the slot that is not in use: until then the log in
-//! the other slot is complete. When the header is safe the other one is wiped out, but for the new generation. One wrong bit
-//! of a header is put right.
+//! The body is written first and the header when the body is safe, to the slot that is not in use: until then the log
+//! in the other slot is complete. When the header is safe the other one is wiped out, but for the new generation. One
+//! wrong bit of a header is put right.
 
 use std::collections::BTreeSet;
 
@@ -92,8 +92,8 @@ pub(super) fn generation<B: Backend>(backend: &B, slot: Slot) -> Result<u64, Fau
     Ok(number(&bytes, 8))
 }
 
-/// No log in this slot counts any more: that of this generation does, in the other. If the header of that is ever damaged,
-/// it is not taken for an older one, and its generation is still known.
+/// No log in this slot counts any more: that of this generation does, in the other. If the header of that is ever
+/// damaged, it is not taken for an older one, and its generation is still known.
 pub(super) fn outdate<B: Backend>(backend: &mut B, slot: Slot, generation: u64) -> Result<(), Fault> {
     let mut header = [0; HEADER_BYTES as usize];
     header[8..16].copy_from_slice(&generation.to_le_bytes());

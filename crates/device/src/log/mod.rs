@@ -111,8 +111,8 @@ impl Log {
         }
     }
 
-    /// Whether the place where the journal ends held a record that was safe and has been damaged since: there are records
-    /// behind it that were written after a sync. Others may be what a computer that lost its power kept.
+    /// Whether the place where the journal ends held a record that was safe and has been damaged since: there are
+    /// records behind it that were written after a sync. Others may be what a computer that lost its power kept.
     fn went_on<B: Backend>(&self, backend: &B) -> Result<bool, Fault> {
         let mut mounts = None;
         let mut was_synced = false;
@@ -170,8 +170,8 @@ impl Log {
             backend.read_log(slot, log.end(), &mut bytes)?;
             let Some(record) = Record::decode(&bytes, log.seed()) else { break };
             log.records += 1;
-            // What came next shows that all before the erase was safe and the erase begun, but not that it was safe too. That
-            // the drive was switched on again shows nothing.
+            // What came next shows that all before the erase was safe and the erase begun, but not that it was safe
+            // too. That the drive was switched on again shows nothing.
             let next = |(block, _): &(BlockId, u64)| record != Record::Interrupted(*block);
             if !matches!(record, Record::Mounted { .. })
                 && let Some((block, sequence)) = known.erasing.take().filter(next)
@@ -277,8 +277,8 @@ impl Log {
         if before == Touch::None { backend.sync() } else { Ok(()) }
     }
 
-    /// The block is about to be erased, for this cause. Everything programmed before, with lower sequence numbers, is safe
-    /// when this returns.
+    /// The block is about to be erased, for this cause. Everything programmed before, with lower sequence numbers, is
+    /// safe when this returns.
     pub fn erase<B: Backend>(
         &mut self,
         backend: &mut B,
@@ -298,8 +298,8 @@ impl Log {
         backend.sync()
     }
 
-    /// The latest erase, of this block, may not have been completed. It is safe before anything else is programmed, which
-    /// would show that the erase was begun.
+    /// The latest erase, of this block, may not have been completed. It is safe before anything else is programmed,
+    /// which would show that the erase was begun.
     pub fn distrust<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
         self.name(block, Touch::Opened);
         self.append(backend, Record::Interrupted(block))?;
@@ -316,8 +316,9 @@ impl Log {
         self.append(backend, Record::Damaged(ppn))
     }
 
-    /// The drive is switched on. What is left of records behind this one counts no more: a computer that lost its power may
-    /// have kept some behind those that it lost. Nor does an older log: the power may have gone off before it was outdated.
+    /// The drive is switched on. What is left of records behind this one counts no more: a computer that lost its power
+    /// may have kept some behind those that it lost. Nor does an older log: the power may have gone off before it was
+    /// outdated.
     pub fn mounted<B: Backend>(&mut self, backend: &mut B, clean: bool) -> Result<(), Fault> {
         self.append(backend, Record::Mounted { clean })?;
         self.mounts += 1;
@@ -398,8 +399,8 @@ mod tests {
         assert_eq!(Log::load(&backend).unwrap().unwrap().0.records(), 0);
     }
 
-    /// Goal: a record that is damaged later on makes no journal end early. Method: one of four records is spoiled, of which
-    /// the last shows that all before it was safe, or does not.
+    /// Goal: a record that is damaged later on makes no journal end early. Method: one of four records is spoiled, of
+    /// which the last shows that all before it was safe, or does not.
     #[test]
     fn a_damaged_record_is_told_from_one_that_was_lost() {
         for (shows, damaged) in [(true, 0), (true, 2), (true, 3), (false, 0), (false, 2)] {
@@ -418,8 +419,8 @@ mod tests {
         }
     }
 
-    /// Goal: no older log is taken for the one in use, and none after it has its generation. Method: its header is damaged;
-    /// a cut has left the older header, and the drive was mounted since.
+    /// Goal: no older log is taken for the one in use, and none after it has its generation. Method: its header is
+    /// damaged; a cut has left the older header, and the drive was mounted since.
     #[test]
     fn a_damaged_header_leaves_no_log() {
         let (mut backend, facts) = erased();

@@ -3,9 +3,9 @@
 //! ```text
 //! 0 kind (4)   4 first (4)   8 count (4)   12 checksum (4)   16 sequence (8)
 //! ```
-//! The checksum is XXH3 seeded with the generation of the checkpoint, how often the drive was switched on since, and the
-//! number of the record, so that what is left of an older journal, or of one before the last mount, is no record. One wrong
-//! bit is put right.
+//! The checksum is XXH3 seeded with the generation of the checkpoint, how often the drive was switched on since, and
+//! the number of the record, so that what is left of an older journal, or of one before the last mount, is no record.
+//! One wrong bit is put right.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_nand::Trimmed;
@@ -23,7 +23,8 @@ pub(super) enum Record {
     Opened(BlockId),
     /// The block is about to be erased; programs so far have lower sequence numbers.
     Erased(BlockId, u64),
-    /// The same by a recovery, which may give up copies in it: what they were made from, though marked as outdated, counts.
+    /// The same by a recovery, which may give up copies in it: what they were made from, though marked as outdated,
+    /// counts.
     GivenUp(BlockId, u64),
     /// The erase that the record before tells of may not have been completed, or not begun.
     Interrupted(BlockId),
@@ -106,7 +107,8 @@ fn checksum(seed: u64, bytes: &[u8; RECORD_BYTES]) -> [u8; 4] {
 mod tests {
     use super::*;
 
-    /// Goal: one wrong bit is put right, and more end the journal. Method: every bit flipped, and every bit with another one.
+    /// Goal: one wrong bit is put right, and more end the journal. Method: every bit flipped, and every bit with
+    /// another one.
     #[test]
     fn records_come_back_and_damage_ends_the_journal() {
         let trim = Trimmed { lpn: Lpn(4), count: 9, sequence: 77 };

@@ -61,7 +61,8 @@ mod tests {
     use crate::backend::MemoryBackend;
     use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
 
-    /// Goal: what is written arrives, whole and in order. Method: pieces shorter and longer than what is written at a time.
+    /// Goal: what is written arrives, whole and in order. Method: pieces shorter and longer than what is written at a
+    /// time.
     #[test]
     fn bytes_of_any_length_arrive_with_their_checksum() {
         let geometry = Geometry {

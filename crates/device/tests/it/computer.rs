@@ -1,5 +1,5 @@
-//! Goal: when the computer loses its power, a file still holds what was flushed. Method: a disk that keeps what was written
-//! up to the latest sync, and of later writes any: page and spare area apart, and each sector of a log.
+//! Goal: when the computer loses its power, a file still holds what was flushed. Method: a disk that keeps what was
+//! written up to the latest sync, and of later writes any: page and spare area apart, and each sector of a log.
 
 use ssdlab_core::{BlockId, Ppn, Rng};
 use ssdlab_device::{
@@ -58,8 +58,8 @@ impl Disk {
         let Self { mut safe, unsafe_writes, .. } = self;
         let mut page = vec![0; safe.geometry().page_bytes as usize];
         let mut spare = [0; SPARE_BYTES];
-        // Sometimes nearly all is there, sometimes nearly nothing; or of one kind all and of the others nearly nothing, or the
-        // other way round.
+        // Sometimes nearly all is there, sometimes nearly nothing; or of one kind all and of the others nearly nothing,
+        // or the other way round.
         let (kept_of_8, odd) = (rng.below(9), rng.below(10));
         for write in unsafe_writes {
             let kept_of_8 = match write.kind() == odd {

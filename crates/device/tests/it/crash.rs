@@ -53,8 +53,8 @@ impl Trial {
         Ok(points)
     }
 
-    /// Cuts the workload after so many operations, and the mount that follows after each of its own; how many cut points
-    /// that makes: none if the workload ends before.
+    /// Cuts the workload after so many operations, and the mount that follows after each of its own; how many cut
+    /// points that makes: none if the workload ends before.
     pub fn cut<B: Backend + Clone + 'static>(&self, blank: &B, after: u64) -> Result<u64, String> {
         let mut world = self.world(blank.clone());
         world.drive.backend_mut().cut_power(PowerCut { after, torn: self.torn });
@@ -120,8 +120,8 @@ pub fn failing(seed: u64) -> FaultPlan {
     FaultPlan { programs: 60, erases: 15, seed, ..FaultPlan::default() }
 }
 
-/// Cuts drives of all kinds with ever new seeds until there were so many cut points; every other time on flash that fails,
-/// with blocks to spare for it.
+/// Cuts drives of all kinds with ever new seeds until there were so many cut points; every other time on flash that
+/// fails, with blocks to spare for it.
 fn cut_everywhere(least: u64) -> u64 {
     let (sound, spared) = (all_buffers(smallest()), all_buffers(roomy()));
     let threads = thread::available_parallelism().map_or(1, usize::from);

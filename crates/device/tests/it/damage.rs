@@ -1,5 +1,6 @@
-//! Goal: after one wrong bit in a log or in the heads of a protected buffer a drive holds what it promised, but for trims
-//! where the log is lost; and so it does later on. Method: a bit is flipped between two mounts, and the model goes on.
+//! Goal: after one wrong bit in a log or in the heads of a protected buffer a drive holds what it promised, but for
+//! trims where the log is lost; and so it does later on. Method: a bit is flipped between two mounts, and the model
+//! goes on.
 
 use ssdlab_core::Rng;
 use ssdlab_device::{Backend, FaultBackend, FaultPlan, MemoryBackend, PowerCut, Slot};

@@ -1,5 +1,5 @@
-//! Goal: flash that fails loses nothing that can be read, never returns other data, and ends as a drive that can be read.
-//! Method: fault plans of every kind under random requests, with the power lasting and cut.
+//! Goal: flash that fails loses nothing that can be read, never returns other data, and ends as a drive that can be
+//! read. Method: fault plans of every kind under random requests, with the power lasting and cut.
 
 use ssdlab_device::{Drive, DriveError, FaultPlan, MemoryBackend};
 

@@ -1,4 +1,5 @@
-//! A drive in a file: it is there for the next process, it is refused where it does not fit, and a full disk loses nothing.
+//! A drive in a file: it is there for the next process, it is refused where it does not fit, and a full disk loses
+//! nothing.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader};
@@ -16,8 +17,8 @@ use crate::world::{Lie, Stop, World};
 /// Held while a process is started: until that runs another program it holds the locks of all files that are open here.
 static STARTING: RwLock<()> = RwLock::new(());
 
-/// A path of its own in the folder for temporary files, removed at the end. No process starts meanwhile, so that a thread
-/// that asked for another one could wait for ever for a process which waits for this one.
+/// A path of its own in the folder for temporary files, removed at the end. No process starts meanwhile, so that a
+/// thread that asked for another one could wait for ever for a process which waits for this one.
 struct Scratch {
     path: PathBuf,
     _quiet: Option<RwLockReadGuard<'static, ()>>,
@@ -102,8 +103,8 @@ fn every_kind_of_drive_is_there_for_the_next_process() {
     }
 }
 
-/// Goal: mounts are counted, and those after a loss of power, however often it is lost and whether anything was written;
-/// what the host moved comes back as the latest checkpoint has it.
+/// Goal: mounts are counted, and those after a loss of power, however often it is lost and whether anything was
+/// written; what the host moved comes back as the latest checkpoint has it.
 #[test]
 fn a_drive_counts_over_its_life() {
     let kind = page_mapped();
@@ -130,9 +131,9 @@ fn a_drive_counts_over_its_life() {
     }
 }
 
-/// Goal: a wrong bit anywhere behind the superblock makes no page read as other data. Method: drives that were killed after
-/// a flush, every other one after a mount behind which nothing was written, with one bit flipped, in turn of every part of
-/// the file.
+/// Goal: a wrong bit anywhere behind the superblock makes no page read as other data. Method: drives that were killed
+/// after a flush, every other one after a mount behind which nothing was written, with one bit flipped, in turn of
+/// every part of the file.
 #[test]
 fn a_wrong_bit_is_put_right_or_an_error() {
     let mut rng = Rng::named(1, "wrong bits");

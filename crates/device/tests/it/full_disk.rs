@@ -1,6 +1,6 @@
-//! Goal: a disk that is full loses nothing that was acknowledged. Method: memory that takes so many writes and then says
-//! what the system says of a full disk, after a part of the write; for every such number. Then there is room again, at
-//! once or later, and the drive goes on.
+//! Goal: a disk that is full loses nothing that was acknowledged. Method: memory that takes so many writes and then
+//! says what the system says of a full disk, after a part of the write; for every such number. Then there is room
+//! again, at once or later, and the drive goes on.
 
 use std::io;
 
@@ -102,7 +102,8 @@ impl Backend for Disk {
     }
 }
 
-/// Requests until the disk has no room after so many writes, once or for a while; whether they came to their end before.
+/// Requests until the disk has no room after so many writes, once or for a while; whether they came to their end
+/// before.
 fn fill(kind: &Kind, room: u64, once: bool) -> Result<bool, String> {
     let broken = |when: &str, stop: Stop| format!("{}, room for {room}, once {once}, {when}: {stop:?}", kind.name);
     let inner = MemoryBackend::new(kind.geometry);

@@ -5,8 +5,9 @@ use ssdlab_device::{Drive, MemoryBackend};
 
 use crate::drives::{buffered, of_blocks};
 
-/// Goal: whatever is asked for, a drive reads as plain memory would. Method: every FTL, with and without a buffer, under
-/// requests of up to two thirds of the drive, which make it collect and merge amid them; losses of power after a flush.
+/// Goal: whatever is asked for, a drive reads as plain memory would. Method: every FTL, with and without a buffer,
+/// under requests of up to two thirds of the drive, which make it collect and merge amid them; losses of power after a
+/// flush.
 #[test]
 fn a_drive_in_memory_reads_as_memory() {
     for seed in 0..u64::from(ssdlab_tiers::cases(6).cases) {

@@ -1,4 +1,5 @@
-//! Goal: the crash test finds what it is there to find. Method: drives with one seeded mistake each, which it must catch.
+//! Goal: the crash test finds what it is there to find. Method: drives with one seeded mistake each, which it must
+//! catch.
 
 use ssdlab_core::{BlockId, Ppn};
 use ssdlab_device::{Backend, Content, Fault, MemoryBackend, Slot, Spare, SpareBytes};

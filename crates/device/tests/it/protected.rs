@@ -61,8 +61,8 @@ fn a_drive_that_is_shut_down_holds_nothing_back() {
     }
 }
 
-/// Goal: what an interrupted beginning of its next journal leaves is never taken for a record. Method: workloads that are
-/// long enough for several journals, cut at every operation.
+/// Goal: what an interrupted beginning of its next journal leaves is never taken for a record. Method: workloads that
+/// are long enough for several journals, cut at every operation.
 #[test]
 fn a_journal_counts_once_it_is_begun() {
     for kind in smallest().into_iter().map(protected) {

@@ -2,8 +2,8 @@
 //! which order they were.
 //!
 //! The block table's counts have the minimum of every 64 blocks beside them. An overwrite touches one bit, one count
-//! and one minimum; finding the least valid block is a vectorised scan of the minima. A block that is not sealed carries the
-//! table's flag, so it is never the minimum.
+//! and one minimum; finding the least valid block is a vectorised scan of the minima. A block that is not sealed
+//! carries the table's flag, so it is never the minimum.
 //!
 //! The arrays run over all planes. Free blocks and the order of sealing are kept for each plane; a search for the least
 //! valid block of a plane looks at single blocks where the plane ends within a chunk.
@@ -142,7 +142,8 @@ impl SealedBlocks {
         self.valid.window(first, count)
     }
 
-    /// Counts pages of a block that is not sealed as moved elsewhere or never written; how many of them counted as valid.
+    /// Counts pages of a block that is not sealed as moved elsewhere or never written; how many of them counted as
+    /// valid.
     pub fn move_out(&mut self, block: BlockId, pages: Range<u32>) -> u32 {
         let valid = self.valid.count(pages.clone());
         self.valid.fill(pages, false);
@@ -188,8 +189,8 @@ impl SealedBlocks {
         }
     }
 
-    /// Takes up the blocks of a device in use, which has these valid pages, in place of erased ones; those written to are
-    /// open.
+    /// Takes up the blocks of a device in use, which has these valid pages, in place of erased ones; those written to
+    /// are open.
     pub(crate) fn take_up(&mut self, found: &[recovery::Block], valid: impl Iterator<Item = u32>) {
         self.table.take_up(found);
         valid.for_each(|ppn| self.valid.set(ppn));

@@ -101,8 +101,8 @@ impl FreeList {
 
 /// State of every block.
 ///
-/// Valid counts are a dense array of `u16`. Its high bit is free for a flag, which [`SealedBlocks`](super::SealedBlocks)
-/// sets on all blocks that may not be collected.
+/// Valid counts are a dense array of `u16`. Its high bit is free for a flag, which
+/// [`SealedBlocks`](super::SealedBlocks) sets on all blocks that may not be collected.
 #[derive(Debug)]
 pub struct BlockTable {
     pages_per_block: u16,
@@ -117,8 +117,8 @@ pub struct BlockTable {
 pub(super) const FLAG: u16 = 0x8000;
 
 impl BlockTable {
-    /// Erased blocks of `pages_per_block` pages (at most 32,767). Lists hold equally many blocks each, the first list the
-    /// first blocks; `padding` more counts than blocks are kept, so that whole chunks can be looked at.
+    /// Erased blocks of `pages_per_block` pages (at most 32,767). Lists hold equally many blocks each, the first list
+    /// the first blocks; `padding` more counts than blocks are kept, so that whole chunks can be looked at.
     pub fn new(pages_per_block: u32, lists: Vec<FreeList>, padding: usize) -> Self {
         let pages_per_block = u16::try_from(pages_per_block).ok().filter(|&pages| pages < FLAG);
         let blocks: usize = lists.iter().map(FreeList::len).sum();
@@ -227,8 +227,8 @@ impl BlockTable {
         self.free[list] = other.free[from].renumbered(|block| block - theirs as u32 + own as u32);
     }
 
-    /// Takes up the blocks of a device in use in place of erased ones. Which of the erased ones was erased longest ago is
-    /// not known: a list keeps the order that it has.
+    /// Takes up the blocks of a device in use in place of erased ones. Which of the erased ones was erased longest ago
+    /// is not known: a list keeps the order that it has.
     pub(crate) fn take_up(&mut self, found: &[recovery::Block]) {
         for found in found {
             self.erases[found.block.index()] = found.erases;

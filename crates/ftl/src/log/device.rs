@@ -25,7 +25,8 @@ pub(crate) struct PageAddress {
 pub(super) struct Waited {
     /// Logical blocks merged.
     pub merged: u32,
-    /// Whether log space was reclaimed: a logical block was merged fully, or some were to give up a block of the random log.
+    /// Whether log space was reclaimed: a logical block was merged fully, or some were to give up a block of the random
+    /// log.
     pub reclaims: bool,
     /// Everything copied and erased.
     pub cost: MergeCost,
@@ -143,8 +144,8 @@ impl LogDevice {
         (self.l2p.get(lpn as usize) == Some(&Entry::of(ppn))).then(|| self.locate(lpn))
     }
 
-    /// Hints that the pages of `block` are gone through, and this one comes up: whether each is valid is found anywhere in
-    /// memory.
+    /// Hints that the pages of `block` are gone through, and this one comes up: whether each is valid is found anywhere
+    /// in memory.
     #[inline(always)]
     pub fn expect_page(&self, block: u32, offset: u32) {
         let ahead = block * self.pages_per_block + offset + FAR;
@@ -317,8 +318,8 @@ impl LogDevice {
         }
     }
 
-    /// Erases a block of the log that holds no valid page any more; `merged` says whether logical blocks were merged for
-    /// that, which makes it a part of a full merge as the papers count it.
+    /// Erases a block of the log that holds no valid page any more; `merged` says whether logical blocks were merged
+    /// for that, which makes it a part of a full merge as the papers count it.
     pub fn erase_emptied<S: FlashSink>(&mut self, block: u32, merged: bool, sink: &mut S) {
         self.waited.reclaims |= merged;
         self.erase(block, if merged { Cause::FullMerge } else { Cause::Gc }, sink);

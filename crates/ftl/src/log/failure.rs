@@ -7,11 +7,11 @@
 //!   of a full merge:         begins again with another target; the one before is erased when it is empty
 //! an erase fails:            the block is bad
 //! ```
-//! A sealed block keeps its place as data or log block until a merge empties it, and counts as lost from the first. Each
-//! program that fails in the course of a merge takes one more erased block until the merge is done;
-//! [`Ftl::keep_for_failures`](crate::Ftl::keep_for_failures) keeps such. If none is left, whatever is under way is given
-//! up, the page of the host too: the drive is worn out, and everything written before can be read, as the flat map leads to
-//! it in whatever block.
+//! A sealed block keeps its place as data or log block until a merge empties it, and counts as lost from the first.
+//! Each program that fails in the course of a merge takes one more erased block until the merge is done;
+//! [`Ftl::keep_for_failures`](crate::Ftl::keep_for_failures) keeps such. If none is left, whatever is under way is
+//! given up, the page of the host too: the drive is worn out, and everything written before can be read, as the flat
+//! map leads to it in whatever block.
 
 use ssdlab_core::{BlockId, Entry};
 use ssdlab_nand::{FlashSink, Note, Role};

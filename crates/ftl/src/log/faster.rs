@@ -261,8 +261,8 @@ impl Log for Faster {
         if found as u32 > self.random.capacity() { survey.opened_last(random) } else { None }
     }
 
-    /// Survivors are the copies at the start of a block. Which blocks got their second chance because all their pages were
-    /// valid is forgotten.
+    /// Survivors are the copies at the start of a block. Which blocks got their second chance because all their pages
+    /// were valid is forgotten.
     fn take_up(&mut self, _device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         for found in blocks.iter().filter(|found| found.role == Role::Log) {
             self.second[found.block as usize] = found.copies as u16;

@@ -1,8 +1,8 @@
 //! The merges of the log-block FTLs: switch, partial and full.
 //!
-//! A merge is named by what the papers ask of the log block: one that is programmed from its first page to its last, each
-//! page in its place, *switches*; one that is not, but can become the data block, is *completed*: a partial merge, with no
-//! copy at all if nothing valid was missing, as on a drive that was never filled.
+//! A merge is named by what the papers ask of the log block: one that is programmed from its first page to its last,
+//! each page in its place, *switches*; one that is not, but can become the data block, is *completed*: a partial merge,
+//! with no copy at all if nothing valid was missing, as on a drive that was never filled.
 
 use std::ops::Range;
 
@@ -94,8 +94,8 @@ impl LogDevice {
     }
 
     /// Full merge of the data block and the pages in `log` alone, at least one of which is valid. What is newer in
-    /// other log blocks stays there; of such a page the data block's older copy is copied as well. If a program fails, all
-    /// pages are merged.
+    /// other log blocks stays there; of such a page the data block's older copy is copied as well. If a program fails,
+    /// all pages are merged.
     pub fn overlay_merge<S: FlashSink>(&mut self, lbn: u32, log: u32, sink: &mut S) -> Option<()> {
         let mut is_first = true;
         let (target, copies) = self.fill(Cause::FullMerge, sink, |device, target, sink| {
@@ -151,8 +151,8 @@ impl LogDevice {
         Some(())
     }
 
-    /// Fills a free block with valid pages by `gather`, and another whenever a program fails; those that failed are empty
-    /// then. Returns the block and the copies that `gather` made in it.
+    /// Fills a free block with valid pages by `gather`, and another whenever a program fails; those that failed are
+    /// empty then. Returns the block and the copies that `gather` made in it.
     #[inline]
     fn fill<S: FlashSink>(
         &mut self,
@@ -189,8 +189,8 @@ impl LogDevice {
         Some(before + self.gather(address.lbn, address.offset + 1..self.pages_per_block, to, cause, sink)?)
     }
 
-    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns how many, unless a program
-    /// fails.
+    /// Copies the valid pages of the logical block at `offsets` that are not yet in `to`; returns how many, unless a
+    /// program fails.
     #[inline]
     fn gather<S: FlashSink>(
         &mut self,

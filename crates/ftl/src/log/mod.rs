@@ -3,8 +3,8 @@
 //! The device is divided into logical blocks of as many pages as an erase block has. Each has at most one
 //! *data block*, in which a page can only lie at its own offset; overwrites go to a few *log blocks*, and
 //! merges bring both together again. BAST, FAST, FASTer and SBFAST differ in which log block a page goes to
-//! and what is merged when; each is a file of this folder with its `INFO` and an implementation of [`Log`], and a line in
-//! the table of [`crate::choice`]. Settings, help, documents and the oracle tests take it from there.
+//! and what is merged when; each is a file of this folder with its `INFO` and an implementation of [`Log`], and a line
+//! in the table of [`crate::choice`]. Settings, help, documents and the oracle tests take it from there.
 //!
 //! Conventions, the same for all four:
 //!
@@ -107,8 +107,8 @@ pub(crate) trait Log {
     /// Whether it has a sequential log, whose pages it tells ([`ssdlab_nand::Note::Captured`]).
     fn captures(&self) -> bool;
 
-    /// Writes page `page` of the host request to the log, after whatever merges that takes. Nothing if its program fails,
-    /// or the drive is stuck for lack of erased blocks.
+    /// Writes page `page` of the host request to the log, after whatever merges that takes. Nothing if its program
+    /// fails, or the drive is stuck for lack of erased blocks.
     fn write<S: FlashSink>(
         &mut self,
         device: &mut LogDevice,
@@ -134,8 +134,8 @@ pub(crate) trait Log {
         None
     }
 
-    /// Takes up the blocks that were in the log when power was lost, in the order in which they were opened; returns those
-    /// that it has no use for.
+    /// Takes up the blocks that were in the log when power was lost, in the order in which they were opened; returns
+    /// those that it has no use for.
     fn take_up(&mut self, device: &LogDevice, blocks: Vec<LogBlock>) -> Vec<LogBlock>;
 
     /// Verifies what the log promises of its blocks.

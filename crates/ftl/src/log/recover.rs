@@ -9,12 +9,13 @@
 //! the others, in the order of their opening:    the log takes those back that it may have
 //! what remains:                                 its logical blocks are merged, then it is erased
 //! ```
-//! What remains are blocks that a merge had not emptied, or the target that it had not filled. Merging is right whatever
-//! they are: it copies the newest pages.
+//! What remains are blocks that a merge had not emptied, or the target that it had not filled. Merging is right
+//! whatever they are: it copies the newest pages.
 //!
-//! **One erased block is enough** for a merge, and all need no more than there are blocks: one for each logical block, the
-//! log, and what merges need ([`super::LogRules::reserve_blocks`]). If none is erased, all of these are in use and so is
-//! the target of a merge, in which are copies of what is in the others, and perhaps the page that the host was writing.
+//! **One erased block is enough** for a merge, and all need no more than there are blocks: one for each logical block,
+//! the log, and what merges need ([`super::LogRules::reserve_blocks`]). If none is erased, all of these are in use and
+//! so is the target of a merge, in which are copies of what is in the others, and perhaps the page that the host was
+//! writing.
 //!
 //! Left open where the spare area does not tell: a log block whose pages all lie at their places becomes the data block
 //! if there is none, as after a merge without copies.
@@ -151,8 +152,8 @@ impl LogDevice {
         LogBlock { block: block.0, role, opened, written, copies, owner, in_place: in_place && !several }
     }
 
-    /// Merges the logical blocks of the valid pages of a block that has no use, and erases it. Where so many blocks have
-    /// failed that there is none to merge to, it stays.
+    /// Merges the logical blocks of the valid pages of a block that has no use, and erases it. Where so many blocks
+    /// have failed that there is none to merge to, it stays.
     fn empty<S: FlashSink>(&mut self, block: u32, sink: &mut S) -> Result<(), String> {
         for offset in 0..self.pages_per_block {
             if let Some(address) = self.valid_page(block, offset) {

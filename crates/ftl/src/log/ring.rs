@@ -53,8 +53,8 @@ impl Ring {
         self.blocks.push_back(block);
     }
 
-    /// Takes up the blocks of its role that were in it when power was lost, given oldest first, as many of the newest as it
-    /// has room for; returns the others.
+    /// Takes up the blocks of its role that were in it when power was lost, given oldest first, as many of the newest
+    /// as it has room for; returns the others.
     pub fn take_up(&mut self, blocks: Vec<LogBlock>) -> Vec<LogBlock> {
         let (mut own, mut rest): (Vec<LogBlock>, Vec<LogBlock>) =
             blocks.into_iter().partition(|found| found.role == self.role);

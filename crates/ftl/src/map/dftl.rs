@@ -108,10 +108,12 @@ pub struct Dftl {
     turn: usize,
 }
 
-/// Steps between the hint that a page is looked up soon and the look at its slot, which is in the processor's cache then.
+/// Steps between the hint that a page is looked up soon and the look at its slot, which is in the processor's cache
+/// then.
 const AHEAD: usize = 8;
 
-/// Where slots are found of so many logical pages stays in the processor's caches: to fetch that ahead costs more than it saves.
+/// Where slots are found of so many logical pages stays in the processor's caches: to fetch that ahead costs more than
+/// it saves.
 const CACHED_ENTRIES: usize = 1 << 20;
 
 /// Places ahead in a segment whose slots are brought into the processor's cache; half as far ahead they are there.

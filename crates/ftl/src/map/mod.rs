@@ -4,8 +4,8 @@
 //! which *map pages* are read and programmed for it, and cannot corrupt data. A map page is a flash page full of
 //! entries; it moves like any other page and is collected with the others, from blocks of its own.
 //!
-//! To add a map: write its file with an `INFO` and a `new`, and a line in the table of [`crate::choice`]. Settings, help,
-//! documents and the oracle tests take it from there.
+//! To add a map: write its file with an `INFO` and a `new`, and a line in the table of [`crate::choice`]. Settings,
+//! help, documents and the oracle tests take it from there.
 
 pub mod cache;
 pub mod dftl;

@@ -3,7 +3,8 @@
 //! ```text
 //! look_up(lpn):  segment = lpn / entries of a segment;  cached: a hit
 //!                else: the policy's victim gives way; if it is dirty, its map page is written back, with all dirty
-//!                segments of that page, which are clean then;  the segment is loaded: that part of its map page is read
+//!                segments of that page, which are clean then
+//!                the segment is loaded: that part of its map page is read
 //! changed(lpn):  the segment is dirty
 //! moved(lpn):    cached: the segment is dirty;  else its map page is rewritten
 //! ```

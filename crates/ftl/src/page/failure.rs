@@ -5,10 +5,10 @@
 //! then:             once there is room, the valid pages of a failing block are copied; the block is bad
 //! an erase fails:   the block is bad
 //! ```
-//! A bad block is one less for its plane, which may hold a block of valid pages less from then on. What collection keeps
-//! unwritten is just enough while nothing fails; [`Ftl::keep_for_failures`] keeps more. If more blocks fail in the course
-//! of one shortage, no erased block is left and collection cannot go on. Whatever is under way is given up then, the page
-//! of the host too: the drive is worn out, and everything written before can be read.
+//! A bad block is one less for its plane, which may hold a block of valid pages less from then on. What collection
+//! keeps unwritten is just enough while nothing fails; [`Ftl::keep_for_failures`] keeps more. If more blocks fail in
+//! the course of one shortage, no erased block is left and collection cannot go on. Whatever is under way is given up
+//! then, the page of the host too: the drive is worn out, and everything written before can be read.
 
 use ssdlab_core::{BlockId, Entry, Ppn};
 use ssdlab_nand::{Cause, FlashSink, Note, Oob, Source, VictimReason};
@@ -90,8 +90,8 @@ impl<M: MapModel> PageFtl<M> {
         self.p2l[ppn as usize] = Entry::of(lpn);
         let left = frontier.left();
         self.planes[plane].unwritten -= left;
-        // Open blocks count pages as valid that are not yet written; this one keeps what it has. It is not sealed, so that
-        // no policy chooses it: emptying it yields no block.
+        // Open blocks count pages as valid that are not yet written; this one keeps what it has. It is not sealed, so
+        // that no policy chooses it: emptying it yields no block.
         self.blocks.move_out(block, ppn..frontier.end);
         self.failing.insert(block);
         self.lose_block(plane);

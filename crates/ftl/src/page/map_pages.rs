@@ -3,8 +3,8 @@
 //! Moving the pages of a victim changes their entries, and a victim may cost more map pages than it yields pages, when
 //! each of its pages has its entry in another map page. What it costs beyond its yield lies in blocks of map pages, as
 //! old versions. So when a plane has as many of these blocks as it may have, or too few free blocks for a victim with
-//! data, the block of map pages with the fewest valid ones is collected first; that rewrites nothing. Without this bound
-//! collection need not end on small devices or with FIFO victims.
+//! data, the block of map pages with the fewest valid ones is collected first; that rewrites nothing. Without this
+//! bound collection need not end on small devices or with FIFO victims.
 //!
 //! On several planes map pages are written to each in turn, whichever plane the victim is in. A plane takes its even
 //! share of the valid ones and passes on the rest; what it has not received of its share it keeps unwritten. Written
@@ -76,8 +76,8 @@ impl<M: MapModel> PageFtl<M> {
         !M::CHARGED || self.planes[plane].victim.is_some() || self.blocks.free(plane) > VICTIM_BLOCKS
     }
 
-    /// Charges the use of a page's entry, which is about to change if `changes`: the caller says so once it has. Compiles
-    /// to nothing while the whole map is in RAM.
+    /// Charges the use of a page's entry, which is about to change if `changes`: the caller says so once it has.
+    /// Compiles to nothing while the whole map is in RAM.
     #[inline(always)]
     pub(super) fn charge<S: FlashSink>(&mut self, lpn: u32, changes: bool, sink: &mut S) {
         if M::CHARGED {

@@ -7,8 +7,9 @@
 //! collect:     victim = policy; append its valid pages to the plane's survivors' frontier; erase it
 //! ```
 //! Invariant: a page of a sealed block is valid iff `l2p[p2l[ppn]] == ppn`. A bit for each page says so too, so that
-//! collection reads neither the entries of a victim's outdated pages nor where their data is now. Cost per victim with `v`
-//! valid pages: `v` copies and an erase. Memory: 4 bytes per logical page, 4 and a bit per physical page, some 30 per block.
+//! collection reads neither the entries of a victim's outdated pages nor where their data is now. Cost per victim with
+//! `v` valid pages: `v` copies and an erase. Memory: 4 bytes per logical page, 4 and a bit per physical page, some 30
+//! per block.
 //!
 //! Free pages are "short" when only the spare block(s) remain unwritten: one with shared survivors (the
 //! classic models), two when survivors have a frontier of their own, which may need a block of its own in
@@ -257,7 +258,8 @@ impl<M: MapModel> PageFtl<M> {
         self.planes.len() > 1
     }
 
-    /// The plane that the host page `lpn` is written to. Of several planes, its valid page is counted there from now on.
+    /// The plane that the host page `lpn` is written to. Of several planes, its valid page is counted there from now
+    /// on.
     #[inline(always)]
     fn next_plane(&mut self, lpn: u32) -> usize {
         if self.is_striped() { self.rotate(lpn) } else { 0 }

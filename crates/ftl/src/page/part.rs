@@ -1,8 +1,8 @@
 //! A part of the planes as a smaller device, and what the whole takes over from it.
 //!
-//! Host pages go to the planes in turn, and collection stays within a plane. Under uniformly random overwrites the planes
-//! are thus alike and independent: two of them are a fair sample of sixty-four. With a map in flash they are not, as map
-//! pages of one victim go to all.
+//! Host pages go to the planes in turn, and collection stays within a plane. Under uniformly random overwrites the
+//! planes are thus alike and independent: two of them are a fair sample of sixty-four. With a map in flash they are
+//! not, as map pages of one victim go to all.
 
 use ssdlab_core::{BlockId, Entry};
 
@@ -25,7 +25,8 @@ impl<M: MapModel> PageFtl<M> {
         Self::with_map(shape, self.options, self.map.part(logical_pages)?, seed).ok()
     }
 
-    /// See [`crate::Ftl::take_over`]. The map holds the entries of each tile in the order of shares until all are there.
+    /// See [`crate::Ftl::take_over`]. The map holds the entries of each tile in the order of shares until all are
+    /// there.
     pub(super) fn take_over_planes(&mut self, part: &Self, share: u32, shares: &Shares) {
         let first = share * part.planes.len() as u32;
         let shift = first * self.blocks.table().blocks_per_list();

@@ -9,14 +9,14 @@
 //! a plane short of pages:                       collect the blocks with the fewest valid pages
 //! a map in flash:                               write every map page that has an entry
 //! ```
-//! **One erased block is enough.** The host writes to a plane only while more than its spare blocks are unwritten, so one
-//! of them is erased. A victim takes that block only when its copies do not fit on the frontiers, and then nothing but
-//! copies of that victim is in it until the victim is erased.
+//! **One erased block is enough.** The host writes to a plane only while more than its spare blocks are unwritten, so
+//! one of them is erased. A victim takes that block only when its copies do not fit on the frontiers, and then nothing
+//! but copies of that victim is in it until the victim is erased.
 //!
-//! **The map in flash** need not be read, as the spare areas know all that it says, and it need not be right: entries that
-//! were changed in RAM alone are lost. It is written anew, so that whatever is read of it afterwards is the truth, and its
-//! cache begins empty. Victims and wear begin as the spare areas tell; the age of blocks is counted in programs where it
-//! was counted in pages of the host.
+//! **The map in flash** need not be read, as the spare areas know all that it says, and it need not be right: entries
+//! that were changed in RAM alone are lost. It is written anew, so that whatever is read of it afterwards is the truth,
+//! and its cache begins empty. Victims and wear begin as the spare areas tell; the age of blocks is counted in programs
+//! where it was counted in pages of the host.
 
 use std::collections::BTreeSet;
 
@@ -61,8 +61,8 @@ impl<M: MapModel> PageFtl<M> {
         Ok(())
     }
 
-    /// What is found, and blocks to be given up so that there is an erased one in every plane. If one lacks it nevertheless,
-    /// so many blocks have failed that the drive is worn out.
+    /// What is found, and blocks to be given up so that there is an erased one in every plane. If one lacks it
+    /// nevertheless, so many blocks have failed that the drive is worn out.
     fn survey(&mut self, scan: &impl Scan, trims: &[Trimmed]) -> Result<(Survey, BTreeSet<BlockId>), String> {
         let Self { l2p, p2l, logical_pages, blocks, stuck, .. } = self;
         let pages_per_block = blocks.pages_per_block();
@@ -90,8 +90,8 @@ impl<M: MapModel> PageFtl<M> {
         written.sort_by_key(|found| found.written);
         for found in written {
             let (block, first) = (found.block, found.block.0 * pages);
-            // It tells whether the block holds map pages, of which none is valid before the map is written anew: not if it
-            // cannot be read, nor if it is left over from before an erase that was lost.
+            // It tells whether the block holds map pages, of which none is valid before the map is written anew: not if
+            // it cannot be read, nor if it is left over from before an erase that was lost.
             let held = &mut self.p2l[first as usize];
             if held.page() >= self.logical_pages {
                 *held = Entry::of(0);

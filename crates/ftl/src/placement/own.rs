@@ -3,8 +3,8 @@
 //! ```text
 //! host page -> frontier 0        survivor -> frontier 1
 //! ```
-//! What survived a collection is likely to stay valid; kept apart from new data it is copied less often, the more so the
-//! more skewed the writes are.
+//! What survived a collection is likely to stay valid; kept apart from new data it is copied less often, the more so
+//! the more skewed the writes are.
 
 use super::{PlacementInfo, Route};
 

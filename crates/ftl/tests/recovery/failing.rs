@@ -1,5 +1,5 @@
-//! Flash of which programs and erases fail, beside power that does: what was written can be read, the drive goes on while
-//! it has blocks to spare, and is worn out when more fail at once than were kept for it.
+//! Flash of which programs and erases fail, beside power that does: what was written can be read, the drive goes on
+//! while it has blocks to spare, and is worn out when more fail at once than were kept for it.
 
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};

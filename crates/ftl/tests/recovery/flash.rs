@@ -1,4 +1,5 @@
-//! Flash whose power fails: an array that keeps spare areas and obeys the chip's rules until so many operations are done.
+//! Flash whose power fails: an array that keeps spare areas and obeys the chip's rules until so many operations are
+//! done.
 
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::Shape;

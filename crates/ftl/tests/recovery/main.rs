@@ -1,6 +1,7 @@
-//! Goal: whenever power fails, an FTL rebuilt from spare areas has every page that was acknowledged, and goes on. Method:
-//! random requests to small drives whose power fails after so many operations, the last of which may be half done; then
-//! every page is compared with what it may be, and the drive goes on under the chip's rules, until power fails again.
+//! Goal: whenever power fails, an FTL rebuilt from spare areas has every page that was acknowledged, and goes on.
+//! Method: random requests to small drives whose power fails after so many operations, the last of which may be half
+//! done; then every page is compared with what it may be, and the drive goes on under the chip's rules, until power
+//! fails again.
 
 mod drives;
 mod failing;

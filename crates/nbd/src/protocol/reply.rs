@@ -34,7 +34,8 @@ impl Writer<'_> {
     pub fn success(&mut self) {
         match self.kind {
             ReplyKind::Simple => self.simple(0),
-            // Only a read must be answered by chunks. A client reads the longer header in two pieces, one system call each.
+            // Only a read must be answered by chunks. A client reads the longer header in two pieces, one system call
+            // each.
             ReplyKind::Structured if self.request.command != cmd::READ => self.simple(0),
             _ => self.chunk(chunk::NONE, true, 0),
         }

@@ -12,8 +12,9 @@ use rustix::io::Errno;
 use rustix::net::{self, RecvFlags};
 use rustls::{ServerConfig, ServerConnection};
 
-/// So long a socket is asked before its thread sleeps until something comes; between, others have the processor. The next
-/// request of a busy client is under way, and putting a thread to sleep and waking it takes both sides as long as that.
+/// So long a socket is asked before its thread sleeps until something comes; between, others have the processor. The
+/// next request of a busy client is under way, and putting a thread to sleep and waking it takes both sides as long as
+/// that.
 const PATIENCE: Duration = Duration::from_micros(20);
 
 /// A stream of either family.

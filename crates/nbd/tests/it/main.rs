@@ -1,4 +1,5 @@
-//! Tests of the server, in one binary. Messages are written as bytes by hand or by `peer`, never by the crate's encoder.
+//! Tests of the server, in one binary. Messages are written as bytes by hand or by `peer`, never by the crate's
+//! encoder.
 
 mod delay;
 mod extended;

@@ -1,7 +1,7 @@
 //! Least recently used, exactly, without a list that every hit would change.
 //!
-//! A hit only writes the time of a shared counter to its slot. A heap holds for each slot a time that is never later than
-//! that; when the earliest one turns out to be outdated it goes back with the later time. The first that is not
+//! A hit only writes the time of a shared counter to its slot. A heap holds for each slot a time that is never later
+//! than that; when the earliest one turns out to be outdated it goes back with the later time. The first that is not
 //! outdated is the least recently used page.
 
 use std::cmp::Reverse;

@@ -1,13 +1,13 @@
 //! Any policy of simulated caches that need not know the future, at the price of a lock for each hit.
 //!
-//! A simulated policy decides whole accesses at a fixed capacity, the pool when and how many pages leave. So victims are
-//! asked for ahead, and the capacity is the number of pages expected: what the policy itself gives up or turns away while
-//! the pool still has room stays until the next victim is sought, and gives way first. A page that may not leave
+//! A simulated policy decides whole accesses at a fixed capacity, the pool when and how many pages leave. So victims
+//! are asked for ahead, and the capacity is the number of pages expected: what the policy itself gives up or turns away
+//! while the pool still has room stays until the next victim is sought, and gives way first. A page that may not leave
 //! is accessed once more.
 //!
-//! A policy knows pages by numbers, which a page keeps when it leaves, so that it is recognised when it comes back. There
-//! are about twice as many numbers as slots; beyond that, the page that left first is forgotten. A number that goes to
-//! another page takes along what a sketch has counted for it.
+//! A policy knows pages by numbers, which a page keeps when it leaves, so that it is recognised when it comes back.
+//! There are about twice as many numbers as slots; beyond that, the page that left first is forgotten. A number that
+//! goes to another page takes along what a sketch has counted for it.
 
 use ssdlab_cache::{Access, PolicyInfo};
 

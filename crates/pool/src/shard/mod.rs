@@ -1,5 +1,5 @@
-//! The states of the pages of one shard, and every step from one to another. No locks, no loader, no codec: each method is
-//! one step under the lock of the shard, and leaves it within its budget.
+//! The states of the pages of one shard, and every step from one to another. No locks, no loader, no codec: each method
+//! is one step under the lock of the shard, and leaves it within its budget.
 //!
 //! A page is absent, in flight (some thread brings it), raw, or compressed. A raw page may be busy: some thread has
 //! a snapshot of it, to store or to compress it. It is read and written all the while; a write gets it a new frame, and

@@ -174,8 +174,8 @@ fn a_faulty_codec_loses_nothing() {
     }
 }
 
-/// The storage panics under workers and under the caller; pages stay, the cache goes on, and no codec is blamed. Rounds go
-/// on until a worker has met a panic too: on a busy machine the caller may make all room itself.
+/// The storage panics under workers and under the caller; pages stay, the cache goes on, and no codec is blamed. Rounds
+/// go on until a worker has met a panic too: on a busy machine the caller may make all room itself.
 #[test]
 fn a_panic_of_the_storage_is_survived() {
     let storage = Storage::default();

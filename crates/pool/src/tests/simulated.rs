@@ -39,9 +39,9 @@ fn pool_hits(options: Options, reads: &[PageId]) -> (u64, u64) {
     (pool.transitions().raw_hits, pool.shards()[0].read().raw_limit() as u64)
 }
 
-/// Goal: the pool with a simulated policy is that cache. Method: equal hits where the pool seeks a victim when it is full,
-/// as without workers; nearly those of plain simulation, which knows the newcomer first, and of a pool whose workers
-/// keep some room.
+/// Goal: the pool with a simulated policy is that cache. Method: equal hits where the pool seeks a victim when it is
+/// full, as without workers; nearly those of plain simulation, which knows the newcomer first, and of a pool whose
+/// workers keep some room.
 #[test]
 fn hits_are_those_of_the_simulation() {
     let reads = reads(260);

@@ -8,9 +8,9 @@
 //!
 //! What is easily got wrong. A request of another process close to the awaited one ends the wait and is credited to the
 //! awaited process, whose think time and seek distance learn from it. A batch that begins after the device was drained
-//! by completions continues where its kind left off, one that finds the device idle begins with its oldest request. Front
-//! merges are looked for by direction in queues that are sorted by synchronous or not, so reads find none, and writes
-//! only in front of synchronous ones.
+//! by completions continues where its kind left off, one that finds the device idle begins with its oldest request.
+//! Front merges are looked for by direction in queues that are sorted by synchronous or not, so reads find none, and
+//! writes only in front of synchronous ones.
 //!
 //! Processes do not exit here, so the kernel's statistics of exits are left out. Of two requests that begin at the same
 //! sector the kernel dispatches the older at once; here both are kept.

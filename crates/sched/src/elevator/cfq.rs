@@ -7,14 +7,15 @@
 //!
 //! Checked against the source of 2.6.32.71. What differs from it:
 //!
-//! - Instead of idling, a process that works close by is served out of turn, but only once. This is 2.6.32 as remembered;
-//!   2.6.32.71 lets such processes share one queue from then on.
+//! - Instead of idling, a process that works close by is served out of turn, but only once. This is 2.6.32 as
+//!   remembered; 2.6.32.71 lets such processes share one queue from then on.
 //! - Processes do not exit, and do not change their priority while they have requests waiting.
-//! - A process that is idled for gets requests beyond the limit for as long as the idling lasts, not once for each slice.
+//! - A process that is idled for gets requests beyond the limit for as long as the idling lasts, not once for each
+//!   slice.
 //! - The request that ends the idling is not followed by another one beyond the end of the slice.
 //! - Of two requests that begin at the same sector the kernel dispatches the older at once; here both are kept.
-//! - Where queues close by lie on both sides of the head, the shape of the kernel's tree decides which one goes; here it
-//!   is the one ahead.
+//! - Where queues close by lie on both sides of the head, the shape of the kernel's tree decides which one goes; here
+//!   it is the one ahead.
 //!
 //! The kernels of Enterprise Linux 6 carry a later CFQ, which is not built here:
 //!

@@ -3,12 +3,12 @@
 //!
 //! In an epoch each process has a timeslice of device time. Requests of all processes with something left of it are
 //! issued side by side, the oldest first; a write waits while a read can be issued or is at the device. The epoch ends
-//! when no process with time left has a request waiting; a process that has time left and whose last request has just ended
-//! is awaited for `antic_expire` before.
+//! when no process with time left has a request waiting; a process that has time left and whose last request has just
+//! ended is awaited for `antic_expire` before.
 //!
-//! Our reading: from memory of the paper, of which only the abstract could be compared. Simplified: costs follow a fixed
-//! line (see the tunables), not one calibrated for the device at hand, and are not shared between requests that overlap;
-//! what a process exceeds its slice by is taken off the next one.
+//! Our reading: from memory of the paper, of which only the abstract could be compared. Simplified: costs follow a
+//! fixed line (see the tunables), not one calibrated for the device at hand, and are not shared between requests that
+//! overlap; what a process exceeds its slice by is taken off the next one.
 
 use std::collections::{BTreeSet, VecDeque};
 

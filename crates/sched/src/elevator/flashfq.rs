@@ -8,8 +8,8 @@
 //! `antic_expire`, so that others do not run ahead while it thinks.
 //!
 //! Our reading: from memory of the paper, of which only abstract and introduction could be compared. Simplified: costs
-//! follow a fixed line (see the tunables), not one calibrated for the device at hand; virtual time is that of the request
-//! dispatched last; weights are those of I/O priorities, one to eight.
+//! follow a fixed line (see the tunables), not one calibrated for the device at hand; virtual time is that of the
+//! request dispatched last; weights are those of I/O priorities, one to eight.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,7 +1,7 @@
 //! The coarse clock of the kernel.
 
-/// A clock that ticks. Where it does not matter, each nanosecond is a tick: how long a jiffy is (1 to 10 ms), and when one
-/// begins, differs from machine to machine.
+/// A clock that ticks. Where it does not matter, each nanosecond is a tick: how long a jiffy is (1 to 10 ms), and when
+/// one begins, differs from machine to machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jiffies {
     tick_ns: u64,

@@ -7,8 +7,8 @@
 //! fares better than needed is cut down only while some domain fares badly.
 //!
 //! Histograms have eight buckets of a quarter of the target. They are evaluated with 500 samples, or after a second
-//! with fewer. Requests wait in a queue of their processor, where bios are merged with the eight latest, until that of the
-//! domain is empty and one of them may go; then those of all processors move to it, one processor after the other.
+//! with fewer. Requests wait in a queue of their processor, where bios are merged with the eight latest, until that of
+//! the domain is empty and one of them may go; then those of all processors move to it, one processor after the other.
 //!
 //! Each hardware queue has queues and turns of its own; tokens, latencies and limits are those of the device.
 
@@ -135,9 +135,9 @@ struct Domain {
     /// From submission to completion, and from dispatch to completion.
     total: Histogram,
     device: Histogram,
-    /// When a histogram with too few samples is evaluated all the same: one time for both, as in the kernel. `device` is
-    /// looked at first and uses it up, so with few requests `total` is evaluated when it has 500 samples, or when there
-    /// has been nothing new for `device` for a second.
+    /// When a histogram with too few samples is evaluated all the same: one time for both, as in the kernel. `device`
+    /// is looked at first and uses it up, so with few requests `total` is evaluated when it has 500 samples, or when
+    /// there has been nothing new for `device` for a second.
     until: Option<u64>,
     /// The bucket of the 99th percentile of `total` seen last, if no domain has done badly since.
     p99: Option<u64>,

@@ -58,8 +58,8 @@ pub trait Elevator: Send + Debug {
     /// Takes a request in. Whether the queue is to be run at once although it may be plugged.
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool;
 
-    /// Hands out the request to be given to the device next and takes it out. `queue`: the hardware queue that asks; who
-    /// keeps requests [by queue](SchedulerInfo::by_queue) gives one of its own. `force`: whatever there is, without
+    /// Hands out the request to be given to the device next and takes it out. `queue`: the hardware queue that asks;
+    /// who keeps requests [by queue](SchedulerInfo::by_queue) gives one of its own. `force`: whatever there is, without
     /// idling; used to empty the queues ahead of a barrier.
     fn dispatch(&mut self, queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId>;
 
@@ -106,8 +106,8 @@ pub trait Elevator: Send + Debug {
         None
     }
 
-    /// The waiting `absorbed` has become part of the waiting `survivor`, and is no longer a request. Never called where no
-    /// neighbours (`former`, `latter`) are proposed.
+    /// The waiting `absorbed` has become part of the waiting `survivor`, and is no longer a request. Never called where
+    /// no neighbours (`former`, `latter`) are proposed.
     fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
         unreachable!("no neighbours are proposed, so {:?} cannot be merged with one", absorbed.id)
     }

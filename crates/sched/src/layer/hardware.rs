@@ -1,7 +1,7 @@
 //! Hardware queues of the modern frame (block/blk-mq.c and block/blk-mq-sched.c of Linux 6).
 //!
-//! Each has slots of the device, requests, a dispatch list and flushes of its own. Processors are as many, and process p
-//! runs on processor p modulo their number, so all that it submits goes to one queue.
+//! Each has slots of the device, requests, a dispatch list and flushes of its own. Processors are as many, and process
+//! p runs on processor p modulo their number, so all that it submits goes to one queue.
 //!
 //! A queue is run when a request comes to it or one of its own ends: it takes from its dispatch list, then asks the
 //! scheduler. One that holds the requests of all queues may answer with that of another; if no slot of that one is free

@@ -8,7 +8,8 @@ pub enum Frame {
     /// The single queue of Linux 2.6.32: the queue is plugged, requests are limited by kind (synchronous or not), one
     /// request is chosen ahead while the device is full, ordering is by barriers.
     Legacy,
-    /// blk-mq of Linux 5 and 6: tasks plug, each hardware queue has one pool of requests, flush and FUA without ordering.
+    /// blk-mq of Linux 5 and 6: tasks plug, each hardware queue has one pool of requests, flush and FUA without
+    /// ordering.
     Modern,
 }
 

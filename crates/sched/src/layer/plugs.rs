@@ -7,8 +7,8 @@ use crate::request::RequestId;
 /// What a task holds back until it has submitted what it wanted, oldest first.
 pub(super) type Plug = Vec<RequestId>;
 
-/// The plugs of all tasks that have one. The one opened last is at hand: its task is the next to submit, and where tasks
-/// plug one after the other, no plug is ever searched for or moved.
+/// The plugs of all tasks that have one. The one opened last is at hand: its task is the next to submit, and where
+/// tasks plug one after the other, no plug is ever searched for or moved.
 #[derive(Debug, Default)]
 pub(super) struct Plugs {
     /// The task with the plug opened last, until that is closed.

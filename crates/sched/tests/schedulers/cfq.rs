@@ -177,8 +177,8 @@ fn cfq_starts_the_clock_of_a_slice_with_its_first_completion() {
 
 #[test]
 fn cfq_sorts_queues_by_time_and_slice() {
-    // Keys in ms, at time 0: the first queue 0; of level 7, behind one queue, 1 * (180 - 40) = 140; of level 0, behind two,
-    // 2 * (180 - 180) = 0, after the first.
+    // Keys in ms, at time 0: the first queue 0; of level 7, behind one queue, 1 * (180 - 40) = 140; of level 0, behind
+    // two, 2 * (180 - 180) = 0, after the first.
     let mut bench = Bench::on("cfq", &[("slice_idle", 0)], disk());
     bench.insert(of(1, PriorityClass::BestEffort, 4, 100));
     bench.insert(of(2, PriorityClass::BestEffort, 7, 20_000_000));

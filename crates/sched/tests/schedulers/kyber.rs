@@ -62,8 +62,8 @@ fn kyber_limits_a_domain_that_makes_others_slow() {
 
 #[test]
 fn kyber_waits_for_five_hundred_samples_or_a_second() {
-    // Two reads of 20 ms at a time, 1000 in 10 s: the time at the device is evaluated each second and found bad, but the
-    // whole time of writes, one with each pair, only when it has 500 samples. No write is held back before.
+    // Two reads of 20 ms at a time, 1000 in 10 s: the time at the device is evaluated each second and found bad, but
+    // the whole time of writes, one with each pair, only when it has 500 samples. No write is held back before.
     let depth_after = |rounds: usize| {
         let mut bench = Bench::new("kyber", &[]);
         for _ in 0..rounds {
@@ -84,8 +84,8 @@ fn kyber_waits_for_five_hundred_samples_or_a_second() {
 
 #[test]
 fn kyber_judges_an_idle_domain_by_few_samples() {
-    // Ten writes, then only slow reads. Looked at every 0.1 s: after 1.1 s the device times of the writes count although
-    // they are few, a second later their whole times, which lie in the first bucket: (0 + 1) / 4 of 128.
+    // Ten writes, then only slow reads. Looked at every 0.1 s: after 1.1 s the device times of the writes count
+    // although they are few, a second later their whole times, which lie in the first bucket: (0 + 1) / 4 of 128.
     let depth_after = |rounds: usize| {
         let mut bench = Bench::new("kyber", &[]);
         bench.writes([100; 10]);

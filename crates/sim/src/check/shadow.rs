@@ -136,7 +136,8 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// A shadow of the erased device that `setup` describes; about 12 bytes for each physical and each logical page that was written.
+    /// A shadow of the erased device that `setup` describes; about 12 bytes for each physical and each logical page
+    /// that was written.
     pub fn new(setup: &Setup) -> Self {
         Self {
             array: FlashArray::new(&setup.geometry),

@@ -4,8 +4,8 @@
 //! write:  page is waiting here -> overwritten in place; else takes a free slot, or the request waits for one
 //! flush:  eager: at once; watermark: oldest first, from `high` down to `low`
 //! ```
-//! A slot is free again when its page has been programmed. A page overwritten while it is being programmed takes another
-//! slot, which needs nothing from the flash if the one before was whole; reads find the newest.
+//! A slot is free again when its page has been programmed. A page overwritten while it is being programmed takes
+//! another slot, which needs nothing from the flash if the one before was whole; reads find the newest.
 
 use std::collections::VecDeque;
 
@@ -107,8 +107,8 @@ impl Buffer {
                 FlushPolicy::Eager => None,
                 FlushPolicy::Watermark { high, low } => {
                     let high = share(high).max(1);
-                    // Between equal marks, as those of a small buffer may be in whole pages, it would depend on how often
-                    // somebody asks what is flushed.
+                    // Between equal marks, as those of a small buffer may be in whole pages, it would depend on how
+                    // often somebody asks what is flushed.
                     Some((high, share(low).min(high - 1)))
                 }
             },

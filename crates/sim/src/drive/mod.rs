@@ -4,9 +4,9 @@
 //! issued -> queue -> taken -> command -> [data in] -> submitted: FTL, flash, buffer -> [data out] -> complete
 //!          waiting           service                  waiting until its first operation begins, then service
 //! ```
-//! The loop takes the earliest event: work ends on flash, on the link or in the controller, the host issues a request, the
-//! cache above has copied a page, a timer expires, the drive is idle. Mapping changes when a request is submitted; its cost
-//! appears in the queues of the dies.
+//! The loop takes the earliest event: work ends on flash, on the link or in the controller, the host issues a request,
+//! the cache above has copied a page, a timer expires, the drive is idle. Mapping changes when a request is submitted;
+//! its cost appears in the queues of the dies.
 
 pub(crate) mod buffer;
 mod buffering;

@@ -5,8 +5,8 @@
 //!            complete when all its bios are <- completion of the merged request <-
 //! ```
 //! A process (a stream of the trace) lets its plug go when it has issued what it can: it goes to sleep until something
-//! completes. In an open loop and the legacy frame only those sleep that wait for something; what the others leave behind
-//! in the plugged queue goes when there is enough of it or its time is over.
+//! completes. In an open loop and the legacy frame only those sleep that wait for something; what the others leave
+//! behind in the plugged queue goes when there is enough of it or its time is over.
 
 use serde::Serialize;
 use ssdlab_core::Slab;
@@ -84,8 +84,8 @@ pub(crate) struct BlockStage {
     frame: Frame,
     /// Whether processes hold their requests back until they sleep (modern frame).
     plug: bool,
-    /// Whether every process that issues requests then releases its plug: in a closed loop it waits for one to complete,
-    /// in the modern frame it ends its plug anyway.
+    /// Whether every process that issues requests then releases its plug: in a closed loop it waits for one to
+    /// complete, in the modern frame it ends its plug anyway.
     all_let_go: bool,
     requests: Slab<HostRequest>,
     outstanding: u32,

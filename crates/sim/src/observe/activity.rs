@@ -101,9 +101,10 @@ pub struct DriveSummary {
     pub interference: Interference,
     /// Response times by stream, for a trace with more than one.
     pub streams: Vec<StreamSummary>,
-    /// Jain's index of the throughput of the streams that were active for more than half of the time, while they were: 1
-    /// if it was the same for all, 1/n if one had everything (Jain, Chiu, Hawe 1984); none with fewer than two of these,
-    /// or more than 256 streams. The index compares users that share something at one time: of these, any two did.
+    /// Jain's index of the throughput of the streams that were active for more than half of the time, while they were:
+    /// 1 if it was the same for all, 1/n if one had everything (Jain, Chiu, Hawe 1984); none with fewer than two of
+    /// these, or more than 256 streams. The index compares users that share something at one time: of these, any two
+    /// did.
     pub fairness: Option<f64>,
     /// Block layer of the host; none without one.
     pub block: Option<BlockSummary>,
@@ -180,7 +181,8 @@ pub struct Activity {
     pub gantt_truncated: bool,
     /// Waiting times by [`Op`].
     pub waiting: [LatencyHistogram; 4],
-    /// Response and waiting times of reads and writes by intervals of time; none unless response times were taken apart.
+    /// Response and waiting times of reads and writes by intervals of time; none unless response times were taken
+    /// apart.
     pub course: Option<Course>,
     /// The requests that the block layer gave to the drive, if they were to be kept; times from the start of measuring.
     pub dispatched: Option<Vec<Request>>,

@@ -1,8 +1,8 @@
 //! On how few pages the writes of a run concentrate, from a sample of the pages.
 //!
-//! If a page is written next with probability p_i, the writes n of each page yield an estimate without bias of the sum of
-//! p_i²: the sum of n (n - 1) over N (N - 1), of N writes in all. Writes that fall on U pages evenly have 1 / U; so its
-//! inverse is the number of pages that writes as concentrated would fall on evenly, however long the run is.
+//! If a page is written next with probability p_i, the writes n of each page yield an estimate without bias of the sum
+//! of p_i²: the sum of n (n - 1) over N (N - 1), of N writes in all. Writes that fall on U pages evenly have 1 / U; so
+//! its inverse is the number of pages that writes as concentrated would fall on evenly, however long the run is.
 
 use ssdlab_core::mem::prefetch;
 

@@ -1,11 +1,11 @@
-//! Response times, waiting times and what they are made of: by intervals of simulated time, so that a stretch of the run
-//! can be looked at by itself, and of the whole run. A request counts to the interval in which it is complete.
+//! Response times, waiting times and what they are made of: by intervals of simulated time, so that a stretch of the
+//! run can be looked at by itself, and of the whole run. A request counts to the interval in which it is complete.
 //!
 //! How long a run takes is not known at its start, so intervals begin short and double (pairs merge) whenever time goes
 //! beyond the last of them. The histograms are those of [`LatencyHistogram`]: all intervals add up to that of the run.
-//! All this costs some percent of a run, so it is kept where response times are taken apart anyway. What a request is made
-//! of is added to its bucket alone; parts are told apart, and added to those of the interval and of the run, when the
-//! interval ends.
+//! All this costs some percent of a run, so it is kept where response times are taken apart anyway. What a request is
+//! made of is added to its bucket alone; parts are told apart, and added to those of the interval and of the run, when
+//! the interval ends.
 
 use ssdlab_core::LatencyHistogram;
 use ssdlab_trace::{Op, Request};

@@ -22,8 +22,8 @@ pub enum WriteRate {
 /// What the drive's life would be if it went on like the measured phase, with perfect wear levelling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LifetimeSummary {
-    /// Bytes the host can write: as many as it wrote for each page programmed, times the programs that the flash endures.
-    /// Pages written in part count as what the host wrote of them, as in the rates below.
+    /// Bytes the host can write: as many as it wrote for each page programmed, times the programs that the flash
+    /// endures. Pages written in part count as what the host wrote of them, as in the rates below.
     pub host_tbw_bytes: Option<f64>,
     /// Capacities a day that make up these bytes in a warranty of five years.
     pub dwpd_5_years: Option<f64>,

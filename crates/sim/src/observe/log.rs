@@ -131,8 +131,8 @@ pub struct LogSummary {
     pub reclaims: u64,
     /// Logical blocks merged in one of them, on average, whatever log block was given up.
     pub associativity_mean: Option<f64>,
-    /// Flash work of one of them, on average: the times of its operations one after the other, which several dies share;
-    /// none where time is not modelled.
+    /// Flash work of one of them, on average: the times of its operations one after the other, which several dies
+    /// share; none where time is not modelled.
     pub reclaim_mean_ns: Option<f64>,
     /// Log blocks that left the log.
     pub retired_blocks: u64,
@@ -153,7 +153,8 @@ pub struct LogFigures {
     pub associativity: Vec<u64>,
     /// Retired log blocks by the number of pages programmed (index).
     pub utilisation: Vec<u64>,
-    /// Reclaims by cost, cheapest first: pages copied, blocks erased, nanoseconds (0 where time is not modelled), times.
+    /// Reclaims by cost, cheapest first: pages copied, blocks erased, nanoseconds (0 where time is not modelled),
+    /// times.
     pub reclaim_costs: Vec<(MergeCost, u64, u64)>,
 }
 

@@ -174,8 +174,8 @@ pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
     (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
 }
 
-/// Share of the simulated time by which a drive that keeps up may finish later after the last arrival than requests take
-/// on average: where a queue grows, they take half of that.
+/// Share of the simulated time by which a drive that keeps up may finish later after the last arrival than requests
+/// take on average: where a queue grows, they take half of that.
 const BEHIND: f64 = 0.05;
 
 /// Rates over the measured phase.
@@ -282,8 +282,8 @@ impl LatencyByOp {
 pub struct CollectionSummary {
     /// Victims chosen.
     pub victims: u64,
-    /// Invalid pages in the planes of victims, half-way through their collection, for each valid one there, both added up
-    /// over the victims: the over-provisioning that collection had, without what was erased. None without victims.
+    /// Invalid pages in the planes of victims, half-way through their collection, for each valid one there, both added
+    /// up over the victims: the over-provisioning that collection had, without what was erased. None without victims.
     pub effective_op: Option<f64>,
     /// Pages that victims yielded: those not valid when they were chosen.
     #[serde(skip)]

@@ -1,13 +1,13 @@
 //! What response times are made of: every nanosecond of every request goes to one part, so that the parts add up.
 //!
 //! ```text
-//! issued -> block layer -> queue -> controller -> link -> flash, by what the request waits for there -> link -> complete
+//! issued -> block layer -> queue -> controller -> link -> flash, by what it waits for there          -> link -> complete
 //!                                                      \> buffer: until there is room, until all is safe /
 //! ```
-//! Below the FTL the flash says where the time went ([`Wait`]). A request that the flash has no room for, and a write for
-//! whose pages the buffer has none, waits for the flash as a whole: until it has worked off enough of what it was given
-//! before. That time is shared out among the kinds of work that the dies do meanwhile, in proportion to the time that each
-//! takes; dies that rest do not count. Sums are kept by bucket of the histogram of response times.
+//! Below the FTL the flash says where the time went ([`Wait`]). A request that the flash has no room for, and a write
+//! for whose pages the buffer has none, waits for the flash as a whole: until it has worked off enough of what it was
+//! given before. That time is shared out among the kinds of work that the dies do meanwhile, in proportion to the time
+//! that each takes; dies that rest do not count. Sums are kept by bucket of the histogram of response times.
 
 use std::collections::BTreeMap;
 
@@ -332,8 +332,8 @@ impl Waits {
         self.left = None;
     }
 
-    /// A request of the host is complete with the one that left the drive last. Before that entered the drive, it was in
-    /// the block layer. Returns what its response time is made of.
+    /// A request of the host is complete with the one that left the drive last. Before that entered the drive, it was
+    /// in the block layer. Returns what its response time is made of.
     #[inline(always)]
     pub fn made_of(&self, latency_ns: u64) -> MadeOf<'_> {
         let way = self.left.map_or(&Way::ABOVE, |flight| &self.ways[flight as usize]);

@@ -9,9 +9,9 @@
 //!     its logical pages are dealt among those of the drive at random
 //! ```
 //! Sound for uniformly random overwrites and page mapping with the map in RAM: planes get host pages in turn and are
-//! collected each for itself, so that they are alike and independent. Nothing is scaled; the blocks of a plane, and what
-//! each is kept free for, are as many as in the drive. Of the exact way it differs in that pages left where the fill in
-//! order put them do not lie in that order over all planes.
+//! collected each for itself, so that they are alike and independent. Nothing is scaled; the blocks of a plane, and
+//! what each is kept free for, are as many as in the drive. Of the exact way it differs in that pages left where the
+//! fill in order put them do not lie in that order over all planes.
 
 use ssdlab_core::{Lpn, Rng};
 use ssdlab_ftl::{Ftl, Shares, WriteContext};
@@ -199,8 +199,8 @@ mod tests {
         (sums.collect(), stack.ftl.check())
     }
 
-    /// Goal: blocks hold valid pages as they do when all planes are overwritten, and the FTL's books are in order. Method:
-    /// the greatest distance of both distributions (Kolmogorov and Smirnov), for every victim policy.
+    /// Goal: blocks hold valid pages as they do when all planes are overwritten, and the FTL's books are in order.
+    /// Method: the greatest distance of both distributions (Kolmogorov and Smirnov), for every victim policy.
     #[test]
     fn valid_pages_are_distributed_as_in_an_exact_drive() {
         for info in VICTIMS {

@@ -40,8 +40,8 @@ pub struct Outcome {
     pub trace_ns: u64,
     /// Logical pages that the host wrote in warm-ups.
     pub warmup_pages: u64,
-    /// Share of the logical pages on which writes as concentrated would fall evenly; none unless [`Setup::watch_waits`] is
-    /// set, for page mapping, or with too few writes.
+    /// Share of the logical pages on which writes as concentrated would fall evenly; none unless [`Setup::watch_waits`]
+    /// is set, for page mapping, or with too few writes.
     pub written_share: Option<f64>,
     /// The measured phase in epochs.
     pub series: Series,

@@ -43,8 +43,8 @@ pub enum Repeat {
     Times(u64),
     /// Until write amplification is steady.
     UntilSteady {
-        /// Share by which it may differ between one window and the next. A window is the fewest replays that write as many
-        /// pages as the flash has: in each of them all blocks are collected.
+        /// Share by which it may differ between one window and the next. A window is the fewest replays that write as
+        /// many pages as the flash has: in each of them all blocks are collected.
         within: f64,
         /// Replays at most.
         most: u64,
@@ -194,8 +194,8 @@ pub struct CacheOptions {
     pub writes: WriteMode,
     /// Share of the raw pages that may be dirty, percent.
     pub dirty_percent: u32,
-    /// Share of them above which dirty pages are written below ahead of need, percent; needs [`Clock::Event`]. One above
-    /// `dirty_percent` never acts.
+    /// Share of them above which dirty pages are written below ahead of need, percent; needs [`Clock::Event`]. One
+    /// above `dirty_percent` never acts.
     ///
     /// [`Clock::Event`]: crate::Clock::Event
     pub background_percent: u32,

@@ -1,7 +1,8 @@
 //! One thing changed: set-ups that tell what a drive would do if one resource were faster, larger or gone.
 //!
-//! Flash that an FTL needs in reserve, for open and free blocks or its map, comes and goes with what needs it; what is beyond
-//! that stays the same. So it is where `device.reserve` is `extra`; a configuration knows the settings of each change.
+//! Flash that an FTL needs in reserve, for open and free blocks or its map, comes and goes with what needs it; what is
+//! beyond that stays the same. So it is where `device.reserve` is `extra`; a configuration knows the settings of each
+//! change.
 
 use serde::Serialize;
 use ssdlab_core::Nanos;

@@ -168,8 +168,8 @@ mod tests {
         }
     }
 
-    /// Goal: no damage goes unnoticed. Method: bits flipped in an array and in the zeros behind it, ends cut off, chunks
-    /// swapped, checksums left out.
+    /// Goal: no damage goes unnoticed. Method: bits flipped in an array and in the zeros behind it, ends cut off,
+    /// chunks swapped, checksums left out.
     #[test]
     fn damage_is_an_error() {
         let mut saved = Saved::new("damaged", &[7; 100]);

@@ -1,9 +1,9 @@
 //! Drives that are kept: saved after a run, gone on from in another, or preconditioned once for many runs.
 //!
-//! What is kept is the simulation's drive, FTL with its map and policies, wear, random streams, counts, and the shadow of
-//! a check: not what a real drive would have on its flash. Requests, host and clock are not part of it. A drive is saved
-//! at rest, as if it had been shut down in good order: what waits in its write buffer has been programmed, and time
-//! begins anew.
+//! What is kept is the simulation's drive, FTL with its map and policies, wear, random streams, counts, and the shadow
+//! of a check: not what a real drive would have on its flash. Requests, host and clock are not part of it. A drive is
+//! saved at rest, as if it had been shut down in good order: what waits in its write buffer has been programmed, and
+//! time begins anew.
 
 mod arrays;
 mod file;

@@ -99,9 +99,9 @@ fn write_amplification_meets_the_closed_forms() {
     }
 }
 
-/// Collection within planes costs no more than collection over all blocks, because host pages come to each plane evenly:
-/// a device of many planes is as good as one of a single plane of that size. A single large plane is a little worse than
-/// many small ones, as each of these has an open block beyond its share of the over-provisioning.
+/// Collection within planes costs no more than collection over all blocks, because host pages come to each plane
+/// evenly: a device of many planes is as good as one of a single plane of that size. A single large plane is a little
+/// worse than many small ones, as each of these has an open block beyond its share of the over-provisioning.
 #[test]
 fn planes_do_not_change_write_amplification() {
     let greedy = |planes, blocks, spare| measured_on(planes, gc::greedy::INFO.defaults(), spare, blocks, 64);
@@ -123,9 +123,10 @@ fn planes_do_not_change_write_amplification() {
     }
 }
 
-/// Goal: the over-provisioning that collection is measured to have is what write amplification comes of, on drives of few
-/// blocks too, where that without the reserve is off by factors. Method: under uniform writes the closed form of greedy
-/// collection gives it; with few and with many blocks in a plane, whatever begins collection and wherever survivors go.
+/// Goal: the over-provisioning that collection is measured to have is what write amplification comes of, on drives of
+/// few blocks too, where that without the reserve is off by factors. Method: under uniform writes the closed form of
+/// greedy collection gives it; with few and with many blocks in a plane, whatever begins collection and wherever
+/// survivors go.
 #[test]
 fn the_measured_over_provisioning_gives_write_amplification() {
     let (own, shared) = (&placement::own::INFO, &placement::shared::INFO);

@@ -1,5 +1,5 @@
-//! Goal: the block layer above a drive changes the order of requests and nothing else. Method: schedulers that do nothing
-//! against the drive alone, random requests through every scheduler with the data checked.
+//! Goal: the block layer above a drive changes the order of requests and nothing else. Method: schedulers that do
+//! nothing against the drive alone, random requests through every scheduler with the data checked.
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;

@@ -1,6 +1,6 @@
-//! Goal: a cache above a drive in time takes the time that its parts take, and what is measured are the requests of the host.
-//! Method: caches that change nothing, times counted by hand, Little's law, the counters of the untimed cache, random stacks
-//! with the data checked.
+//! Goal: a cache above a drive in time takes the time that its parts take, and what is measured are the requests of the
+//! host. Method: caches that change nothing, times counted by hand, Little's law, the counters of the untimed cache,
+//! random stacks with the data checked.
 
 use proptest::prelude::*;
 use ssdlab_cache::WriteMode;

@@ -1,5 +1,6 @@
-//! Goal: a drive that holds bytes does to its flash what a simulation of it does. Method: random devices and requests on
-//! both: the same operations by cause as a run, and, one for one, those that the FTL emits for the pages of each request.
+//! Goal: a drive that holds bytes does to its flash what a simulation of it does. Method: random devices and requests
+//! on both: the same operations by cause as a run, and, one for one, those that the FTL emits for the pages of each
+//! request.
 
 mod buffered;
 

@@ -1,5 +1,5 @@
-//! Goal: a drive at work on many requests takes exactly the time that its parts take. Method: closed formulas for drives
-//! without load and at their limit, laws of queues, hand-made sequences around every gate, and the serial clock.
+//! Goal: a drive at work on many requests takes exactly the time that its parts take. Method: closed formulas for
+//! drives without load and at their limit, laws of queues, hand-made sequences around every gate, and the serial clock.
 
 use proptest::prelude::*;
 use ssdlab_core::{Nanos, Rng};

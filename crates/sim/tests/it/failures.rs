@@ -1,5 +1,5 @@
-//! Goal: flash that fails loses no data that can be read, and no failed block is used again. Method: the shadow behind a
-//! sink that lets programs, copies and erases fail at random, until the FTL says that it is worn out.
+//! Goal: flash that fails loses no data that can be read, and no failed block is used again. Method: the shadow behind
+//! a sink that lets programs, copies and erases fail at random, until the FTL says that it is worn out.
 
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};

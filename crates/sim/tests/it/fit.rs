@@ -1,5 +1,5 @@
-//! Goal: requests are fitted to the device before any layer sees them. Method: traces that address more than the device has,
-//! replayed with `fit`, against the same traces with addresses fitted by hand.
+//! Goal: requests are fitted to the device before any layer sees them. Method: traces that address more than the device
+//! has, replayed with `fit`, against the same traces with addresses fitted by hand.
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;

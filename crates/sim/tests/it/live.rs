@@ -1,5 +1,5 @@
-//! Goal: a drive that is asked live does what it does in a replay. Method: the same requests at the same times both ways,
-//! with looks at odd times in between.
+//! Goal: a drive that is asked live does what it does in a replay. Method: the same requests at the same times both
+//! ways, with looks at odd times in between.
 
 use proptest::prelude::*;
 use ssdlab_core::{LatencyHistogram, Nanos};

@@ -43,7 +43,8 @@ fn replay(setup: &Setup, pattern: Pattern, warmup: u64, measured: u64) -> Summar
     run(&setup, &mut source, &mut ()).expect("runs").summary
 }
 
-/// Uniform writes over A blocks and a random log of D = B R pages: 1 / (1 + D/A) merges a write, and each copies a block.
+/// Uniform writes over A blocks and a random log of D = B R pages: 1 / (1 + D/A) merges a write, and each copies a
+/// block.
 #[test]
 fn fast_merges_as_often_as_the_closed_form_says() {
     let data_blocks = 4096;

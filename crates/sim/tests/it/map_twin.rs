@@ -1,7 +1,7 @@
-//! Goal: maps in flash look up, load and write back what their descriptions say. Method: a slow twin of the caches, made
-//! of lists that are searched from end to end, follows random requests on random devices. From the FTL it hears what
-//! collection moves and when a map page is programmed; it says which look-up hits, what is loaded, what is written back
-//! and what is rewritten, and that must be what the FTL does, in this order.
+//! Goal: maps in flash look up, load and write back what their descriptions say. Method: a slow twin of the caches,
+//! made of lists that are searched from end to end, follows random requests on random devices. From the FTL it hears
+//! what collection moves and when a map page is programmed; it says which look-up hits, what is loaded, what is written
+//! back and what is rewritten, and that must be what the FTL does, in this order.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -180,7 +180,8 @@ const fn name(ftl: &FtlChoice) -> &'static str {
     }
 }
 
-/// The random worlds must be worth living in: every FTL and map of the tables is among them, and most of them copy pages.
+/// The random worlds must be worth living in: every FTL and map of the tables is among them, and most of them copy
+/// pages.
 #[test]
 fn random_worlds_collect_garbage() {
     use proptest::strategy::ValueTree;

@@ -1,5 +1,5 @@
-//! Goal: replays are the trace again and again, steadiness is judged by its rule, and a drive preconditioned by a trace has
-//! seen what the trace writes. Method: runs against those of traces put together by hand.
+//! Goal: replays are the trace again and again, steadiness is judged by its rule, and a drive preconditioned by a trace
+//! has seen what the trace writes. Method: runs against those of traces put together by hand.
 
 use proptest::prelude::*;
 use ssdlab_cache::WriteMode;

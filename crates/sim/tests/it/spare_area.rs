@@ -1,5 +1,5 @@
-//! Goal: the spare areas tell which copy of each page is the newest, for every FTL. Method: flash that keeps nothing but
-//! spare areas, and the trims beside them; a scan by the rule of `Oob` must find what the FTL looks up.
+//! Goal: the spare areas tell which copy of each page is the newest, for every FTL. Method: flash that keeps nothing
+//! but spare areas, and the trims beside them; a scan by the rule of `Oob` must find what the FTL looks up.
 
 use proptest::prelude::*;
 use ssdlab_core::{Lpn, Ppn};

@@ -209,8 +209,8 @@ impl Monitor for Removing<'_> {
     }
 }
 
-/// Goal: what goes on from a file neither changes it nor needs it any more. Method: the same run twice at once, and once
-/// more with the file removed in its course.
+/// Goal: what goes on from a file neither changes it nor needs it any more. Method: the same run twice at once, and
+/// once more with the file removed in its course.
 #[test]
 fn runs_from_one_file_do_not_disturb_each_other() {
     let setup = aged(FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()));

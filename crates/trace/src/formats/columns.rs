@@ -180,8 +180,8 @@ impl Text {
         Ok(found)
     }
 
-    /// Whether the first line holds headings: it must where columns are named by them, and does where none of its numbers
-    /// begins with a digit.
+    /// Whether the first line holds headings: it must where columns are named by them, and does where none of its
+    /// numbers begins with a digit.
     fn is_heading(&self, fields: &[&[u8]; MOST], found: &[Option<(usize, u64)>; NAMES.len()]) -> bool {
         let by_heading = self.columns.held.iter().flatten().any(|(place, _)| matches!(place, Place::Heading(_)));
         let numbers = [TIME, OFFSET, SIZE].into_iter().filter_map(|at| found[at]);

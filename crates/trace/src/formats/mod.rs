@@ -276,8 +276,8 @@ mod tests {
         assert!(!Format::parse("parquetry").unwrap_err().to_string().contains("did you mean"));
     }
 
-    /// Goal: columns are not taken for others by their order. Method: headings that are no format's own above rows that are
-    /// one's.
+    /// Goal: columns are not taken for others by their order. Method: headings that are no format's own above rows that
+    /// are one's.
     #[test]
     fn headings_of_no_format_ask_what_they_mean() {
         for heading in ["time,op,offset,size", "time_ns,op,offset,bytes", "Time\top\tlba", "a;b;c", "time op addr"] {

@@ -2,10 +2,10 @@
 //!
 //! - `oracleGeneral`, 24 bytes a request, little-endian: u32 time in s, u64 object, u32 bytes, i64 number of the next
 //!   request for it (from 1), -1 for none. Operations are not told.
-//! - `lcs`: a header of 8,192 bytes between two magic numbers (version, figures of the trace), then the same fields; from
-//!   version 2 on with an operation (8 bits) and a tenant (24 bits) behind the size, and from version 3 on with a size of
-//!   u64 and a time to live (u32, s, 0 for ever) behind those, which names the stream of the request. Versions 4 to 8 add
-//!   fields at the end, which are not needed. Version 2 is written.
+//! - `lcs`: a header of 8,192 bytes between two magic numbers (version, figures of the trace), then the same fields;
+//!   from version 2 on with an operation (8 bits) and a tenant (24 bits) behind the size, and from version 3 on with a
+//!   size of u64 and a time to live (u32, s, 0 for ever) behind those, which names the stream of the request. Versions
+//!   4 to 8 add fields at the end, which are not needed. Version 2 is written.
 //! - CSV: the fields of oracleGeneral under the headings below.
 //!
 //! An object becomes a request at the offset of its number, and what addresses a drive an object of the number of its
@@ -67,8 +67,8 @@ fn u64_at(record: &[u8], at: usize) -> u64 {
 pub(crate) struct OracleGeneral;
 
 impl OracleGeneral {
-    /// How well the beginning of a file fits, in percent. There is no magic number, but times do not go back and the next
-    /// request for an object comes later.
+    /// How well the beginning of a file fits, in percent. There is no magic number, but times do not go back and the
+    /// next request for an object comes later.
     pub fn sniff(head: &[u8]) -> u32 {
         let records = || head.chunks_exact(Self::HEAD).take(SNIFF_RECORDS);
         let fits = |(number, record): (u64, &[u8])| match u64_at(record, 16) as i64 {

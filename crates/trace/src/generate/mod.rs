@@ -291,7 +291,8 @@ impl Parts {
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) {
         let pure = self.reads <= 0.0 || self.reads >= 1.0;
         match (&self.addresses.pattern, self.sizes.only(), &self.clock) {
-            // Nothing but addresses to draw is the common case of studies: a loop without decisions, its generator in registers.
+            // Nothing but addresses to draw is the common case of studies: a loop without decisions, its generator in
+            // registers.
             (&Drawn::Uniform { slots }, Some(bytes), Clock::Closed) if pure => {
                 let op = if self.reads >= 1.0 { Op::Read } else { Op::Write };
                 let (align, mut rng) = (self.addresses.align, self.address_rng.clone());

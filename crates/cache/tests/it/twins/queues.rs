@@ -78,8 +78,8 @@ impl Twin for Mq {
     }
 }
 
-/// One stack, its newest last; where the sections end is told by a mark on each item, as items move down only when newer
-/// ones push them.
+/// One stack, its newest last; where the sections end is told by a mark on each item, as items move down only when
+/// newer ones push them.
 pub struct Fbr {
     stack: List,
     /// 0 in the new section, 1 in the middle, 2 in the old one.

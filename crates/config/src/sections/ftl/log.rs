@@ -1,5 +1,5 @@
-//! The FTLs with log blocks. Each declares its parameters in its own file; what all share, how many log blocks there are,
-//! is here.
+//! The FTLs with log blocks. Each declares its parameters in its own file; what all share, how many log blocks there
+//! are, is here.
 
 use crate::checker::{Checker, Read};
 use crate::figures::DeviceFigures;

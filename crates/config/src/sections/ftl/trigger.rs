@@ -26,8 +26,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         key: "ftl.page.trigger",
         kind: TRIGGERS.kind(),
-        // Where dies work side by side, the requests of a closed loop pile up at the one that copies a whole victim, and
-        // the others have nothing to do.
+        // Where dies work side by side, the requests of a closed loop pile up at the one that copies a whole victim,
+        // and the others have nothing to do.
         fallback: Fallback::Unless("victim", &many_planes("partial")),
         help: "When garbage collection runs, and how much; in each plane for itself.",
         example: "batch",

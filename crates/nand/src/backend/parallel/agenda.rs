@@ -1,8 +1,8 @@
 //! When each resource has its next event: a tournament tree with one leaf for each.
 //!
 //! A die or channel is busy with one thing at a time, so it has at most one event ahead. Setting it costs seven
-//! comparisons without branches for each level of the tree, of which there are a third as many as with pairs; the earliest
-//! is the root. At equal times the lower number goes first.
+//! comparisons without branches for each level of the tree, of which there are a third as many as with pairs; the
+//! earliest is the root. At equal times the lower number goes first.
 
 /// No event ahead.
 pub const NEVER: u64 = u64::MAX;
@@ -27,8 +27,8 @@ fn least(&[a, b, c, d, e, f, g, h]: &[Event; ARITY]) -> Event {
 /// The next event of every resource.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// The earliest event below each node but the root, by eights with one parent: the children of node `n` are group `n`,
-    /// node 0 is the root and node `n` is at place `n - 1` of all groups. The last nodes are the leaves.
+    /// The earliest event below each node but the root, by eights with one parent: the children of node `n` are group
+    /// `n`, node 0 is the root and node `n` is at place `n - 1` of all groups. The last nodes are the leaves.
     groups: Vec<[Event; ARITY]>,
     /// The earliest of all.
     first: Event,
@@ -52,8 +52,8 @@ impl Agenda {
         (time, event as usize & ((1 << RESOURCE_BITS) - 1))
     }
 
-    /// Takes the earliest event, which is that of `resource`. Until that has been [`Self::settle`]d, nothing else may be
-    /// asked; others may be set.
+    /// Takes the earliest event, which is that of `resource`. Until that has been [`Self::settle`]d, nothing else may
+    /// be asked; others may be set.
     #[inline(always)]
     pub fn take(&mut self, resource: usize) {
         *self.leaf(resource) = NONE;
@@ -106,7 +106,8 @@ impl Agenda {
         self.first = earliest;
     }
 
-    /// Moves the base forward, so that `time` is within reach. Events still to be set precede it by at most one operation.
+    /// Moves the base forward, so that `time` is within reach. Events still to be set precede it by at most one
+    /// operation.
     #[cold]
     fn rebase(&mut self, time: u64) {
         let leaves = self.place(0);

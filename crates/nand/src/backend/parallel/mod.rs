@@ -347,8 +347,9 @@ impl ParallelFlash {
         self.agenda.settle(resource);
     }
 
-    /// Processes the next event and those after it, no later than `until_ns`, until one means something to whoever emits
-    /// operations: a job is done, or fewer than `most_under_way` operations are under way and they were not before.
+    /// Processes the next event and those after it, no later than `until_ns`, until one means something to whoever
+    /// emits operations: a job is done, or fewer than `most_under_way` operations are under way and they were not
+    /// before.
     #[inline]
     pub fn advance_until(&mut self, until_ns: u64, most_under_way: usize) {
         let is_full = self.under_way() >= most_under_way;

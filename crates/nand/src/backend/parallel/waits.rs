@@ -13,9 +13,9 @@
 //! map, the rest of a page) takes over what that was charged for. A request is charged what its last operation was.
 //!
 //! Nothing is walked: each die has running sums of what it did. While an operation waits for the die, it keeps where
-//! these stood when it began to, less what it was charged before; so it goes both from charges to that and back by being
-//! taken off the sums. A die is told when its cells begin and end, and when it holds the first command and none; the rest
-//! follows at the end, because sums are linear:
+//! these stood when it began to, less what it was charged before; so it goes both from charges to that and back by
+//! being taken off the sums. A die is told when its cells begin and end, and when it holds the first command and none;
+//! the rest follows at the end, because sums are linear:
 //!
 //! ```text
 //! bus = held - cells at work      order = all - held
@@ -281,8 +281,8 @@ struct Path {
     on_bus: bool,
     /// What its die does for its request; none while it is the only operation of that on the die.
     own: u32,
-    /// What it was charged for; while it waits for its die, where the sums of that stood when it began to, less that; while
-    /// it waits for the bus, less the time when it began to.
+    /// What it was charged for; while it waits for its die, where the sums of that stood when it began to, less that;
+    /// while it waits for the bus, less the time when it began to.
     sums: Charges,
 }
 

@@ -71,8 +71,8 @@ impl Bfq {
         }
     }
 
-    /// Sets the budget of a queue that gets a request again. Whether it goes on with the one it has, as if it had not run
-    /// empty; then it may preempt the queue in service.
+    /// Sets the budget of a queue that gets a request again. Whether it goes on with the one it has, as if it had not
+    /// run empty; then it may preempt the queue in service.
     pub(super) fn activation_budget(&mut self, queue: usize, in_time: bool) -> bool {
         let charge = self.charge(queue);
         let q = &mut self.queues[queue];

@@ -1,5 +1,5 @@
-//! `bfq`: budgets of sectors for processes, fair by weight (block/bfq-iosched.c and block/bfq-wf2q.c of Linux 6; Valente
-//! and Checconi: High Throughput Disk Scheduling with Fair Bandwidth Distribution).
+//! `bfq`: budgets of sectors for processes, fair by weight (block/bfq-iosched.c and block/bfq-wf2q.c of Linux 6;
+//! Valente and Checconi: High Throughput Disk Scheduling with Fair Bandwidth Distribution).
 //!
 //! - `service`: B-WF2Q+ decides which queue is served next.
 //! - `budget`, `rate`: for how many sectors and how long; `idle`: whether the device waits when it has run empty.
@@ -92,8 +92,8 @@ pub(super) struct Bfq {
     /// The queue whose request ended last, and the one created last.
     completed_last: Option<usize>,
     created_last: Option<usize>,
-    /// Whether requests of others were injected; whether the next request of the queue in service is to be measured, the
-    /// one that is, and since when.
+    /// Whether requests of others were injected; whether the next request of the queue in service is to be measured,
+    /// the one that is, and since when.
     injected: bool,
     sample_next: bool,
     sampled: Option<RequestId>,

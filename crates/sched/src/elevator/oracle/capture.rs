@@ -5,8 +5,8 @@
 //! `rwbs,ioprio`. `event` is I(nserted), D(ispatched), C(ompleted), M (a bio merged at the back) or F (at the front);
 //! `op` is R(ead), W(rite) or F(lush), which goes around schedulers. Beside it lie, where there are any,
 //! `NAME.setup.txt` with tunables and the device, `NAME.kyber-events.csv.zst` with the depths that kyber sets, and
-//! `NAME.bfq-log.csv.zst` with the log that bfq writes under its lock. Excerpts begin as whole captures do, and leave out
-//! lines of logs that are not read here.
+//! `NAME.bfq-log.csv.zst` with the log that bfq writes under its lock. Excerpts begin as whole captures do, and leave
+//! out lines of logs that are not read here.
 
 #![cfg(test)]
 
@@ -157,8 +157,8 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
     fired
 }
 
-/// When jiffies begin, if bfq tells it: between two lines in which the time of a raised weight differs by one, amid what all
-/// such pairs leave.
+/// When jiffies begin, if bfq tells it: between two lines in which the time of a raised weight differs by one, amid
+/// what all such pairs leave.
 fn bfq_tick(text: &str) -> Option<u64> {
     let mut latest: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let mut left: Option<(u64, u64)> = None;
@@ -192,8 +192,8 @@ fn raised(text: &str, asked: u64) -> Option<Raised> {
     Some(Raised { coefficient, lasted_ns: ns(lasted), most_ns: ns(most), asked })
 }
 
-/// Moves insertions and dispatches to when bfq says that it did them, and adds how far weights were raised then, and when
-/// it gave nothing.
+/// Moves insertions and dispatches to when bfq says that it did them, and adds how far weights were raised then, and
+/// when it gave nothing.
 fn bfq(text: &str, events: &mut Vec<Event>) {
     // By process and processor: when requests were added. By queue and sectors: when requests were chosen. The queue in
     // service, and the one that was served last.

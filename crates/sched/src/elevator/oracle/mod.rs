@@ -45,7 +45,8 @@ pub(super) trait Replayed: Elevator {
     /// Dispatches `id`, which waits, as the kernel did, whatever it proposed.
     fn follow(&mut self, id: RequestId, proposal: Option<Proposal>, requests: &Requests, now: u64);
 
-    /// How like the kernel's the raised weight is of the queue of `id`, which is about to be dispatched; then it is the same.
+    /// How like the kernel's the raised weight is of the queue of `id`, which is about to be dispatched; then it is the
+    /// same.
     fn raise_as(&mut self, _id: RequestId, _told: Raised, _requests: &Requests) -> Likeness {
         Likeness::Same
     }
@@ -87,8 +88,8 @@ struct Findings {
     /// Times the kernel gave nothing, and times the scheduler did so too.
     nothing: u64,
     equal_nothing: u64,
-    /// Times the kernel told how far the weight of the queue in service is raised, those at which the scheduler has it raised
-    /// likewise, and those of them that are a jiffy apart.
+    /// Times the kernel told how far the weight of the queue in service is raised, those at which the scheduler has it
+    /// raised likewise, and those of them that are a jiffy apart.
     raised: u64,
     equal_raised: u64,
     jiffy_apart: u64,

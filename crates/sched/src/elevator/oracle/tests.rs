@@ -181,8 +181,8 @@ fn a_scheduler_with_other_tunables_is_told_from_the_kernel() {
     }
 }
 
-/// Of what the kernel tells beside requests: weights that are not the kernel's were raised at the jiffy before or after, and
-/// decisions that differ without the clock of a plug are the kernel's with it.
+/// Of what the kernel tells beside requests: weights that are not the kernel's were raised at the jiffy before or
+/// after, and decisions that differ without the clock of a plug are the kernel's with it.
 #[test]
 fn what_a_model_cannot_know_is_a_jiffy_and_the_clock_of_a_plug() {
     let name = "bfq-e-equal-lowlat1";
@@ -237,8 +237,8 @@ fn own_model(name: &str) -> Box<dyn Replayed> {
     model
 }
 
-/// A race of two processors: an insertion is told before a decision that did not know of it. If the newcomer is nearer, the
-/// scheduler would have taken it; from the next decision on it agrees again.
+/// A race of two processors: an insertion is told before a decision that did not know of it. If the newcomer is nearer,
+/// the scheduler would have taken it; from the next decision on it agrees again.
 #[test]
 fn a_race_costs_one_decision() {
     let mut capture = own_capture(&mut *own_model("bfq"));

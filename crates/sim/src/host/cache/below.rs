@@ -112,7 +112,8 @@ impl Below {
         waits
     }
 
-    /// Adds a request, which goes below after `fence` as well; its number. `host` is the request of the host that waits for it.
+    /// Adds a request, which goes below after `fence` as well; its number. `host` is the request of the host that waits
+    /// for it.
     pub fn add(&mut self, request: Request, why: Why, host: Option<u32>, fence: Option<u32>) -> u32 {
         let pages = self.page.touched(request.offset, request.end());
         let flushes = self.flushes + self.epochs.len() as u64 - 1;
@@ -196,7 +197,8 @@ impl Below {
         }
     }
 
-    /// A request is complete. Appends the requests of the host that waited for it, and says how many dirty pages are safe now.
+    /// A request is complete. Appends the requests of the host that waited for it, and says how many dirty pages are
+    /// safe now.
     pub fn completed(&mut self, number: u32, hosts: &mut Vec<u32>) -> u64 {
         let sent = &mut self.sent[number];
         let (op, why, pages, flushes) = (sent.request.op, sent.why, sent.pages.clone(), sent.flushes);
@@ -252,7 +254,8 @@ mod tests {
     }
 
     proptest! {
-        /// Random requests, begun and completed at random: all come to their turn, and none before those that it follows.
+        /// Random requests, begun and completed at random: all come to their turn, and none before those that it
+        /// follows.
         #[test]
         fn requests_wait_for_those_that_they_follow_and_for_no_others(
             requests in prop::collection::vec((0..4_usize, 0_u64..12, 1_u64..4), 1..60),

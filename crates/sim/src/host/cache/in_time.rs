@@ -1,14 +1,15 @@
 //! A cache as a stage of the event loop of a drive.
 //!
 //! ```text
-//! request -> looked up -> what it needs from below goes there at once -> pages copied, restored, compressed -> complete
+//! request -> looked up -> what it needs from below goes there at once
+//!                         -> pages copied, restored, compressed -> complete
 //!                         evicted dirty pages, and those above a limit, go below; no request waits
 //!                         a write that makes pages dirty waits until few enough are: complete
 //! ```
 //! - Looking up takes no time; pages are worked on one after the other, for whichever request.
-//! - A page is dirty until it has been written below, not until that begins: so [`CacheOptions::dirty_percent`] bounds what
-//!   waits in the cache and on its way below together. Writers continue in the order in which they made pages dirty, as in
-//!   Linux (`balance_dirty_pages`).
+//! - A page is dirty until it has been written below, not until that begins: so [`CacheOptions::dirty_percent`] bounds
+//!   what waits in the cache and on its way below together. Writers continue in the order in which they made pages
+//!   dirty, as in Linux (`balance_dirty_pages`).
 //! - Above [`CacheOptions::background_percent`] dirty pages are written below as soon as they are, oldest first.
 
 use std::cmp::Reverse;
@@ -106,8 +107,8 @@ impl CacheStage {
         &self.times.below
     }
 
-    /// What it did since then, in which all requests are complete. Of the rates in `time`, what is moved becomes that of
-    /// the host.
+    /// What it did since then, in which all requests are complete. Of the rates in `time`, what is moved becomes that
+    /// of the host.
     pub fn finish(self, latency: &[LatencyHistogram; Op::ALL.len()], time: &mut TimeSummary) -> CacheSummary {
         let Times { bytes, total_ns, drive_ns, cache_ns, work_ns, below } = self.times;
         let count = |of: &[LatencyHistogram]| of.iter().map(LatencyHistogram::count).sum::<u64>();

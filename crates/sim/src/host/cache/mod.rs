@@ -5,10 +5,10 @@
 //! figure 12 of Harper 2018. The times of the codecs there are those of all threads together, so the host does such
 //! work for one page after the other.
 //!
-//! A drive at work on many requests has the cache as a stage of its event loop ([`in_time`]). Where requests are served one
-//! by one, without time or on the serial clock, nothing can happen while a request is served, so the cache need not know
-//! when anything is done: there it is the source of the drive's requests ([`source`]), which keeps the loop below in
-//! batches.
+//! A drive at work on many requests has the cache as a stage of its event loop ([`in_time`]). Where requests are served
+//! one by one, without time or on the serial clock, nothing can happen while a request is served, so the cache need not
+//! know when anything is done: there it is the source of the drive's requests ([`source`]), which keeps the loop below
+//! in batches.
 
 mod below;
 pub(crate) mod in_time;
@@ -85,8 +85,8 @@ impl Cache {
         self.start = self.totals;
     }
 
-    /// Takes a request that has been fitted to the device: what it causes goes to `below`. How long the host works on its
-    /// pages.
+    /// Takes a request that has been fitted to the device: what it causes goes to `below`. How long the host works on
+    /// its pages.
     fn submit<F: FnMut(Request, Why)>(&mut self, request: &Request, below: &mut F) -> Result<u64, SimError> {
         let before = self.totals;
         let (stage, mut served) = (&mut self.stage, true);

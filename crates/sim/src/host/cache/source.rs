@@ -1,7 +1,7 @@
 //! A cache as the source of what is left for a drive that serves one request after the other.
 //!
-//! To the drive the cache is the source of its requests. A closed loop adds the work of the cache to the time of requests
-//! without delaying those below; in an open loop requests below come as much later.
+//! To the drive the cache is the source of its requests. A closed loop adds the work of the cache to the time of
+//! requests without delaying those below; in an open loop requests below come as much later.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -107,8 +107,8 @@ impl<'s, 'm> Cached<'s, 'm> {
         Setup { cache: None, fit: Fit::Error, warmup_requests, ..*setup }
     }
 
-    /// What it did in the measured phase, whether it was stopped, and how many requests were wrapped. `latency` is that of
-    /// the requests below, empty where time is not modelled.
+    /// What it did in the measured phase, whether it was stopped, and how many requests were wrapped. `latency` is that
+    /// of the requests below, empty where time is not modelled.
     ///
     /// # Errors
     /// What kept it from going on.

@@ -36,13 +36,13 @@ pub struct CacheSummary {
     pub pools: PoolsSummary,
     /// Time that requests spent in the cache: pages copied, restored and compressed, with waiting for others'.
     pub cache_ns: u64,
-    /// Mean time of a request of the host, from its issue to its completion; above a serial drive its time in the cache,
-    /// and the requests below that it causes one after the other. None where time is not modelled.
+    /// Mean time of a request of the host, from its issue to its completion; above a serial drive its time in the
+    /// cache, and the requests below that it causes one after the other. None where time is not modelled.
     pub mean_ns: Option<f64>,
     /// What the times of requests of the host are made of beside `cache_ns`; none unless the cache is at work in time.
     pub waits: Option<WaitSummary>,
-    /// Rates and response times of the requests that it sent below; none where those of the run are these, or where time
-    /// is not modelled.
+    /// Rates and response times of the requests that it sent below; none where those of the run are these, or where
+    /// time is not modelled.
     pub below: Option<BelowSummary>,
 }
 

@@ -1,12 +1,12 @@
-//! What the requests of a host wait for that has a cache above the drive: the drive, the limit of dirty pages, the cache.
-//! What those below wait for is told of them, many of which write back and have nobody waiting.
+//! What the requests of a host wait for that has a cache above the drive: the drive, the limit of dirty pages, the
+//! cache. What those below wait for is told of them, many of which write back and have nobody waiting.
 
 use super::{Finding, Subject};
 use crate::observe::summary::Summary;
 use crate::setup::what_if::WhatIf;
 
-/// Time of the requests of the host for what is below, at the limit of dirty pages, and in the cache; none without a cache
-/// in time.
+/// Time of the requests of the host for what is below, at the limit of dirty pages, and in the cache; none without a
+/// cache in time.
 fn parts_ns(summary: &Summary) -> Option<[f64; 3]> {
     let cache = summary.cache.as_ref()?;
     let waits = cache.waits.as_ref()?;

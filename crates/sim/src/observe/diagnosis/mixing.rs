@@ -2,9 +2,9 @@
 //!
 //! Pages that are written seldom stay valid; where they share blocks with those that are written often, every victim
 //! holds some, and they are copied again and again. Victims are then no emptier than if all pages were written evenly,
-//! though most writes fall on few of them. On these alone, with the same spare, victims would be emptier: that bounds what
-//! keeping the others apart can gain. Under even writes, first in, first out leaves the share v of a victim valid where
-//! v = exp(-a (1 - v)), for a times as many physical pages (Desnoyers 2014), and greedy somewhat less.
+//! though most writes fall on few of them. On these alone, with the same spare, victims would be emptier: that bounds
+//! what keeping the others apart can gain. Under even writes, first in, first out leaves the share v of a victim valid
+//! where v = exp(-a (1 - v)), for a times as many physical pages (Desnoyers 2014), and greedy somewhat less.
 
 use super::amplification::NOTEWORTHY;
 use super::{Finding, Subject};

@@ -1,7 +1,7 @@
 //! What is the matter with a run: a ranked list of findings, each with its share and its evidence.
 //!
-//! First what bounds throughput, then what slow reads and writes are made of; behind these the others, by share. Words are
-//! those of whoever shows them.
+//! First what bounds throughput, then what slow reads and writes are made of; behind these the others, by share. Words
+//! are those of whoever shows them.
 
 mod amplification;
 mod cached;

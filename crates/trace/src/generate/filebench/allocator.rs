@@ -1,8 +1,8 @@
 //! Room for files: which blocks are free, and which of them a request gets.
 //!
-//! Of ext4's multiblock allocator (fs/ext4/mballoc.c) as it acts when delayed data of closed files is written: the blocks
-//! right behind the file's last if they are free, else the first run of free blocks that holds the whole request, from
-//! the goal's group on. A run lies within one group. Buddies and their alignment are left out.
+//! Of ext4's multiblock allocator (fs/ext4/mballoc.c) as it acts when delayed data of closed files is written: the
+//! blocks right behind the file's last if they are free, else the first run of free blocks that holds the whole
+//! request, from the goal's group on. A run lies within one group. Buddies and their alignment are left out.
 
 use std::ops::Range;
 
@@ -219,7 +219,8 @@ mod tests {
         assert_eq!(a.free_blocks(), 2);
     }
 
-    /// Goal: no block is given twice. Method: against a set, random requests and returns until the device is full of holes.
+    /// Goal: no block is given twice. Method: against a set, random requests and returns until the device is full of
+    /// holes.
     #[test]
     fn no_block_is_given_twice() {
         let mut rng = Rng::named(4, "allocator");

@@ -1,7 +1,7 @@
 //! Which file an operation gets: those that exist, and those that do not, each in rotation.
 //!
-//! Source: Filebench `fileset.c`, `fileset_pick`: the file at the rotor or the next higher one, from the end on the first;
-//! then the rotor stands behind it. Threads share the rotors, as no personality but oltp asks for `opennext`.
+//! Source: Filebench `fileset.c`, `fileset_pick`: the file at the rotor or the next higher one, from the end on the
+//! first; then the rotor stands behind it. Threads share the rotors, as no personality but oltp asks for `opennext`.
 
 /// A set of small numbers that tells the next member from any number on.
 #[derive(Clone, Debug)]

@@ -255,8 +255,8 @@ impl FileSystem {
         }
     }
 
-    /// Reads pages of a file: those not in memory come in, neighbours on the device with one bio. Reads alone decide what
-    /// stays in memory (mm/filemap.c, "only do access activations on reads", Linux 4.7).
+    /// Reads pages of a file: those not in memory come in, neighbours on the device with one bio. Reads alone decide
+    /// what stays in memory (mm/filemap.c, "only do access activations on reads", Linux 4.7).
     pub fn read(&mut self, file: u32, pages: std::ops::Range<u32>, flags: u8, out: &mut Vec<Bio>) {
         let mut joined = Joined { bio: None, max_blocks: self.max_bio_blocks };
         let mut previous = None;

@@ -3,8 +3,8 @@
 //! Of jbd2 (fs/jbd2/commit.c, checkpoint.c): one transaction runs while at most one commits. A commit logs a descriptor
 //! and the changed blocks one after another, then a commit block that carries a flush before and is durable itself.
 //! What a deletion freed can be taken again only after its commit. A logged block goes home when the log needs the room
-//! and no later transaction logged it again, or when the pages of the device itself have aged: these are one file to the
-//! flusher (fs/fs-writeback.c), which writes all of its dirty pages once the first of them is old enough.
+//! and no later transaction logged it again, or when the pages of the device itself have aged: these are one file to
+//! the flusher (fs/fs-writeback.c), which writes all of its dirty pages once the first of them is old enough.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -150,7 +150,8 @@ impl Journal {
         blocks
     }
 
-    /// Begins the commit of the running transaction: the blocks of the log that take descriptors and metadata, in order.
+    /// Begins the commit of the running transaction: the blocks of the log that take descriptors and metadata, in
+    /// order.
     pub fn begin(&mut self) -> impl Iterator<Item = u32> {
         let transaction = std::mem::take(&mut self.running);
         let count = logged(transaction.blocks.len() as u32);

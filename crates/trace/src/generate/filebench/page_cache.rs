@@ -1,7 +1,7 @@
 //! Which pages of files are in memory, and which goes when another comes.
 //!
-//! Two lists, as in mm/vmscan.c and mm/swap.c: a page enters the inactive one, is marked when it is read and moves to the
-//! active one when it is read again. The oldest inactive page goes; the oldest active one moves over
+//! Two lists, as in mm/vmscan.c and mm/swap.c: a page enters the inactive one, is marked when it is read and moves to
+//! the active one when it is read again. The oldest inactive page goes; the oldest active one moves over
 //! when the active list is the longer. A dirty page never goes: it returns to the head of its list. Refaults
 //! (mm/workingset.c) are not told apart from first uses.
 
@@ -56,7 +56,8 @@ impl PageCache {
         self.frames[frame as usize].state & DIRTY != 0
     }
 
-    /// Brings a page in. Returns its frame and the page that had to go, as file and page; none goes while all are dirty.
+    /// Brings a page in. Returns its frame and the page that had to go, as file and page; none goes while all are
+    /// dirty.
     pub fn insert(&mut self, file: u32, page: u32) -> (u32, Option<(u32, u32)>) {
         let gone = if self.lists[0].len + self.lists[1].len >= self.capacity { self.evict() } else { None };
         let content = Frame { file, page, newer: NONE, older: NONE, state: 0 };

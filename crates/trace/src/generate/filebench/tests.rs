@@ -31,8 +31,8 @@ fn requests(run: &mut Run, count: usize) -> Vec<Request> {
     (0..count).map(|_| run.next().unwrap()).collect()
 }
 
-/// Goal: nothing is read that was not written, all lies in the device, and no dirty page is lost. Method: every bio from
-/// the first write of creation on, against the set of blocks written.
+/// Goal: nothing is read that was not written, all lies in the device, and no dirty page is lost. Method: every bio
+/// from the first write of creation on, against the set of blocks written.
 #[test]
 fn bios_read_what_was_written_and_no_dirty_page_is_lost() {
     let span = 512 << 20;

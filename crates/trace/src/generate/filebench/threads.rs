@@ -180,7 +180,8 @@ impl Run {
                 Ok(false)
             }
             Durable::No | Durable::Dirty | Durable::Placed => {
-                // A page on its way to the device goes again only when it is there, with all that was written meanwhile.
+                // A page on its way to the device goes again only when it is there, with all that was written
+                // meanwhile.
                 if let Some(&(until_ns, _)) = page.and_then(|page| self.moving.get(&(file, page)))
                     && until_ns > now_ns
                 {

@@ -1,7 +1,7 @@
 //! Die schedulers: which of the operations that wait for a die begins next.
 //!
-//! To add one: write its file with an `INFO`, and add a line to [`DIE_SCHEDULERS`]. Settings, help, random drives of the
-//! tests and documents take it from there.
+//! To add one: write its file with an `INFO`, and add a line to [`DIE_SCHEDULERS`]. Settings, help, random drives of
+//! the tests and documents take it from there.
 
 pub mod fifo;
 pub mod host_first;

@@ -112,8 +112,8 @@ fn what_is_in_memory_is_not_read() {
 fn changes_are_journalled_by_hand() {
     let mut fs = small();
     fs.create(0, 0);
-    // Bitmap of inodes, descriptors, directory, the table's block with the directory's inode and the file's; and for the
-    // directory, which is made for its first file, the bitmap of its block.
+    // Bitmap of inodes, descriptors, directory, the table's block with the directory's inode and the file's; and for
+    // the directory, which is made for its first file, the bitmap of its block.
     assert_eq!(changed(&mut fs), 5);
     fs.end_commit(0);
     fs.create(1, 0);
@@ -162,7 +162,8 @@ fn an_inode_rests_for_a_minute() {
 }
 
 impl FileSystem {
-    /// Checks what always holds: blocks of files are taken, of one file each and no metadata; pages are where files say.
+    /// Checks what always holds: blocks of files are taken, of one file each and no metadata; pages are where files
+    /// say.
     pub(crate) fn check(&self) {
         let mut blocks: Vec<u32> = self.files.iter().flat_map(|file| &file.pages).map(|page| page.block).collect();
         blocks.retain(|&block| block != NONE);

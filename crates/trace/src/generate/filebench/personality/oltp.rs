@@ -2,8 +2,8 @@
 //!
 //! A shadow posts each read to every writer. A database writer takes 1,000 posts for 100 writes, to its files in turn,
 //! which asynchronous I/O carries out side by side but for those of one file; the next hundred waits for the last to be
-//! durable. A shadow waits while a database writer is 2,000 posts behind. The log writer takes 3,200 posts for a write of
-//! 256 KiB. (Its own limit of 1,000 posts, below what it takes, does not stop Filebench and is left out.)
+//! durable. A shadow waits while a database writer is 2,000 posts behind. The log writer takes 3,200 posts for a write
+//! of 256 KiB. (Its own limit of 1,000 posts, below what it takes, does not stop Filebench and is left out.)
 
 use std::collections::VecDeque;
 
