@@ -11,4 +11,8 @@ A run goes by a checksum of all that decides about its result (`ssdlab.study.wor
 the contents of the trace, the program. So a study that was killed finds what is done, a study with one value more runs
 only what that adds, and equal runs run once. `runs.parquet` is made of the other two, and does not depend
 on when or in which order runs ended.
+
+A `Study` (`study.py`) is what a folder holds, each file about one side of it: the runs that were asked for and their
+figures (`runs.py`), which of them are seeds of one point (`seeds.py`), what is to be told of them (`remarks.py`), which
+of them answer a question (`questions.py`); and its table for other libraries (`frames.py`).
 """
