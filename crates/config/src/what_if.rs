@@ -65,8 +65,8 @@ impl Config {
         keys.iter().filter_map(entry).collect()
     }
 
-    /// Twice the flash beyond the capacity that is asked for, which says nothing of a reserve beside it, or twice what there
-    /// is where blocks are few; and twice the log blocks, unless they are whatever there is.
+    /// Twice the flash beyond the capacity that is asked for, which says nothing of a reserve beside it, or twice what
+    /// there is where blocks are few; and twice the log blocks, unless they are whatever there is.
     fn more_spare(&self) -> Vec<(&'static str, Option<Value>)> {
         let of_physical = |value: &Value| match value {
             // Of the flash that there is then, in steps that are enough.
@@ -86,8 +86,8 @@ impl Config {
         changes
     }
 
-    /// The percentage that gives twice the flash beyond the capacity that there is; none if `asked` gives more than there is,
-    /// and twice as much up to a block in each plane, or if there is no such drive.
+    /// The percentage that gives twice the flash beyond the capacity that there is; none if `asked` gives more than
+    /// there is, and twice as much up to a block in each plane, or if there is no such drive.
     fn twice_what_there_is(&self, asked: Provision) -> Option<f64> {
         let setup = self.settings(None).ok()?.setup;
         let Geometry { pages_per_block, parallelism, blocks, .. } = setup.geometry;

@@ -1,8 +1,8 @@
 //! How long the mount of a drive takes: `mount [GIBIBYTES]`, 64 of them if left out. Part of `make bench`.
 //!
-//! The drive is full, as that is the most there is to read; the data of pages is not kept but where a mount reads it. First
-//! spare areas and log are in memory, as they are where the system has the file in its cache; then they are in a file that
-//! has to be read from the disk. The processor's time is that of all threads.
+//! The drive is full, as that is the most there is to read; the data of pages is not kept but where a mount reads it.
+//! First spare areas and log are in memory, as they are where the system has the file in its cache; then they are in a
+//! file that has to be read from the disk. The processor's time is that of all threads.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its findings")]
 
 use std::error::Error;
@@ -189,8 +189,8 @@ fn pass(drive: &Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The same from a file of which the system has nothing in its cache. Of the data of pages there is that of the last one of
-/// each block: zeros that were written, which take room on the disk and have to be read as any.
+/// The same from a file of which the system has nothing in its cache. Of the data of pages there is that of the last
+/// one of each block: zeros that were written, which take room on the disk and have to be read as any.
 fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     let (options, flash) = (*drive.options(), drive.into_backend());
     let geometry = flash.geometry;
@@ -233,7 +233,8 @@ fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads all spare areas and, as a mount without a log has to, the last page of each block, asking for it some time before.
+/// Reads all spare areas and, as a mount without a log has to, the last page of each block, asking for it some time
+/// before.
 fn read(file: &FileBackend, with_pages: bool) -> Result<(), Fault> {
     const AHEAD: u32 = 64;
     let mut spares = vec![0; PAGES_PER_BLOCK as usize * SPARE_BYTES];

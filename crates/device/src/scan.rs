@@ -148,8 +148,8 @@ mod tests {
     }
 
     /// Goal: all blocks are read, once, by however many; of each the latest page is compared. Method: flash of no more
-    /// blocks than one takes and of many more; what is in the table is what was programmed, and what was found damaged is
-    /// what was torn.
+    /// blocks than one takes and of many more; what is in the table is what was programmed, and what was found damaged
+    /// is what was torn.
     #[test]
     fn the_number_of_processors_makes_no_difference() {
         let mut rng = Rng::named(1, "scan");

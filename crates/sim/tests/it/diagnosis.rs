@@ -1,5 +1,5 @@
-//! Goal: the first finding names what limits a drive. Method: drives built so that one thing does; relieved of it, they are
-//! faster.
+//! Goal: the first finding names what limits a drive. Method: drives built so that one thing does; relieved of it, they
+//! are faster.
 
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::map::{dftl, ram};
@@ -90,8 +90,8 @@ fn planted() -> Vec<Planted> {
         }
     }
     let mut setup = full(array(2, 2, 1, 1), 32, TIMING, PLAIN);
-    // Many pages of the map, so that they spread, and writes that collection need not make room for, without the reserve of
-    // the map either: each loads an entry and writes another back.
+    // Many pages of the map, so that they spread, and writes that collection need not make room for, without the
+    // reserve of the map either: each loads an entry and writes another back.
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4), ("entry", 64)]).expect("in range"));
     setup.geometry.blocks += 112;
     plant("map", setup, random(&setup, Op::Write)[..800].to_vec(), Some((WhatIf::Map, 1.5)));
@@ -273,8 +273,8 @@ fn inputs_that_deceive_are_found() {
     named(&diagnosed(&setup, &writes), Subject::Input, "map_cache_too_small");
 }
 
-/// Goal: a projection and the findings agree on whether a drive keeps up. Method: the same writes at different gaps, also
-/// into a buffer that holds a tenth of them at the end.
+/// Goal: a projection and the findings agree on whether a drive keeps up. Method: the same writes at different gaps,
+/// also into a buffer that holds a tenth of them at the end.
 #[test]
 fn a_drive_lives_at_the_rate_of_the_trace_unless_a_queue_grows() {
     let flush = FlushPolicy::Watermark { high: 0.9, low: 0.5 };
@@ -325,8 +325,8 @@ fn a_drive_that_has_not_settled_is_found() {
     ["unsettled", "unsettled_replays"].iter().for_each(|name| without(&diagnosed(&setup, &tenth), name));
 }
 
-/// Bursts of writes wait for room in the buffer, and the dies rest between them: with more room requests would be faster,
-/// and no more of them would arrive.
+/// Bursts of writes wait for room in the buffer, and the dies rest between them: with more room requests would be
+/// faster, and no more of them would arrive.
 #[test]
 fn where_the_trace_sets_the_rate_waiting_bounds_response_times_alone() {
     let mut setup = Setup { replay: Replay::AS_TRACED, ..full(array(4, 2, 1, 1), 1, TIMING, buffered(2)) };
@@ -349,7 +349,8 @@ fn slow_write_ns(summary: &Summary) -> f64 {
     summary.latency.as_ref().and_then(|latency| latency.write).expect("writes").p99_ns as f64
 }
 
-/// What fills a write buffer is named, and not that it is full: less of that makes slow writes faster, more room does not.
+/// What fills a write buffer is named, and not that it is full: less of that makes slow writes faster, more room does
+/// not.
 #[test]
 fn slow_writes_are_explained_by_what_fills_the_buffer() {
     let full = full(array(2, 1, 1, 1), 16, TIMING, buffered(64));
@@ -411,8 +412,8 @@ fn a_saturated_drive_needs_no_more_slots() {
     assert!(faster(WhatIf::Dies) > 1.5 && faster(WhatIf::Slots) < 1.05);
 }
 
-/// Goal: a change that is to tell whether the block layer holds requests back makes a difference. Method: one whose slots
-/// are taken, one whose scheduler gives the drive fewer, one whose drive takes fewer.
+/// Goal: a change that is to tell whether the block layer holds requests back makes a difference. Method: one whose
+/// slots are taken, one whose scheduler gives the drive fewer, one whose drive takes fewer.
 #[test]
 fn slow_requests_are_explained_by_what_holds_them_back() {
     let eight = array(4, 2, 1, 1);
@@ -455,8 +456,8 @@ fn a_change_is_one_or_none() {
     assert!(WhatIf::Placement.applied_to(&WhatIf::Placement.applied_to(&setup).expect("shared")).is_none());
 }
 
-/// Nine of ten writes to a tenth of the pages, on one frontier: cold pages are copied again and again. With even writes, or
-/// with survivors apart, there is nothing of it.
+/// Nine of ten writes to a tenth of the pages, on one frontier: cold pages are copied again and again. With even
+/// writes, or with survivors apart, there is nothing of it.
 #[test]
 fn hot_data_mixed_with_cold_is_found() {
     let mut setup = drive_setup(array(2, 1, 1, 1), 64, 32, 8);

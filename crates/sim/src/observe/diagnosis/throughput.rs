@@ -1,6 +1,6 @@
-//! What bounds throughput: the arrivals, if the drive keeps up with them; else the resource that is busy most, if one is;
-//! else what requests wait for; else the host. A cache above the drive works on one page after the other, and is such a
-//! resource.
+//! What bounds throughput: the arrivals, if the drive keeps up with them; else the resource that is busy most, if one
+//! is; else what requests wait for; else the host. A cache above the drive works on one page after the other, and is
+//! such a resource.
 
 use ssdlab_nand::backend::parallel::{WAITS, Wait};
 
@@ -28,8 +28,8 @@ const PREVAILING: f64 = 0.5;
 
 const NANOS_PER_SECOND: f64 = 1e9;
 
-/// What bounds throughput, and not what bounds response times alone; none where there is no drive in time, or no time passed,
-/// or of a single request.
+/// What bounds throughput, and not what bounds response times alone; none where there is no drive in time, or no time
+/// passed, or of a single request.
 pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
     let Clock::Event(_, options) = setup.clock else { return None };
     let (time, drive) = (summary.time.as_ref()?, summary.drive.as_ref()?);
@@ -206,8 +206,8 @@ fn waiting(setup: &Setup, options: &DriveOptions, summary: &Summary, drive: &Dri
     buffer.into_iter().chain(internal).chain(queues).find(|found| found.share >= PREVAILING)
 }
 
-/// The changes that relieve requests of waiting above the drive: that for its slots, or for those that the block layer has
-/// for it; where neither are taken, the scheduler holds requests back.
+/// The changes that relieve requests of waiting above the drive: that for its slots, or for those that the block layer
+/// has for it; where neither are taken, the scheduler holds requests back.
 pub(super) fn above_drive(setup: &Setup, summary: &Summary, parts: &Parts) -> &'static [WhatIf] {
     if is_drive_full(parts) {
         &[WhatIf::Slots]
@@ -218,8 +218,8 @@ pub(super) fn above_drive(setup: &Setup, summary: &Summary, parts: &Parts) -> &'
     }
 }
 
-/// Whether those that a block layer has given the drive wait most of their time until it takes them: then the others wait
-/// for these.
+/// Whether those that a block layer has given the drive wait most of their time until it takes them: then the others
+/// wait for these.
 fn is_drive_full(parts: &Parts) -> bool {
     2 * parts.parts_ns[Part::HostQueue as usize] >= parts.sum_ns - parts.parts_ns[Part::BlockLayer as usize]
 }
