@@ -1,7 +1,7 @@
 //! What response times are made of: every nanosecond of every request goes to one part, so that the parts add up.
 //!
 //! ```text
-//! issued -> block layer -> queue -> controller -> link -> flash, by what it waits for there         -> link -> complete
+//! issued -> block layer -> queue -> controller -> link -> flash, by what it waits for there        -> link -> complete
 //!                                                      \> buffer: until there is room, until all is safe /
 //! ```
 //! Below the FTL the flash says where the time went ([`Wait`]). A request that the flash has no room for, and a write
