@@ -48,8 +48,11 @@ pub(crate) fn scan<B: Backend>(
     let processors = if backend.reads_at_once() { processors } else { 1 };
     let next = AtomicU32::new(0);
     let shares: Vec<Result<Share, Fault>> = thread::scope(|scope| {
-        let others: Vec<_> = (1..processors.min(runs)).map(|_| scope.spawn(|| Share::read(backend, &next))).collect();
-        let own = Share::read(backend, &next);
+        let read = || Share::read(backend, &next);
+        // A thread that cannot be had is not needed.
+        let others = (1..processors.min(runs)).filter_map(|_| thread::Builder::new().spawn_scoped(scope, read).ok());
+        let others: Vec<_> = others.collect();
+        let own = read();
         let joined = others.into_iter().map(|other| other.join().expect("it does not panic"));
         std::iter::once(own).chain(joined).collect()
     });
