@@ -11,6 +11,7 @@ use ssdlab_codec::{Codec, CodecSpec};
 
 use crate::Time;
 use crate::clock::Stopwatch;
+use crate::threads::{TooMany, result, together};
 use crate::watch::until_ended;
 
 /// What is measured.
@@ -43,6 +44,9 @@ pub enum Error {
     /// The codec does not restore what it was given.
     #[error("the codec {0} did not restore a page of {1} bytes; its times would mean nothing")]
     Wrong(CodecSpec, usize),
+    /// There are not so many threads.
+    #[error(transparent)]
+    Threads(#[from] TooMany),
     /// The caller wants no more.
     #[error("stopped")]
     Stopped,
@@ -140,26 +144,22 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     let (stop, barrier, failed) = (AtomicBool::new(false), Barrier::new(threads), Mutex::new(None));
     // Of each thread.
     let parts_done = AtomicU64::new(0);
-    let all: Vec<Vec<Measured>> = thread::scope(|scope| {
+    let all = thread::scope(|scope| -> Result<Vec<Vec<Measured>>, TooMany> {
         let (ended, ends) = channel::<()>();
-        let workers: Vec<_> = (0..threads)
-            .map(|thread| {
-                let part = &pages[thread * pages.len() / threads..(thread + 1) * pages.len() / threads];
-                let (stop, barrier, failed, ended) = (&stop, &barrier, &failed, ended.clone());
-                let parts_done = &parts_done;
-                scope.spawn(move || {
-                    let _ended = ended;
-                    Worker { files, part, stop, epoch, barrier, failed, parts_done }.work(options)
-                })
-            })
-            .collect();
+        let work = |thread: usize| {
+            let part = &pages[thread * pages.len() / threads..(thread + 1) * pages.len() / threads];
+            let (stop, barrier, failed, ended) = (&stop, &barrier, &failed, ended.clone());
+            let parts_done = &parts_done;
+            move || {
+                let _ended = ended;
+                Worker { files, part, stop, epoch, barrier, failed, parts_done }.work(options)
+            }
+        };
+        let workers = together(scope, threads, work)?;
         drop(ended);
         until_ended(&ends, &stop, &mut || go_on(parts_done.load(Relaxed) / threads as u64));
-        workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    });
+        Ok(workers.into_iter().map(result).collect())
+    })?;
     if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }

@@ -8,6 +8,8 @@ pub mod compress;
 pub mod load;
 pub mod simulated;
 pub mod storage;
+mod threads;
 mod watch;
 
 pub use clock::{Time, process_cpu_ns, thread_cpu_ns};
+pub use threads::TooMany;

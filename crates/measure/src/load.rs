@@ -11,6 +11,7 @@ use ssdlab_pool::{Loader, PageId, Pool, PoolError};
 
 use crate::process_cpu_ns;
 use crate::storage::page_of;
+use crate::threads::{TooMany, result, together};
 use crate::watch::until_ended;
 
 /// Accesses of a thread after which it tells how many it has done: too many to be felt.
@@ -47,6 +48,9 @@ pub enum Error<E: std::error::Error> {
     /// The cache failed.
     #[error(transparent)]
     Pool(#[from] PoolError<E>),
+    /// There are not so many threads.
+    #[error(transparent)]
+    Threads(#[from] TooMany),
     /// The caller wants no more.
     #[error("stopped")]
     Stopped,
@@ -69,43 +73,42 @@ pub fn send<L: Loader>(
     let start = Barrier::new(threads + 1);
     let done_by_all = AtomicU64::new(0);
     let mut taken = Taken::default();
-    thread::scope(|scope| {
+    thread::scope(|scope| -> Result<(), TooMany> {
         let (ended, ends) = channel::<()>();
-        let workers: Vec<_> = (0..threads)
-            .map(|thread| {
-                let (stop, start, failed, ended) = (&stop, &start, &failed, ended.clone());
-                let done_by_all = &done_by_all;
-                scope.spawn(move || {
-                    let _ended = ended;
-                    let mut out = vec![0; page_bytes];
-                    start.wait();
-                    let mut times = LatencyHistogram::default();
-                    let first = Instant::now();
-                    let mut began = first;
-                    for (number, access) in accesses.iter().skip(thread).step_by(threads).enumerate() {
-                        if stop.load(Relaxed) {
-                            break;
-                        }
-                        if number % TELL_EVERY == TELL_EVERY - 1 {
-                            done_by_all.fetch_add(TELL_EVERY as u64, Relaxed);
-                        }
-                        let done = if access.writes() {
-                            pool.write(access.page(), page_of(contents, access.page(), page_bytes))
-                        } else {
-                            pool.read(access.page(), &mut out).map(drop)
-                        };
-                        if let Err(error) = done {
-                            failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                            stop.store(true, Relaxed);
-                        }
-                        let ended = Instant::now();
-                        times.record((ended - began).as_nanos() as u64);
-                        began = ended;
+        let work = |thread: usize| {
+            let (stop, start, failed, ended) = (&stop, &start, &failed, ended.clone());
+            let done_by_all = &done_by_all;
+            move || {
+                let _ended = ended;
+                let mut out = vec![0; page_bytes];
+                start.wait();
+                let mut times = LatencyHistogram::default();
+                let first = Instant::now();
+                let mut began = first;
+                for (number, access) in accesses.iter().skip(thread).step_by(threads).enumerate() {
+                    if stop.load(Relaxed) {
+                        break;
                     }
-                    (first, began, times)
-                })
-            })
-            .collect();
+                    if number % TELL_EVERY == TELL_EVERY - 1 {
+                        done_by_all.fetch_add(TELL_EVERY as u64, Relaxed);
+                    }
+                    let done = if access.writes() {
+                        pool.write(access.page(), page_of(contents, access.page(), page_bytes))
+                    } else {
+                        pool.read(access.page(), &mut out).map(drop)
+                    };
+                    if let Err(error) = done {
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                        stop.store(true, Relaxed);
+                    }
+                    let ended = Instant::now();
+                    times.record((ended - began).as_nanos() as u64);
+                    began = ended;
+                }
+                (first, began, times)
+            }
+        };
+        let workers = together(scope, threads, work)?;
         drop(ended);
         let cpu_ns = process_cpu_ns();
         start.wait();
@@ -114,12 +117,13 @@ pub fn send<L: Loader>(
         // By the clocks of the threads: this one may get a processor long after they have begun, or ended.
         let mut elapsed: Option<(Instant, Instant)> = None;
         for worker in workers {
-            let (first, last, times) = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let (first, last, times) = result(worker);
             elapsed = Some(elapsed.map_or((first, last), |(begin, end)| (begin.min(first), end.max(last))));
             taken.accesses.merge(&times);
         }
         taken.elapsed_ns = elapsed.map_or(0, |(begin, end)| (end - begin).as_nanos() as u64);
-    });
+        Ok(())
+    })?;
     match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error.into()),
         None if stop.into_inner() => Err(Error::Stopped),

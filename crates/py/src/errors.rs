@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyOSError};
+use pyo3::exceptions::{PyBlockingIOError, PyException, PyOSError};
 use pyo3::prelude::*;
 use ssdlab_device::{DriveError, FileError};
 use ssdlab_sim::SimError;
@@ -85,9 +85,22 @@ fn panic_message(payload: &(dyn Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown cause")
 }
 
+/// The Python exception where the system gives no more threads.
+pub fn no_thread() -> PyErr {
+    PyBlockingIOError::new_err("the system gives no more threads; raise its limit of processes, or end some")
+}
+
+/// How the standard library's panic begins where the system gives no more threads.
+const NO_THREAD: &str = "failed to spawn thread";
+
 fn internal_error(py: Python<'_>, payload: &(dyn Any + Send), config: Option<&str>) -> PyErr {
     let place = PANIC_PLACE.with(|last| last.borrow_mut().take()).unwrap_or_else(|| "an unknown place".into());
     let message = panic_message(payload);
+    if message.starts_with(NO_THREAD) {
+        return PyBlockingIOError::new_err(
+            "the system gives no more threads; raise its limit of processes, or end some",
+        );
+    }
     let error = InternalError::new_err(format!("{message} (at {place}); this is a defect of ssdlab, please report it"));
     match error.value(py).setattr("config", config) {
         Ok(()) => error,

@@ -201,7 +201,7 @@ impl PagePool {
 impl PagePool {
     /// A cache in front of an object with `load(page) -> bytes` and `store(page, bytes)`, or of a file.
     #[new]
-    fn new(settings: Settings, loader: Option<Py<PyAny>>, path: Option<PathBuf>) -> PyResult<Self> {
+    fn new(py: Python<'_>, settings: Settings, loader: Option<Py<PyAny>>, path: Option<PathBuf>) -> PyResult<Self> {
         let options = settings.options()?;
         let ended = Arc::default();
         let below = match (loader, path) {
@@ -217,7 +217,7 @@ impl PagePool {
             Below::File(file) if !file.writable() => Some(file.path().display().to_string()),
             _ => None,
         };
-        let pool = ssdlab_pool::Pool::new(options, below).map_err(wrong)?;
+        let pool = detached(py, None, || ssdlab_pool::Pool::new(options, below))?.map_err(wrong)?;
         Ok(Self { inner: RwLock::new(Some(Arc::new(pool))), ended, direct, read_only })
     }
 
@@ -375,7 +375,7 @@ pub fn bench_cache<'py>(
     let direct = matches!(&kind, Kind::File(file) if file.direct());
     let accesses: Vec<_> = accesses.as_slice()?.iter().map(|&access| Access(access)).collect();
     let (before, measured) = accesses.split_at(warm_up.min(accesses.len()));
-    let pool = ssdlab_pool::Pool::new(options, Storage::new(kind)).map_err(wrong)?;
+    let pool = detached(py, None, || ssdlab_pool::Pool::new(options, Storage::new(kind)))?.map_err(wrong)?;
     let mut watch = Watch::new(&stop);
     let outcome = detached(py, None, || {
         load::send(&pool, before, &contents, threads, &mut |done| watch.goes_on(done))?;
@@ -390,7 +390,7 @@ pub fn bench_cache<'py>(
         watch.exception(|| match &error {
             load::Error::Stopped => PyKeyboardInterrupt::new_err("stopped while measuring"),
             load::Error::Pool(PoolError::Load { source, .. } | PoolError::Store { source, .. }) => system_error(source),
-            load::Error::Pool(_) => SimulationError::new_err(error.to_string()),
+            load::Error::Pool(_) | load::Error::Threads(_) => SimulationError::new_err(error.to_string()),
         })
     })?;
     let dict = PyDict::new(py);

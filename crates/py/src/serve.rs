@@ -15,7 +15,9 @@ use ssdlab_nbd::{Address, Ending, Entry, Options, Server, ServerError, Sockets, 
 use ssdlab_serve::{OpenError, Served, Wishes, open};
 
 use crate::config::Config;
-use crate::errors::{ConfigError, SsdlabError, config_error, detached, drive_error, drive_file_error, sim_error};
+use crate::errors::{
+    ConfigError, SsdlabError, config_error, detached, drive_error, drive_file_error, no_thread, sim_error,
+};
 use crate::memory;
 use crate::requests::Requests;
 use crate::run::latency_columns;
@@ -93,10 +95,8 @@ impl DriveServer {
         let is_encrypted = tls.is_some();
         let server = Server::new(sockets, vec![entry], Options { tls, ..Options::default() });
         let (addresses, handle) = (server.addresses(), server.handle());
-        let running = thread::Builder::new()
-            .name("nbd server".into())
-            .spawn(move || server.run())
-            .map_err(|error| failed(&error))?;
+        let running =
+            thread::Builder::new().name("nbd server".into()).spawn(move || server.run()).map_err(|_| no_thread())?;
         Ok(Self { drive, server: handle, addresses, is_encrypted, running: Mutex::new(Some(running)) })
     }
 

@@ -155,6 +155,10 @@ def main() -> int:
         status = _fail(OSError(f"{name}{words}{remedy}"), 2)
         if filename == STDOUT:
             _write_no_more()
+    except RuntimeError as error:
+        if str(error) != NO_THREAD:
+            raise
+        status = _fail(OSError("the system gives no more threads; raise its limit of processes, or end some"), 2)
     except (KeyboardInterrupt, _Interrupted) as error:
         status = _fail(_Interrupted(f"interrupted; {error}" if str(error) else "interrupted"), interrupt.STATUS)
     except BaseException:
@@ -169,6 +173,9 @@ def _write_no_more() -> None:
     """Keeps the interpreter from complaining, as it exits, about an output that takes nothing."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
+
+NO_THREAD = "can't start new thread"
+"""What Python says where the system gives no more threads."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

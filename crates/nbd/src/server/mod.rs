@@ -98,6 +98,9 @@ pub enum ServerError {
         /// What the system says.
         error: io::Error,
     },
+    /// There is no thread for one of the sockets.
+    #[error("the system gives no more threads; raise its limit of processes, or end some")]
+    Thread,
     /// The last flush failed.
     #[error("export {name:?} could not be flushed at the end: {errno}")]
     Flush {
@@ -196,16 +199,24 @@ impl Server {
     /// Serves until [`Handle::stop`] is called.
     ///
     /// # Errors
-    /// If an export cannot be flushed at the end.
+    /// If there is no thread for a socket, or an export cannot be flushed at the end.
     pub fn run(self) -> Result<Ending, ServerError> {
+        let handle = self.handle();
+        let mut served = Ok(());
         thread::scope(|scope| {
-            for listener in &self.shared.listeners {
-                scope.spawn(|| self.shared.accept(listener));
+            let Some((own, others)) = self.shared.listeners.split_first() else { return };
+            let shared = &self.shared;
+            let accept = |listener| thread::Builder::new().spawn_scoped(scope, move || shared.accept(listener));
+            served = others.iter().try_for_each(|listener| accept(listener).map(drop));
+            match served {
+                Ok(()) => shared.accept(own),
+                Err(_) => handle.stop(),
             }
         });
         // Handles may outlive the server; the file does not.
         self.shared.listeners.iter().for_each(Listener::remove);
         self.shared.drain();
+        served.map_err(|_| ServerError::Thread)?;
         if self.shared.at_once.load(Ordering::SeqCst) {
             return Ok(Ending::AtOnce);
         }
