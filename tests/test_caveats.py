@@ -41,6 +41,18 @@ def test_a_phase_that_writes_nothing_behind_a_warm_up_that_did_has_not_to_settle
     assert not [one for one in (*nothing.page().remarks, *reads.page().remarks) if "settled" in one]
 
 
+def test_a_block_layer_that_merges_requests_does_not_end_their_workload() -> None:
+    """A generated workload goes on: more of its requests are told, though fewer reach the drive than it made."""
+    sets = {
+        **ROUNDED, "time": "event", "workload.pattern": "sequential", "workload.requests": 2_000,
+        "block.scheduler": "mq-deadline",
+    }  # fmt: skip
+    result = ssdlab.simulate(ssdlab.Config(overrides=sets))
+    assert result.summary["host"]["write_requests"] + result.summary["host"]["read_requests"] < 2_000
+    [told] = [one.requests for one in remarks_on(result) if "for a true answer" in one.text]
+    assert told is not None and told > 2_000
+
+
 def alone(values: dict[str, Any], base: dict[str, Any], trace: Path) -> list[Remark]:
     """Remarks on a run by itself."""
     preset = values.pop("preset", None)

@@ -36,7 +36,7 @@ def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, f
         times = done * (evidence["capacities_needed"] - before) / (evidence["capacities_written"] - before)
     if generated and (requests := _requests(config, summary, times)) is not None:
         return Remedy(by_requests(requests), "", requests)
-    rest = _rest(config, summary) if generated else None
+    rest = _rest(config) if generated else None
     replays = _fewest(summary, rest.times if rest else 1)
     # Packing is for a drive that the trace may size, which takes fewer.
     packable = not generated and config["host.fit"] != "compact" and not summary["precondition"]["runs_pages_written"]
@@ -81,9 +81,9 @@ class Rest(NamedTuple):
     """So many times those that were made."""
 
 
-def _rest(config: Mapping[str, Any], summary: Summary) -> Rest | None:
+def _rest(config: Mapping[str, Any]) -> Rest | None:
     whole = _whole(config)
-    made = _made(config, summary)
+    made = _made(config)
     return Rest(whole, whole / made) if whole is not None and made < whole else None
 
 
@@ -97,12 +97,11 @@ def _whole(config: Mapping[str, Any]) -> int | None:
     return files * math.ceil(file / request)
 
 
-def _made(config: Mapping[str, Any], summary: Summary) -> int:
-    """Requests of the workload that a replay made, with its warm-up."""
-    cache = summary["cache"]
-    requests: int = cache["requests"] if cache else measured(summary)
-    warmup: int = config["host.warmup"]
-    return warmup + requests
+def _made(config: Mapping[str, Any]) -> int:
+    """Requests of the workload that a replay made, with its warm-up: what merges them comes below."""
+    requests: int = config["workload.requests"]
+    whole = _whole(config)
+    return requests if whole is None else min(requests, whole)
 
 
 def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int | None:
@@ -110,7 +109,7 @@ def _requests(config: Mapping[str, Any], summary: Summary, times: float) -> int 
 
     Replays would write where the first requests did and nowhere else: of even writes they make a hot set.
     """
-    made, whole = _made(config, summary), _whole(config)
+    made, whole = _made(config), _whole(config)
     if made < config["workload.requests"]:
         return None
     # The share of writes among more requests may be less, by three times its deviation.
