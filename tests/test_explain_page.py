@@ -197,6 +197,17 @@ def test_a_merge_is_told_in_the_words_of_the_papers(page_of: Any) -> None:
     assert page.locator(".now").inner_text() == "Before the first request."
 
 
+def test_a_merge_and_the_block_that_is_empty_with_it_are_told_apart(page_of: Any) -> None:
+    """Papers count the erase of the log block to the merge that emptied it; the merge itself erases a data block."""
+    page = page_of("faster-isolation")
+    merged = next(at for at, step in enumerate(ssdlab.explain("faster-isolation").recordings[0]["steps"])
+                  if step["step"] == "merged" and step["lbn"] == 5)  # fmt: skip
+    page.evaluate("(at) => player.go(at + 1)", merged)
+    lines = page.locator(".said p").all_inner_texts()
+    assert any(line.startswith("Full merge of block 5:") and line.endswith("4 programs, 2 erases.") for line in lines)
+    assert lines[-1].startswith("Block 5 is merged: 4 copies, 1 data block erased;")
+
+
 SPANS = """() => player.lanes.map((lane) => lane.spans.map((span) => spanSentence(lane, span, lane.at(span.from))))"""
 COST = re.compile(r"(\d+) reads?, (\d+) programs?, (\d+) erases?\.$")
 

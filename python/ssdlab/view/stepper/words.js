@@ -175,7 +175,7 @@ function stepSentence(lane, step, before, after) {
       return `The host forgets page ${step.lpn}: ${what}.`;
     }
     case "captured": return `Captured: page ${step.lpn} lies in a sequential log block.`;
-    case "merged": return `Block ${step.lbn} is merged: ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "erase")}${step.data === null ? "" : `; PBN ${step.data} is ${block(step.data, after)} now`}.`;
+    case "merged": return `Block ${step.lbn} is merged: ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "data block")} erased${step.data === null ? "" : `; PBN ${step.data} is ${block(step.data, after)} now`}.`;
     case "reclaimed": return `The page has waited ${awaited(lane, step)}: ${plural(step.associated, "logical block")} merged, ${plural(step.copies, "copy", "copies")}, ${plural(step.erases, "erase")}.`;
     case "looked_up": return `The map is asked for page ${step.lpn}: ${step.hit ? "its entry is in RAM, a hit" : "its entry is not in RAM, a miss"}.`;
     case "victim": return `Pages are short: ${block(step.block)} is the victim, with ${plural(step.valid, "valid page")}.`;
