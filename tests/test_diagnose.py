@@ -239,3 +239,14 @@ def test_pages_that_never_left_the_write_buffer_are_told_of(in_time: ssdlab.Conf
 
     assert "pages written were in the write buffer at the end: write amplification is too low" in notes("8MiB")
     assert "write buffer" not in notes("256KiB")
+
+
+def test_less_is_programmed_than_was_written_where_the_buffer_holds_the_rest(in_time: ssdlab.Config) -> None:
+    """Most of it may be copies all the same."""
+    sets = {"workload.reads": "0%", "precondition.overwrite": "steady", "drive.buffer": "watermark"}
+    for size, amplified in (("10MiB", False), ("64KiB", True)):
+        result = ssdlab.simulate(in_time.with_overrides({**sets, "drive.buffer.watermark.size": size}))
+        told = dict(words.words(finding) for finding in result.diagnose().findings)
+        [evidence] = [said for line, said in told.items() if line.endswith("copies of collection")]
+        assert (result.summary["write_amplification"] > 1.0) == amplified
+        assert ("for not all that the host wrote has left the write buffer" in evidence) != amplified

@@ -176,8 +176,12 @@ def _slow(kind: str, finding: Finding) -> _Words:
 
 
 def _amplified(evidence: Evidence) -> str:
+    """Copies may be most of what is programmed, and that less than the host wrote."""
     amplification = evidence.get("write_amplification")
-    return "" if amplification is None else f"write amplification {text.ratio(amplification)}; "
+    if amplification is None:
+        return ""
+    less = ", for not all that the host wrote has left the write buffer" if amplification < 1.0 else ""
+    return f"write amplification {text.ratio(amplification)}{less}; "
 
 
 def _collected(evidence: Evidence, share: float) -> _Words:
@@ -445,4 +449,5 @@ def _changes(diagnosis: Diagnosis) -> Table:
 
     rows = [("as it is", *cells(found[0]["before"]))]
     rows += [(_with_settings(one["name"], one["settings"]), *cells(one["after"])) for one in found if one["after"]]
-    return Table(("", *(label for label, _ in columns.values())), rows, "The same requests with one thing changed")
+    title = "The same requests with one thing changed"
+    return Table(("", *(label for label, _ in columns.values())), rows, title)
