@@ -250,3 +250,9 @@ def test_less_is_programmed_than_was_written_where_the_buffer_holds_the_rest(in_
         [evidence] = [said for line, said in told.items() if line.endswith("copies of collection")]
         assert (result.summary["write_amplification"] > 1.0) == amplified
         assert ("for not all that the host wrote has left the write buffer" in evidence) != amplified
+
+
+def test_trials_of_a_drive_that_has_not_settled_are_told_to_be_of_phases(in_time: ssdlab.Config) -> None:
+    for requests, settled in ((3000, False), (60_000, True)):
+        found = ssdlab.diagnose(in_time.with_overrides({"workload.requests": requests}))
+        assert ("which phase of collection the requests came" in found.report_html()) != settled

@@ -358,7 +358,7 @@ def page(diagnosis: Diagnosis) -> Page:
             for one in diagnosis.what_ifs
             if one.summary is None
         ]
-        sections.append(Section("What if", [_changes(diagnosis), *_worse(diagnosis), *untried]))
+        sections.append(Section("What if", [_changes(diagnosis), *_caveat(diagnosis), *_worse(diagnosis), *untried]))
     return Page(
         title=source_text(diagnosis.source),
         chosen=chosen(diagnosis.source),
@@ -451,3 +451,11 @@ def _changes(diagnosis: Diagnosis) -> Table:
     rows += [(_with_settings(one["name"], one["settings"]), *cells(one["after"])) for one in found if one["after"]]
     title = "The same requests with one thing changed"
     return Table(("", *(label for label, _ in columns.values())), rows, title)
+
+
+def _caveat(diagnosis: Diagnosis) -> list[Paragraph]:
+    """Collection that has not settled goes on by bursts, and what is compared may be two phases of it."""
+    if not any(finding["name"] in UNFINISHED for finding in diagnosis.findings):
+        return []
+    told = "the drive has not settled: what differs may be in which phase of collection the requests came"
+    return [Paragraph(told, "soft")]
