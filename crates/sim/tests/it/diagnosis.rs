@@ -412,6 +412,17 @@ fn a_saturated_drive_needs_no_more_slots() {
     assert!(faster(WhatIf::Dies) > 1.5 && faster(WhatIf::Slots) < 1.05);
 }
 
+/// Requests of a page that come one at a time have nothing to spread, wherever they go.
+#[test]
+fn requests_one_at_a_time_are_not_uneven() {
+    let eight = array(4, 2, 1, 1);
+    for (depth, name) in [(1, "host_depth"), (16, "uneven_dies")] {
+        let setup = full(eight, depth, TIMING, PLAIN);
+        let same = vec![at(Op::Read, 0, PAGE as u32); REQUESTS as usize];
+        assert_eq!(diagnosed(&setup, &same).diagnosis[0].name, name);
+    }
+}
+
 /// Goal: a change that is to tell whether the block layer holds requests back makes a difference. Method: one whose
 /// slots are taken, one whose scheduler gives the drive fewer, one whose drive takes fewer.
 #[test]

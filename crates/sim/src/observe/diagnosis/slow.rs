@@ -4,7 +4,7 @@ use ssdlab_nand::backend::parallel::{WAITS, Wait};
 
 use super::{Finding, Subject, throughput};
 use crate::observe::summary::{LatencySummary, Summary};
-use crate::observe::waits::{PART_NAMES, PARTS, Part, PartsByPercentile};
+use crate::observe::waits::{PART_NAMES, PARTS, Part, Parts, PartsByPercentile};
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
@@ -48,23 +48,11 @@ fn largest(
         _ => None,
     };
     let room_share = buffer.map(|_| (0..WAITS).map(|part| parts.p99.share(part)).sum());
-    const COLLECTION: usize = Wait::Collection as usize;
-    const MAP: usize = Wait::Map as usize;
-    const BUS: usize = Wait::Bus as usize;
     // Bursts fill it, not what takes the dies longer than the host.
     let by_room = part < WAITS && buffer.is_some() && throughput::a_larger_buffer_helps(setup, summary);
-    let full_drive = (part == Part::HostQueue as usize).then(|| throughput::when_full(setup, summary));
-    let what_ifs: &[WhatIf] = match part {
-        COLLECTION if summary.log.is_none() => &[WhatIf::Spare],
-        MAP => &[WhatIf::Map],
-        BUS => &[WhatIf::Channels],
-        _ if part == Part::Controller as usize => &[WhatIf::Controller],
-        _ if part == Part::Link as usize => &[WhatIf::Link],
-        _ if part == Part::Flush as usize => &[WhatIf::Protected],
-        _ if part == Part::BlockLayer as usize => throughput::above_drive(setup, summary, &parts.p99),
-        _ if part == Part::HostQueue as usize => full_drive.as_deref().unwrap_or_default(),
-        _ if part == Wait::HostWrites as usize && by_room => &[],
-        _ => &[WhatIf::Dies],
+    let what_ifs = match part {
+        _ if part == Wait::HostWrites as usize && by_room => Vec::new(),
+        _ => relief(setup, summary, part, &parts.p99),
     };
     let larger: &[WhatIf] = if by_room { &[WhatIf::Buffer] } else { &[] };
     let found = Finding::new(about, PART_NAMES[part], parts.p99.share(part))
@@ -74,5 +62,48 @@ fn largest(
         .with("p50_ns", latency.p50_ns as f64)
         .with("p99_ns", latency.p99_ns as f64)
         .with("p99_9_ns", latency.p99_9_ns as f64);
-    Some(found.tried_by(&[larger, what_ifs].concat()))
+    Some(found.tried_by(&[larger, &what_ifs].concat()))
+}
+
+/// The changes that relieve requests of a part of their times.
+fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &Parts) -> Vec<WhatIf> {
+    const OWN: usize = Wait::Own as usize;
+    const COLLECTION: usize = Wait::Collection as usize;
+    const MAP: usize = Wait::Map as usize;
+    const BUS: usize = Wait::Bus as usize;
+    const CONTROLLER: usize = Part::Controller as usize;
+    const LINK: usize = Part::Link as usize;
+    const FLUSH: usize = Part::Flush as usize;
+    const BLOCK_LAYER: usize = Part::BlockLayer as usize;
+    const HOST_QUEUE: usize = Part::HostQueue as usize;
+    match (part, throughput::saturated(setup, summary)) {
+        (COLLECTION, _) if summary.log.is_none() => vec![WhatIf::Spare],
+        (MAP, _) => vec![WhatIf::Map],
+        (BUS, _) => vec![WhatIf::Channels],
+        (CONTROLLER, _) => vec![WhatIf::Controller],
+        (LINK, _) => vec![WhatIf::Link],
+        (FLUSH, _) => vec![WhatIf::Protected],
+        // Neither more slots nor less above them relieve a drive of what it cannot do faster.
+        (BLOCK_LAYER | HOST_QUEUE, Some((_, changes))) => changes,
+        (BLOCK_LAYER, None) => above_drive(setup, summary, parts),
+        (HOST_QUEUE, None) => vec![WhatIf::Slots],
+        // Cells keep others waiting for as long as these wait for something else.
+        (part, Some((busiest, changes))) if busiest != "dies" && part != OWN => {
+            [&changes[..], &[WhatIf::Dies]].concat()
+        }
+        _ => vec![WhatIf::Dies],
+    }
+}
+
+/// Those of waiting above the drive. Where that waits until others leave, what relieves these does as well, and may be
+/// tried where a drive can have no more slots.
+fn above_drive(setup: &Setup, summary: &Summary, parts: &Parts) -> Vec<WhatIf> {
+    let mut changes = throughput::above_drive(setup, summary, parts).to_vec();
+    if changes.contains(&WhatIf::Slots) {
+        let below = (0..PARTS).filter(|&part| part != Part::BlockLayer as usize);
+        let longest = below.max_by_key(|&part| parts.parts_ns[part]).expect("there are others");
+        let others = relief(setup, summary, longest, parts);
+        changes.extend(others.into_iter().filter(|change| *change != WhatIf::Slots));
+    }
+    changes
 }

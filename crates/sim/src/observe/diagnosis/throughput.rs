@@ -20,6 +20,9 @@ const SATURATED: f64 = 0.7;
 /// One of a kind does too much if it does so many times as much as the mean.
 const UNEVEN: f64 = 2.0;
 
+/// Fewer pages that are asked for at a time cannot spread.
+const SPREADABLE: f64 = 1.5;
+
 /// With so many requests outstanding for each die, it is not the host that keeps a drive from being busy.
 const ENOUGH: f64 = 2.0;
 
@@ -40,7 +43,8 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
     }
     let busy = resources(summary, &options, time, drive);
     let busiest = busiest(&busy);
-    let is_uneven = |of: &Spread| of.max >= SATURATED && of.max >= UNEVEN * of.mean;
+    let can_spread = drive.queue_depth_mean * pages_of_a_request(summary) >= SPREADABLE;
+    let is_uneven = |of: &Spread| can_spread && of.max >= SATURATED && of.max >= UNEVEN * of.mean;
     let by_use = || by_use(summary, drive, busiest);
     let cache = summary.cache.as_ref().and_then(|cache| cache.waits.as_ref());
     let at_cache = cache.map(|waits| waits.utilisation).filter(|&share| share >= SATURATED && share > busiest.1);
@@ -91,6 +95,12 @@ fn by_use(summary: &Summary, drive: &DriveSummary, busiest: Resource) -> Finding
         ("dies", utilisation, _) => at_work(summary, drive, utilisation),
         (name, utilisation, relief) => Finding::new(Subject::Throughput, name, utilisation).tried_by(&[relief]),
     }
+}
+
+fn pages_of_a_request(summary: &Summary) -> f64 {
+    let host = &summary.host;
+    let requests = host.read_requests + host.write_requests;
+    (host.pages_read + host.pages_written) as f64 / requests.max(1) as f64
 }
 
 /// The changes that relieve requests in the queues of the drive: more slots do not where it is saturated.
