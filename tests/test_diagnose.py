@@ -224,7 +224,7 @@ def test_a_change_that_cannot_be_names_no_place_that_nobody_has_seen() -> None:
     sets = {
         "device.capacity": "64MiB", "nand.pages_per_block": 16, "time": "event", "workload.pattern": "uniform",
         "workload.reads": "100%", "workload.requests": 1000, "block.scheduler": "none", "drive.protocol": "sata",
-        "host.replay.closed.queue_depth": 128, "nand.channels": 8,
+        "host.replay.closed.queue_depth": 128, "nand.channels": 8, "drive.command": "2us",
     }  # fmt: skip
     found = ssdlab.diagnose(ssdlab.Config(overrides=sets))
     refused = {one.name: one.why_not for one in found.what_ifs if one.summary is None}

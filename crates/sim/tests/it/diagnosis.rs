@@ -412,6 +412,23 @@ fn a_saturated_drive_needs_no_more_slots() {
     assert!(faster(WhatIf::Dies) > 1.5 && faster(WhatIf::Slots) < 1.05);
 }
 
+/// Goal: what slow requests wait for above others is relieved by what relieves the resource that all wait for. Method: a
+/// controller below a block layer.
+#[test]
+fn slow_requests_of_a_saturated_drive_are_relieved_of_what_saturates_it() {
+    let slow_controller = in_front(Front { command: Nanos(1_000), ..PLAIN.front });
+    let mut below_block_layer = full(array(4, 2, 1, 1), 64, TIMING, slow_controller);
+    below_block_layer.block = Some(BlockOptions { slots: 16, ..BlockOptions::of("none") });
+    let cases = [(below_block_layer, "block_layer", &[WhatIf::Controller])];
+    for (setup, name, what_ifs) in cases {
+        let reads = random(&setup, Op::Read);
+        let summary = diagnosed(&setup, &reads);
+        assert_eq!(named(&summary, Subject::SlowReads, name).what_ifs, what_ifs);
+        let changed = diagnosed(&what_ifs[0].applied_to(&setup).expect("a change"), &reads);
+        assert!(iops(&changed) > 1.1 * iops(&summary), "{name} {} {}", iops(&summary), iops(&changed));
+    }
+}
+
 /// Requests of a page that come one at a time have nothing to spread, wherever they go.
 #[test]
 fn requests_one_at_a_time_are_not_uneven() {
@@ -431,7 +448,8 @@ fn slow_requests_are_explained_by_what_holds_them_back() {
     let few_slots = Front { protocol: Protocol::SingleQueue { depth: 1 }, ..PLAIN.front };
     let one = BlockOptions { slots: 1, ..BlockOptions::of("none") };
     let cases = [
-        (one, PLAIN, "block_layer", &[WhatIf::NoBlockLayer, WhatIf::Slots][..]),
+        // Where neither can be tried, what relieves the one that the others wait for can.
+        (one, PLAIN, "block_layer", &[WhatIf::NoBlockLayer, WhatIf::Slots, WhatIf::Dies][..]),
         // Of its one process, which has no others to compete with, it gives four times the quantum of four.
         (BlockOptions::of("cfq"), PLAIN, "block_layer", &[WhatIf::NoBlockLayer]),
         // Half of the time here, half in the queue of the drive, for which those here wait.

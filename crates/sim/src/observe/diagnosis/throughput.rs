@@ -103,13 +103,14 @@ fn pages_of_a_request(summary: &Summary) -> f64 {
     (host.pages_read + host.pages_written) as f64 / requests.max(1) as f64
 }
 
-/// The changes that relieve requests in the queues of the drive: more slots do not where it is saturated.
-pub(super) fn when_full(setup: &Setup, summary: &Summary) -> Vec<WhatIf> {
+/// The changes that relieve the resource that is busy most, where the drive is saturated; requests that wait above it
+/// are relieved by nothing else.
+pub(super) fn saturated(setup: &Setup, summary: &Summary) -> Option<Vec<WhatIf>> {
     let (Clock::Event(_, options), Some(time), Some(drive)) = (setup.clock, &summary.time, &summary.drive) else {
-        return Vec::new();
+        return None;
     };
     let busiest = busiest(&resources(summary, &options, time, drive));
-    if busiest.1 >= SATURATED { by_use(summary, drive, busiest).what_ifs } else { vec![WhatIf::Slots] }
+    (busiest.1 >= SATURATED).then(|| by_use(summary, drive, busiest).what_ifs)
 }
 
 fn controller(summary: &Summary, options: &DriveOptions, time: &TimeSummary) -> f64 {
