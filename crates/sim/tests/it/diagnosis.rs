@@ -412,14 +412,19 @@ fn a_saturated_drive_needs_no_more_slots() {
     assert!(faster(WhatIf::Dies) > 1.5 && faster(WhatIf::Slots) < 1.05);
 }
 
-/// Goal: what slow requests wait for above others is relieved by what relieves the resource that all wait for. Method: a
-/// controller below a block layer.
+/// Goal: what slow requests wait for behind others is relieved by what relieves the resource that all wait for. Method:
+/// cells that are done early and held up by one channel; a controller below a block layer.
 #[test]
 fn slow_requests_of_a_saturated_drive_are_relieved_of_what_saturates_it() {
+    let busy_bus = Timing { transfer_per_kib: Nanos(250), read: PageTimes::uniform(Nanos(6_400)), ..TIMING };
+    let one_channel = full(array(1, 8, 1, 1), 64, busy_bus, PLAIN);
     let slow_controller = in_front(Front { command: Nanos(1_000), ..PLAIN.front });
     let mut below_block_layer = full(array(4, 2, 1, 1), 64, TIMING, slow_controller);
     below_block_layer.block = Some(BlockOptions { slots: 16, ..BlockOptions::of("none") });
-    let cases = [(below_block_layer, "block_layer", &[WhatIf::Controller])];
+    let cases = [
+        (one_channel, "host_reads", &[WhatIf::Channels, WhatIf::Dies][..]),
+        (below_block_layer, "block_layer", &[WhatIf::Controller]),
+    ];
     for (setup, name, what_ifs) in cases {
         let reads = random(&setup, Op::Read);
         let summary = diagnosed(&setup, &reads);

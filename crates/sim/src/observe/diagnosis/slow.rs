@@ -67,6 +67,7 @@ fn largest(
 
 /// The changes that relieve requests of a part of their times.
 fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &Parts) -> Vec<WhatIf> {
+    const OWN: usize = Wait::Own as usize;
     const COLLECTION: usize = Wait::Collection as usize;
     const MAP: usize = Wait::Map as usize;
     const BUS: usize = Wait::Bus as usize;
@@ -83,9 +84,13 @@ fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &Parts) -> Vec<W
         (LINK, _) => vec![WhatIf::Link],
         (FLUSH, _) => vec![WhatIf::Protected],
         // Neither more slots nor less above them relieve a drive of what it cannot do faster.
-        (BLOCK_LAYER | HOST_QUEUE, Some(changes)) => changes,
+        (BLOCK_LAYER | HOST_QUEUE, Some((_, changes))) => changes,
         (BLOCK_LAYER, None) => above_drive(setup, summary, parts),
         (HOST_QUEUE, None) => vec![WhatIf::Slots],
+        // Cells keep others waiting for as long as these wait for something else.
+        (part, Some((busiest, changes))) if busiest != "dies" && part != OWN => {
+            [&changes[..], &[WhatIf::Dies]].concat()
+        }
         _ => vec![WhatIf::Dies],
     }
 }

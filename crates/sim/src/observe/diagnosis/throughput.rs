@@ -103,14 +103,14 @@ fn pages_of_a_request(summary: &Summary) -> f64 {
     (host.pages_read + host.pages_written) as f64 / requests.max(1) as f64
 }
 
-/// The changes that relieve the resource that is busy most, where the drive is saturated; requests that wait above it
-/// are relieved by nothing else.
-pub(super) fn saturated(setup: &Setup, summary: &Summary) -> Option<Vec<WhatIf>> {
+/// The resource that is busy most and the changes that relieve it, where the drive is saturated; requests that wait
+/// above it, or for one that waits, are relieved by nothing else.
+pub(super) fn saturated(setup: &Setup, summary: &Summary) -> Option<(&'static str, Vec<WhatIf>)> {
     let (Clock::Event(_, options), Some(time), Some(drive)) = (setup.clock, &summary.time, &summary.drive) else {
         return None;
     };
     let busiest = busiest(&resources(summary, &options, time, drive));
-    (busiest.1 >= SATURATED).then(|| by_use(summary, drive, busiest).what_ifs)
+    (busiest.1 >= SATURATED).then(|| (busiest.0, by_use(summary, drive, busiest).what_ifs))
 }
 
 fn controller(summary: &Summary, options: &DriveOptions, time: &TimeSummary) -> f64 {
