@@ -280,6 +280,27 @@ def test_a_page_says_why_it_cannot_show_later_operations(
         assert told.inner_text() == "These operations cannot be shown: no Parquet"
 
 
+def test_what_was_waited_for_before_the_operations_that_are_shown_is_not_nothing(window: Any, tmp_path: Path) -> None:
+    """An operation that keeps a lane busy may be one of the earlier operations, which a page of later ones lacks."""
+    result = ssdlab.simulate({**TIMED, "gantt.window.length": "1s"})
+    assert result.activity is not None
+    bars, requests = result.activity.gantt, "drawn.find(({ requests }) => requests).requests"
+    with served(result, tmp_path) as server:
+        window.goto(server.address)
+        window.evaluate("() => ready")
+        window.evaluate(f"async () => {requests}.show(2000)")
+        told = window.evaluate(f"() => {requests}.bars.map((bar) => [bar.request, {requests}.reasons(bar)])")
+    order = np.argsort(bars.begin_ns, kind="stable").tolist()[2000:4000]
+    hidden = int(bars.begin_ns[order[0]])
+    behind = {
+        int(bars.request[at])
+        for at in order[:200]
+        if bars.request[at] and any(bars.begin_ns[one] < hidden for one in slowly_waited(bars, at))
+    }
+    assert behind
+    assert behind <= {request for request, reason in told if "perhaps earlier operations" in reason}
+
+
 def test_other_operations_are_offered_where_there_are_any(window: Any, tmp_path: Path) -> None:
     result = ssdlab.simulate({**TIMED, "gantt.window.from": "20ms", "gantt.window.length": "5ms"})
     assert result.activity is not None and 0 < len(result.activity.gantt.die) < 2_000

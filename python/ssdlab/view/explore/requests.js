@@ -92,13 +92,20 @@ class Requests {
     this.told.replaceChildren(...request === null ? [] : [this.table(request)]);
   }
 
+  /** Behind whom a bar waited. Nothing is drawn of a lane before its first operation here, where others come earlier. */
+  reasons(bar) {
+    const isFirst = !this.bars.some(({ row, begin }) => row === bar.row && begin <= bar.ready);
+    const hidden = isFirst && bar.begin > bar.ready && (this.next?.["Earlier operations"] ?? null) !== null;
+    const named = waited(this.bars, bar).map(({ request, what }) => request ? `request ${plain(request)} (${what})` : what);
+    return [...hidden ? ["perhaps earlier operations"] : [], ...named].join("; ") || "–";
+  }
+
   /** The operations of a request: what, where, when, and behind whom. */
   rows(request) {
     const [panel] = this.one.chart.panels;
     return this.bars.filter((bar) => bar.request === request).sort((one, other) => one.begin - other.begin).map((bar) => [
       bar.what, panel.y.ticks[bar.row][1], number(bar.begin), number(bar.end - bar.begin),
-      number(bar.begin - bar.ready),
-      waited(this.bars, bar).map(({ request, what }) => request ? `request ${plain(request)} (${what})` : what).join("; ") || "–",
+      number(bar.begin - bar.ready), this.reasons(bar),
     ]);
   }
 
