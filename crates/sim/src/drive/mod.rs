@@ -293,7 +293,7 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         self.idle_since_ns = self.now_ns();
         self.go_on(&mut issuer, Until::Complete)?;
         if let Some((first_ns, latest_ns)) = issuer.arrivals_ns {
-            self.measurement.arrived(first_ns, latest_ns);
+            self.measurement.arrived(first_ns, latest_ns, issuer.shift_ns.unwrap_or(0));
         }
         Ok(issuer.control)
     }

@@ -30,13 +30,15 @@ pub(crate) struct SerialDrive<P: Parts> {
     stack: Stack<P>,
     fitter: Fitter,
     measurement: Measurement,
+    /// Open loop: what is added to times of the trace; none until a phase has its first request.
+    shift_ns: Option<u64>,
 }
 
 impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
     pub(crate) fn new(setup: &Setup, ftl: P::Ftl, sinks: Sinks<P::Flash, P::Checker, P::Meter>) -> Self {
         let mut stack = Stack::new(setup, ftl, sinks);
         let measurement = Measurement::start(&mut stack);
-        Self { stack, fitter: Fitter::new(setup), measurement }
+        Self { stack, fitter: Fitter::new(setup), measurement, shift_ns: Some(0) }
     }
 
     pub(crate) fn ftl(&mut self) -> &mut P::Ftl {
@@ -87,7 +89,11 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
                 let think_ns = if self.stack.requests > 1 { think.0 } else { 0 };
                 self.stack.sinks.flash.now_ns() + think_ns
             }
-            Replay::Open { time_scale } => scaled(request.time_ns, time_scale),
+            Replay::Open { time_scale } => {
+                let (traced_ns, now_ns) = (scaled(request.time_ns, time_scale), self.stack.sinks.flash.now_ns());
+                // A phase begins when the one before it is over: what came meanwhile comes that much later.
+                traced_ns.saturating_add(*self.shift_ns.get_or_insert(now_ns.saturating_sub(traced_ns)))
+            }
         };
         self.stack.sinks.flash.idle_until(issued_ns);
         if self.fitter.stays(request) {
@@ -101,6 +107,11 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
         self.measurement.request_done(&self.stack, request.op, done_ns.saturating_sub(issued_ns));
         self.stack.stop_at_violation()?;
         Ok(done_ns)
+    }
+
+    /// Requests of the trace arrived between these times.
+    fn arrived(&mut self, first_ns: u64, latest_ns: u64) {
+        self.measurement.arrived(first_ns, latest_ns, self.shift_ns.unwrap_or(0));
     }
 
     /// Serves a request that does not lie on the device as it is; apart, so that the way of the others is short.
@@ -135,6 +146,7 @@ impl<P: Parts<Flash: OneByOne>> Replayer for SerialDrive<P> {
     ) -> Result<Control, SimError> {
         let mut batch = Vec::with_capacity(BATCH);
         let mut left = limit;
+        self.shift_ns = None;
         while left > 0 {
             batch.clear();
             let count = source.fill(&mut batch, BATCH.min(usize::try_from(left).unwrap_or(BATCH)))?;
@@ -156,12 +168,12 @@ impl<P: Parts<Flash: OneByOne>> Replayer for SerialDrive<P> {
                         monitor.watch(&self.measurement.so_far(&self.stack, status.requests));
                     }
                     if monitor.report(&status) == Control::Stop {
-                        self.measurement.arrived(batch[0].time_ns, request.time_ns);
+                        self.arrived(batch[0].time_ns, request.time_ns);
                         return Ok(Control::Stop);
                     }
                 }
             }
-            self.measurement.arrived(batch[0].time_ns, batch[count - 1].time_ns);
+            self.arrived(batch[0].time_ns, batch[count - 1].time_ns);
         }
         Ok(Control::Continue)
     }

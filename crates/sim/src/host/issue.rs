@@ -79,8 +79,8 @@ pub(crate) struct Issuer<'s> {
     issued: u64,
     /// Closed loop without streams: requests that may be issued now.
     tokens: u32,
-    /// Open loop: what is added to times of the trace.
-    shift_ns: Option<u64>,
+    /// Open loop: what is added to times of the trace; none until there is a request.
+    pub shift_ns: Option<u64>,
     streams: Vec<Stream>,
     held_back: usize,
     /// Streams that can issue.

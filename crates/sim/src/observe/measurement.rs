@@ -31,6 +31,8 @@ pub(crate) struct Measurement {
     latency: [LatencyHistogram; 4],
     /// Arrival of the first and of the latest measured request.
     arrivals_ns: Option<(u64, u64)>,
+    /// How much later than in the trace these were, on the clock of the run.
+    shift_ns: u64,
     start: Start,
     series: Series,
 }
@@ -99,6 +101,7 @@ impl Measurement {
         Self {
             latency: Default::default(),
             arrivals_ns: None,
+            shift_ns: 0,
             start: Start { at: Moment::of(stack), erases: stack.ftl.erase_counts().to_vec() },
             series: Series::new(Tally::default()),
         }
@@ -114,8 +117,9 @@ impl Measurement {
         &self.latency
     }
 
-    /// Requests of the trace arrived between these times.
-    pub fn arrived(&mut self, first_ns: u64, latest_ns: u64) {
+    /// Requests of the trace arrived between these times, and `shift_ns` later on the clock of the run.
+    pub fn arrived(&mut self, first_ns: u64, latest_ns: u64, shift_ns: u64) {
+        self.shift_ns = shift_ns;
         self.arrivals_ns = Some((self.arrivals_ns.map_or(first_ns, |(first, _)| first), latest_ns));
     }
 
@@ -201,7 +205,9 @@ impl Measurement {
             Replay::Closed { .. } | Replay::Processes { .. } => arrivals_ns,
         };
         let is_open = matches!(setup.replay, Replay::Open { .. });
-        let behind_ns = is_open.then(|| now_ns.saturating_sub(last_arrival_ns));
+        // Nothing is behind where nothing arrived.
+        let arrived_ns = self.arrivals_ns.map_or(now_ns, |_| last_arrival_ns.saturating_add(self.shift_ns));
+        let behind_ns = is_open.then(|| now_ns.saturating_sub(arrived_ns));
         let time = timed.then(|| self.time(&end.at, behind_ns));
         let latency = timed.then(|| LatencyByOp::of(&self.latency));
         let fell_behind_ns =

@@ -10,7 +10,7 @@ use ssdlab_sim::{
     CacheOptions, Clock, Control, MOST_PARAMETERS, Monitor, Outcome, Overwrite, Phase, Precondition, Repeat, Replay,
     Setup, SimError, Status, live, run,
 };
-use ssdlab_testkit::drives::on_any_drive;
+use ssdlab_testkit::drives::{PLAIN, TIMING, on_any_drive};
 use ssdlab_testkit::small_setup;
 use ssdlab_testkit::strategies::{requests, setups};
 use ssdlab_trace::{Op, Request, SliceSource};
@@ -85,6 +85,56 @@ fn twin_of_the_rule(
         }
     }
     (most, false)
+}
+
+/// Eight reads of the same page at one time, which queue for one another.
+fn burst() -> Vec<Request> {
+    vec![Request { time_ns: 0, offset: 0, bytes: 4096, op: Op::Read, flags: 0, stream: 0 }; 8]
+}
+
+fn open_loop(clock: Clock, cache: Option<CacheOptions>) -> Setup {
+    let precondition = Precondition { fill: 1.0, overwrite: Overwrite::None };
+    Setup { clock, cache, precondition, replay: Replay::AS_TRACED, ..small_setup(8, 4, 2) }
+}
+
+#[test]
+fn in_an_open_loop_no_queue_goes_on_from_one_phase_to_the_next() {
+    for clock in [Clock::Serial(TIMING), Clock::Event(TIMING, PLAIN)] {
+        let setup = open_loop(clock, None);
+        let once = replay(&setup, &burst());
+        let time = once.summary.time.expect("timed");
+        assert_eq!(time.behind_ns, Some(time.elapsed_ns));
+        let repeated = replay(&Setup { repeat: Repeat::Times(5), ..setup }, &burst());
+        let warmed = replay(&Setup { warmup_requests: 8, ..setup }, &[burst(), burst()].concat());
+        for other in [repeated, warmed] {
+            assert_eq!(other.summary.latency, once.summary.latency);
+            assert_eq!(other.summary.time, Some(time));
+        }
+    }
+}
+
+#[test]
+fn in_an_open_loop_no_queue_of_a_cache_goes_on_from_one_replay_to_the_next() {
+    let cache = CacheOptions {
+        policy: "lru",
+        parameters: [None; MOST_PARAMETERS],
+        page_bytes: 4096,
+        capacity_pages: 1,
+        compressed: None,
+        writes: WriteMode::Back,
+        dirty_percent: 100,
+        background_percent: 100,
+        copy: Nanos(1_000),
+    };
+    let setup = open_loop(Clock::Serial(TIMING), Some(cache));
+    // From the second replay on all are hits.
+    for times in [2, 5] {
+        let repeated = replay(&Setup { repeat: Repeat::Times(times), ..setup }, &burst());
+        assert_eq!(repeated.summary.cache.expect("there is a cache").cache_ns, 36_000);
+        let warmup_requests = 8 * (times - 1);
+        let warmed = replay(&Setup { warmup_requests, ..setup }, &burst().repeat(times as usize));
+        assert_eq!(warmed.summary.cache.expect("there is a cache").cache_ns, 36_000);
+    }
 }
 
 proptest! {

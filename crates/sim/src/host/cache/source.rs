@@ -173,7 +173,8 @@ impl<'s, 'm> Cached<'s, 'm> {
 
     fn start_measuring(&mut self) {
         self.warmup = None;
-        (self.wrapped, self.cache_ns) = (0, 0);
+        // A phase begins when the one before it is over, and so with a cache that has nothing to do.
+        (self.wrapped, self.cache_ns, self.free_ns) = (0, 0, 0);
         self.cache.start_measuring();
     }
 }
@@ -210,6 +211,7 @@ impl Source for Cached<'_, '_> {
         self.batch.clear();
         self.next = 0;
         if self.warmup_requests > 0 {
+            self.free_ns = 0;
             self.warmup = Some(self.fitter.requests() + self.warmup_requests);
         } else {
             self.start_measuring();
