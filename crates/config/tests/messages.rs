@@ -196,7 +196,11 @@ fn files() {
         ),
         (
             "workload.align = \"3KiB\"",
-            "my.toml:1: workload.align: 3KiB neither divides the page size 4KiB nor is a multiple of it",
+            "my.toml:1: workload.align: 3KiB neither divides the page size 4KiB nor is a multiple of it; lower it to 2KiB",
+        ),
+        (
+            "workload.align = \"10KiB\"",
+            "my.toml:1: workload.align: 10KiB neither divides the page size 4KiB nor is a multiple of it; lower it to 8KiB",
         ),
         (
             "workload.span = \"64KiB\"\nworkload.align = \"1MiB\"",
@@ -205,6 +209,23 @@ fn files() {
         (
             "[workload]\nspan = \"64KiB\"\nsize = \"64KiB\"\npattern.sequential.streams = 2",
             "my.toml:3: workload.size: 64KiB is more than the span 32KiB of each of 2 streams; lower it or raise workload.span",
+        ),
+        (
+            "[workload]\nspan = \"64KiB\"\nsize = \"512B\"\npattern.sequential.streams = 256",
+            "my.toml:3: workload.size: 512B is more than the span 256B of each of 256 streams; use fewer streams or raise workload.span",
+        ),
+        (
+            "device.fill = \"50%\"\nhost.fit = \"wrap\"",
+            r#"my.toml:1: device.fill: sizes the drive by the trace, and host.fit "wrap" does not; set device.capacity instead or, for a trace, host.fit to "compact" or "grow""#,
+        ),
+        (
+            "time = \"event\"\nblock.scheduler.pardispatcher.region_size = \"8GiB\"",
+            "my.toml:2: block.scheduler.pardispatcher.region_size: 8GiB is more than the drive has; lower it to 4GiB or less",
+        ),
+        (
+            "time = \"event\"\nblock.scheduler.pardispatcher.region_size = \"1MiB\"\ndevice.capacity = \"512KiB\"\n\
+             device.op = \"100%\"\nnand.pages_per_block = 4",
+            "my.toml:2: block.scheduler.pardispatcher.region_size: 1MiB is more than the drive has; leave it out",
         ),
         (
             "device.capacity = \"64MiB\"\nftl.fast.log = 40",

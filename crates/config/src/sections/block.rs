@@ -244,8 +244,13 @@ impl Checker<'_> {
         let device = Device { sectors: capacity_bytes / 512, rotational: false, nr_requests, queues };
         match info.build(&changes, &device) {
             Err(TunableError::BeyondDevice { name, value, device, unit, .. }) => {
-                let (value, device) = (unit.write(value), unit.write(device));
-                let message = format!("{value} is more than the drive has; lower it to {device} or less");
+                let least = info.tunables.iter().find(|tunable| tunable.name == name).map_or(0, |tunable| tunable.min);
+                let lower = if device < least {
+                    "leave it out".to_owned()
+                } else {
+                    format!("lower it to {} or less", unit.write(device))
+                };
+                let message = format!("{} is more than the drive has; {lower}", unit.write(value));
                 self.report(&key_of(info.name, name), message);
             }
             Err(error) => self.report(SCHEDULER, error.to_string()),

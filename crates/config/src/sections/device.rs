@@ -159,8 +159,8 @@ impl Checker<'_> {
         const FILL: &str = "device.fill";
         if !matches!(self.fitting()?, Fitting::Compact | Fitting::Grow) {
             let message = format!(
-                "sizes the drive by the trace, and host.fit {:?} does not; set host.fit to \"compact\" or \"grow\", or set \
-                 device.capacity instead",
+                "sizes the drive by the trace, and host.fit {:?} does not; set device.capacity instead or, for a trace, \
+                 host.fit to \"compact\" or \"grow\"",
                 self.name("host.fit")?
             );
             self.report(FILL, message);

@@ -11,6 +11,7 @@ use ssdlab_sim::{
     simulate_cache,
 };
 use ssdlab_testkit::drives::on_any_drive;
+use ssdlab_testkit::small_setup;
 use ssdlab_testkit::strategies::{requests, setups};
 use ssdlab_trace::{Op, Request, SliceSource};
 
@@ -97,6 +98,29 @@ proptest! {
             prop_assert_eq!(cache.cache_ns, work_ns);
         }
     }
+}
+
+#[test]
+fn pages_that_do_not_divide_the_drive_are_an_error_that_says_which_do() {
+    let cache = CacheOptions {
+        policy: "lru",
+        parameters: [None; MOST_PARAMETERS],
+        page_bytes: 65_536,
+        capacity_pages: 4,
+        compressed: None,
+        writes: WriteMode::Back,
+        dirty_percent: 20,
+        background_percent: 10,
+        copy: Nanos(1_000),
+    };
+    // 6 blocks of 4 pages of 4 KiB.
+    let setup = Setup { cache: Some(cache), ..small_setup(10, 4, 2) };
+    assert_eq!(setup.capacity_bytes(), 6 * 16_384);
+    let error = run(&setup, &mut SliceSource::new(&[]), &mut ()).expect_err("96 KiB are no multiple of 64 KiB");
+    assert_eq!(
+        error.to_string(),
+        "cache.page: 64KiB does not divide the 96KiB of the drive; lower it to 32KiB or less"
+    );
 }
 
 fn trace() -> Arc<AccessTrace> {

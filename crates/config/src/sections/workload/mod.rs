@@ -100,10 +100,14 @@ impl Checker<'_> {
             self.report("workload.span", message);
         }
         if !align_bytes.is_multiple_of(page_bytes) && !page_bytes.is_multiple_of(align_bytes) {
+            // Pages are a power of two, and so is what divides them.
+            let below =
+                if align_bytes < page_bytes { 1 << align_bytes.ilog2() } else { align_bytes / page_bytes * page_bytes };
             let message = format!(
-                "{} neither divides the page size {} nor is a multiple of it",
+                "{} neither divides the page size {} nor is a multiple of it; lower it to {}",
                 write_bytes(u64::from(align_bytes)),
-                write_bytes(u64::from(page_bytes))
+                write_bytes(u64::from(page_bytes)),
+                write_bytes(u64::from(below))
             );
             self.report("workload.align", message);
         }
@@ -121,8 +125,10 @@ impl Checker<'_> {
         let largest = sizes.iter().map(|&(bytes, _)| u64::from(bytes)).max().unwrap_or(0);
         if largest > stretch {
             let of = if streams > 1 { format!(" of each of {streams} streams") } else { String::new() };
+            // No request is smaller than a sector.
+            let remedy = if streams > 1 && stretch < 512 { "use fewer streams" } else { "lower it" };
             let message = format!(
-                "{} is more than the span {}{of}; lower it or raise workload.span",
+                "{} is more than the span {}{of}; {remedy} or raise workload.span",
                 write_bytes(largest),
                 write_bytes(stretch)
             );

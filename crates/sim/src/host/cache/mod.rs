@@ -16,6 +16,7 @@ pub(crate) mod source;
 mod summary;
 
 use ssdlab_cache::{CacheError, CompressedPool, Stage, StageOptions, Transitions, Why, policy};
+use ssdlab_core::units::write_bytes;
 use ssdlab_trace::{Op, Request, TraceError, flag};
 
 use crate::host::fit::runs;
@@ -53,8 +54,10 @@ impl Cache {
         let device_bytes = setup.capacity_bytes();
         if !device_bytes.is_multiple_of(u64::from(options.page_bytes)) {
             return Err(SimError::Setup(format!(
-                "pages of {} bytes of the cache above the drive do not divide its {device_bytes} bytes; lower cache.page",
-                options.page_bytes,
+                "cache.page: {} does not divide the {} of the drive; lower it to {} or less",
+                write_bytes(options.page_bytes.into()),
+                write_bytes(device_bytes),
+                write_bytes(1 << device_bytes.trailing_zeros()),
             )));
         }
         let info = policy(options.policy).map_err(impossible)?;
