@@ -24,7 +24,7 @@ from ssdlab.study.sweep.preview import Preview
 from ssdlab.study.work.local import LocalWorkers
 from ssdlab.study.work.run import Outcome, Run, TraceRef
 from ssdlab.view.page import Table
-from sweeps import AXES, BASE, TINY_SETS, counted, planned
+from sweeps import AXES, BASE, TINY, TINY_SETS, counted, planned
 
 
 def test_conditions_leave_combinations_out() -> None:
@@ -119,6 +119,16 @@ def test_equal_runs_run_once(tmp_path: Path) -> None:
     assert runs_of({"workload.span": ["4MiB", "4096KiB"]}, tmp_path / "s") == 1
     found = ssdlab.open_study(tmp_path / "s")
     assert found.finished == 2 and len({*found.table["key"].to_pylist()}) == 1
+
+
+def test_space_may_be_said_as_a_share_of_all_flash(tmp_path: Path) -> None:
+    def memory(key: str, share: str) -> int:
+        return Run.of(ssdlab.Config(overrides={key: share}), None).memory_bytes
+
+    assert memory("device.spare", "20%") == memory("device.op", "25%")
+    without = ssdlab.Config("tlc-chip", overrides={key: value for key, value in TINY.items() if key != "device.op"})
+    found = ssdlab.sweep({"device.spare": ["20%", "30%"]}, without, out=tmp_path / "s")
+    assert (found.asked, found.finished, found.failures) == (2, 2, {})
 
 
 def test_a_run_that_fails_is_a_row_with_its_error(tmp_path: Path) -> None:

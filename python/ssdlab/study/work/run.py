@@ -127,13 +127,17 @@ class Run(NamedTuple):
 
 def memory_bytes(config: Config, capacity_bytes: int | None = None) -> int:
     """What a process takes that simulates a drive, about; a trace may add to it with `host.fit` and `device.fill`."""
-    needed = ("device.capacity", "nand.page_size", "device.op", "check")
+    needed = ("device.capacity", "nand.page_size", "device.op", "device.spare", "check")
     # A TOML scalar is a JSON scalar.
     given: dict[str, Any] = {key: json.loads(value) for key, value, _ in config.settings if key in needed}
     if capacity_bytes is None:
         capacity_bytes = _ssdlab.size(given.get("device.capacity", SIZED_BY_TRACE))
     pages = capacity_bytes / _ssdlab.size(given["nand.page_size"])
-    pages *= 1 + _ssdlab.share(given["device.op"])
+    # Two ways to say the same: one of them is there.
+    if "device.spare" in given:
+        pages /= 1 - _ssdlab.share(given["device.spare"])
+    else:
+        pages *= 1 + _ssdlab.share(given["device.op"])
     return BASE_BYTES + round(pages * (PAGE_BYTES + (CHECK_BYTES if given["check"] else 0)))
 
 
