@@ -436,6 +436,18 @@ def test_an_outcome_that_no_run_has_does_not_hide_the_study(tmp_path: Path, cli:
     )
 
 
+def test_an_outcome_that_is_null_in_every_run_is_not_said_not_to_exist(tmp_path: Path) -> None:
+    reads = {**BASE, "workload.reads": "100%"}
+    asked, why = "write_amplification", "outcome write_amplification: {}is null in every run: nothing was written"
+    found = ssdlab.sweep("seed=1,2", reads, outcomes=asked, out=tmp_path / "s", jobs=1)
+    assert found.missing == (why.format(""),)
+    for of in [asked, "map.all.hit_ratio"]:
+        with pytest.raises(ssdlab.ConfigError, match=f"outcome {of}: is null in every run: "):
+            found.outcomes([of])
+    with pytest.raises(ssdlab.ConfigError, match=why.format(f"{asked} ")):
+        ssdlab.tune("device.op=7%,14%", reads, outcomes=asked, out=tmp_path / "t", trials=2, seeds=1, jobs=1)
+
+
 def test_figures_of_runs_are_those_that_are_declared(study: Path) -> None:
     found = ssdlab.open_study(study)
     assert all(map(shape.has_figure, found.figures))

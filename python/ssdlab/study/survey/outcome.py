@@ -85,9 +85,20 @@ class Outcome(NamedTuple):
 
 def unknown(figure: str, known: Sequence[str]) -> str:
     """That no run has a figure."""
-    return (
-        f"outcome {text.path(figure)}: no run has a figure of that name{text.suggestion(figure, known)}; "
+    return f"outcome {text.path(figure)}: " + (
+        null(figure)
+        or f"no run has a figure of that name{text.suggestion(figure, known)}; "
         "'ssdlab study show PATH --outcomes' lists them"
+    )
+
+
+def null(figure: str) -> str:
+    """That a figure which no run has as a number is null in all; empty of one that results do not name."""
+    if figure not in shape.figures():
+        return ""
+    writes = figure == "write_amplification"
+    return (
+        f"is null in every run: {'nothing was written' if writes else 'nothing it tells of was simulated or occurred'}"
     )
 
 

@@ -8,7 +8,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.several import several
 from ssdlab.study.experiments.expression import Value
-from ssdlab.study.survey.outcome import check_figure, is_large
+from ssdlab.study.survey.outcome import check_figure, is_large, null
 from ssdlab.study.sweep.quantity import quantity
 
 UNITS = {"_ns": ("ns", "a time such as 20ms"), "_bytes": ("bytes", "a size such as 64MiB")}
@@ -151,8 +151,11 @@ def checked(asked: Sequence[Goal | Constraint], known: Sequence[str]) -> None:
     for one in asked:
         for path in one.value.paths:
             if path not in known:
+                why = null(path)
                 raise ConfigError(
-                    f"{_where(one)}: no run has a figure called {text.path(path)}{text.suggestion(path, known)}; "
+                    f"{_where(one)}: {text.path(path)} {why}"
+                    if why
+                    else f"{_where(one)}: no run has a figure called {text.path(path)}{text.suggestion(path, known)}; "
                     "docs/results.md lists them"
                 )
 
