@@ -280,8 +280,27 @@ fn files() {
         ),
         (
             "device.capacity = \"256MiB\"\nftl.page.trigger.batch.high = 200\nnand.planes = 4",
-            r#"my.toml:3: nand.planes: 1 x 1 x 1 x 4 = 4 planes need 64 blocks each for data, 203 for the FTL and 1 to collect, 1072 in all; the device has 274; raise device.op to 318.75%, or raise device.capacity to 16GiB, or set device.reserve to "extra""#,
+            r#"my.toml:2: ftl.page.trigger.batch.high: 200 erased blocks in each of 4 planes are more than the 256 blocks of data; lower it to 64 and set device.reserve to "extra""#,
         ),
+        // More erased blocks than there are blocks of data.
+        (
+            "ftl.page.trigger.partial.low = 1048576",
+            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks are more than the 4096 blocks of data; lower it to 283",
+        ),
+        (
+            "ftl.page.trigger.partial.low = 1048576\ndevice.reserve = \"extra\"",
+            "my.toml:1: ftl.page.trigger.partial.low: 1048576 erased blocks are more than the 4096 blocks of data; lower it to 4096",
+        ),
+        (
+            "ftl.page.trigger.partial.low = 300",
+            r#"preset tlc-chip: device.op: 7% leaves 287 of 4383 blocks beyond the data and the FTL needs 304 of them here; raise device.op to 7.43%, or raise device.capacity to 8GiB, or lower ftl.page.trigger.partial.low to 283, or set device.reserve to "extra""#,
+        ),
+        (
+            "device.op = \"0.05%\"\nftl.page.trigger.batch.high = 5000",
+            r#"my.toml:2: ftl.page.trigger.batch.high: 5000 erased blocks are more than the 4096 blocks of data; lower it to 4096 and set device.reserve to "extra""#,
+        ),
+        ("ftl.page.trigger.partial.low = 283", "accepted"),
+        ("ftl.page.trigger.partial.low = 4096\ndevice.reserve = \"extra\"", "accepted"),
         // The drive that works on many requests at once.
         (
             "time = \"event\"\nnand.read = \"0ns\"\nnand.erase = \"0ns\"",

@@ -76,6 +76,23 @@ impl Shape<'_> {
         let shape = Shape { provision: self.provision.with(percent), ..*self };
         (percent <= most_percent && shape.blocks(logical_pages).suffice()).then_some(percent)
     }
+
+    /// The most blocks, of `least` to `most`, that collection can keep erased in each plane; none if it can keep none.
+    fn erased_within(&self, logical_pages: u64, least: u32, most: u32) -> Option<u32> {
+        let suffices = |erased| {
+            let plan = self.plan.keeping_erased(erased);
+            Shape { plan: &plan, ..*self }.blocks(logical_pages).suffice()
+        };
+        if least > most || !suffices(least) {
+            return None;
+        }
+        let (mut enough, mut beyond) = (least, most + 1);
+        while beyond - enough > 1 {
+            let middle = enough + (beyond - enough) / 2;
+            if suffices(middle) { enough = middle } else { beyond = middle }
+        }
+        Some(enough)
+    }
 }
 
 impl Blocks {
@@ -96,6 +113,28 @@ impl Blocks {
 }
 
 impl Checker<'_> {
+    /// Whether collection is to keep more blocks erased than hold the data, which is reported: such a drive is mostly
+    /// spare blocks, or has no size that suffices but an absurd one.
+    pub(super) fn keeps_too_many(&mut self, shape: &Shape<'_>, logical_pages: u64) -> bool {
+        let Some((key, erased, least)) = shape.plan.kept_erased() else { return false };
+        let planes = u64::from(shape.planes);
+        let data = logical_pages.div_ceil(u64::from(shape.pages_per_block));
+        // The smallest drives have less data than collection keeps erased by default.
+        let most = (data / planes).max(u64::from(least.max(USUAL_ERASED)));
+        if u64::from(erased) <= most {
+            return false;
+        }
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        let remedy = match shape.erased_within(logical_pages, least, most) {
+            Some(erased) => format!("lower it to {erased}"),
+            None => format!("lower it to {most} and set device.reserve to \"extra\""),
+        };
+        let where_kept = if planes > 1 { format!(" in each of {planes} planes") } else { String::new() };
+        let message = format!("{erased} erased blocks{where_kept} are more than the {data} blocks of data; {remedy}");
+        self.report(key, message);
+        true
+    }
+
     /// Reports that blocks are too few for collection to make progress, at the setting that somebody chose, with every
     /// single change that is enough. `provision` is the option of the space beyond the capacity.
     pub(super) fn report_blocks(
@@ -153,6 +192,11 @@ impl Checker<'_> {
         if let Some(count) = fewer {
             remedies.push((level, format!("lower {} to {count}", named(level))));
         }
+        if let Some((setting, erased, least)) = shape.plan.kept_erased().filter(|(setting, ..)| self.is_chosen(setting))
+            && let Some(fewer) = shape.erased_within(logical_pages, least, erased - 1)
+        {
+            remedies.push((setting, format!("lower {setting} to {fewer}")));
+        }
         if !shape.extra && (Shape { extra: true, ..*shape }).blocks(logical_pages).suffice() {
             remedies.push(("device.reserve", "set device.reserve to \"extra\"".into()));
         }
@@ -173,3 +217,6 @@ impl Checker<'_> {
 }
 
 const CAPACITY: &str = "device.capacity";
+
+/// What `ftl.page.trigger.batch.high` is by default.
+const USUAL_ERASED: u32 = 16;

@@ -81,6 +81,9 @@ impl Checker<'_> {
         let extra = self.choice("device.reserve", &RESERVES)?;
         let planes = parallelism.planes();
         let shape = Shape { plan, provision, page_bytes, pages_per_block, planes, extra };
+        if self.keeps_too_many(&shape, logical_pages) {
+            return Ok(None);
+        }
         let mut found = shape.blocks(logical_pages);
         if !found.suffice() && self.applies("device.fill") && self.share("device.fill")? == 1.0 {
             // Nobody asked for a share of the drive: a trace that sizes it gives it at least the blocks it needs.

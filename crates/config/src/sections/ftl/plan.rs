@@ -1,11 +1,13 @@
 //! An FTL before it is known on which device.
 
+use super::trigger;
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::log::LogChoice;
 use ssdlab_ftl::map::MapChoice;
-use ssdlab_ftl::page::PageOptions;
+use ssdlab_ftl::page::{PageOptions, Trigger};
 
 /// What the settings say of an FTL by themselves.
+#[derive(Clone, Copy)]
 pub(crate) enum Plan {
     /// Page mapping: complete.
     Page(PageOptions, MapChoice),
@@ -30,5 +32,27 @@ impl Plan {
             }
             Self::Log(choice) => choice.info.role.reserve_blocks,
         }
+    }
+
+    /// Erased blocks that collection keeps in each plane as a setting asks, with the setting and its least value.
+    pub(crate) fn kept_erased(&self) -> Option<(&'static str, u32, u32)> {
+        match self {
+            Self::Page(PageOptions { trigger: Trigger::Partial { low, .. }, .. }, _) => Some((trigger::LOW, *low, 2)),
+            Self::Page(PageOptions { trigger: Trigger::Batch { low, high }, .. }, _) => {
+                Some((trigger::HIGH, *high, low + 1))
+            }
+            _ => None,
+        }
+    }
+
+    /// The same FTL with another number of them.
+    pub(crate) fn keeping_erased(mut self, blocks: u32) -> Self {
+        if let Self::Page(options, _) = &mut self {
+            match &mut options.trigger {
+                Trigger::Partial { low: kept, .. } | Trigger::Batch { high: kept, .. } => *kept = blocks,
+                Trigger::Victim => {}
+            }
+        }
+        self
     }
 }

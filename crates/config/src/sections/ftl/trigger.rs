@@ -6,6 +6,9 @@ use crate::sections::nand::many_planes;
 use crate::table::{Fallback, MEBI, OptionSpec};
 use ssdlab_ftl::page::Trigger;
 
+pub(super) const LOW: &str = "ftl.page.trigger.partial.low";
+pub(super) const HIGH: &str = "ftl.page.trigger.batch.high";
+
 static TRIGGERS: Choices<Reader<Trigger>, 3> = Choices::new([
     ("victim", "one victim whenever free pages are short: many short stalls", |_| Ok(Trigger::Victim)),
     ("batch", "below `low` free blocks, collect until `high` are free: few long stalls", |checker| checker.batch()),
@@ -14,10 +17,7 @@ static TRIGGERS: Choices<Reader<Trigger>, 3> = Choices::new([
         "below `low` free blocks, copy up to `step` pages before each page of the host: stalls of a few \
          pages each, or of a whole victim where that leaves no room",
         |checker| {
-            Ok(Trigger::Partial {
-                low: checker.small("ftl.page.trigger.partial.low")?,
-                step: checker.small("ftl.page.trigger.partial.step")?,
-            })
+            Ok(Trigger::Partial { low: checker.small(LOW)?, step: checker.small("ftl.page.trigger.partial.step")? })
         },
     ),
 ]);
@@ -40,14 +40,14 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         example: "8",
     },
     OptionSpec {
-        key: "ftl.page.trigger.batch.high",
+        key: HIGH,
         kind: Kind::Count { min: 2, max: MEBI },
         fallback: Fallback::Value("16"),
         help: "Free blocks at which a batch ends; more than `low`.",
         example: "32",
     },
     OptionSpec {
-        key: "ftl.page.trigger.partial.low",
+        key: LOW,
         kind: Kind::Count { min: 2, max: MEBI },
         fallback: Fallback::Value("4"),
         help: "Free blocks below which pages are copied.",
@@ -69,7 +69,6 @@ impl Checker<'_> {
     }
 
     fn batch(&mut self) -> Read<Trigger> {
-        const HIGH: &str = "ftl.page.trigger.batch.high";
         let low = self.small("ftl.page.trigger.batch.low")?;
         let high = self.small(HIGH)?;
         if low >= high {
