@@ -35,7 +35,9 @@ pub fn config_error(error: &ssdlab_config::ConfigError) -> PyErr {
 /// The Python exception for an error of a trace.
 pub fn trace_error(error: &ssdlab_trace::TraceError) -> PyErr {
     match error {
-        ssdlab_trace::TraceError::Workload { .. } => ConfigError::new_err(error.to_string()),
+        ssdlab_trace::TraceError::Workload { .. } | ssdlab_trace::TraceError::Full => {
+            ConfigError::new_err(error.to_string())
+        }
         _ => TraceError::new_err(error.to_string()),
     }
 }

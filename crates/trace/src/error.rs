@@ -30,6 +30,12 @@ pub enum TraceError {
         /// Where the data stops.
         why: String,
     },
+    /// The files that a generated workload writes fill its file system, which is noticed on the way.
+    #[error(
+        "workload.span: the files have filled the file system; raise it, or device.capacity where it is the whole \
+         device, or lower workload.requests"
+    )]
+    Full,
     /// No format has this name, or none fits the data.
     #[error("{0}")]
     Format(String),

@@ -195,8 +195,7 @@ impl Run {
                 return wrong("pattern", "every thread waits for ever; report this with the settings");
             };
             if self.act(actor, now_ns).is_err() {
-                let why = "the files have filled the file system; raise workload.span or lower workload.requests";
-                return wrong("span_bytes", why);
+                return Err(TraceError::Full);
             }
         }
     }
