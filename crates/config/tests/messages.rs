@@ -428,6 +428,14 @@ fn files() {
             "[workload]\nspan = \"8KiB\"\npattern.hot_cold.hot_space = \"1%\"",
             "my.toml:3: workload.pattern.hot_cold.hot_space: 1% of 2 addresses leaves none hot; change it or enlarge the span",
         ),
+        (
+            "[workload]\nsize = \"6KiB\"\nspan = \"6KiB\"\npattern.copy_files = { files = 1, file_size = \"6KiB\" }",
+            "my.toml:2: workload.size: 6144 bytes are not a multiple of the alignment of 4096, so that a file would have gaps; write 4096B or lower the alignment",
+        ),
+        (
+            "[workload]\nsize = \"4KiB\"\nspan = \"6KiB\"\npattern.copy_files = { files = 1, file_size = \"6KiB\" }",
+            "accepted",
+        ),
     ] {
         assert_eq!(message(text, &[]), expected, "{text}");
     }

@@ -23,10 +23,12 @@ impl CopyFiles {
             return wrong("sizes", "files are copied in requests of one size; write a single size, such as 64KiB");
         };
         if !u64::from(request_bytes).is_multiple_of(align) {
+            let above = u64::from(request_bytes).next_multiple_of(align);
+            let whole = if above <= span { above } else { above - align };
+            let write = if whole > 0 { format!("write {whole}B or ") } else { String::new() };
             let why = format!(
                 "{request_bytes} bytes are not a multiple of the alignment of {align}, so that a file would have gaps; \
-                 write {}B or lower the alignment",
-                u64::from(request_bytes).next_multiple_of(align)
+                 {write}lower the alignment"
             );
             return wrong("sizes", why);
         }
