@@ -263,7 +263,12 @@ fn files() {
         ),
         (
             "ftl.faster.log = 5",
-            "default: ftl.faster.isolation: 20% of 5 log blocks is 1, and an isolation area needs 2; raise it or ftl.faster.log, or write 0% for none",
+            "default: ftl.faster.isolation: 20% of 5 log blocks is 1, and an isolation area needs 2; raise it to 40% or ftl.faster.log, or write 0% for none",
+        ),
+        ("ftl.faster.log = 5\nftl.faster.isolation = \"40%\"", "accepted"),
+        (
+            "ftl.faster.log = 5\nftl.faster.isolation = \"90%\"",
+            "my.toml:2: ftl.faster.isolation: 90% of 5 log blocks is 5, which leaves none for random pages; lower it to 60%",
         ),
         (
             "ftl = \"bast\"\ndevice.op = \"0.02%\"",
@@ -341,11 +346,11 @@ fn files() {
         ),
         (
             "time = \"event\"\ndrive.buffer.watermark.size = \"8GiB\"",
-            "my.toml:2: drive.buffer.watermark.size: 8GiB is more than the drive of 4GiB; lower it",
+            "my.toml:2: drive.buffer.watermark.size: 8GiB is more than the drive of 4GiB; lower it to 4GiB",
         ),
         (
             "time = \"event\"\ndrive.buffer.watermark = { high = \"40%\", low = \"40%\" }",
-            "my.toml:2: drive.buffer.watermark.low: 40% is no less than high = 40%; lower it",
+            "my.toml:2: drive.buffer.watermark.low: 40% is no less than high = 40%; lower it below 40%",
         ),
         (
             "time = \"event\"\ndrive.collect.background.blocks = 284",
@@ -426,7 +431,16 @@ fn files() {
         ),
         (
             "[workload]\nspan = \"8KiB\"\npattern.hot_cold.hot_space = \"1%\"",
-            "my.toml:3: workload.pattern.hot_cold.hot_space: 1% of 2 addresses leaves none hot; change it or enlarge the span",
+            "my.toml:3: workload.pattern.hot_cold.hot_space: 1% of 2 addresses leaves none hot; raise it to 50% or enlarge the span",
+        ),
+        (
+            "[workload]\nspan = \"16KiB\"\npattern.hot_cold.hot_space = \"90%\"",
+            "my.toml:3: workload.pattern.hot_cold.hot_space: 90% of 4 addresses leaves none cold; lower it to 75% or enlarge the span",
+        ),
+        ("[workload]\nspan = \"16KiB\"\npattern.hot_cold.hot_space = \"75%\"", "accepted"),
+        (
+            "[workload]\nsize = \"64KiB\"\npattern.locality.region = \"32KiB\"",
+            "my.toml:3: workload.pattern.locality.region: 32768 bytes do not hold the largest request of 65536; raise it to 65536B or lower sizes to 32768B",
         ),
         (
             "[workload]\nsize = \"6KiB\"\nspan = \"6KiB\"\npattern.copy_files = { files = 1, file_size = \"6KiB\" }",

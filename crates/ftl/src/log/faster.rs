@@ -84,12 +84,20 @@ fn check(settings: &Settings, log: &LogBlocks<'_>) -> Result<(), Problem> {
     let share = settings.get(ISOLATION.name);
     let blocks = isolation_blocks(settings, count);
     let asked = format!("{} of {count} log blocks is {blocks}", ISOLATION.unit.write(share));
+    let most = count.saturating_sub(settings.get(SEQUENTIAL.name) as u32 + 1);
     if share > 0 && blocks < 2 {
-        let message = format!("{asked}, and an isolation area needs 2; raise it or {more}, or write 0% for none");
+        let least = ISOLATION.unit.write(percent(200_u64.div_ceil(count.into())));
+        let more = if most >= 2 { format!("it to {least} or {more}") } else { more.into() };
+        let message = format!("{asked}, and an isolation area needs 2; raise {more}, or write 0% for none");
         return Err(Problem::new(ISOLATION.name, message));
     }
-    if blocks + settings.get(SEQUENTIAL.name) as u32 + 1 > count {
-        return Err(Problem::new(ISOLATION.name, format!("{asked}, which leaves none for random pages; lower it")));
+    if blocks > most {
+        let share = if most < 2 { 0 } else { u64::from(most) * 100 / u64::from(count) };
+        let message = format!(
+            "{asked}, which leaves none for random pages; lower it to {}",
+            ISOLATION.unit.write(percent(share))
+        );
+        return Err(Problem::new(ISOLATION.name, message));
     }
     Ok(())
 }

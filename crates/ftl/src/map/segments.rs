@@ -88,11 +88,15 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
         }
     }
     if segment > page {
-        report(SEGMENT, format!("{} exceeds a page of {}; lower it", write_bytes(segment), write_bytes(page)));
+        report(
+            SEGMENT,
+            format!("{} exceeds a page of {page}; lower it to {page}", write_bytes(segment), page = write_bytes(page)),
+        );
         segment = page;
     }
     if entry > segment {
-        report(ENTRY, format!("{} exceeds a segment of {}; lower it", write_bytes(entry), write_bytes(segment)));
+        let segment = write_bytes(segment);
+        report(ENTRY, format!("{} exceeds a segment of {segment}; lower it to {segment}", write_bytes(entry)));
     }
     if !cache.is_multiple_of(segment) {
         let (cache, segment) = (write_bytes(cache), write_bytes(segment));

@@ -29,10 +29,15 @@ impl HotCold {
         let cold_slots = slots - hot_slots;
         if (hot_slots == 0 && hot_requests > 0.0) || (cold_slots == 0 && hot_requests < 1.0) {
             let part = if hot_slots == 0 { "hot" } else { "cold" };
-            let why = format!(
-                "{} of {slots} addresses leaves none {part}; change it or enlarge the span",
-                percent(hot_space)
-            );
+            // In steps that a percentage is written in; of one address no share leaves both.
+            let least = libm::ceil(1e6 / slots as f64) / 1e6;
+            let remedy = match part {
+                _ if slots < 2 => String::new(),
+                "hot" => format!("raise it to {} or ", percent(least)),
+                _ => format!("lower it to {} or ", percent(1.0 - least)),
+            };
+            let why =
+                format!("{} of {slots} addresses leaves none {part}; {remedy}enlarge the span", percent(hot_space));
             return wrong("hot_space", why);
         }
         let scatter = (placement == Placement::Scattered).then(|| Scatter::new(slots, rng));

@@ -67,8 +67,10 @@ impl Walk {
             let slots = space.whole_slots("region_bytes", rules.region_bytes)?;
             let bytes = slots * space.align;
             if space.largest > bytes {
+                let larger = space.largest.next_multiple_of(space.align);
+                let raise = if larger <= space.span { format!("raise it to {larger}B or ") } else { String::new() };
                 let why = format!(
-                    "{bytes} bytes do not hold the largest request of {}; enlarge it or shrink sizes",
+                    "{bytes} bytes do not hold the largest request of {}; {raise}lower sizes to {bytes}B",
                     space.largest
                 );
                 return wrong("region_bytes", why);

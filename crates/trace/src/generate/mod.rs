@@ -98,7 +98,8 @@ impl Space {
             );
         }
         if bytes > self.span {
-            return wrong(field, format!("{bytes} bytes are more than the span of {}; lower it", self.span));
+            let most = self.span / align * align;
+            return wrong(field, format!("{bytes} bytes are more than the span of {}; lower it to {most}B", self.span));
         }
         Ok(bytes / align)
     }

@@ -87,7 +87,10 @@ impl Checker<'_> {
             && bytes > device.capacity_bytes
         {
             let capacity = write_bytes(device.capacity_bytes);
-            self.report(&key, format!("{} is more than the drive of {capacity}; lower it", write_bytes(bytes)));
+            self.report(
+                &key,
+                format!("{} is more than the drive of {capacity}; lower it to {capacity}", write_bytes(bytes)),
+            );
         }
         // A size in its range fits: the smallest pages are 512 bytes.
         let pages = u32::try_from(bytes / page_bytes).unwrap_or(u32::MAX);
@@ -100,9 +103,9 @@ impl Checker<'_> {
         let low = self.share(LOW)?;
         if low >= high {
             let message = format!(
-                "{} is no less than high = {}; lower it",
+                "{} is no less than high = {high}; lower it below {high}",
                 write_percent(low * 100.0),
-                write_percent(high * 100.0)
+                high = write_percent(high * 100.0)
             );
             self.report(LOW, message);
         }
