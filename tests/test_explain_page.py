@@ -343,6 +343,24 @@ class TestSimulatorInThePage:
         page.get_by_role("button", name="Back to the scene").click()
         assert page.locator("#own-text").input_value() == "0 4 8 12 4 8 12 0 0 4 12 8"
 
+    def test_a_click_directly_after_a_run_goes_on_from_what_was_typed(self, page_of: Any) -> None:
+        page = page_of("greedy-fifo")
+        text = page.locator("#own-text")
+        text.fill("5 6")
+        text.press("Control+Enter")
+        assert page.locator("#requests li").all_inner_texts() == ["write 5", "write 6"]
+        assert page.evaluate("() => player.tick") == 0
+        page.locator(".cell.valid", has_text="7").first.click()
+        assert text.input_value().startswith("5 6 ")
+        # Undone as what is typed is.
+        text.press("Control+z")
+        assert text.input_value() == "5 6"
+        # Whoever goes to the first step begins anew.
+        page.get_by_role("button", name="Run").click()
+        page.evaluate("() => { player.go(1); player.go(0); }")
+        page.locator(".cell.valid").first.click()
+        assert " " not in text.input_value()
+
     def test_requests_are_typed(self, page_of: Any) -> None:
         page = page_of("greedy-fifo")
         page.locator("#own-text").fill("0-3 r5 t6 7")

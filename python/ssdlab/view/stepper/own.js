@@ -43,6 +43,19 @@ async function own(player, scene) {
   note.textContent = "This page is the simulator itself: change the requests, or click a page of the flash to write it.";
   const text = document.getElementById("own-text");
   const fault = document.getElementById("own-fault");
+  /** Replaces the text as typing does, so that the reader's undo takes it back. */
+  const type = (requests) => {
+    if (text.value === requests) return;
+    const focused = document.activeElement;
+    text.focus({ preventScroll: true });
+    text.select();
+    if (!document.execCommand("insertText", false, requests)) text.value = requests;
+    text.blur();
+    focused.focus({ preventScroll: true });
+  };
+  // Directly after a run the player stands before the first request, where a click is meant to go on from the last.
+  let fresh = false;
+  player.onMove = () => { fresh = false; };
   const given = () => player.requests.map(({ op, page, count }) => ({ op, page, count }));
   text.value = written(given());
   const run = (requests, shown) => {
@@ -52,7 +65,7 @@ async function own(player, scene) {
       return { recording: answered.recording, name };
     });
     player.load(recordings, shown);
-    text.value = requests;
+    type(requests);
   };
   const attempt = (what) => {
     try {
@@ -62,18 +75,21 @@ async function own(player, scene) {
       fault.textContent = error.message;
     }
   };
-  document.getElementById("own-form").addEventListener("submit", (event) => {
+  const form = document.getElementById("own-form");
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    attempt(() => run(text.value, null));
+    attempt(() => { run(text.value, null); fresh = true; });
+  });
+  text.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
   document.getElementById("own-reset").addEventListener("click", () => {
-    attempt(() => { player.load(scene.lanes); text.value = written(given()); });
+    attempt(() => { player.load(scene.lanes); type(written(given())); });
   });
   player.onPage = (page) => attempt(() => {
     const op = document.getElementById("own-op").value;
-    const until = player.tick === 0 ? 0 : player.requestAt(player.tick) + 1;
-    const requests = given().slice(0, until);
-    run(written([...requests, { op, page, count: 1 }]), until);
+    const requests = fresh ? given() : given().slice(0, player.requestAt(player.tick) + 1);
+    run(written([...requests, { op, page, count: 1 }]), requests.length);
   });
   return simulate;
 }

@@ -70,6 +70,7 @@ class Player {
   }
 
   go(tick) {
+    this.onMove?.();
     this.tick = Math.max(0, Math.min(tick, this.last));
     this.drawings.forEach((drawing, place) => drawing.draw(this.stepsAt(this.lanes[place], this.tick)));
     const slider = document.getElementById("position");
