@@ -1,5 +1,6 @@
 """The command line, as a person or a script meets it."""
 
+import io
 import json
 import os
 import subprocess
@@ -7,9 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import ssdlab
 from conftest import ROOT, SMALL_SETS, Cli
+from ssdlab.view import terminal
+from ssdlab.view.page import Page
 
 OLTP = ROOT / "traces" / "oltp.csv.zst"
 
@@ -357,3 +361,18 @@ def test_a_preset_that_is_shown_is_a_file_for_a_run(cli: Cli, tmp_path: Path) ->
             for drive in (("--config", str(file)), ("--preset", name))
         )
         assert {key: one["value"] for key, one in shown.items()} == {key: one["value"] for key, one in meant.items()}
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_note_is_broken_between_words_on_a_terminal_alone(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(
+        terminal,
+        "Console",
+        lambda **more: Console(file=out, force_terminal=is_terminal, width=20, no_color=True, **more),
+    )
+    note = "the configuration of precondition.overwrite.steady was left out"
+    terminal.show(Page(title="run", remarks=[note]))
+    lines = out.getvalue().splitlines()
+    assert " ".join(lines).split() == ["run", *f"note: {note}".split()] or is_terminal
+    assert len(lines) == (5 if is_terminal else 2), lines

@@ -3,6 +3,7 @@
 import io
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from rich.console import Console
 
 import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
+from ssdlab.cli.bars import bars
 from ssdlab.cli.live import View, course, facts
 from ssdlab.interrupt import STATUS
 
@@ -110,6 +112,39 @@ def test_courses_and_lines() -> None:
     assert course(deque([1.0, 3.0]), least=1.0) == "▁█"
     assert facts(1234, 2.0, {"p99_ns": 5000}) == ["1.23 k requests/s", "write amplification 2.000", "p99 5.00 µs"]
     assert facts(0, None, None) == ["0 requests/s"]
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(40, 10), (20, 4), (80, 24)])
+def test_nothing_of_the_last_frame_stays(columns: int, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(
+        "ssdlab.cli.bars.Console",
+        lambda stderr: Console(file=out, force_terminal=True, width=columns, height=rows, _environ={"TERM": "xterm"}),
+    )
+    shown = bars("\n".join(f"row {number}" for number in range(12)))
+    assert shown is not None
+    shown.start()
+    shown.add_task("run: measure", total=10, completed=3, facts="for 0:03")
+    shown.refresh()
+    shown.stop()
+    assert "row" in out.getvalue()
+    assert not [line for line in _lines(out.getvalue(), rows) if line.strip()]
+
+
+def _lines(said: str, rows: int) -> list[str]:
+    """What a terminal with so many rows shows at the end, below what it has scrolled away."""
+    lines, at = [""], 0
+    for sign in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|.|\n|\r", said):
+        if sign == "\n":
+            at += 1
+            lines += [""] * (at == len(lines))
+        elif sign == "\x1b[1A":
+            at = max(at - 1, len(lines) - rows, 0)
+        elif sign == "\x1b[2K":
+            lines[at] = ""
+        elif sign.isprintable():
+            lines[at] += sign
+    return lines
 
 
 def test_without_a_terminal_live_says_that_it_shows_nothing(cli: Cli) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn
 from rich.status import Status
+from rich.text import Text
 
 
 class _Bars(Progress):
@@ -13,13 +14,22 @@ class _Bars(Progress):
 
     def __init__(self, *columns: ProgressColumn, above: RenderableType | None, **more: Any) -> None:
         self._above = above
+        self._ended = False
         super().__init__(*columns, **more)
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """What is above, and the bars."""
+        """What is above, and the bars; a blank line at the end."""
+        if self._ended:
+            yield Text("")
+            return
         if self._above is not None:
             yield self._above
         yield from super().get_renderables()
+
+    def stop(self) -> None:
+        """Takes everything off the terminal: the last frame is not cut to its height, and rows above it would stay."""
+        self._ended = True
+        super().stop()
 
 
 def obstacle() -> str:

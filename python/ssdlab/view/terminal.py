@@ -32,9 +32,9 @@ def show(page: Page) -> None:
     for paragraph in page.lead:
         _paragraph(out, paragraph)
     for remark in page.remarks:
-        out.print(Text(f"note: {remark}", style="yellow"))
+        out.print(Text(_remark(out, f"note: {remark}"), style="yellow"))
     if page.partial:
-        out.print(Text(f"partial result: {page.partial}", style="bold red"))
+        out.print(Text(_remark(out, f"partial result: {page.partial}"), style="bold red"))
     items = [item for section in page.sections if section.terminal for item in _items(section)]
     labels = _label_columns(items)
     for before, item in zip([None, *items], items, strict=False):
@@ -57,10 +57,17 @@ def _paragraph(out: Console, paragraph: Paragraph) -> None:
     out.print(Text(textwrap.indent(paragraph.text, indent), style=STYLES[paragraph.style]))
 
 
+def _remark(out: Console, line: str) -> str:
+    """A line that a terminal would break inside words; one that is piped stays whole, to be searched."""
+    return textwrap.fill(line, out.width, break_long_words=False) if out.is_terminal else line
+
+
 def _filled(out: Console, note: Paragraph) -> Paragraph:
     """A note as a paragraph of short lines, in which a number and its unit stay together."""
     words = note.text.replace(" %", "\u00a0%")
-    filled = textwrap.fill(words, min(out.width, NOTE_COLUMNS) - len(BELOW_NUMBER) * note.belongs)
+    filled = textwrap.fill(
+        words, min(out.width, NOTE_COLUMNS) - len(BELOW_NUMBER) * note.belongs, break_long_words=False
+    )
     return note._replace(text=filled.replace("\u00a0", " "))
 
 
