@@ -54,7 +54,7 @@ impl<L: Log> LogFtl<L> {
         sink: &mut S,
     ) -> Result<(), String> {
         let Self { device, log } = self;
-        let (survey, given_up) = device.survey(scan, trims, S::FAILS, |survey| log.unfinished(survey))?;
+        let (survey, given_up) = device.survey(scan, trims, |survey| log.unfinished(survey))?;
         device.take_up(&survey);
         let outdated = survey.outdated().filter(|block| !given_up.contains(block));
         for block in given_up.iter().copied().chain(outdated) {
@@ -73,13 +73,11 @@ impl<L: Log> LogFtl<L> {
 }
 
 impl LogDevice {
-    /// What is found, and blocks to be given up; `unfinished` may name one at first sight. Operations may have failed on
-    /// flash that `fails`.
+    /// What is found, and blocks to be given up; `unfinished` may name one at first sight.
     fn survey(
         &mut self,
         scan: &impl Scan,
         trims: &[Trimmed],
-        fails: bool,
         unfinished: impl Fn(&Survey) -> Option<BlockId>,
     ) -> Result<(Survey, BTreeSet<BlockId>), String> {
         let Self { l2p, p2l, pages_per_block, expendable, .. } = self;
@@ -90,10 +88,8 @@ impl LogDevice {
         if let Some(block) = unfinished(&survey) {
             survey = survey.without(block, false, &mut maps, scan, trims, &mut given_up)?;
         }
-        // As many blocks as may fail leave all others what they need. If there are more, the drive may have been worn out
-        // in a merge: what the host has read of that since must stay.
-        let failed = |found: &&Block| found.bad || fails && !found.sound;
-        let proven = survey.blocks.iter().filter(failed).count() as u32 <= *expendable;
+        // As many blocks as may fail leave all others what they need.
+        let proven = survey.blocks.iter().filter(|found| found.bad).count() as u32 <= *expendable;
         if !survey.blocks.iter().any(Block::is_empty)
             && let Some(last) = survey.opened_last(|_| true)
         {

@@ -107,10 +107,10 @@ fn drives_wear_out() {
     }
 }
 
-/// A merge whose target failed wore the drive out, with pages of the host in it that could be read then: a power loss does
-/// not take them back. Found by the property above.
+/// A merge whose target failed wore the drive out, and the target holds pages of the request under way: they can be read
+/// until recovery gives them up. Found by the property above.
 #[test]
-fn what_a_worn_out_drive_shows_stays() {
+fn a_request_that_wears_a_drive_out_is_there_or_not_after_recovery() {
     let happened = lives(6_340_810_420_049_339_431, 4).unwrap_or_else(|error| panic!("{error}"));
     assert!(happened.worn_out);
 }

@@ -153,6 +153,14 @@ impl Host {
 
     /// Compares every logical page with what it may be; what was not acknowledged is settled by what is found.
     fn compare<F: Ftl>(&mut self, ftl: &F) -> Result<(), String> {
+        self.pages = self.found(ftl)?;
+        self.lost = None;
+        Ok(())
+    }
+
+    /// What every logical page reads as, if that is what it may be.
+    fn found<F: Ftl>(&self, ftl: &F) -> Result<Vec<Option<u64>>, String> {
+        let mut pages = Vec::new();
         for lpn in 0..self.shape.logical_pages {
             let found = match ftl.lookup(Lpn(lpn)) {
                 None => None,
@@ -172,10 +180,9 @@ impl Host {
             if found != old && found != new {
                 return Err(format!("page {lpn} reads as {found:?}, but it was {old:?} or {new:?}"));
             }
-            self.pages[lpn as usize] = found;
+            pages.push(found);
         }
-        self.lost = None;
-        Ok(())
+        Ok(pages)
     }
 
     /// Operations of the first life are those at which power may be lost.
@@ -263,12 +270,13 @@ impl<R: Iterator<Item = Ask>> Life<'_, R> {
                 return Ok(false);
             }
             if ftl.is_worn_out() {
-                // Whether it was served to its end nobody is told. It is worn out after a power loss, too, or goes on.
+                // Whether it was served to its end nobody is told; what can be read of it now, recovery may give up with the
+                // target of a merge. The drive is worn out after a power loss, too, or goes on.
                 host.lost = Some((request, stamps));
                 host.happened.worn_out = true;
                 host.count_operations();
                 ftl.check().map_err(|error| format!("worn out after {request:?}: {error}"))?;
-                host.compare(&ftl).map_err(|error| format!("worn out after {request:?}: {error}"))?;
+                host.found(&ftl).map_err(|error| format!("worn out after {request:?}: {error}"))?;
                 return Ok(false);
             }
             match request {
