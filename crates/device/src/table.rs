@@ -258,8 +258,11 @@ impl PageTable {
         for (block, written) in written {
             self.written[block.index()] = Some(Written { part: before + written.part, ..written });
         }
+        // Whoever found no block left has no part: what is taken is still that of the last part before.
+        if !parts.parts.is_empty() {
+            self.parts.taken = parts.taken;
+        }
         self.parts.parts.extend(parts.parts);
-        self.parts.taken = parts.taken;
         self.sequence = self.sequence.max(sequence);
     }
 
@@ -346,6 +349,27 @@ impl Scan for PageTable {
 mod tests {
     use super::*;
     use ssdlab_nand::{Parallelism, ProgramOrder};
+
+    /// A processor that found no block left has read none: blocks that are read again are put behind the others.
+    #[test]
+    fn what_was_taken_up_stays_when_a_block_is_set_anew() {
+        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
+        let geometry = Geometry { page_bytes: 512, pages_per_block: 1, blocks: 2, order, parallelism };
+        let content = |lpn| {
+            let oob = Oob { lpn: Lpn(lpn), sequence: u64::from(lpn), role: ROLES[0] };
+            [Content::Programmed(Spare { oob, version: 5, lost: false })]
+        };
+        let (mut table, mut parts) = (PageTable::erased(&geometry), Parts::default());
+        let written = (0..2).map(|block| (BlockId(block), parts.add(&content(block), true))).collect();
+        table.take_up(parts, written, 2);
+        table.take_up(Parts::default(), Vec::new(), 0);
+        table.set(BlockId(1), &content(7_000_000), true);
+        let lpn = |ppn| match table.page(Ppn(ppn)) {
+            Found::Programmed { oob, .. } => oob.lpn,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([lpn(0), lpn(1)], [Lpn(0), Lpn(7_000_000)]);
+    }
 
     /// Goal: marks are found at their pages, as long as they are trusted. Method: blocks of 1 to 130 pages, every third
     /// of them marked.
