@@ -42,6 +42,8 @@ pub(crate) struct Medium<B> {
     /// The first fault that was no failure of the flash.
     pub fault: Option<Fault>,
     failure: Option<Failure>,
+    /// Whether a program or an erase has failed; its block may not be marked as bad yet.
+    has_failed: bool,
     /// Pages of the host that were programmed without their data yet, by their number in the request.
     late: Vec<(Ppn, u32)>,
     /// The page read last, for a copy of it.
@@ -67,6 +69,7 @@ impl<B: Backend> Medium<B> {
             unmapped_reads: 0,
             fault: None,
             failure: None,
+            has_failed: false,
             late: Vec::new(),
             scratch: vec![0; geometry.page_bytes as usize],
             held: None,
@@ -123,9 +126,13 @@ impl<B: Backend> Medium<B> {
         Ok(())
     }
 
+    fn note_failure(&mut self, failure: Failure) {
+        (self.failure, self.has_failed) = (Some(failure), true);
+    }
+
     /// The drive can only be read. If blocks have failed that is for good, though a mount might find room again.
     pub fn wear_out(&mut self) {
-        if self.life.worn_out || self.bad_blocks() == 0 {
+        if self.life.worn_out || !self.has_failed && self.bad_blocks() == 0 {
             return;
         }
         self.life.worn_out = true;
@@ -190,7 +197,7 @@ impl<B: Backend> Medium<B> {
         }
         let spare = Spare { oob: *oob, version, lost }.encode(ppn, (!self.backend.keeps_pages()).then_some(page));
         match self.backend.program(ppn, page, &spare) {
-            Err(Fault::Failed) if self.backend.fails() => self.failure = Some(Failure::Program),
+            Err(Fault::Failed) if self.backend.fails() => self.note_failure(Failure::Program),
             result => self.note_fault(result),
         }
         self.changed = true;
@@ -424,7 +431,7 @@ impl<B: Backend> Move for Flash<'_, B> {
         }
         medium.erases[block.index()] += 1;
         match medium.backend.erase(block) {
-            Err(Fault::Failed) if medium.backend.fails() => medium.failure = Some(Failure::Erase),
+            Err(Fault::Failed) if medium.backend.fails() => medium.note_failure(Failure::Erase),
             Ok(()) => {
                 let pages = medium.backend.geometry().pages_per_block;
                 medium.closed[block.index()] = false;

@@ -4,7 +4,7 @@
 use ssdlab_device::{Drive, DriveError, FaultPlan, MemoryBackend};
 
 use crate::crash::{Trial, failing};
-use crate::drives::{Kind, all_buffers, roomy, smallest};
+use crate::drives::{Kind, all_buffers, protected, roomy, smallest};
 use crate::world::{Lie, Stop, World};
 
 fn world(kind: &Kind, plan: FaultPlan, seed: u64) -> World<MemoryBackend> {
@@ -87,7 +87,7 @@ fn failures_and_cuts_together_lose_nothing() {
 /// acknowledged is lost, by a loss of power neither.
 #[test]
 fn without_blocks_to_spare_a_failed_program_ends_writing() {
-    for kind in smallest() {
+    for kind in smallest().into_iter().flat_map(|kind| [kind, protected(kind)]) {
         for seed in 0..8 {
             let mut world = world(&kind, FaultPlan { programs: 100, ..plan(seed) }, seed);
             let stopped = (0..10_000).find_map(|_| world.request().err());
@@ -95,6 +95,9 @@ fn without_blocks_to_spare_a_failed_program_ends_writing() {
             world.take_stock().unwrap_or_else(|stop| panic!("{}, seed {seed}: {stop:?}", kind.name));
             world.drive.mount().unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", kind.name));
             world.take_stock().unwrap_or_else(|stop| panic!("{}, seed {seed}, mounted: {stop:?}", kind.name));
+            // For good, though no block has been marked as bad yet.
+            let refused = world.drive.write(0, &[1], false);
+            assert!(matches!(refused, Err(DriveError::ReadOnly { .. })), "{}, seed {seed}: {refused:?}", kind.name);
         }
     }
 }
