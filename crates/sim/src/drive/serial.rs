@@ -10,7 +10,7 @@ use crate::drive::parts::Parts;
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
 use crate::host::fit::{Fitted, Fitter};
-use crate::host::issue::{BATCH, LOOK_BYTES, scaled};
+use crate::host::issue::{BATCH, LOOK_BYTES, arrival_ns};
 use crate::observe::measurement::Measurement;
 use crate::observe::summary::PreconditionSummary;
 use crate::run::Outcome;
@@ -90,9 +90,7 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
                 self.stack.sinks.flash.now_ns() + think_ns
             }
             Replay::Open { time_scale } => {
-                let (traced_ns, now_ns) = (scaled(request.time_ns, time_scale), self.stack.sinks.flash.now_ns());
-                // A phase begins when the one before it is over: what came meanwhile comes that much later.
-                traced_ns.saturating_add(*self.shift_ns.get_or_insert(now_ns.saturating_sub(traced_ns)))
+                arrival_ns(request.time_ns, time_scale, &mut self.shift_ns, self.stack.sinks.flash.now_ns())
             }
         };
         self.stack.sinks.flash.idle_until(issued_ns);

@@ -236,10 +236,7 @@ impl<'s> Issuer<'s> {
             return Ok(Next::End);
         }
         let request = self.batch[self.next];
-        let traced_ns = scaled(request.time_ns, time_scale);
-        // A phase begins when the one before it is over: what came meanwhile comes that much later.
-        let shift_ns = *self.shift_ns.get_or_insert(now_ns.saturating_sub(traced_ns));
-        let time_ns = traced_ns.saturating_add(shift_ns);
+        let time_ns = arrival_ns(request.time_ns, time_scale, &mut self.shift_ns, now_ns);
         if time_ns > LATEST_NS {
             return Err(SimError::BeyondTime { number: self.issued + 1, time_ns: request.time_ns, time_scale });
         }
@@ -387,6 +384,14 @@ impl<'s> Issuer<'s> {
 /// Whether the process that issued a request waits for it.
 fn is_awaited(request: &Request) -> bool {
     matches!(request.op, Op::Read | Op::Flush) || request.flags & flag::SYNC != 0
+}
+
+/// When a request of an open loop comes. A phase begins when the one before it is over: what came meanwhile comes that
+/// much later, by `shift_ns`, which the first request of a phase sets.
+#[inline(always)]
+pub(crate) fn arrival_ns(time_ns: u64, time_scale: f64, shift_ns: &mut Option<u64>, now_ns: u64) -> u64 {
+    let traced_ns = scaled(time_ns, time_scale);
+    traced_ns.saturating_add(*shift_ns.get_or_insert(now_ns.saturating_sub(traced_ns)))
 }
 
 /// A time of the trace on the clock of the run, rounded to the nearest nanosecond.
