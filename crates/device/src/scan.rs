@@ -4,6 +4,7 @@
 //! compared; it lies far from the others, so it is asked for some blocks before it is needed.
 
 use std::collections::VecDeque;
+use std::iter;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
@@ -54,7 +55,7 @@ pub(crate) fn scan<B: Backend>(
         let others: Vec<_> = others.collect();
         let own = read();
         let joined = others.into_iter().map(|other| other.join().expect("it does not panic"));
-        std::iter::once(own).chain(joined).collect()
+        iter::once(own).chain(joined).collect()
     });
     let mut spoiled = Vec::new();
     for share in shares {
@@ -75,30 +76,27 @@ impl Share {
         let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
         let (mut contents, mut page) = (Vec::with_capacity(pages_per_block as usize), vec![0; page_bytes as usize]);
         let mut unverified = VecDeque::with_capacity(AHEAD);
-        loop {
-            let first = next.fetch_add(RUN, Ordering::Relaxed);
-            if first >= blocks {
-                break;
-            }
-            for block in (first..(first + RUN).min(blocks)).map(BlockId) {
-                backend.read_spares(block, &mut spares)?;
-                decode_block(block, &spares, &mut contents);
-                share.written.push((block, share.parts.add(&contents, true)));
-                let latest = contents.iter().filter_map(sequence_of).max();
-                share.sequence = share.sequence.max(latest.map_or(0, |sequence| sequence + 1));
-                let pages = (block.0 * pages_per_block..).map(Ppn).zip(&contents).zip(spares.as_chunks().0);
-                for ((ppn, content), spare) in pages {
-                    if let Content::Programmed(found) = content
-                        && Some(found.oob.sequence) == latest
-                    {
-                        if unverified.len() == AHEAD {
-                            let oldest = unverified.pop_front();
-                            oldest.map_or(Ok(()), |oldest| share.verify(backend, oldest, &mut page))?;
-                        }
-                        backend.fetch(ppn);
-                        unverified.push_back((ppn, *found, *spare));
-                    }
+        let take = || Some(next.fetch_add(RUN, Ordering::Relaxed)).filter(|&first| first < blocks);
+        let runs = iter::from_fn(|| take().map(|first| first..(first + RUN).min(blocks)));
+        for block in runs.flatten().map(BlockId) {
+            backend.read_spares(block, &mut spares)?;
+            decode_block(block, &spares, &mut contents);
+            share.written.push((block, share.parts.add(&contents, true)));
+            let latest = contents.iter().filter_map(sequence_of).max();
+            share.sequence = share.sequence.max(latest.map_or(0, |sequence| sequence + 1));
+            let pages = (block.0 * pages_per_block..).map(Ppn).zip(&contents).zip(spares.as_chunks().0);
+            for ((ppn, content), spare) in pages {
+                let Content::Programmed(found) = content else { continue };
+                if Some(found.oob.sequence) != latest {
+                    continue;
                 }
+                if unverified.len() == AHEAD
+                    && let Some(oldest) = unverified.pop_front()
+                {
+                    share.verify(backend, oldest, &mut page)?;
+                }
+                backend.fetch(ppn);
+                unverified.push_back((ppn, *found, *spare));
             }
         }
         unverified.into_iter().try_for_each(|oldest| share.verify(backend, oldest, &mut page))?;

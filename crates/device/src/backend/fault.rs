@@ -209,6 +209,10 @@ impl<B: Backend> FaultBackend<B> {
         self.violation.get_or_insert(violation);
     }
 
+    fn happens(&mut self, one_in: u64) -> bool {
+        self.chance.get_mut().happens(one_in)
+    }
+
     fn below(&mut self, end: u64) -> u64 {
         self.chance.get_mut().rng.below(end)
     }
@@ -248,9 +252,8 @@ impl<B: Backend> FaultBackend<B> {
         let mut spares = vec![0; pages * SPARE_BYTES];
         self.inner.read_spares(block, &mut spares)?;
         let first = block.index() * pages;
-        for (at, spare) in
-            spares.as_chunks::<SPARE_BYTES>().0.iter().enumerate().filter(|(_, spare)| !is_erased(*spare))
-        {
+        let (spares, _) = spares.as_chunks::<SPARE_BYTES>();
+        for (at, spare) in spares.iter().enumerate().filter(|(_, spare)| !is_erased(*spare)) {
             self.cells[first + at] = Cells::Programmed;
             self.next[block.index()] = at as u32 + 1;
             self.failing[block.index()] |= spare[SPARE_BYTES / 2..].iter().all(|&byte| byte == FAILED);
@@ -374,14 +377,14 @@ impl<B: Backend> Backend for FaultBackend<B> {
         }
         self.check_program(ppn);
         self.cells[ppn.index()] = Cells::Programmed;
-        if self.failing[block.index()] || self.chance.get_mut().happens(self.plan.programs) {
+        if self.failing[block.index()] || self.happens(self.plan.programs) {
             self.failing[block.index()] = true;
             let mut half = *spare;
             half[SPARE_BYTES / 2..].fill(FAILED);
             self.inner.program(ppn, page, &half)?;
             return Err(Fault::Failed);
         }
-        if !self.chance.get_mut().happens(self.plan.flips) {
+        if !self.happens(self.plan.flips) {
             return self.inner.program(ppn, page, spare);
         }
         debug_assert!(matches!(Content::decode(ppn, spare), Content::Programmed(_)));
@@ -401,7 +404,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
             self.tear_erase(block, way)?;
             return Err(Fault::PowerLost);
         }
-        if self.failing[block.index()] || self.chance.get_mut().happens(self.plan.erases) {
+        if self.failing[block.index()] || self.happens(self.plan.erases) {
             self.failing[block.index()] = true;
             return Err(Fault::Failed);
         }

@@ -449,8 +449,7 @@ def _changes(diagnosis: Diagnosis) -> Table:
 
     rows = [("as it is", *cells(found[0]["before"]))]
     rows += [(_with_settings(one["name"], one["settings"]), *cells(one["after"])) for one in found if one["after"]]
-    title = "The same requests with one thing changed"
-    return Table(("", *(label for label, _ in columns.values())), rows, title)
+    return Table(("", *(label for label, _ in columns.values())), rows, "The same requests with one thing changed")
 
 
 def _caveat(diagnosis: Diagnosis) -> list[Paragraph]:
