@@ -22,8 +22,11 @@ pub(crate) struct Medium<B> {
     pub log: Option<Log>,
     /// Blocks that have changed while there was no log.
     unlogged: BTreeSet<BlockId>,
-    /// Whether a page may have been programmed since the backend was last synced, while there was no log.
+    /// Whether a page may have been programmed since the backend was last synced.
     unsynced: bool,
+    /// The sequence number that the first program since the mount could have. What came before may have been torn by a
+    /// loss of power, however often the backend has been synced since.
+    pub begun: u64,
     pub counts: Counts,
     /// Erases of every block, be they successful or not.
     pub erases: Vec<u32>,
@@ -59,6 +62,7 @@ impl<B: Backend> Medium<B> {
             log: None,
             unlogged: BTreeSet::new(),
             unsynced: true,
+            begun: 0,
             counts: Counts::default(),
             erases: vec![0; geometry.blocks as usize],
             closed: vec![false; geometry.blocks as usize],
@@ -123,6 +127,7 @@ impl<B: Backend> Medium<B> {
         };
         *log = Some(Log::begin(log.as_ref(), backend, &facts)?);
         unlogged.clear();
+        self.unsynced = false;
         Ok(())
     }
 
@@ -148,7 +153,7 @@ impl<B: Backend> Medium<B> {
             Some(log) if self.changed => log.flush(&mut self.backend, self.sequence)?,
             _ => self.backend.sync()?,
         }
-        self.changed = false;
+        (self.changed, self.unsynced) = (false, false);
         Ok(())
     }
 
@@ -184,18 +189,17 @@ impl<B: Backend> Medium<B> {
     fn program_page(&mut self, ppn: Ppn, oob: &Oob, version: u64, lost: bool, page: &[u8]) {
         let block = self.block_of(ppn);
         match &mut self.log {
-            Some(log) => {
-                let named = log.program(&mut self.backend, block);
-                if named.is_err() {
-                    return self.note_fault(named);
-                }
-            }
+            Some(log) => match log.program(&mut self.backend, block) {
+                Ok(synced) => self.unsynced &= !synced,
+                Err(fault) => return self.note_fault(Err(fault)),
+            },
             None => {
                 self.unlogged.insert(block);
-                self.unsynced = true;
             }
         }
-        let spare = Spare { oob: *oob, version, lost }.encode(ppn, (!self.backend.keeps_pages()).then_some(page));
+        let safe = if self.unsynced { 0 } else { oob.sequence - self.begun };
+        self.unsynced = true;
+        let spare = Spare { oob: *oob, version, lost, safe }.encode(ppn, (!self.backend.keeps_pages()).then_some(page));
         match self.backend.program(ppn, page, &spare) {
             Err(Fault::Failed) if self.backend.fails() => self.note_failure(Failure::Program),
             result => self.note_fault(result),
@@ -425,10 +429,10 @@ impl<B: Backend> Move for Flash<'_, B> {
                     if synced.is_err() {
                         return medium.note_fault(synced);
                     }
-                    medium.unsynced = false;
                 }
             }
         }
+        medium.unsynced = false;
         medium.erases[block.index()] += 1;
         match medium.backend.erase(block) {
             Err(Fault::Failed) if medium.backend.fails() => medium.note_failure(Failure::Erase),

@@ -125,7 +125,8 @@ impl<B: Backend> Medium<B> {
             Some((log, known)) => self.survey_touched(log, known, &mut report)?,
             None => (self.survey_all(&mut report)?, Vec::new()),
         };
-        self.sequence = self.sequence.max(least);
+        self.sequence = self.sequence.max(table.sequence).max(least);
+        self.begun = self.sequence;
         // Nothing that is emitted from now on may have a lower number, even where the one it had been given to is gone.
         trims.push(Trimmed { lpn: Lpn(0), count: 0, sequence: self.sequence });
         self.erases.copy_from_slice(&table.erases);

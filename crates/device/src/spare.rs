@@ -1,12 +1,13 @@
 //! The spare area of a page: what a mount reads instead of the page.
 //!
 //! ```text
-//! 0 logical page (4)   4 role (1)   5 marks (1)   6 zero (2)   8 version (8)   16 sequence (8)
+//! 0 logical page (4)   4 role (1)   5 marks (1)   6 safe (2)   8 version (8)   16 sequence (8)
 //! 24 checksum of the page (4)   28 checksum of the 28 bytes before (4)
 //! ```
 //! Numbers are little-endian. Both checksums are XXH3, seeded with the number of the physical page, so that a page that
 //! was written to the wrong place is damaged too. One of the marks says that the page has none, for flash that keeps
-//! pages as they are. An erased spare area is all zeros. One wrong bit is put right: it is the one without which the
+//! pages as they are. How many programs before are safe is a number of eleven bits, and above it by how many bits that is
+//! shifted. An erased spare area is all zeros. One wrong bit is put right: it is the one without which the
 //! checksum holds.
 
 use std::array::from_fn;
@@ -39,6 +40,9 @@ pub struct Spare {
     pub version: u64,
     /// Whether the data was lost before it came here: it was copied from a page that could not be read.
     pub lost: bool,
+    /// So many programs and trims directly before this one are known to be safe from a loss of power. Large numbers are
+    /// rounded down as they are written.
+    pub safe: u64,
 }
 
 /// What a page reads as.
@@ -61,7 +65,8 @@ impl Spare {
     pub fn encode(&self, ppn: Ppn, page: Option<&[u8]>) -> SpareBytes {
         let mark = |set: bool, mark: u8| if set { mark } else { 0 };
         let marks = WRITTEN | mark(self.lost, LOST) | mark(page.is_none(), UNCHECKED);
-        let first = u64::from(self.oob.lpn.0) | u64::from(self.oob.role as u8) << 32 | u64::from(marks) << 40;
+        let role_and_marks = u64::from(self.oob.role as u8) << 32 | u64::from(marks) << 40;
+        let first = u64::from(self.oob.lpn.0) | role_and_marks | u64::from(shortened(self.safe)) << 48;
         let words = [first, self.version, self.oob.sequence];
         let of_page = page.map_or(0, |page| checksum(ppn, page));
         let last = u64::from(of_page) | u64::from(own_checksum(ppn, words, of_page)) << 32;
@@ -96,11 +101,25 @@ impl Content {
                 if marks & WRITTEN != 0 && own == own_checksum(ppn, [first, version, sequence], last as u32) =>
             {
                 let oob = Oob { lpn: Lpn(first as u32), sequence, role };
-                Self::Programmed(Spare { oob, version, lost: marks & LOST != 0 })
+                let safe = lengthened((first >> 48) as u16);
+                Self::Programmed(Spare { oob, version, lost: marks & LOST != 0, safe })
             }
             _ => Self::Damaged,
         }
     }
+}
+
+const SHORT_BITS: u32 = 11;
+
+/// A number in 16 bits, rounded down by less than one in a thousand, to at most 2^42.
+fn shortened(number: u64) -> u16 {
+    let number = number.min((1 << (SHORT_BITS + 31)) - 1);
+    let shift = (u64::BITS - number.leading_zeros()).saturating_sub(SHORT_BITS);
+    (number >> shift) as u16 | (shift as u16) << SHORT_BITS
+}
+
+fn lengthened(short: u16) -> u64 {
+    u64::from(short % (1 << SHORT_BITS)) << (short >> SHORT_BITS)
 }
 
 /// A damaged spare area without the one bit that is wrong, if it is one.
@@ -159,7 +178,7 @@ mod tests {
     use super::*;
 
     const SPARE: Spare =
-        Spare { oob: Oob { lpn: Lpn(7), sequence: 1 << 40, role: Role::Isolation }, version: 12, lost: true };
+        Spare { oob: Oob { lpn: Lpn(7), sequence: 1 << 40, role: Role::Isolation }, version: 12, lost: true, safe: 9 };
 
     #[test]
     fn what_was_encoded_is_decoded() {
@@ -201,6 +220,16 @@ mod tests {
             let word = |number: usize| u64::from_le_bytes(bytes.as_chunks().0[number]);
             let own = own_checksum(ppn, [word(0), word(1), word(2)], word(3) as u32);
             assert_eq!(own, checksum(ppn, &bytes[..28]));
+        }
+    }
+
+    /// Goal: a large number loses less than a thousandth, and never grows. Method: all around powers of two.
+    #[test]
+    fn safe_programs_are_rounded_down() {
+        for number in (0..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + 1, 3 << bit >> 1]) {
+            let written = lengthened(shortened(number));
+            let most = number.min(1 << 42);
+            assert!(written <= number && written >= most - most.div_ceil(1000), "{number}: {written}");
         }
     }
 

@@ -357,7 +357,7 @@ mod tests {
         let geometry = Geometry { page_bytes: 512, pages_per_block: 1, blocks: 2, order, parallelism };
         let content = |lpn| {
             let oob = Oob { lpn: Lpn(lpn), sequence: u64::from(lpn), role: ROLES[0] };
-            [Content::Programmed(Spare { oob, version: 5, lost: false })]
+            [Content::Programmed(Spare { oob, version: 5, lost: false, safe: 0 })]
         };
         let (mut table, mut parts) = (PageTable::erased(&geometry), Parts::default());
         let written = (0..2).map(|block| (BlockId(block), parts.add(&content(block), true))).collect();
@@ -377,8 +377,9 @@ mod tests {
     fn marks_come_back() {
         for pages in 1..=130 {
             let oob = |lpn| Oob { lpn: Lpn(lpn), sequence: 7, role: ROLES[0] };
-            let contents: Vec<Content> =
-                (0..pages).map(|lpn| Content::Programmed(Spare { oob: oob(lpn), version: 5, lost: false })).collect();
+            let contents: Vec<Content> = (0..pages)
+                .map(|lpn| Content::Programmed(Spare { oob: oob(lpn), version: 5, lost: false, safe: 0 }))
+                .collect();
             let marks: Vec<bool> = (0..pages).map(|at| at % 3 == 0).collect();
             let mut bytes = Vec::new();
             BlockPages::encode(&contents, &marks, &mut bytes);

@@ -85,7 +85,6 @@ impl<B: Backend> Drive<B> {
         let loaded = Ram::load(&self.medium.backend)?;
         let least = loaded.as_ref().map_or(0, |(_, kept)| above(kept));
         let Surveyed { table, trims, older_trims, mut report } = self.medium.survey(least)?;
-        self.medium.sequence = self.medium.sequence.max(table.sequence);
         let mut flash = Flash { medium: &mut self.medium, payload: Payload::None };
         let recovered = ftl.recover(&table, &trims, &mut flash);
         if recovered.is_ok() {

@@ -264,17 +264,20 @@ impl Log {
         Ok(())
     }
 
-    /// A page of the block is about to be programmed.
+    /// A page of the block is about to be programmed. Returns whether everything before was made safe for that.
     #[inline]
-    pub fn program<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
-        if self.touched[block.index()] == Touch::Opened { Ok(()) } else { self.open(backend, block) }
+    pub fn program<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<bool, Fault> {
+        if self.touched[block.index()] == Touch::Opened { Ok(false) } else { self.open(backend, block) }
     }
 
     #[cold]
-    fn open<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<(), Fault> {
+    fn open<B: Backend>(&mut self, backend: &mut B, block: BlockId) -> Result<bool, Fault> {
         self.append(backend, Record::Opened(block))?;
-        let before = self.name(block, Touch::Opened);
-        if before == Touch::None { backend.sync() } else { Ok(()) }
+        let is_first = self.name(block, Touch::Opened) == Touch::None;
+        if is_first {
+            backend.sync()?;
+        }
+        Ok(is_first)
     }
 
     /// The block is about to be erased, for this cause. Everything programmed before, with lower sequence numbers, is

@@ -1,13 +1,13 @@
 //! Goal: the crash test finds what it is there to find. Method: drives with one seeded mistake each, which it must
 //! catch.
 
-use ssdlab_core::{BlockId, Ppn};
-use ssdlab_device::{Backend, Content, Fault, MemoryBackend, Slot, Spare, SpareBytes};
+use ssdlab_core::{BlockId, Ppn, Rng};
+use ssdlab_device::{Backend, Content, Fault, FaultPlan, MemoryBackend, PowerCut, Slot, Spare, SpareBytes};
 use ssdlab_nand::Geometry;
 
 use crate::crash::Trial;
 use crate::drives::{Kind, all_buffers, buffered, smallest};
-use crate::world::Lie;
+use crate::world::{Lie, Stop, World};
 
 /// A mistake of what stands on the flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +22,8 @@ enum Mistake {
     VersionIgnored,
     /// The protected write buffer is not.
     RamForgets,
+    /// All that was programmed before a page is taken for safe, by earlier mounts too.
+    TakenForSafe,
 }
 
 /// Flash below a drive that makes a mistake.
@@ -59,8 +61,13 @@ impl Backend for Mutant {
 
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
         match Content::decode(ppn, spare) {
-            Content::Programmed(written) if self.mistake == Mistake::VersionIgnored => {
-                let wrong = Spare { version: written.oob.sequence, ..written };
+            Content::Programmed(written) => {
+                let sequence = written.oob.sequence;
+                let wrong = match self.mistake {
+                    Mistake::VersionIgnored => Spare { version: sequence, ..written },
+                    Mistake::TakenForSafe => Spare { safe: sequence, ..written },
+                    _ => written,
+                };
                 self.inner.program(ppn, page, &wrong.encode(ppn, Some(page)))
             }
             _ => self.inner.program(ppn, page, spare),
@@ -120,7 +127,9 @@ impl Backend for Mutant {
                 self.inner.write_log(slot, offset, bytes)
             }
             Mistake::RamForgets if slot == Slot::Ram => Ok(()),
-            Mistake::VersionIgnored | Mistake::RamForgets => self.inner.write_log(slot, offset, bytes),
+            Mistake::VersionIgnored | Mistake::RamForgets | Mistake::TakenForSafe => {
+                self.inner.write_log(slot, offset, bytes)
+            }
         }
     }
 }
@@ -170,4 +179,42 @@ fn a_flush_that_does_nothing_is_caught() {
         trial.exhaust(&MemoryBackend::new(kind.geometry))
     });
     assert!(found.is_some());
+}
+
+/// Mounts without a log, each after a page was torn in the course of the requests before.
+fn without_logs<B: Backend + 'static>(kind: &Kind, flash: B, seed: u64) -> Result<(), String> {
+    let mut rng = Rng::named(seed, "logs lost");
+    let mut world = World::new(kind, flash, FaultPlan { seed, ..FaultPlan::default() }, seed, Lie::None);
+    for round in 0..30 {
+        world.drive.backend_mut().cut_power(PowerCut { after: rng.below(60), torn: true });
+        let _ = (0..40).try_for_each(|_| world.request());
+        world = world.powered(kind);
+        // What a mount without a log must know is also what was torn before the one before.
+        let log_lost = round % 3 == 2;
+        if log_lost {
+            world.lose_log();
+        }
+        world.drive.mount().map_err(|error| error.to_string())?;
+        match world.take_stock_of(log_lost) {
+            Ok(()) => {}
+            Err(Stop::WornOut) => break,
+            Err(stop) => return Err(format!("seed {seed}, {}, round {round}: {}", kind.name, stop.what())),
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn pages_taken_for_safe_that_are_torn_are_caught() {
+    let mistaken = |kind: Kind, seed| {
+        let inner = MemoryBackend::new(kind.geometry);
+        without_logs(&kind, Mutant { inner, mistake: Mistake::TakenForSafe, late: Vec::new(), headed: false }, seed)
+    };
+    let found = is_caught(smallest().into_iter(), |kind, seed| mistaken(kind, seed).map(|()| 0));
+    assert!(found.is_some());
+    for seed in 0..ssdlab_tiers::cases(6).cases.into() {
+        for kind in smallest() {
+            without_logs(&kind, MemoryBackend::new(kind.geometry), seed).unwrap_or_else(|broken| panic!("{broken}"));
+        }
+    }
 }
