@@ -1,6 +1,7 @@
 //! Entries of large maps.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A page number in a large map, or none.
 ///
@@ -24,6 +25,29 @@ impl Entry {
     #[inline(always)]
     pub const fn page(self) -> u32 {
         !self.0
+    }
+}
+
+/// An entry of a map that several threads fill.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct SharedEntry(AtomicU32);
+
+impl SharedEntry {
+    /// Sets it, whatever it was.
+    #[inline(always)]
+    pub fn set(&self, entry: Entry) {
+        self.0.store(entry.0, Ordering::Relaxed);
+    }
+
+    /// Sets it if it is still `known`.
+    ///
+    /// # Errors
+    /// If it is another: that.
+    #[inline(always)]
+    pub fn replace(&self, known: Entry, entry: Entry) -> Result<(), Entry> {
+        let found = self.0.compare_exchange(known.0, entry.0, Ordering::AcqRel, Ordering::Acquire);
+        found.map(|_| ()).map_err(Entry)
     }
 }
 

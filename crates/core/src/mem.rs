@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 
 use memmap2::{MmapAsRawDesc, MmapMut, MmapOptions};
 
-use crate::entry::Entry;
+use crate::entry::{Entry, SharedEntry};
 
 /// A number of a large array, any of whose bit patterns is one.
 pub trait Plain: Copy + Default + sealed::Sealed {
@@ -58,6 +58,12 @@ pub fn bytes_of<T: Plain>(numbers: &[T]) -> &[u8] {
 pub fn bytes_of_mut<T: Plain>(numbers: &mut [T]) -> &mut [u8] {
     // SAFETY: as above; whatever bytes are written are numbers.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
+}
+
+/// The same entries, to be changed by several threads.
+pub fn shared(entries: &mut [Entry]) -> &[SharedEntry] {
+    // SAFETY: the same memory, of which nobody else knows meanwhile; both are a `u32` and no more.
+    unsafe { &*(std::ptr::from_mut(entries) as *const [SharedEntry]) }
 }
 
 /// Copies parts to their offsets in `into`, past the processor's caches: for what is written and not soon read. Memory

@@ -340,6 +340,63 @@ impl<const FAILS: bool> FlashSink for Sink<'_, FAILS> {
     }
 }
 
+/// What an FTL asks of flash that must not be touched yet, to be done later. Nothing of it fails.
+#[derive(Default)]
+pub(crate) struct Recorded(Vec<Operation>);
+
+enum Operation {
+    Read(Ppn, Cause),
+    Program(Ppn, Oob, Source, Cause),
+    Erase(BlockId, Cause),
+    Trimmed(Lpn, u32, u64),
+    Retire(BlockId),
+}
+
+impl Recorded {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Does all of it.
+    pub fn replay(self, flash: &mut impl Move) {
+        for operation in self.0 {
+            match operation {
+                Operation::Read(ppn, cause) => flash.read(ppn, cause),
+                Operation::Program(ppn, oob, source, cause) => flash.program(ppn, oob, source, cause),
+                Operation::Erase(block, cause) => flash.erase(block, cause),
+                Operation::Trimmed(lpn, count, sequence) => flash.trimmed(lpn, count, sequence),
+                Operation::Retire(block) => flash.retire(block),
+            }
+        }
+    }
+}
+
+impl Move for Recorded {
+    fn failure(&mut self) -> Option<Failure> {
+        None
+    }
+
+    fn read(&mut self, ppn: Ppn, cause: Cause) {
+        self.0.push(Operation::Read(ppn, cause));
+    }
+
+    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+        self.0.push(Operation::Program(ppn, oob, source, cause));
+    }
+
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        self.0.push(Operation::Erase(block, cause));
+    }
+
+    fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64) {
+        self.0.push(Operation::Trimmed(lpn, count, sequence));
+    }
+
+    fn retire(&mut self, block: BlockId) {
+        self.0.push(Operation::Retire(block));
+    }
+}
+
 impl<B: Backend> Move for Flash<'_, B> {
     fn failure(&mut self) -> Option<Failure> {
         self.medium.failure.take()

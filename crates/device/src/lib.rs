@@ -30,6 +30,7 @@ mod life;
 mod log;
 mod mount;
 mod open;
+mod processors;
 mod protected;
 mod scan;
 mod spare;

@@ -18,9 +18,6 @@
 //!
 //! An older copy takes the place of a page that may have been torn, never of one that was safe: that is lost.
 
-use std::num::NonZero;
-use std::thread;
-
 use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
 use ssdlab_nand::{Counts, Found, Geometry, Oob, Scan, Timing, Trimmed};
 
@@ -28,7 +25,7 @@ use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
 use crate::life::Life;
 use crate::log::{Known, Log, Touch, forget_block};
-use crate::scan::scan;
+use crate::scan::Reading;
 use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs, decode_block};
 use crate::table::PageTable;
 
@@ -73,6 +70,8 @@ pub(crate) struct Surveyed {
     pub trims: Vec<Trimmed>,
     /// How many of them are no newer than the checkpoint.
     pub older_trims: usize,
+    /// Whether all was as it seemed at first sight.
+    pub is_sound: bool,
     pub report: MountReport,
 }
 
@@ -106,7 +105,7 @@ pub(crate) struct Spoiled {
 }
 
 /// Whether the data of a page, which is read to `page`, is what its spare area was written with.
-pub(crate) fn is_whole<B: Backend>(backend: &B, ppn: Ppn, spare: &SpareBytes, page: &mut [u8]) -> Result<bool, Fault> {
+pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page: &mut [u8]) -> Result<bool, Fault> {
     match backend.read(ppn, page, &mut [0; SPARE_BYTES]) {
         Ok(()) => Ok(belongs(ppn, page, spare)),
         Err(Fault::Uncorrectable) => Ok(false),
@@ -115,24 +114,36 @@ pub(crate) fn is_whole<B: Backend>(backend: &B, ppn: Ppn, spare: &SpareBytes, pa
 }
 
 impl<B: Backend> Medium<B> {
-    /// Finds out what is on the flash. No sequence number below `least` is given from now on.
-    pub fn survey(&mut self, least: u64) -> Result<Surveyed, Fault> {
+    /// Finds out what is on the flash. No sequence number below `least` is given from now on. Where all of it has to be
+    /// read, `at_first_sight` is shown it meanwhile, when no page is known to be damaged yet.
+    pub fn survey(
+        &mut self,
+        least: u64,
+        at_first_sight: impl FnOnce(&dyn Scan, &[Trimmed]),
+    ) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
-        let (table, mut trims) = match loaded {
-            Some((log, known)) => self.survey_touched(log, known, &mut report)?,
-            None => (self.survey_all(&mut report)?, Vec::new()),
+        // Nothing that is emitted from now on may have a lower number, even where the one it had been given to is gone.
+        let above = |sequence| Trimmed { lpn: Lpn(0), count: 0, sequence };
+        let (table, mut trims, is_sound) = match loaded {
+            Some((log, known)) => {
+                let (table, trims) = self.survey_touched(log, known, &mut report)?;
+                (table, trims, false)
+            }
+            None => {
+                let (table, is_sound) = self.survey_all(|scan| at_first_sight(scan, &[above(least)]), &mut report)?;
+                (table, Vec::new(), is_sound)
+            }
         };
         self.sequence = self.sequence.max(table.sequence).max(least);
         self.begun = self.sequence;
-        // Nothing that is emitted from now on may have a lower number, even where the one it had been given to is gone.
-        trims.push(Trimmed { lpn: Lpn(0), count: 0, sequence: self.sequence });
+        trims.push(above(self.sequence));
         self.erases.copy_from_slice(&table.erases);
         // What was found may not have been flushed: the next flush has something to tell of.
         self.changed = !report.clean;
-        Ok(Surveyed { table, trims, older_trims, report })
+        Ok(Surveyed { table, trims, older_trims, is_sound, report })
     }
 
     fn survey_touched(
@@ -190,16 +201,24 @@ impl<B: Backend> Medium<B> {
         Ok((table, trims))
     }
 
-    fn survey_all(&mut self, report: &mut MountReport) -> Result<PageTable, Fault> {
+    /// What the flash says, and whether it is what `at_first_sight` was shown.
+    fn survey_all(
+        &mut self,
+        at_first_sight: impl FnOnce(&dyn Scan),
+        report: &mut MountReport,
+    ) -> Result<(PageTable, bool), Fault> {
         report.full_scan = true;
-        let processors = thread::available_parallelism().map_or(1, NonZero::get);
-        let (mut table, spoiled) = scan(&self.backend, processors, report)?;
+        let mut memory = Reading::memory(self.backend.geometry());
+        let reading = Reading::new(&self.backend, &mut memory);
+        at_first_sight(&reading);
+        let (mut table, spoiled) = reading.finish(report)?.table(memory);
+        let is_sound = spoiled.is_empty();
         (self.log, self.sequence, self.life) = (None, table.sequence, Life::default());
         self.closed.fill(true);
         self.damaged = spoiled.iter().map(|page| page.ppn).collect();
         self.scan_again(&spoiled, &mut table, report)?;
         self.take_back_lost(spoiled, |page| page.version < page.sequence, &mut table, report)?;
-        Ok(table)
+        Ok((table, is_sound))
     }
 
     /// Of pages that were found damaged, returns those that may have been torn: an older copy counts in their place.

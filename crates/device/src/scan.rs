@@ -1,35 +1,68 @@
 //! All spare areas of a drive read, on all processors: how a mount without a log begins.
 //!
-//! Processors take runs of blocks in turn. The page that was programmed last in a block may be torn, so its checksum is
-//! compared, unless a page that was programmed later tells that all before it was safe. Such pages lie far from each
-//! other, so they are asked for some time before they are needed.
+//! The FTL is recovered from them while they are read, at first sight: it must not touch the flash before it is known
+//! which pages are damaged. The page that was programmed last in a block may be torn, so its checksum is compared, unless
+//! a page that was programmed later tells that all before it was safe. Such pages lie far from each other, so they are
+//! asked for some time before they are needed.
 
-use std::iter;
+use std::mem;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use ssdlab_core::{BlockId, Ppn};
-use ssdlab_nand::{Geometry, Oob};
+use ssdlab_core::{BlockId, HugeVec, Ppn};
+use ssdlab_nand::{Found, Geometry, Scan};
 
 use crate::backend::{Backend, Fault};
 use crate::mount::{MountReport, Spoiled, is_whole};
+use crate::processors::{processors, share};
 use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, decode_block};
-use crate::table::{PageTable, Parts, Written};
+use crate::table::{BlockPages, PageTable, Written};
 
-/// Blocks that a processor takes at a time.
-const RUN: u32 = 64;
 /// Pages that are asked for before the first of them is needed.
 const AHEAD: usize = 32;
 
 /// A page of which the spare area is sound.
 type Page = (Ppn, Spare, SpareBytes);
 
+/// Flash of which blocks are read as they are looked at. Every block is closed, and no page is known to be damaged.
+pub(crate) struct Reading<'a> {
+    geometry: Geometry,
+    processors: usize,
+    flash: &'a dyn Backend,
+    /// Those that were read.
+    blocks: Vec<OnceLock<Block<'a>>>,
+    /// What they take of memory that is large, as pages are looked up at random.
+    room: Mutex<Room<'a>>,
+    shares: Mutex<Vec<Share>>,
+    fault: Mutex<Option<Fault>>,
+}
+
+/// A block as a checkpoint holds it.
+struct Block<'a> {
+    bytes: &'a [u8],
+    written: Written,
+}
+
+/// What is left of the memory for blocks.
+struct Room<'a> {
+    rest: &'a mut [u8],
+    taken: usize,
+}
+
+impl<'a> Room<'a> {
+    fn keep(&mut self, block: &[u8]) -> Block<'a> {
+        let (bytes, rest) = mem::take(&mut self.rest).split_at_mut(block.len());
+        bytes.copy_from_slice(block);
+        let widths = *bytes.first_chunk().expect("widths come first");
+        let written = Written { part: 0, at: self.taken, widths, closed: true };
+        (self.rest, self.taken) = (rest, self.taken + bytes.len());
+        Block { bytes, written }
+    }
+}
+
 /// What one processor has read.
 #[derive(Default)]
 struct Share {
-    parts: Parts,
-    written: Vec<(BlockId, Written)>,
     /// Above the sequence number of every page.
     sequence: u64,
     /// Of each block the page that was programmed last.
@@ -66,99 +99,192 @@ impl Safe {
     }
 }
 
-/// What all spare areas say, every block closed, and the pages that were found damaged, which the table holds as sound.
-pub(crate) fn scan<B: Backend>(
-    backend: &B,
-    processors: usize,
-    report: &mut MountReport,
-) -> Result<(PageTable, Vec<Spoiled>), Fault> {
-    let geometry = *backend.geometry();
-    let mut table = PageTable::erased(&geometry);
-    for block in (0..geometry.blocks).map(BlockId) {
-        table.bad[block.index()] = backend.is_bad(block);
+impl<'a> Reading<'a> {
+    /// Memory for the blocks of a drive, which is not touched before it is needed.
+    pub fn memory(&Geometry { pages_per_block, blocks, .. }: &Geometry) -> HugeVec<u8> {
+        HugeVec::zeros(blocks as usize * BlockPages::most_bytes(pages_per_block as usize))
     }
-    report.blocks_scanned += u64::from(geometry.blocks);
-    report.spares_read += geometry.pages();
-    let runs = geometry.blocks.div_ceil(RUN) as usize;
-    let processors = if backend.reads_at_once() { processors } else { 1 };
-    let next = AtomicU32::new(0);
-    let shares: Vec<Result<Share, Fault>> = thread::scope(|scope| {
-        let read = || Share::read(backend, &next);
-        // A thread that cannot be had is not needed.
-        let others = (1..processors.min(runs)).filter_map(|_| thread::Builder::new().spawn_scoped(scope, read).ok());
-        let others: Vec<_> = others.collect();
-        let own = read();
-        let joined = others.into_iter().map(|other| other.join().expect("it does not panic"));
-        iter::once(own).chain(joined).collect()
-    });
-    let (mut latest, mut safe) = (Vec::new(), Safe::default());
-    for share in shares {
-        let share = share?;
-        table.take_up(share.parts, share.written, share.sequence);
-        latest.extend(share.latest);
-        safe.0.extend(share.safe.0);
+
+    /// Flash of which nothing is read yet.
+    pub fn new(flash: &'a dyn Backend, memory: &'a mut [u8]) -> Self {
+        let blocks = flash.geometry().blocks;
+        Self::on(if flash.reads_at_once() { processors(blocks) } else { 1 }, flash, memory)
     }
-    let safe = safe.merged();
-    latest.retain(|(_, spare, _)| !safe.contains(spare.oob.sequence));
-    latest.sort_unstable_by_key(|&(ppn, ..)| ppn);
-    report.pages_verified += latest.len() as u64;
-    Ok((table, damaged(backend, &latest)?))
+
+    fn on(processors: usize, flash: &'a dyn Backend, memory: &'a mut [u8]) -> Self {
+        let geometry = *flash.geometry();
+        let room = Mutex::new(Room { rest: memory, taken: 0 });
+        let blocks = (0..geometry.blocks).map(|_| OnceLock::new()).collect();
+        let (shares, fault) = (Mutex::default(), Mutex::default());
+        Self { geometry, processors, flash, blocks, room, shares, fault }
+    }
+
+    /// What all spare areas say, all blocks having been looked at.
+    pub fn finish(self, report: &mut MountReport) -> Result<Read, Fault> {
+        let Self { geometry, flash, blocks, shares, fault, .. } = self;
+        if let Some(fault) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(fault);
+        }
+        let (mut sequence, mut latest, mut safe) = (0, Vec::new(), Safe::default());
+        for share in shares.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            sequence = sequence.max(share.sequence);
+            latest.extend(share.latest);
+            safe.0.extend(share.safe.0);
+        }
+        let safe = safe.merged();
+        latest.retain(|(_, spare, _)| !safe.contains(spare.oob.sequence));
+        latest.sort_unstable_by_key(|&(ppn, ..)| ppn);
+        report.blocks_scanned += u64::from(geometry.blocks);
+        report.spares_read += geometry.pages();
+        report.pages_verified += latest.len() as u64;
+        let spoiled = damaged(flash, &latest)?;
+        let bad = (0..geometry.blocks).map(|block| flash.is_bad(BlockId(block))).collect();
+        let written = |block: OnceLock<Block<'_>>| Some(block.into_inner()?.written);
+        Ok(Read { geometry, written: blocks.into_iter().map(written).collect(), bad, sequence, spoiled })
+    }
+
+    /// The pages of a block that was read.
+    fn pages(&self, block: usize) -> Option<BlockPages<'_>> {
+        let mut bytes = self.blocks[block].get()?.bytes;
+        BlockPages::take(self.geometry.pages_per_block as usize, &mut bytes)
+    }
+
+    /// Reads a block, to `pages` too, and takes up what it says.
+    fn read(&self, block: BlockId, buffers: &mut Buffers, share: &mut Share) -> Result<(), Fault> {
+        let Buffers { spares, contents, bytes, pages } = buffers;
+        self.flash.read_spares(block, spares)?;
+        decode_block(block, spares, contents);
+        bytes.clear();
+        BlockPages::encode(contents, &[], bytes);
+        let kept = self.room.lock().unwrap_or_else(PoisonError::into_inner).keep(bytes);
+        self.blocks[block.index()].get_or_init(|| kept);
+        let (mut latest, mut above) = (None, 0);
+        for (at, (content, page)) in contents.iter().zip(pages).enumerate() {
+            let Content::Programmed(Spare { oob, version, safe, .. }) = *content else {
+                *page = Found::Unreadable;
+                continue;
+            };
+            *page = Found::Programmed { oob, version, outdated: false };
+            if safe > 0 {
+                share.safe.add(oob.sequence.saturating_sub(safe)..oob.sequence);
+            }
+            if oob.sequence >= above {
+                (latest, above) = (Some(at), oob.sequence + 1);
+            }
+        }
+        if let Some(at) = latest
+            && let Content::Programmed(spare) = contents[at]
+        {
+            let ppn = Ppn(block.0 * self.geometry.pages_per_block + at as u32);
+            share.latest.push((ppn, spare, spares.as_chunks().0[at]));
+            share.sequence = share.sequence.max(above);
+        }
+        Ok(())
+    }
+
+    fn note(&self, fault: Fault) {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+    }
+}
+
+/// What a processor uses for one block after the other.
+struct Buffers {
+    spares: Vec<u8>,
+    contents: Vec<Content>,
+    bytes: Vec<u8>,
+    pages: Vec<Found>,
+}
+
+impl Scan for Reading<'_> {
+    fn page(&self, ppn: Ppn) -> Found {
+        let (block, at) = (ppn.0 / self.geometry.pages_per_block, ppn.0 % self.geometry.pages_per_block);
+        self.pages(block as usize).map_or(Found::Unreadable, |pages| pages.page(at as usize, true))
+    }
+
+    #[inline]
+    fn expect(&self, ppn: Ppn) {
+        let pages = self.geometry.pages_per_block as usize;
+        if let Some(Block { bytes, written }) = self.blocks[ppn.index() / pages].get() {
+            BlockPages::expect(bytes, written.widths, pages, ppn.index() % pages);
+        }
+    }
+
+    /// A block that cannot be read, which [`Self::finish`] reports, is shown as one without a page that can.
+    fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
+        let pages = pages_per_block as usize;
+        let shares = share(self.processors, blocks, |own| {
+            let mut share = Share::default();
+            let mut buffers = Buffers {
+                spares: vec![0; pages * SPARE_BYTES],
+                contents: Vec::with_capacity(pages),
+                bytes: Vec::new(),
+                pages: vec![Found::Unreadable; pages],
+            };
+            for block in own {
+                if let Some(read) = self.pages(block.index()) {
+                    read.all(true, &mut buffers.pages);
+                } else if let Err(fault) = self.read(block, &mut buffers, &mut share) {
+                    self.note(fault);
+                    buffers.pages.fill(Found::Unreadable);
+                }
+                visit(block, &buffers.pages);
+            }
+            share
+        });
+        self.shares.lock().unwrap_or_else(PoisonError::into_inner).extend(shares);
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.flash.is_bad(block)
+    }
+
+    /// Nobody knows.
+    fn erases(&self, _block: BlockId) -> u32 {
+        0
+    }
+}
+
+/// What was read.
+pub(crate) struct Read {
+    geometry: Geometry,
+    written: Vec<Option<Written>>,
+    bad: Vec<bool>,
+    sequence: u64,
+    /// Pages that are damaged, which the table holds as sound.
+    pub spoiled: Vec<Spoiled>,
+}
+
+impl Read {
+    /// All of it as a table, in the memory that it was read to.
+    pub fn table(self, memory: HugeVec<u8>) -> (PageTable, Vec<Spoiled>) {
+        let Self { geometry, written, bad, sequence, spoiled } = self;
+        let erases = vec![0; bad.len()];
+        let mut table = PageTable::of(&geometry, memory, written, sequence, erases);
+        table.bad = bad;
+        (table, spoiled)
+    }
 }
 
 /// Those of some pages whose data is damaged.
-fn damaged<B: Backend>(backend: &B, pages: &[Page]) -> Result<Vec<Spoiled>, Fault> {
-    let mut page = vec![0; backend.geometry().page_bytes as usize];
+fn damaged(flash: &dyn Backend, pages: &[Page]) -> Result<Vec<Spoiled>, Fault> {
+    let mut page = vec![0; flash.geometry().page_bytes as usize];
     let mut spoiled = Vec::new();
-    pages.iter().take(AHEAD).for_each(|&(ppn, ..)| backend.fetch(ppn));
+    pages.iter().take(AHEAD).for_each(|&(ppn, ..)| flash.fetch(ppn));
     for (at, &(ppn, Spare { oob, version, .. }, ref spare)) in pages.iter().enumerate() {
         if let Some(&(ahead, ..)) = pages.get(at + AHEAD) {
-            backend.fetch(ahead);
+            flash.fetch(ahead);
         }
-        if !is_whole(backend, ppn, spare, &mut page)? {
+        if !is_whole(flash, ppn, spare, &mut page)? {
             spoiled.push(Spoiled { ppn, lpn: oob.lpn, sequence: oob.sequence, version, from: 0 });
         }
     }
     Ok(spoiled)
 }
 
-impl Share {
-    /// Reads runs of blocks until there are no more.
-    fn read<B: Backend>(backend: &B, next: &AtomicU32) -> Result<Self, Fault> {
-        let Geometry { pages_per_block, blocks, .. } = *backend.geometry();
-        let mut share = Self::default();
-        let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
-        let mut contents = Vec::with_capacity(pages_per_block as usize);
-        let take = || Some(next.fetch_add(RUN, Ordering::Relaxed)).filter(|&first| first < blocks);
-        let runs = iter::from_fn(|| take().map(|first| first..(first + RUN).min(blocks)));
-        for block in runs.flatten().map(BlockId) {
-            backend.read_spares(block, &mut spares)?;
-            decode_block(block, &spares, &mut contents);
-            share.written.push((block, share.parts.add(&contents, true)));
-            let pages = (block.0 * pages_per_block..).map(Ppn).zip(&contents).zip(spares.as_chunks().0);
-            let programmed = pages.filter_map(|((ppn, content), bytes)| match *content {
-                Content::Programmed(spare) => Some((ppn, spare, *bytes)),
-                Content::Erased | Content::Damaged => None,
-            });
-            let latest = programmed
-                .inspect(|(_, Spare { oob: Oob { sequence, .. }, safe, .. }, _)| {
-                    if *safe > 0 {
-                        share.safe.add(sequence.saturating_sub(*safe)..*sequence);
-                    }
-                })
-                .max_by_key(|(_, spare, _)| spare.oob.sequence);
-            if let Some(latest) = latest {
-                share.sequence = share.sequence.max(latest.1.oob.sequence + 1);
-                share.latest.push(latest);
-            }
-        }
-        Ok(share)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use ssdlab_core::{Lpn, Rng};
-    use ssdlab_nand::{Found, Parallelism, ProgramOrder, Role, Scan};
+    use ssdlab_nand::{Oob, Parallelism, ProgramOrder, Role};
 
     use super::*;
     use crate::backend::MemoryBackend;
@@ -212,11 +338,16 @@ mod tests {
     #[test]
     fn the_number_of_processors_makes_no_difference() {
         let mut rng = Rng::named(1, "scan");
-        for blocks in [1, RUN, RUN + 1, 9 * RUN + 5] {
+        for blocks in [1, 64, 65, 9 * 64 + 5] {
             let (backend, torn, untold) = flash(blocks, &mut rng);
             for processors in 1..=5 {
                 let mut report = MountReport::default();
-                let (table, spoiled) = scan(&backend, processors, &mut report).expect("memory does not fail");
+                let mut memory = Reading::memory(backend.geometry());
+                let reading = Reading::on(processors, &backend, &mut memory);
+                let looked_at = Mutex::new(vec![0; blocks as usize]);
+                reading.blocks(blocks, PAGES, &|block, _| looked_at.lock().expect("no panic")[block.index()] += 1);
+                assert_eq!(looked_at.into_inner().expect("no panic"), vec![1; blocks as usize]);
+                let (table, spoiled) = reading.finish(&mut report).expect("memory does not fail").table(memory);
                 assert_eq!(spoiled.iter().map(|page| page.ppn).collect::<Vec<_>>(), torn);
                 let mut spares = [0; PAGES as usize * SPARE_BYTES];
                 let (mut contents, mut latest) = (Vec::new(), 0);

@@ -81,6 +81,7 @@ impl Spare {
 
 impl Content {
     /// What the spare area of `ppn` says.
+    #[inline(always)]
     pub fn decode(ppn: Ppn, bytes: &SpareBytes) -> Self {
         match Self::as_is(ppn, bytes) {
             Self::Damaged => repaired(ppn, bytes).map_or(Self::Damaged, |bytes| Self::as_is(ppn, &bytes)),
@@ -88,7 +89,7 @@ impl Content {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn as_is(ppn: Ppn, bytes: &SpareBytes) -> Self {
         if *bytes == ERASED {
             return Self::Erased;
@@ -131,9 +132,10 @@ fn repaired(ppn: Ppn, bytes: &SpareBytes) -> Option<SpareBytes> {
 /// What the spare areas of a block say.
 pub(crate) fn decode_block(block: BlockId, spares: &[u8], contents: &mut Vec<Content>) {
     let (spares, _) = spares.as_chunks::<SPARE_BYTES>();
-    let pages = (block.0 * spares.len() as u32..).map(Ppn).zip(spares);
-    contents.clear();
-    contents.extend(pages.map(|(ppn, spare)| Content::decode(ppn, spare)));
+    contents.resize(spares.len(), Content::Erased);
+    for ((ppn, spare), content) in (block.0 * spares.len() as u32..).map(Ppn).zip(spares).zip(contents) {
+        *content = Content::decode(ppn, spare);
+    }
 }
 
 /// Whether `page` is the one that the spare area of `ppn`, which is not damaged, was written with, as far as it tells.

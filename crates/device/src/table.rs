@@ -10,6 +10,7 @@ use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn};
 use ssdlab_nand::{Found, Geometry, Oob, Scan};
 
 use crate::column::{Column, Line};
+use crate::processors::{processors, share};
 use crate::spare::{Content, ROLES, Spare};
 
 const ERASED: u64 = 0;
@@ -28,6 +29,9 @@ const SLOPES: [u64; 4] = [0, 1, 1, 0];
 /// Bytes of the parts that hold blocks read again: each is twice as long as the one before.
 const LEAST_PART: usize = 4 << 10;
 const MOST_PART: usize = 16 << 20;
+
+/// The widest that columns can be, by page.
+const WIDEST: usize = 1 + 8 + 8 + 8;
 
 /// Pages decoded at a time.
 const LANES: usize = 64;
@@ -50,6 +54,11 @@ pub(crate) struct BlockPages<'a> {
 }
 
 impl<'a> BlockPages<'a> {
+    /// Bytes that a block without marks takes at most.
+    pub const fn most_bytes(count: usize) -> usize {
+        HEADER_BYTES + WIDEST * count
+    }
+
     /// Appends the pages of a block, of which some are `outdated`.
     pub fn encode(contents: &[Content], outdated: &[bool], into: &mut Vec<u8>) {
         let marked = outdated.contains(&true);
@@ -63,32 +72,29 @@ impl<'a> BlockPages<'a> {
         };
         // Pages that say nothing are on the line of one beside them, which makes no column wider.
         let mut beside = contents.iter().enumerate().find_map(|(at, content)| known(at, content)).unwrap_or_default();
-        let offsets: Vec<[i64; 4]> = contents
-            .iter()
-            .enumerate()
-            .map(|(at, content)| {
-                let state = match content {
-                    Content::Erased => ERASED,
-                    Content::Damaged => DAMAGED,
-                    Content::Programmed(spare) => PROGRAMMED + spare.oob.role as u64,
-                };
-                beside = known(at, content).unwrap_or(beside);
-                let [lpn, sequence, age] = beside;
-                [Line::offset(SLOPES[0], at, state), lpn, sequence, age]
-            })
-            .collect();
-        let (mut least, mut most) = ([i64::MAX; 4], [i64::MIN; 4]);
-        for offsets in &offsets {
-            for (number, &offset) in offsets.iter().enumerate() {
-                (least[number], most[number]) = (least[number].min(offset), most[number].max(offset));
-            }
+        let mut columns: [Vec<i64>; 4] = from_fn(|_| vec![0; contents.len()]);
+        let [states, lpns, sequences, ages] = &mut columns;
+        let rows = states.iter_mut().zip(lpns).zip(sequences).zip(ages);
+        for ((at, content), (((state, lpn), sequence), age)) in contents.iter().enumerate().zip(rows) {
+            let number = match content {
+                Content::Erased => ERASED,
+                Content::Damaged => DAMAGED,
+                Content::Programmed(spare) => PROGRAMMED + spare.oob.role as u64,
+            };
+            beside = known(at, content).unwrap_or(beside);
+            *state = Line::offset(SLOPES[0], at, number);
+            [*lpn, *sequence, *age] = beside;
         }
-        let column = |number: usize| offsets.iter().map(move |offsets| offsets[number]);
-        let lines: [Line; 4] = from_fn(|number| Line::below(SLOPES[number], least[number], most[number]));
+        let lines: [Line; 4] = from_fn(|number| {
+            let (least, most) = columns[number]
+                .iter()
+                .fold((i64::MAX, i64::MIN), |(least, most), &offset| (least.min(offset), most.max(offset)));
+            Line::below(SLOPES[number], least, most)
+        });
         into.extend(lines.map(|line| line.width));
         into.push(marked.into());
         into.extend(lines.iter().flat_map(|line| line.base.to_le_bytes()));
-        (0..).zip(lines).for_each(|(number, line)| line.distances(column(number), into));
+        columns.iter().zip(lines).for_each(|(column, line)| line.distances(column.iter().copied(), into));
         if marked {
             let bits = |pages: &[bool]| pages.iter().rev().fold(0, |bits, &page| bits << 1 | u8::from(page));
             into.extend(outdated.chunks(8).map(bits));
@@ -112,6 +118,17 @@ impl<'a> BlockPages<'a> {
         Some(Self { states, lpns, sequences, ages, outdated: (marked != 0).then_some(marks) })
     }
 
+    /// A page of these bytes, with columns of such widths, will be asked for: the processor fetches its lines.
+    #[inline]
+    pub fn expect(bytes: &[u8], widths: [u8; 4], count: usize, at: usize) {
+        let mut column = HEADER_BYTES;
+        prefetch(bytes, 0);
+        for width in widths.map(usize::from).into_iter().filter(|&width| width > 0) {
+            prefetch(bytes, column + width * at);
+            column += width * count;
+        }
+    }
+
     /// Which of so many pages are damaged; none if one is in a state that there is not.
     pub fn damaged(self, count: usize) -> Option<Vec<u32>> {
         let state = |at: u32| self.states.number(at as usize);
@@ -122,8 +139,9 @@ impl<'a> BlockPages<'a> {
         pages().all(|at| state(at) < STATES).then(|| pages().filter(|&at| state(at) == DAMAGED).collect())
     }
 
+    /// One page, of a block that is closed or not.
     #[inline]
-    fn page(&self, at: usize, closed: bool) -> Found {
+    pub fn page(&self, at: usize, closed: bool) -> Found {
         let Self { states, lpns, sequences, ages, .. } = self;
         let numbers = [states.number(at), lpns.number(at), sequences.number(at), ages.number(at)];
         found(numbers, self.is_outdated(at), closed)
@@ -134,7 +152,8 @@ impl<'a> BlockPages<'a> {
         self.outdated.is_some_and(|marks| marks[at / 8] >> (at % 8) & 1 != 0)
     }
 
-    fn all(&self, closed: bool, pages: &mut [Found]) {
+    /// All of them.
+    pub fn all(&self, closed: bool, pages: &mut [Found]) {
         let mut numbers = [[0; LANES]; 4];
         for (first, pages) in (0..).step_by(LANES).zip(pages.chunks_mut(LANES)) {
             for (column, numbers) in [self.states, self.lpns, self.sequences, self.ages].iter().zip(&mut numbers) {
@@ -229,16 +248,16 @@ impl PageTable {
         Self::of(geometry, HugeVec::zeros(0), vec![None; blocks], 0, vec![0; blocks])
     }
 
-    /// Flash with these blocks in the bytes of a checkpoint, where they were found whole.
+    /// Flash with these blocks in bytes like those of a checkpoint, where they were found whole.
     pub fn of(
         geometry: &Geometry,
-        checkpoint: HugeVec<u8>,
+        bytes: HugeVec<u8>,
         written: Vec<Option<Written>>,
         sequence: u64,
         erases: Vec<u32>,
     ) -> Self {
         let (pages_per_block, bad) = (geometry.pages_per_block as usize, vec![false; written.len()]);
-        let parts = Parts { taken: checkpoint.len(), parts: vec![checkpoint], block: Vec::new() };
+        let parts = Parts { taken: bytes.len(), parts: vec![bytes], block: Vec::new() };
         Self { parts, written, pages_per_block, trusts_marks: true, erased_before: u64::MAX, sequence, bad, erases }
     }
 
@@ -250,20 +269,6 @@ impl PageTable {
                 self.sequence = self.sequence.max(spare.oob.sequence + 1);
             }
         }
-    }
-
-    /// Takes up blocks that are in parts of their own.
-    pub fn take_up(&mut self, parts: Parts, written: Vec<(BlockId, Written)>, sequence: u64) {
-        let before = self.parts.parts.len();
-        for (block, written) in written {
-            self.written[block.index()] = Some(Written { part: before + written.part, ..written });
-        }
-        // Whoever found no block left has no part: what is taken is still that of the last part before.
-        if !parts.parts.is_empty() {
-            self.parts.taken = parts.taken;
-        }
-        self.parts.parts.extend(parts.parts);
-        self.sequence = self.sequence.max(sequence);
     }
 
     /// A block as a checkpoint holds it, if it is not erased.
@@ -295,6 +300,13 @@ impl PageTable {
         *wanted = held;
     }
 
+    fn block(&self, block: BlockId, pages: &mut [Found]) {
+        match self.written[block.index()] {
+            Some(written) => self.pages(written).all(written.closed, pages),
+            None => pages.fill(Found::Erased),
+        }
+    }
+
     #[inline]
     fn pages(&self, written: Written) -> BlockPages<'_> {
         let pages = BlockPages::take(self.pages_per_block, &mut self.parts.from(written));
@@ -307,12 +319,8 @@ impl Scan for PageTable {
     #[inline]
     fn expect(&self, ppn: Ppn) {
         let (block, in_block) = (ppn.index() / self.pages_per_block, ppn.index() % self.pages_per_block);
-        let Some(Written { part, at, widths, .. }) = self.written[block] else { return };
-        let (part, mut column) = (&self.parts.parts[part], at + HEADER_BYTES);
-        prefetch(part, at);
-        for width in widths.map(usize::from) {
-            prefetch(part, column + width * in_block);
-            column += width * self.pages_per_block;
+        if let Some(written) = self.written[block] {
+            BlockPages::expect(self.parts.from(written), written.widths, self.pages_per_block, in_block);
         }
     }
 
@@ -325,11 +333,14 @@ impl Scan for PageTable {
         }
     }
 
-    fn block(&self, block: BlockId, pages: &mut [Found]) {
-        match self.written[block.index()] {
-            Some(written) => self.pages(written).all(written.closed, pages),
-            None => pages.fill(Found::Erased),
-        }
+    fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
+        share(processors(blocks), blocks, |own| {
+            let mut pages = vec![Found::Erased; pages_per_block as usize];
+            for block in own {
+                self.block(block, &mut pages);
+                visit(block, &pages);
+            }
+        });
     }
 
     fn is_bad(&self, block: BlockId) -> bool {
@@ -349,27 +360,6 @@ impl Scan for PageTable {
 mod tests {
     use super::*;
     use ssdlab_nand::{Parallelism, ProgramOrder};
-
-    /// A processor that found no block left has read none: blocks that are read again are put behind the others.
-    #[test]
-    fn what_was_taken_up_stays_when_a_block_is_set_anew() {
-        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
-        let geometry = Geometry { page_bytes: 512, pages_per_block: 1, blocks: 2, order, parallelism };
-        let content = |lpn| {
-            let oob = Oob { lpn: Lpn(lpn), sequence: u64::from(lpn), role: ROLES[0] };
-            [Content::Programmed(Spare { oob, version: 5, lost: false, safe: 0 })]
-        };
-        let (mut table, mut parts) = (PageTable::erased(&geometry), Parts::default());
-        let written = (0..2).map(|block| (BlockId(block), parts.add(&content(block), true))).collect();
-        table.take_up(parts, written, 2);
-        table.take_up(Parts::default(), Vec::new(), 0);
-        table.set(BlockId(1), &content(7_000_000), true);
-        let lpn = |ppn| match table.page(Ppn(ppn)) {
-            Found::Programmed { oob, .. } => oob.lpn,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!([lpn(0), lpn(1)], [Lpn(0), Lpn(7_000_000)]);
-    }
 
     /// Goal: marks are found at their pages, as long as they are trusted. Method: blocks of 1 to 130 pages, every third
     /// of them marked.

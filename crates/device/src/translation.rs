@@ -3,10 +3,9 @@
 use ssdlab_core::{Archive, Archived, Lpn, Ppn};
 use ssdlab_ftl::choice::Visitor;
 use ssdlab_ftl::{Ftl, WriteContext};
-use ssdlab_nand::{Cause, Trimmed};
+use ssdlab_nand::{Cause, Scan, Trimmed};
 
 use crate::flash::{Move, Sink};
-use crate::table::PageTable;
 
 /// [`Ftl`] for the flash of a drive. Dispatched once for each run of pages.
 pub(crate) trait Translation: Send {
@@ -17,7 +16,7 @@ pub(crate) trait Translation: Send {
 
     fn trim(&mut self, lpn: Lpn, count: u32, flash: &mut dyn Move);
 
-    fn recover(&mut self, table: &PageTable, trims: &[Trimmed], flash: &mut dyn Move) -> Result<(), String>;
+    fn recover(&mut self, scan: &dyn Scan, trims: &[Trimmed], flash: &mut dyn Move) -> Result<(), String>;
 
     fn preload(&mut self, flash: &mut dyn Move);
 
@@ -50,8 +49,8 @@ impl<F: Ftl + Send, const FAILS: bool> Translation for Over<F, FAILS> {
         self.0.trim(lpn, count, &mut Sink::<FAILS>(flash));
     }
 
-    fn recover(&mut self, table: &PageTable, trims: &[Trimmed], flash: &mut dyn Move) -> Result<(), String> {
-        self.0.recover(table, trims, &mut Sink::<FAILS>(flash))
+    fn recover(&mut self, scan: &dyn Scan, trims: &[Trimmed], flash: &mut dyn Move) -> Result<(), String> {
+        self.0.recover(scan, trims, &mut Sink::<FAILS>(flash))
     }
 
     fn preload(&mut self, flash: &mut dyn Move) {

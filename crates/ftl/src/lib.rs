@@ -138,7 +138,7 @@ pub trait Ftl {
     ///
     /// # Errors
     /// If the flash holds what this FTL cannot have written; the error names the block. Nothing is lost by it.
-    fn recover<S: FlashSink>(&mut self, scan: &impl Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String>;
+    fn recover<S: FlashSink>(&mut self, scan: &dyn Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String>;
 
     /// An erased device of `planes` planes like those of this one, and their share of the logical pages; none where
     /// what happens in a plane depends on the others. `seed` is that of its random streams.

@@ -11,9 +11,13 @@
 //! last page could not be programmed looks the same, so that recovery need not know which blocks have failed: those of
 //! which the erase fails too are bad then, the others are tried once more.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use ssdlab_core::mem::prefetch;
+use ssdlab_core::entry::SharedEntry;
+use ssdlab_core::mem::{prefetch, shared};
 use ssdlab_core::{BlockId, Entry, Ppn};
 use ssdlab_nand::{Found, Oob, Role, Scan, Trimmed};
 
@@ -100,33 +104,55 @@ pub(crate) struct Maps<'a> {
     pub pages_per_block: u32,
 }
 
+/// Maps that several threads fill. Whatever their order, the newest copies are there in the end.
+struct Filled<'a> {
+    l2p: &'a [SharedEntry],
+    p2l: &'a [SharedEntry],
+    /// Newest copies in each block. While several look, one may be taken off before it is added.
+    valid: Vec<AtomicU32>,
+    logical_pages: u32,
+    pages_per_block: u32,
+    scan: &'a dyn Scan,
+}
+
 impl Survey {
     /// Finds the newest copy of each logical page by the rule of [`Oob`], as if nothing were in the blocks `without`.
     /// What these hold counts for the sequence alone.
     pub fn new(
         maps: &mut Maps<'_>,
-        scan: &impl Scan,
+        scan: &dyn Scan,
         trims: &[Trimmed],
         without: &BTreeSet<BlockId>,
     ) -> Result<Self, String> {
         maps.l2p.fill(Entry::NONE);
         let blocks = maps.p2l.len() as u32 / maps.pages_per_block;
-        let mut survey = Self { blocks: Vec::with_capacity(blocks as usize), sequence: 0 };
-        let mut pages = vec![Found::Erased; maps.pages_per_block as usize];
-        for block in (0..blocks).map(BlockId) {
+        let filled = Filled {
+            l2p: shared(maps.l2p),
+            p2l: shared(maps.p2l),
+            valid: (0..blocks).map(|_| AtomicU32::new(0)).collect(),
+            logical_pages: maps.logical_pages,
+            pages_per_block: maps.pages_per_block,
+            scan,
+        };
+        let erased = vec![Found::Erased; maps.pages_per_block as usize];
+        let looked_at = Mutex::new(Vec::with_capacity(blocks as usize));
+        scan.blocks(blocks, maps.pages_per_block, &|block, pages| {
             let bad = scan.is_bad(block);
-            if bad {
-                pages.fill(Found::Erased);
-            } else {
-                scan.block(block, &mut pages);
-            }
-            let mut found = Block { bad, erases: scan.erases(block), ..Block::of(block, &pages) };
-            if pages.iter().any(|page| matches!(page, Found::Programmed { .. })) {
-                survey.sequence = survey.sequence.max(found.written + 1);
-            }
+            let pages = if bad { &erased } else { pages };
+            let found = Block { bad, erases: scan.erases(block), ..Block::of(block, pages) };
+            let is_programmed = pages.iter().any(|page| matches!(page, Found::Programmed { .. }));
+            let above = if is_programmed { found.written + 1 } else { 0 };
             let ignored = |outdated: bool| outdated && without.is_empty() || without.contains(&block);
-            survey.look_at(&pages, &mut found, maps, scan, ignored)?;
-            survey.blocks.push(found);
+            let result = filled.look_at(block, pages, ignored).map(|()| found);
+            looked_at.lock().unwrap_or_else(PoisonError::into_inner).push((block, above, result));
+        });
+        let mut looked_at = looked_at.into_inner().unwrap_or_else(PoisonError::into_inner);
+        looked_at.sort_unstable_by_key(|(block, ..)| *block);
+        let mut survey = Self { blocks: Vec::with_capacity(blocks as usize), sequence: 0 };
+        for ((_, above, found), valid) in looked_at.into_iter().zip(filled.valid) {
+            let found = found?;
+            survey.sequence = survey.sequence.max(above);
+            survey.blocks.push(Block { valid: valid.into_inner(), ..found });
         }
         for &Trimmed { lpn, count, sequence } in trims {
             survey.sequence = survey.sequence.max(sequence + 1);
@@ -141,76 +167,6 @@ impl Survey {
         Ok(survey)
     }
 
-    /// Maps the pages of the block behind all before.
-    fn look_at(
-        &mut self,
-        pages: &[Found],
-        found: &mut Block,
-        maps: &mut Maps<'_>,
-        scan: &impl Scan,
-        ignored: impl Fn(bool) -> bool,
-    ) -> Result<(), String> {
-        let first = found.block.0 * maps.pages_per_block;
-        // Copies of pages of which there is another, and where that is.
-        let mut rivals = Vec::new();
-        let fetch = |l2p: &[Entry], page: &Found| {
-            if let Found::Programmed { oob, .. } = page {
-                prefetch(l2p, oob.lpn.index());
-            }
-        };
-        pages.iter().take(AHEAD).for_each(|page| fetch(maps.l2p, page));
-        for ((at, page), ppn) in pages.iter().enumerate().zip(first..) {
-            if let Some(page) = pages.get(at + AHEAD) {
-                fetch(maps.l2p, page);
-            }
-            let held = match page {
-                Found::Erased => NONE,
-                Found::Unreadable => SPOILED,
-                Found::Programmed { oob: Oob { lpn, .. }, outdated, .. } => {
-                    if lpn.index() >= maps.l2p.len() {
-                        return Err(format!(
-                            "page {at} of block {} holds page {lpn}, which this drive lacks",
-                            found.block
-                        ));
-                    }
-                    if !ignored(*outdated) && lpn.0 < maps.logical_pages {
-                        match &mut maps.l2p[lpn.index()] {
-                            known if *known == Entry::NONE => {
-                                *known = Entry::of(ppn);
-                                found.valid += 1;
-                            }
-                            known => {
-                                scan.expect(Ppn(known.page()));
-                                rivals.push((at, known.page()));
-                            }
-                        }
-                    }
-                    lpn.0
-                }
-            };
-            maps.p2l[ppn as usize] = Entry::of(held);
-        }
-        // All are fetched before one is judged: they are far apart, and the processor then waits for many at once.
-        let others: Vec<_> = rivals.iter().map(|&(_, known)| recency(&scan.page(Ppn(known)))).collect();
-        for (&(at, before), other) in rivals.iter().zip(others) {
-            let ppn = first + at as u32;
-            let lpn = maps.p2l[ppn as usize].page() as usize;
-            let known = maps.l2p[lpn].page();
-            let other = if known == before { other } else { recency(&scan.page(Ppn(known))) };
-            if recency(&pages[at]) > other {
-                maps.l2p[lpn] = Entry::of(ppn);
-                found.valid += 1;
-                let loser = if known >= first {
-                    &mut *found
-                } else {
-                    &mut self.blocks[(known / maps.pages_per_block) as usize]
-                };
-                loser.valid -= 1;
-            }
-        }
-        Ok(())
-    }
-
     /// The survey as if nothing were in `block`, which is to be given up; but as it is if the block alone holds a page.
     /// In the target of a merge that may be the page which the host was writing when power was lost: the newest of all.
     /// And anywhere it may be a copy of what is lost itself, as a computer that lost its power may have kept later
@@ -220,7 +176,7 @@ impl Survey {
         block: BlockId,
         of_merge: bool,
         maps: &mut Maps<'_>,
-        scan: &impl Scan,
+        scan: &dyn Scan,
         trims: &[Trimmed],
         given_up: &mut BTreeSet<BlockId>,
     ) -> Result<Self, String> {
@@ -263,6 +219,69 @@ impl Survey {
     }
 }
 
+impl Filled<'_> {
+    /// Maps the pages of a block.
+    fn look_at(&self, block: BlockId, pages: &[Found], ignored: impl Fn(bool) -> bool) -> Result<(), String> {
+        let first = block.0 * self.pages_per_block;
+        // Copies of pages of which there is another, and where that is.
+        let mut rivals = Vec::new();
+        let mut valid = 0;
+        let fetch = |page: &Found| {
+            if let Found::Programmed { oob, .. } = page {
+                prefetch(self.l2p, oob.lpn.index());
+            }
+        };
+        pages.iter().take(AHEAD).for_each(fetch);
+        for ((at, page), ppn) in pages.iter().enumerate().zip(first..) {
+            if let Some(page) = pages.get(at + AHEAD) {
+                fetch(page);
+            }
+            let held = match page {
+                Found::Erased => NONE,
+                Found::Unreadable => SPOILED,
+                Found::Programmed { oob: Oob { lpn, .. }, outdated, .. } => {
+                    if lpn.index() >= self.l2p.len() {
+                        return Err(format!("page {at} of block {block} holds page {lpn}, which this drive lacks"));
+                    }
+                    if !ignored(*outdated) && lpn.0 < self.logical_pages {
+                        match self.l2p[lpn.index()].replace(Entry::NONE, Entry::of(ppn)) {
+                            Ok(()) => valid += 1,
+                            Err(known) => {
+                                self.scan.expect(Ppn(known.page()));
+                                rivals.push((page, *lpn, ppn, known));
+                            }
+                        }
+                    }
+                    lpn.0
+                }
+            };
+            self.p2l[ppn as usize].set(Entry::of(held));
+        }
+        // All are fetched before one is judged: they are far apart, and the processor then waits for many at once.
+        let others: Vec<_> = rivals.iter().map(|&(.., known)| self.rank(known)).collect();
+        for (&(page, lpn, ppn, known), other) in rivals.iter().zip(others) {
+            let (mut known, mut other) = (known, other);
+            while (recency(page), Reverse(ppn)) > other {
+                match self.l2p[lpn.index()].replace(known, Entry::of(ppn)) {
+                    Ok(()) => {
+                        valid += 1;
+                        self.valid[(known.page() / self.pages_per_block) as usize].fetch_sub(1, Ordering::Relaxed);
+                        break;
+                    }
+                    Err(newer) => (known, other) = (newer, self.rank(newer)),
+                }
+            }
+        }
+        self.valid[block.index()].fetch_add(valid, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Tells which of two copies stays: the newer; of equal ones, as of pages that a fault has doubled, the first.
+    fn rank(&self, copy: Entry) -> (Option<(u64, u64)>, Reverse<u32>) {
+        (recency(&self.scan.page(Ppn(copy.page()))), Reverse(copy.page()))
+    }
+}
+
 /// What tells the newer of two copies; less than all where there is none.
 fn recency(page: &Found) -> Option<(u64, u64)> {
     match page {
@@ -272,11 +291,115 @@ fn recency(page: &Found) -> Option<(u64, u64)> {
 }
 
 /// The version of the copy at `ppn`, if there is one.
-fn version(scan: &impl Scan, ppn: u32) -> Option<u64> {
+fn version(scan: &dyn Scan, ppn: u32) -> Option<u64> {
     recency_at(scan, ppn).map(|(version, _)| version)
 }
 
 /// [`recency`] of the copy at a place, if it is one.
-fn recency_at(scan: &impl Scan, ppn: u32) -> Option<(u64, u64)> {
+fn recency_at(scan: &dyn Scan, ppn: u32) -> Option<(u64, u64)> {
     (ppn != NONE).then(|| scan.page(Ppn(ppn))).as_ref().and_then(recency)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use ssdlab_core::{Lpn, Rng};
+
+    use super::*;
+
+    const PAGES: u32 = 8;
+    const LOGICAL: u32 = 40;
+
+    /// Flash of which several blocks are looked at at once, the last ones first.
+    struct AtOnce {
+        pages: Vec<Found>,
+        threads: u32,
+    }
+
+    impl Scan for AtOnce {
+        fn page(&self, ppn: Ppn) -> Found {
+            self.pages[ppn.index()]
+        }
+
+        fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
+            thread::scope(|scope| {
+                for thread in 0..self.threads {
+                    scope.spawn(move || {
+                        for block in (thread..blocks).step_by(self.threads as usize).rev().map(BlockId) {
+                            visit(block, &self.pages[block.index() * pages_per_block as usize..][..PAGES as usize]);
+                        }
+                    });
+                }
+            });
+        }
+
+        fn is_bad(&self, block: BlockId) -> bool {
+            block.0 % 11 == 10
+        }
+
+        fn erases(&self, block: BlockId) -> u32 {
+            block.0
+        }
+    }
+
+    /// Goal: the newest copies are mapped and counted, whatever the order in which blocks are looked at. Method: random
+    /// copies of few pages, of which some are marked as outdated that are, against a search through all of them.
+    #[test]
+    fn the_order_of_blocks_makes_no_difference() {
+        let mut rng = Rng::named(1, "surveys");
+        for blocks in [1, 12, 200] {
+            let numbers = u64::from(blocks * PAGES);
+            let mut pages: Vec<Found> = (0..numbers)
+                .map(|sequence| {
+                    let oob = Oob { lpn: Lpn(rng.below(LOGICAL.into()) as u32), sequence, role: Role::Data };
+                    match rng.below(9) {
+                        0 => Found::Unreadable,
+                        1 => Found::Erased,
+                        age => Found::Programmed {
+                            oob,
+                            version: if age < 5 { sequence } else { rng.below(sequence + 1) },
+                            outdated: false,
+                        },
+                    }
+                })
+                .collect();
+            // Sequence numbers go with places no more.
+            for at in (1..pages.len()).rev() {
+                pages.swap(at, rng.below(at as u64 + 1) as usize);
+            }
+            let is_bad = |at: usize| at as u32 / PAGES % 11 == 10;
+            let newest = |pages: &[Found], lpn: u32| {
+                let copies = pages.iter().enumerate().filter(|(at, _)| !is_bad(*at));
+                let of = copies.filter(|(_, page)| matches!(page, Found::Programmed { oob, .. } if oob.lpn.0 == lpn));
+                of.max_by_key(|(_, page)| recency(page)).map(|(at, _)| at as u32)
+            };
+            let expected: Vec<Option<u32>> = (0..LOGICAL).map(|lpn| newest(&pages, lpn)).collect();
+            for (at, page) in (0..).zip(&mut pages) {
+                if let Found::Programmed { oob, outdated, .. } = page {
+                    *outdated = expected[oob.lpn.index()] != Some(at) && rng.below(2) == 0;
+                }
+            }
+            for threads in 1..=4 {
+                let scan = AtOnce { pages: pages.clone(), threads };
+                let (mut l2p, mut p2l) = (vec![Entry::of(1); LOGICAL as usize], vec![Entry::NONE; pages.len()]);
+                let mut maps = Maps { l2p: &mut l2p, p2l: &mut p2l, logical_pages: LOGICAL, pages_per_block: PAGES };
+                let survey = Survey::new(&mut maps, &scan, &[], &BTreeSet::new()).expect("pages that there are");
+                let mapped: Vec<_> = l2p.iter().map(|&entry| (entry != Entry::NONE).then(|| entry.page())).collect();
+                assert_eq!(mapped, expected);
+                for found in &survey.blocks {
+                    let own = |copy: &&Option<u32>| copy.is_some_and(|copy| copy / PAGES == found.block.0);
+                    assert_eq!(found.valid as usize, expected.iter().filter(own).count());
+                }
+                assert!(survey.blocks.iter().map(|found| found.block.0).eq(0..blocks));
+                let held = |(at, page): (usize, &Found)| match page {
+                    _ if is_bad(at) => NONE,
+                    Found::Erased => NONE,
+                    Found::Unreadable => SPOILED,
+                    Found::Programmed { oob, .. } => oob.lpn.0,
+                };
+                assert!(p2l.iter().map(|entry| entry.page()).eq(pages.iter().enumerate().map(held)));
+            }
+        }
+    }
 }

@@ -29,20 +29,24 @@ pub enum Found {
 }
 
 /// Flash as recovery sees it: what each page holds, and what is known of blocks. It may be the state before recovery
-/// began, as nothing is asked of a block once it has been erased.
-pub trait Scan {
+/// began, as nothing is asked of a block once it has been erased. Recovery shows itself all blocks before it asks for
+/// pages of others than those that it was shown.
+pub trait Scan: Sync {
     /// What the spare area of a page says. Nothing is asked about bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
 
     /// [`Self::page`] will be asked of the page soon: what takes long can begin.
     fn expect(&self, _ppn: Ppn) {}
 
-    /// What the spare areas of a block say, for as many pages as it has. Recovery goes through the blocks one by one,
-    /// so what is faster for a block than for its pages counts.
-    fn block(&self, block: BlockId, pages: &mut [Found]) {
-        let first = block.0 * pages.len() as u32;
-        for (ppn, page) in (first..).map(Ppn).zip(pages) {
-            *page = self.page(ppn);
+    /// Shows what the spare areas of each of so many blocks say, one block after the other or several at once. Recovery
+    /// begins with that, so what is faster for a block than for its pages counts.
+    fn blocks(&self, blocks: u32, pages_per_block: u32, visit: &(dyn Fn(BlockId, &[Found]) + Sync)) {
+        let mut pages = vec![Found::Erased; pages_per_block as usize];
+        for block in (0..blocks).map(BlockId) {
+            for (ppn, page) in (block.0 * pages_per_block..).map(Ppn).zip(&mut pages) {
+                *page = self.page(ppn);
+            }
+            visit(block, &pages);
         }
     }
 

@@ -9,7 +9,7 @@ use super::{Drive, Options};
 use crate::backend::Backend;
 use crate::buffer::{Buffer, Held, WriteBuffer};
 use crate::error::DriveError;
-use crate::flash::{Flash, Medium, Payload};
+use crate::flash::{Flash, Medium, Payload, Recorded};
 use crate::mount::{MountReport, Surveyed};
 use crate::protected::{Kept, Loaded, Ram, above};
 use crate::translation::Translation;
@@ -84,9 +84,25 @@ impl<B: Backend> Drive<B> {
         let mut ftl = self.erased_ftl()?;
         let loaded = Ram::load(&self.medium.backend)?;
         let least = loaded.as_ref().map_or(0, |(_, kept)| above(kept));
-        let Surveyed { table, trims, older_trims, mut report } = self.medium.survey(least)?;
+        let mut at_first_sight = None;
+        let Surveyed { table, trims, older_trims, is_sound, mut report } =
+            self.medium.survey(least, |scan, trims| {
+                let mut recorded = Recorded::default();
+                at_first_sight = ftl.recover(scan, trims, &mut recorded).is_ok().then_some(recorded);
+            })?;
+        let may_fail = self.medium.backend.fails();
+        let at_first_sight = at_first_sight.filter(|recorded| is_sound && (recorded.is_empty() || !may_fail));
+        if report.full_scan && at_first_sight.is_none() {
+            ftl = self.build()?;
+        }
         let mut flash = Flash { medium: &mut self.medium, payload: Payload::None };
-        let recovered = ftl.recover(&table, &trims, &mut flash);
+        let recovered = match at_first_sight {
+            Some(recorded) => {
+                recorded.replay(&mut flash);
+                Ok(())
+            }
+            None => ftl.recover(&table, &trims, &mut flash),
+        };
         if recovered.is_ok() {
             ftl.preload(&mut flash);
         }

@@ -247,7 +247,7 @@ impl<L: Log> Ftl for LogFtl<L> {
         log.archive(archive)
     }
 
-    fn recover<S: FlashSink>(&mut self, scan: &impl Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String> {
+    fn recover<S: FlashSink>(&mut self, scan: &dyn Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String> {
         self.recover_all(scan, trims, sink)
     }
 }

@@ -49,7 +49,7 @@ impl<L: Log> LogFtl<L> {
     /// See [`crate::Ftl::recover`].
     pub(super) fn recover_all<S: FlashSink>(
         &mut self,
-        scan: &impl Scan,
+        scan: &dyn Scan,
         trims: &[Trimmed],
         sink: &mut S,
     ) -> Result<(), String> {
@@ -76,7 +76,7 @@ impl LogDevice {
     /// What is found, and blocks to be given up; `unfinished` may name one at first sight.
     fn survey(
         &mut self,
-        scan: &impl Scan,
+        scan: &dyn Scan,
         trims: &[Trimmed],
         unfinished: impl Fn(&Survey) -> Option<BlockId>,
     ) -> Result<(Survey, BTreeSet<BlockId>), String> {

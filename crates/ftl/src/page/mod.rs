@@ -500,7 +500,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.archive_all(archive)
     }
 
-    fn recover<S: FlashSink>(&mut self, scan: &impl Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String> {
+    fn recover<S: FlashSink>(&mut self, scan: &dyn Scan, trims: &[Trimmed], sink: &mut S) -> Result<(), String> {
         self.recover_all(scan, trims, sink)
     }
 }

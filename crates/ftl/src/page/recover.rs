@@ -33,7 +33,7 @@ impl<M: MapModel> PageFtl<M> {
     /// See [`crate::Ftl::recover`].
     pub(super) fn recover_all<S: FlashSink>(
         &mut self,
-        scan: &impl Scan,
+        scan: &dyn Scan,
         trims: &[Trimmed],
         sink: &mut S,
     ) -> Result<(), String> {
@@ -63,7 +63,7 @@ impl<M: MapModel> PageFtl<M> {
 
     /// What is found, and blocks to be given up so that there is an erased one in every plane. If one lacks it
     /// nevertheless, so many blocks have failed that the drive is worn out.
-    fn survey(&mut self, scan: &impl Scan, trims: &[Trimmed]) -> Result<(Survey, BTreeSet<BlockId>), String> {
+    fn survey(&mut self, scan: &dyn Scan, trims: &[Trimmed]) -> Result<(Survey, BTreeSet<BlockId>), String> {
         let Self { l2p, p2l, logical_pages, blocks, stuck, .. } = self;
         let pages_per_block = blocks.pages_per_block();
         let mut maps = Maps { l2p, p2l, logical_pages: *logical_pages, pages_per_block };

@@ -1,0 +1,52 @@
+//! Blocks that all processors share.
+
+use std::iter;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+use ssdlab_core::BlockId;
+
+/// Blocks that a processor takes at a time.
+const RUN: u32 = 64;
+
+/// As many processors as there are for so many blocks.
+pub(crate) fn processors(blocks: u32) -> usize {
+    // Asking the system takes longer than a few blocks.
+    if blocks <= RUN { 1 } else { thread::available_parallelism().map_or(1, NonZero::get) }
+}
+
+/// Does `work` on so many processors at once, each with blocks of its own until there are no more; what they return.
+pub(crate) fn share<T: Send>(
+    processors: usize,
+    blocks: u32,
+    work: impl Fn(&mut dyn Iterator<Item = BlockId>) -> T + Sync,
+) -> Vec<T> {
+    let next = AtomicU32::new(0);
+    let take = || Some(next.fetch_add(RUN, Ordering::Relaxed)).filter(|&first| first < blocks);
+    let run = || work(&mut iter::from_fn(take).flat_map(|first| first..(first + RUN).min(blocks)).map(BlockId));
+    thread::scope(|scope| {
+        let others = 1..processors.min(blocks.div_ceil(RUN) as usize);
+        // A thread that cannot be had is not needed.
+        let others: Vec<_> = others.filter_map(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
+        let own = run();
+        iter::once(own).chain(others.into_iter().map(|other| other.join().expect("it does not panic"))).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_block_is_taken_once() {
+        for blocks in [0, 1, RUN, RUN + 1, 9 * RUN + 5] {
+            for processors in 1..=5 {
+                let taken = share(processors, blocks, |own| own.collect::<Vec<_>>());
+                let mut taken = taken.concat();
+                taken.sort_unstable();
+                assert_eq!(taken, (0..blocks).map(BlockId).collect::<Vec<_>>());
+            }
+        }
+    }
+}
