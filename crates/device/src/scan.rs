@@ -40,7 +40,10 @@ pub(crate) struct Reading<'a> {
 /// A block as a checkpoint holds it.
 struct Block<'a> {
     bytes: &'a [u8],
-    written: Written,
+    /// Where they begin in the memory for blocks.
+    at: usize,
+    /// Of its columns.
+    widths: [u8; 4],
 }
 
 /// What is left of the memory for blocks.
@@ -54,9 +57,9 @@ impl<'a> Room<'a> {
         let (bytes, rest) = mem::take(&mut self.rest).split_at_mut(block.len());
         bytes.copy_from_slice(block);
         let widths = *bytes.first_chunk().expect("widths come first");
-        let written = Written { part: 0, at: self.taken, widths, closed: true };
+        let at = self.taken;
         (self.rest, self.taken) = (rest, self.taken + bytes.len());
-        Block { bytes, written }
+        Block { bytes, at, widths }
     }
 }
 
@@ -139,7 +142,10 @@ impl<'a> Reading<'a> {
         report.pages_verified += latest.len() as u64;
         let spoiled = damaged(flash, &latest)?;
         let bad = (0..geometry.blocks).map(|block| flash.is_bad(BlockId(block))).collect();
-        let written = |block: OnceLock<Block<'_>>| Some(block.into_inner()?.written);
+        let written = |block: OnceLock<Block<'_>>| {
+            let Block { at, widths, .. } = block.into_inner()?;
+            Some(Written { part: 0, at, widths, closed: true })
+        };
         Ok(Read { geometry, written: blocks.into_iter().map(written).collect(), bad, sequence, spoiled })
     }
 
@@ -204,8 +210,8 @@ impl Scan for Reading<'_> {
     #[inline]
     fn expect(&self, ppn: Ppn) {
         let pages = self.geometry.pages_per_block as usize;
-        if let Some(Block { bytes, written }) = self.blocks[ppn.index() / pages].get() {
-            BlockPages::expect(bytes, written.widths, pages, ppn.index() % pages);
+        if let Some(Block { bytes, widths, .. }) = self.blocks[ppn.index() / pages].get() {
+            BlockPages::expect(bytes, *widths, pages, ppn.index() % pages);
         }
     }
 

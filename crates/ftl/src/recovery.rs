@@ -246,10 +246,7 @@ impl Filled<'_> {
                     if !ignored(*outdated) && lpn.0 < self.logical_pages {
                         match self.l2p[lpn.index()].replace(Entry::NONE, Entry::of(ppn)) {
                             Ok(()) => valid += 1,
-                            Err(known) => {
-                                self.scan.expect(Ppn(known.page()));
-                                rivals.push((page, *lpn, ppn, known));
-                            }
+                            Err(known) => rivals.push((page, *lpn, ppn, known)),
                         }
                     }
                     lpn.0
@@ -257,7 +254,9 @@ impl Filled<'_> {
             };
             self.p2l[ppn as usize].set(Entry::of(held));
         }
-        // All are fetched before one is judged: they are far apart, and the processor then waits for many at once.
+        // All are fetched before one is judged: they are far apart, and the processor then waits for many at once. Not so
+        // above, as it replaces one entry after the other.
+        rivals.iter().for_each(|(.., known)| self.scan.expect(Ppn(known.page())));
         let others: Vec<_> = rivals.iter().map(|&(.., known)| self.rank(known)).collect();
         for (&(page, lpn, ppn, known), other) in rivals.iter().zip(others) {
             let (mut known, mut other) = (known, other);
