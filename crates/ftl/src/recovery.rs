@@ -117,14 +117,13 @@ struct Filled<'a> {
 
 impl Survey {
     /// Finds the newest copy of each logical page by the rule of [`Oob`], as if nothing were in the blocks `without`.
-    /// What these hold counts for the sequence alone.
+    /// What these hold counts for the sequence alone. The maps must be empty.
     pub fn new(
         maps: &mut Maps<'_>,
         scan: &dyn Scan,
         trims: &[Trimmed],
         without: &BTreeSet<BlockId>,
     ) -> Result<Self, String> {
-        maps.l2p.fill(Entry::NONE);
         let blocks = maps.p2l.len() as u32 / maps.pages_per_block;
         let filled = Filled {
             l2p: shared(maps.l2p),
@@ -182,6 +181,7 @@ impl Survey {
     ) -> Result<Self, String> {
         let before = maps.l2p[..maps.logical_pages as usize].to_vec();
         given_up.insert(block);
+        maps.l2p.fill(Entry::NONE);
         let survey = Self::new(maps, scan, trims, given_up)?;
         let version = |entry: &Entry| version(scan, entry.page());
         let lost: Vec<&Entry> = before
@@ -204,6 +204,7 @@ impl Survey {
             return Ok(survey);
         }
         given_up.remove(&block);
+        maps.l2p.fill(Entry::NONE);
         Self::new(maps, scan, trims, given_up)
     }
 
@@ -381,7 +382,7 @@ mod tests {
             }
             for threads in 1..=4 {
                 let scan = AtOnce { pages: pages.clone(), threads };
-                let (mut l2p, mut p2l) = (vec![Entry::of(1); LOGICAL as usize], vec![Entry::NONE; pages.len()]);
+                let (mut l2p, mut p2l) = (vec![Entry::NONE; LOGICAL as usize], vec![Entry::NONE; pages.len()]);
                 let mut maps = Maps { l2p: &mut l2p, p2l: &mut p2l, logical_pages: LOGICAL, pages_per_block: PAGES };
                 let survey = Survey::new(&mut maps, &scan, &[], &BTreeSet::new()).expect("pages that there are");
                 let mapped: Vec<_> = l2p.iter().map(|&entry| (entry != Entry::NONE).then(|| entry.page())).collect();
