@@ -49,6 +49,24 @@ def test_the_command_lists(cli: Cli) -> None:
     assert [one["name"] for one in found[0]["entries"]] == ["ram", "segments", "dftl"]
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "Device.OP",
+            'device.op is a setting without names to list (share, 0% to 1000%; default "7%"); \'ssdlab config ',
+        ),
+        ("device", "device is a table of settings; 'ssdlab config explain device' shows them"),
+        ("ftl.page.map.dftl", "ftl.page.map.dftl is a table of settings"),
+        ("no.such", "nothing is listed under 'no.such'; 'ssdlab list' shows everything there is"),
+    ],
+)
+def test_what_has_no_list_is_told_what_it_is(name: str, told: str) -> None:
+    with pytest.raises(ssdlab.ConfigError) as error:
+        group(name)
+    assert told in str(error.value)
+
+
 @pytest.mark.parametrize("key", [key for key, *_ in _ssdlab.options()])
 def test_every_setting_is_explained(key: str) -> None:
     (found,) = explain(key)

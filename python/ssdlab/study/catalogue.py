@@ -1,7 +1,7 @@
 """Everything that can be named: presets, policies, schedulers, formats ... as the registries have it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ssdlab import _ssdlab
@@ -11,6 +11,7 @@ from ssdlab.analyse.cache.policies import CacheAdmission, CachePolicy, admission
 from ssdlab.model.config import config_schema, presets
 from ssdlab.model.conversion import FORMATS
 from ssdlab.study import experiments, screening
+from ssdlab.study.explain import explain
 from ssdlab.text import counted, suggestion
 
 KNOWN_AS = {
@@ -83,10 +84,22 @@ def group(name: str) -> Group:
     asked = _ssdlab.named(name, [*groups, *KNOWN_AS.values()]) or name
     asked = next((short for short, key in KNOWN_AS.items() if key == asked), asked)
     if asked not in groups:
-        raise ConfigError(
-            f"nothing is listed under {name!r}{suggestion(name, groups)}; 'ssdlab list' shows everything there is"
-        )
+        raise ConfigError(_not_listed(name, groups))
     return groups[asked]
+
+
+def _not_listed(name: str, groups: Iterable[str]) -> str:
+    """Why nothing is listed under a name: it may be that of a setting without names, or of a table of settings."""
+    try:
+        found = explain(name)
+    except ConfigError:
+        return f"nothing is listed under {name!r}{suggestion(name, groups)}; 'ssdlab list' shows everything there is"
+    key = _ssdlab.named(name, [one.key for one in found])
+    if key is None:
+        return f"{name} is a table of settings; 'ssdlab config explain {name}' shows them"
+    [one] = found
+    told = f"({one.range}; default {one.default})"
+    return f"{key} is a setting without names to list {told}; 'ssdlab config explain {key}' tells what it means"
 
 
 def _sections() -> tuple[Entry, ...]:
