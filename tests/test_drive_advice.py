@@ -213,6 +213,10 @@ def test_spare_space_for_requests_that_write_nothing_is_refused_in_words(cli: Cl
             {"op": "7%..40%:400", "axes": ["nand.read=20us..80us:300"]},
             "^that would be 120,000 runs; try fewer drives, or fewer seeds of each$",
         ),
+        (
+            {"op": "1100%..2000%:10"},
+            r"^op: device.op: 1100% is out of range: 0% to 1000%; the same with 1200%,( 1\d00%,){6} 1900% and 1 more$",
+        ),
         ({"axes": ["device.op=7%,8%"]}, "^axis device.op: op varies it already; give its values there$"),
         ({"axes": ["ftl.page.gc=lazy"]}, '^axis: ftl.page.gc: "lazy" is not one of '),
     ],

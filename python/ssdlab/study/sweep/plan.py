@@ -1,6 +1,6 @@
 """From what is asked to runs: every point with its configuration, all of them checked before anything runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +25,9 @@ NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
 
 MOST_FAULTS = 30
 """Lines of faults that are shown."""
+
+MOST_VALUES = 8
+"""Further values with the same fault that are named."""
 
 
 @dataclass(frozen=True)
@@ -140,10 +143,11 @@ def plan(asked: Question) -> Plan:
     if faults:
         axes = {f"{origin}: " for origin in (AXIS, *asked.written.values())}
         # What is said of an axis names its value, and without a point that fits, leaving some out is no remedy.
-        raise ConfigError(listed([
-            fault if not rows or fault.startswith(tuple(axes)) else f"{fault}; {_where(points)}"
+        told = {
+            fault if not rows or fault.startswith(tuple(axes)) else f"{fault}; {_where(points)}": points[0].values()
             for fault, points in faults.items()
-        ]))  # fmt: skip
+        }
+        raise ConfigError(listed(told))
     if not rows:
         raise ConfigError("every combination is left out, so there is nothing to run; leave out fewer")
     return Plan(asked, design, columns, tuple(rows), runs)
@@ -157,11 +161,25 @@ def _where(points: Sequence[Point]) -> str:
     return f"that is so with {named}{more}; a sweep without '{named}' leaves that out"
 
 
-def listed(faults: Sequence[str]) -> str:
-    """The faults, a line each."""
-    shown = [*faults[:MOST_FAULTS]]
-    if len(faults) > MOST_FAULTS:
-        shown.append(f"and {len(faults) - MOST_FAULTS} more; mend these first")
+def listed(faults: Mapping[str, Collection[str]]) -> str:
+    """The faults, a line each; those that differ in the value of an axis alone are told once.
+
+    Args:
+        faults: With the values of axes that each may name.
+    """
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for fault, values in faults.items():
+        forms = (form for one in values for form in (one, f'"{one}"'))
+        value = next((form for form in forms if f": {form} " in fault), "")
+        alike.setdefault(fault.replace(f": {value} ", ":  "), []).append((fault, value))
+    told = []
+    for (fault, _), *others in alike.values():
+        more = ", ".join(value for _, value in others[:MOST_VALUES])
+        rest = f" and {len(others) - MOST_VALUES} more" if len(others) > MOST_VALUES else ""
+        told.append(f"{fault}; the same with {more}{rest}" if others else fault)
+    shown = told[:MOST_FAULTS]
+    if len(told) > MOST_FAULTS:
+        shown.append(f"and {len(told) - MOST_FAULTS} more; mend these first")
     return "\n".join(shown)
 
 

@@ -229,7 +229,7 @@ def _check(asked: Question, aims: Aims, budget: Budget) -> None:
 
 def _check_values(space: Space, runs: Runs) -> None:
     """Finds values that no configuration can have, before anything runs."""
-    faults: dict[str, None] = {}
+    faults: dict[str, tuple[str, ...]] = {}
     for axis, level, corners in space.corners():
         found = [fault for point in corners if (fault := runs.fault(point))]
         # What does not fit the other values alone is no fault: the search finds that out.
@@ -239,11 +239,14 @@ def _check_values(space: Space, runs: Runs) -> None:
         if axis.range is not None:
             [(key, end)] = level.items()
             possible = space.nearest(axis, level, lambda points: any(runs.fault(point) is None for point in points))
-            reach = "neither end is" if possible is None else f"{possible[key]} for one is"
-            told = [f"axis {key}: the end {end} of its range is not possible, {reach}: {line}" for line in told]
-        faults |= dict.fromkeys(told)
+            if possible is None:
+                where = "neither end of its range is possible"
+            else:
+                where = f"the end {end} of its range is not possible, {possible[key]} for one is"
+            told = [f"axis {key}: {where}: {line}" for line in told]
+        faults |= dict.fromkeys(told, tuple(level.values()))
     if faults:
-        raise ConfigError(listed([*faults]))
+        raise ConfigError(listed(faults))
 
 
 def _plan(
