@@ -280,8 +280,10 @@ class Chart:
     """Whether the panels share the axis across; else each has its own."""
     legend: str = ""
     """What the names of its marks are values of."""
-    goes_on: bool = False
-    """Whether operations follow that it has no room for; `ssdlab view --serve` has them."""
+    following: int = 0
+    """Number of the first operation that it has no room for, 0 if there is none; `ssdlab view --serve` has it."""
+    complete: tuple[float, float] | None = None
+    """Of operations: those that begin from then until then are all there, others only of the same requests."""
 
     @property
     def is_empty(self) -> bool:

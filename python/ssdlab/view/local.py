@@ -72,7 +72,7 @@ class LocalServer(ThreadingHTTPServer):
         # Whoever asks for what is beyond the last operation gets the last ones.
         first = min(first, max(0, (len(found.order) - 1) // MOST * MOST))
         chart = operations(found, first)
-        earlier, later = max(0, first - MOST) if first else None, first + MOST if chart.goes_on else None
+        earlier, later = max(0, first - MOST) if first else None, chart.following or None
         return f'{{"charts":{explore.data([chart])},"earlier":{json.dumps(earlier)},"later":{json.dumps(later)}}}'
 
 

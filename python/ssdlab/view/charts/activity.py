@@ -128,11 +128,15 @@ def recorded(result: Result) -> Recorded:
 
 
 def operations(recorded: Recorded, first: int = 0) -> Chart:
-    """As `gantt`, from the operation on that is the `first` in the order of beginnings, from 0."""
+    """As `gantt`, from the operation on that is the `first` in the order of beginnings, from 0. Requests are whole:
+    what they did before and after is there as well.
+    """
     bars, truncated, dies_per_channel, planes, lanes, lane, in_lanes = recorded
-    drawn = in_lanes[first : first + OPERATIONS]
-    if not drawn.size:
+    if not in_lanes.size:
         return nothing("No flash operation was recorded: gantt.window says when to.", 1.6)
+    last = min(first + OPERATIONS, len(in_lanes)) - 1
+    outside = _outside(bars.request[in_lanes], first, last)
+    drawn = in_lanes[np.sort(np.concatenate([np.arange(first, last + 1), outside]))]
     row, bus = np.searchsorted(lanes, lane[drawn]).astype(float), bars.bus[drawn]
     begin, end = bars.begin_ns[drawn].astype(float), bars.end_ns[drawn].astype(float)
     origin = float(begin.min())
@@ -151,26 +155,40 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
                     bars.request[drawn], [CAUSES.get(one, one) for one in cause.tolist()], (ready - origin) / scale,
                 )  # fmt: skip
                 marks.append(of_kind.only(chosen))
-    since = f" since {text.count(origin)} ns" if origin else ""
+    after = f" since {text.count(origin)} ns" if origin else ""
     names, dividers = _lane_names(lanes[:LANES], dies_per_channel, planes)
     omitted = []
     if len(lanes) > LANES:
         omitted.append(f"{LANES} of {text.count(len(lanes))} lanes")
-    if len(drawn) < len(in_lanes):
-        last = text.count(first + len(drawn))
-        which = f"{text.count(first + 1)} to {last}" if first else f"the first {last}"
-        omitted.append(f"{which} of {text.count(len(in_lanes))} bars")
+    if last - first + 1 < len(in_lanes):
+        upto = text.count(last + 1)
+        which = f"{text.count(first + 1)} to {upto}" if first else f"the first {upto}"
+        more = f" and {text.count(len(outside))} more of their requests" if outside.size else ""
+        omitted.append(f"{which} of {text.count(len(in_lanes))} bars{more}")
     if truncated:
         omitted.append("what the record had room for")
     panel = Panel(
         marks,
-        Axis(f"simulated time{since} ({unit})", low=0, high=(float(end.max()) - origin) / scale),
+        Axis(f"simulated time{after} ({unit})", low=0, high=(float(end.max()) - origin) / scale),
         Axis(low=len(names) - 0.4, high=-0.6, ticks=list(enumerate(names))),
         note=f"Shown: {', '.join(omitted)}" if omitted else "",
         dividers=dividers,
     )
-    goes_on = first + len(drawn) < len(in_lanes)
-    return Chart([panel], 1.3 + 0.17 * len(names), "internal", goes_on=goes_on)
+    following = last + 1 if last + 1 < len(in_lanes) else 0
+    since, until = ((float(bars.begin_ns[in_lanes[at]]) - origin) / scale for at in (first, last))
+    return Chart([panel], 1.3 + 0.17 * len(names), "internal", following=following, complete=(since, until))
+
+
+def _outside(request: Counts, first: int, last: int) -> "npt.NDArray[np.int64]":
+    """Where other operations are of the requests that have some from `first` to `last`: the `OPERATIONS` next to these.
+
+    `request` is that of each operation, in order; 0 where it is done for none.
+    """
+    named = np.isin(request, np.unique(request[first : last + 1])) & (request > 0)
+    named[first : last + 1] = False
+    found = np.flatnonzero(named)
+    away = np.maximum(first - found, found - last)
+    return found[np.argsort(away, kind="stable")[:OPERATIONS]]
 
 
 def _ready(bars: GanttColumns, drawn: "npt.NDArray[np.int64]") -> Numbers:

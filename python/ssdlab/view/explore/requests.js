@@ -34,7 +34,7 @@ class Requests {
       if (mark?.requests?.[dataIndex]) this.pick(mark.requests[dataIndex]);
     });
     this.read();
-    if (location.protocol === "http:" && one.chart.goes_on) this.offerMore();
+    if (location.protocol === "http:" && one.chart.following) this.offerMore();
   }
 
   /** Lists the slowest requests of what is drawn. */
@@ -65,7 +65,7 @@ class Requests {
       this.next = { "Earlier operations": earlier, "Later operations": later };
       steps.forEach((one) => { one.disabled = this.next[one.textContent] === null; });
     };
-    this.offer(null, this.bars.length);
+    this.offer(null, this.one.chart.following);
     this.element.prepend(row);
   }
 
@@ -92,12 +92,19 @@ class Requests {
     this.told.replaceChildren(...request === null ? [] : [this.table(request)]);
   }
 
-  /** Behind whom a bar waited. Nothing is drawn of a lane before its first operation here, where others come earlier. */
+  /** Behind whom a bar waited. Before the first operation here of a lane, where others come earlier, and after the last
+   *  one, nothing is drawn of it but for requests that lie across. */
   reasons(bar) {
-    const isFirst = !this.bars.some(({ row, begin }) => row === bar.row && begin <= bar.ready);
-    const hidden = isFirst && bar.begin > bar.ready && (this.next?.["Earlier operations"] ?? null) !== null;
+    const [since, until] = this.one.chart.complete;
+    const waits = bar.begin > bar.ready;
+    const isFirst = !this.bars.some(({ row, begin }) => row === bar.row && begin >= since && begin <= bar.ready);
+    const isAfter = (this.next?.["Earlier operations"] ?? null) !== null;
+    const hidden = [
+      ...waits && isFirst && isAfter ? ["perhaps earlier operations"] : [],
+      ...waits && bar.begin > until ? ["perhaps later operations"] : [],
+    ];
     const named = waited(this.bars, bar).map(({ request, what }) => request ? `request ${plain(request)} (${what})` : what);
-    return [...hidden ? ["perhaps earlier operations"] : [], ...named].join("; ") || "–";
+    return [...hidden, ...named].join("; ") || "–";
   }
 
   /** The operations of a request: what, where, when, and behind whom. */
