@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -224,6 +225,19 @@ def test_sizes_that_cannot_be_are_named(arguments: dict[str, Any], message: str)
     with pytest.raises(ssdlab.ConfigError) as error:
         advise.map_cache(zipf(10), **{"config": small(), **arguments})
     assert message in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"block.scheduler": "cfq"}, {"gantt": "window"}, {"block.scheduler": "none", "gantt": "window"}]
+)
+def test_what_refuses_the_times_of_many_dies_names_a_remedy_that_works(more: dict[str, str]) -> None:
+    config = small().with_overrides({"time": "event", **more})
+    with pytest.raises(ssdlab.ConfigError) as error:
+        advise.map_cache(zipf(10), config)
+    remedy = str(error.value).rpartition("; set ")[2].replace("it", "time", 1)
+    named = dict(re.findall(r'([a-z.]+) to "([a-z]+)"', remedy))
+    assert named.keys() == {"time", *more}
+    assert advise.map_cache(zipf(10), config.with_overrides(named)).requests == 10
 
 
 def test_other_wrong_input_is_named() -> None:

@@ -136,8 +136,17 @@ impl MapAdvisor {
                 return Err(SimError::Setup(why.into()));
             }
             Clock::Event(..) => {
-                let why = "time: advice adds up the times of one chip, which those of \"event\" are not; set it to \"serial\"";
-                return Err(SimError::Setup(why.into()));
+                let mut why =
+                    String::from("time: advice adds up the times of one chip, which those of \"event\" are not; ");
+                why.push_str("set it to \"serial\"");
+                // With that time these would be refused.
+                for (is_set, remedy) in [
+                    (setup.block.is_some(), ", and block.scheduler to \"direct\""),
+                    (setup.gantt.is_some(), ", and gantt to \"none\""),
+                ] {
+                    why.push_str(if is_set { remedy } else { "" });
+                }
+                return Err(SimError::Setup(why));
             }
         };
         let cut = |&bytes: &u32| {
