@@ -24,8 +24,10 @@ impl<B: Backend> Drive<B> {
         let has_bad = drive.bad_blocks() > 0;
         drive.medium.checkpoint(has_bad, options.logical_pages, &|_| None, None)?;
         if has_bad {
-            // The FTL must hear of them.
+            // The FTL must hear of them; the drive has not been switched on again by that.
             drive.mount()?;
+            drive.medium.life.mounts = 0;
+            drive.checkpoint(false)?;
         } else {
             let mut ftl = drive.erased_ftl()?;
             ftl.preload(&mut Flash { medium: &mut drive.medium, payload: Payload::None });

@@ -63,6 +63,8 @@ fn blocks_bad_from_the_factory_are_never_used() {
             let health = world.drive.health();
             bad += health.bad_blocks;
             assert!(health.available_spare == 100 || health.bad_blocks > 0, "{}: {health:?}", kind.name);
+            // New is new, with them as without.
+            assert_eq!((health.power_cycles, health.unsafe_shutdowns), (0, 0), "{}, seed {seed}", kind.name);
             match world.go_on(600) {
                 Ok(()) | Err(Stop::WornOut) => {}
                 Err(stop) => panic!("{}, seed {seed}: {stop:?}", kind.name),
