@@ -45,7 +45,7 @@ impl MapSizes {
             if segment > page_bytes {
                 let page = exact(page_bytes.into());
                 return Err(format!(
-                    "a segment of {written} exceeds a page of {page}; lower it or raise nand.page_size"
+                    "a segment of {written} exceeds a page of {page}; lower it to {page} or raise nand.page_size"
                 ));
             }
             if segment < entry {

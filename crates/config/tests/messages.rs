@@ -204,11 +204,11 @@ fn files() {
         ),
         (
             "workload.span = \"64KiB\"\nworkload.align = \"1MiB\"",
-            "my.toml:2: workload.align: 1MiB is more than the span 64KiB; lower it or raise workload.span",
+            "my.toml:2: workload.align: 1MiB is more than the span 64KiB; lower it to 64KiB or raise workload.span",
         ),
         (
             "[workload]\nspan = \"64KiB\"\nsize = \"64KiB\"\npattern.sequential.streams = 2",
-            "my.toml:3: workload.size: 64KiB is more than the span 32KiB of each of 2 streams; lower it or raise workload.span",
+            "my.toml:3: workload.size: 64KiB is more than the span 32KiB of each of 2 streams; lower it to 32KiB or raise workload.span",
         ),
         (
             "[workload]\nspan = \"64KiB\"\nsize = \"512B\"\npattern.sequential.streams = 256",
@@ -342,7 +342,7 @@ fn files() {
         ),
         (
             "time = \"event\"\ndrive.buffer.eager.size = \"2KiB\"",
-            r#"my.toml:2: drive.buffer.eager.size: 2KiB holds no page of 4KiB; raise it or set drive.buffer to "none""#,
+            r#"my.toml:2: drive.buffer.eager.size: 2KiB holds no page; raise it to 4KiB or set drive.buffer to "none""#,
         ),
         (
             "time = \"event\"\ndrive.buffer.watermark.size = \"8GiB\"",
@@ -403,11 +403,11 @@ fn files() {
         ),
         (
             "[workload.pattern.oltp]\nhot_blocks = \"80%\"",
-            "default: workload.pattern.oltp.idle_blocks: 20.8% idle and 80% hot blocks are more than all; lower one of them",
+            "default: workload.pattern.oltp.idle_blocks: 20.8% idle and 80% hot blocks are more than all; lower it to 19.9981% or lower hot_blocks to 79.1961%",
         ),
         (
             "device.capacity = \"64MiB\"\nworkload.pattern = \"locality\"",
-            "default: workload.pattern.locality.heads: 90 regions of 2097152 bytes, and the span of 67108864 holds 32; lower it, or write 0 for no regions",
+            "default: workload.pattern.locality.heads: 90 regions of 2097152 bytes, and the span of 67108864 holds 32; lower it to 32, or write 0 for no regions",
         ),
         (
             "[workload.pattern.locality]\nheads = 5",
@@ -419,7 +419,7 @@ fn files() {
         ),
         (
             "[workload.pattern.filebench]\nfiles = 50",
-            "my.toml:2: workload.pattern.filebench.files: 50 are not enough for 50 threads with a file each; raise it or lower threads",
+            "my.toml:2: workload.pattern.filebench.files: 50 are not enough for 50 threads with a file each; raise it to 51 or lower threads to 49",
         ),
         (
             "[workload.pattern.filebench]\nthink = \"0ns\"",

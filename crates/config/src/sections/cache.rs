@@ -242,7 +242,10 @@ impl Checker<'_> {
         }
         if size < u64::from(page_bytes) {
             let page = write_bytes(page_bytes.into());
-            self.report("cache.size", format!("{} is smaller than a page of {page}; raise it", write_bytes(size)));
+            self.report(
+                "cache.size",
+                format!("{} is smaller than a page of {page}; raise it to {page}", write_bytes(size)),
+            );
         }
         let dirty_percent = self.whole_percent("cache.dirty")?;
         let background_percent = self.whole_percent(BACKGROUND)?;

@@ -146,9 +146,10 @@ impl Checker<'_> {
         let fitting = self.fitting()?;
         if fitting == Fitting::Compact && extent_bytes > capacity {
             let message = format!(
-                "{} is less than the {} that the trace covers; raise it, or set device.fill instead",
+                "{} is less than the {} that the trace covers; raise it to {}, or set device.fill instead",
                 write_bytes(capacity),
-                write_bytes(extent_bytes)
+                write_bytes(extent_bytes),
+                write_bytes(extent_bytes.next_multiple_of(page_bytes))
             );
             self.report(CAPACITY, message);
             return Ok(None);

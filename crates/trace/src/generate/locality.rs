@@ -127,7 +127,8 @@ fn regions(rules: &Locality, space: Space, rng: &mut Rng) -> Result<Vec<u64>, Tr
     let (heads, stretches) = (u64::from(heads), u64::from(stretches));
     if heads > most {
         let why = format!(
-            "{heads} regions of {} bytes, and the span of {} holds {most}; lower it, or write 0 for no regions",
+            "{heads} regions of {} bytes, and the span of {} holds {most}; lower it to {most}, or write 0 for no \
+             regions",
             rules.region_bytes, space.span
         );
         return wrong("heads", why);
@@ -294,7 +295,7 @@ mod tests {
         assert!(told(Locality { runs: 0, ..FITTED }).contains("runs: 0 is out of range; write 1 to 1048576"));
         assert_eq!(
             told(Locality { heads: 513, ..FITTED }),
-            "workload heads: 513 regions of 2097152 bytes, and the span of 1073741824 holds 512; lower it, or write 0 \
+            "workload heads: 513 regions of 2097152 bytes, and the span of 1073741824 holds 512; lower it to 512, or write 0 \
              for no regions"
         );
         assert_eq!(

@@ -77,7 +77,7 @@ impl Checker<'_> {
         let page_bytes = self.bytes("nand.page_size")?;
         if bytes < page_bytes {
             let message = format!(
-                "{} holds no page of {}; raise it or set drive.buffer to \"none\"",
+                "{} holds no page; raise it to {} or set drive.buffer to \"none\"",
                 write_bytes(bytes),
                 write_bytes(page_bytes)
             );

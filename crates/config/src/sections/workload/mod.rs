@@ -112,10 +112,16 @@ impl Checker<'_> {
             self.report("workload.align", message);
         }
         if u64::from(align_bytes) > span_bytes {
+            // As above, of what the span holds.
+            let most = match span_bytes / u64::from(page_bytes) {
+                0 => 1 << span_bytes.ilog2(),
+                pages => pages * u64::from(page_bytes),
+            };
             let message = format!(
-                "{} is more than the span {}; lower it or raise workload.span",
+                "{} is more than the span {}; lower it to {} or raise workload.span",
                 write_bytes(u64::from(align_bytes)),
-                write_bytes(span_bytes)
+                write_bytes(span_bytes),
+                write_bytes(most)
             );
             self.report("workload.align", message);
         }
@@ -125,8 +131,12 @@ impl Checker<'_> {
         let largest = sizes.iter().map(|&(bytes, _)| u64::from(bytes)).max().unwrap_or(0);
         if largest > stretch {
             let of = if streams > 1 { format!(" of each of {streams} streams") } else { String::new() };
-            // No request is smaller than a sector.
-            let remedy = if streams > 1 && stretch < 512 { "use fewer streams" } else { "lower it" };
+            // No request is smaller than a sector, nor is one begun where none is aligned.
+            let unit = if u64::from(align_bytes) <= stretch { u64::from(align_bytes) } else { 512 };
+            let remedy = match stretch / unit * unit {
+                0 => "use fewer streams".to_owned(),
+                most => format!("lower it to {}", write_bytes(most)),
+            };
             let message = format!(
                 "{} is more than the span {}{of}; {remedy} or raise workload.span",
                 write_bytes(largest),

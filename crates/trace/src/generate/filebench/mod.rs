@@ -313,17 +313,19 @@ fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceError> {
         return wrong("span_bytes", why);
     }
     if writers == 0 && files <= threads {
-        let why = format!("{files} are not enough for {threads} threads with a file each; raise it or lower threads");
+        let lower = if files > 1 { format!(" or lower threads to {}", files - 1) } else { String::new() };
+        let least = threads + 1;
+        let why = format!("{files} are not enough for {threads} threads with a file each; raise it to {least}{lower}");
         return wrong("files", why);
     }
     if files == 0 {
         return wrong("files", "0 leaves nothing to do; write at least 1");
     }
     if file_bytes < BLOCK {
-        return wrong("file_bytes", format!("{file_bytes} bytes are less than a page of {BLOCK}; raise it"));
+        return wrong("file_bytes", format!("{file_bytes} bytes are less than a page; raise it to {BLOCK}B"));
     }
     if u64::from(max_bio_bytes) < BLOCK {
-        return wrong("max_bio_bytes", format!("{max_bio_bytes} bytes are less than a page of {BLOCK}; raise it"));
+        return wrong("max_bio_bytes", format!("{max_bio_bytes} bytes are less than a page; raise it to {BLOCK}B"));
     }
     let cache_min = BLOCK * 1024;
     if !(cache_min..=Layout::BYTES_MAX).contains(&cache_bytes) {
