@@ -100,6 +100,26 @@ def test_writes_to_few_of_the_pages_are_not_said_to_be_to_none() -> None:
     assert words.words({**finding, "what_ifs": []})[1].endswith("1.000: a victim policy that looks at age")
 
 
+@pytest.mark.parametrize(
+    ("rate", "headline", "evidence"),
+    [
+        (
+            50_000,
+            "nothing is collected in idle time, though it may be",
+            "while there were requests, or within 10.0 ms of them",
+        ),
+        (5, "idle time has room for all collection", "came after 10.0 ms without requests"),
+    ],
+)
+def test_collection_in_idle_time_is_told(rate: int, headline: str, evidence: str) -> None:
+    arrival = {"workload.arrival": "fixed", "workload.arrival.fixed.rate": f"{rate}/s", "host.replay": "open"}
+    idle = {"time": "event", "drive.collect": "idle", "drive.collect.idle.after": "10ms"}
+    drive = {"device.capacity": "64MiB", "device.op": "50%", "nand.pages_per_block": 64}
+    found = ssdlab.simulate({**drive, **idle, **arrival, "workload.requests": 3_000}).diagnose()
+    told = [words.words(one) for one in found.findings]
+    assert any(line.startswith(headline) and evidence in why for line, why in told), told
+
+
 def test_the_document_names_what_is_found_and_nothing_else() -> None:
     text = (ROOT / "docs" / "diagnose.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (`\w+`(?:, `\w+`)*|a part, below) \|", text, re.MULTILINE)

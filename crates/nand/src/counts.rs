@@ -17,6 +17,11 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// What collection came to: pages that it copied, and blocks erased.
+    pub fn collected(&self) -> u64 {
+        self.programs[Cause::Gc as usize] + self.erased()
+    }
+
     /// Pages programmed for any cause.
     pub fn programmed(&self) -> u64 {
         self.programs.iter().sum()

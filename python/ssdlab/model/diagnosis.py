@@ -28,7 +28,7 @@ FINDINGS: Mapping[str, tuple[str, ...]] = {
     "wear": ("uneven_wear",),
     "input": (
         *("never_full", "too_short", "unsettled", "unsettled_replays", "times_ignored", "queue_grows"),
-        *("map_cache_too_small", "cache_too_small"),
+        *("map_cache_too_small", "cache_too_small", "idle_never_collects", "idle_collects_all"),
     ),
 }
 """What findings are about, and their names."""

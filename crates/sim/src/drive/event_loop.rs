@@ -253,7 +253,9 @@ impl<P: TimedParts> TimedDrive<P> {
         let CollectGoal { blocks, step } = goal;
         while let Some(plane) = self.uncollected.pop() {
             self.stack.sinks.flash.submit(COLLECTION + plane, Requester::default(), JobKind::Collection);
+            let before = self.counts().collected();
             let worked = self.stack.ftl.background(plane, blocks, step, &mut self.stack.sinks);
+            self.collected_ahead += self.counts().collected() - before;
             let left = self.stack.sinks.flash.submitted();
             debug_assert_eq!(worked, left > 0, "work is flash operations");
             if !worked {

@@ -125,6 +125,8 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     uncollected: Vec<u32>,
     /// Planes in which nothing was found to collect since the last write.
     collected: Vec<u32>,
+    /// Pages copied and blocks erased by collection ahead of need since measuring began.
+    collected_ahead: u64,
     idle_since_ns: u64,
     /// The epoch that the FTL was told of last.
     epoch_seconds: u32,
@@ -165,6 +167,7 @@ impl<P: TimedParts> TimedDrive<P> {
             most_under_way: options.backlog as usize * parallelism.dies() as usize,
             uncollected: (0..parallelism.planes()).collect(),
             collected: Vec::new(),
+            collected_ahead: 0,
             idle_since_ns: 0,
             epoch_seconds: 0,
             waiting_at_start: 0,
@@ -203,7 +206,9 @@ impl<P: TimedParts> TimedDrive<P> {
         let buffered_pages = i64::from(held) - i64::from(self.held_at_start);
         let drive = OfDrive { summary, activity, absorbed_pages: absorbed + unwritten, buffered_pages };
         let partial = control == Control::Stop;
+        let collected_ahead = self.collected_ahead;
         let mut outcome = self.measurement.finish(&mut self.stack, precondition, partial, Some(drive));
+        outcome.collected_ahead = collected_ahead;
         if let (Some(cache), Some(time)) = (self.cache, &mut outcome.summary.time) {
             outcome.summary.cache = Some(cache.finish(&outcome.latency, time));
         }
@@ -260,6 +265,7 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
 
     fn start_measuring(&mut self) {
         self.measurement = Measurement::start(&mut self.stack);
+        self.collected_ahead = 0;
         self.stack.sinks.flash.record(self.stack.setup.gantt);
         self.meters = Meters::new(self.measurement.start_ns(), self.waits.is_some());
         if let (Some(waits), Some(dies)) = (&mut self.waits, self.stack.sinks.flash.waits_of_dies()) {

@@ -253,6 +253,7 @@ impl Measurement {
             trace_ns: last_arrival_ns - first_arrival_ns,
             warmup_pages: 0,
             written_share: end.written_share,
+            collected_ahead: 0,
             series: self.series,
             erase_counts,
             latency: self.latency,

@@ -43,6 +43,8 @@ pub struct Outcome {
     /// Share of the logical pages on which writes as concentrated would fall evenly; none unless [`Setup::watch_waits`]
     /// is set, for page mapping, or with too few writes.
     pub written_share: Option<f64>,
+    /// Of the pages that collection copied and the blocks erased in the measured phase, those ahead of need.
+    pub collected_ahead: u64,
     /// The measured phase in epochs.
     pub series: Series,
     /// Erases of each block during the measured phase.

@@ -7,8 +7,8 @@ use ssdlab_ftl::page::{PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, log, placement};
 use ssdlab_nand::{Cause, PageTimes, Parallelism, Timing};
 use ssdlab_sim::{
-    BlockOptions, Clock, DriveOptions, Finding, FlushPolicy, Front, Overwrite, Precondition, Protocol, Repeat, Replay,
-    Setup, Subject, Summary, WhatIf, WriteBuffer, WriteRate, run,
+    BlockOptions, Clock, Collect, CollectGoal, DriveOptions, Finding, FlushPolicy, Front, Overwrite, Precondition,
+    Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf, WriteBuffer, WriteRate, run,
 };
 use ssdlab_testkit::SMALL_OPTIONS;
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup};
@@ -488,6 +488,34 @@ fn a_change_is_one_or_none() {
     };
     assert_eq!(spare(&more), 2 * spare(&setup));
     assert!(WhatIf::Placement.applied_to(&WhatIf::Placement.applied_to(&setup).expect("shared")).is_none());
+}
+
+/// Writes without a pause longer than an idle drive waits leave it none to collect in; with pauses it does all of it.
+#[test]
+fn collection_in_idle_time_is_told_where_it_never_acts_or_does_all() {
+    let idle = Collect::Idle { after: Nanos(1_000_000), goal: CollectGoal { blocks: 2, step: 8 } };
+    let setup = |collect| Setup {
+        replay: Replay::Open { time_scale: 1.0 },
+        ..full(array(1, 1, 1, 1), 1, TIMING, DriveOptions { collect, ..PLAIN })
+    };
+    let writes = |gap_ns: u64| -> Vec<Request> {
+        let writes = random(&setup(idle), Op::Write).into_iter().zip(0..);
+        writes.map(|(request, number)| Request { time_ns: number * gap_ns, ..request }).collect()
+    };
+    let (dense, sparse) = (writes(900_000), writes(5_000_000));
+    let never = diagnosed(&setup(idle), &dense);
+    let found = named(&never, Subject::Input, "idle_never_collects");
+    assert!(found.evidence["collected"] > 0.0 && found.evidence["collected_idle"] == 0.0, "{found:?}");
+    assert_eq!((found.share, found.evidence["after_ns"]), (1.0, 1e6));
+    let all = diagnosed(&setup(idle), &sparse);
+    let found = named(&all, Subject::Input, "idle_collects_all");
+    assert!(found.share >= 0.95 && found.evidence["collected_idle"] <= found.evidence["collected"], "{found:?}");
+    // Elsewhere nothing is said of it.
+    for (collect, requests) in [(idle, &dense), (Collect::Foreground, &dense), (Collect::Foreground, &sparse)] {
+        let summary = diagnosed(&setup(collect), requests);
+        without(&summary, "idle_collects_all");
+        assert_eq!(summary.diagnosis.iter().any(|finding| finding.name == "idle_never_collects"), collect == idle);
+    }
 }
 
 /// Nine of ten writes to a tenth of the pages, on one frontier: cold pages are copied again and again. With even

@@ -308,6 +308,27 @@ def _misses(what: str, evidence: Evidence, _share: float) -> _Words:
     return f"the working set is larger than the {what}", f"{_percent(evidence['miss_ratio'])} of the look-ups miss"
 
 
+def _not_while_idle(evidence: Evidence, _share: float) -> _Words:
+    return (
+        "nothing is collected in idle time, though it may be",
+        f"all {_collection(evidence)} came while there were requests, or within "
+        f"{text.duration(evidence['after_ns'])} of them; --set drive.collect=background collects beside "
+        "them, a smaller drive.collect.idle.after sooner",
+    )
+
+
+def _all_while_idle(evidence: Evidence, share: float) -> _Words:
+    return (
+        "idle time has room for all collection: response times are those of requests that leave such pauses",
+        f"{_percent(share)} of {_collection(evidence)} came after {text.duration(evidence['after_ns'])} without "
+        "requests; as it is without pauses: --set drive.collect=foreground",
+    )
+
+
+def _collection(evidence: Evidence) -> str:
+    return f"{text.count(round(evidence['collected']))} copies and erases of collection"
+
+
 OTHERS: Mapping[tuple[str, str], _Wording] = {
     **{("host", name): partial(_of_host, name) for name in HOST},
     ("write_amplification", "collection"): _collected,
@@ -325,6 +346,8 @@ OTHERS: Mapping[tuple[str, str], _Wording] = {
     ("input", "queue_grows"): _behind,
     ("input", "map_cache_too_small"): partial(_misses, "cache of the map"),
     ("input", "cache_too_small"): partial(_misses, "cache"),
+    ("input", "idle_never_collects"): _not_while_idle,
+    ("input", "idle_collects_all"): _all_while_idle,
 }
 """The other findings: headline and evidence."""
 

@@ -4,9 +4,10 @@ use super::{Finding, Subject};
 use crate::observe::series::Series;
 use crate::observe::summary::Summary;
 use crate::run::Outcome;
-use crate::setup::Setup;
+use crate::setup::drive::{Collect, DriveOptions};
 use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
+use crate::setup::{Clock, Setup};
 
 /// A cache that misses more often than this holds too little of what the trace uses.
 const MISSES: f64 = 0.5;
@@ -17,6 +18,9 @@ const SETTLES_AFTER: f64 = 2.0;
 
 /// Share by which the write amplification of a run may differ from that of its end.
 const SETTLED: f64 = 0.05;
+
+/// An idle drive that does at least this share of the collection does all that requests would notice.
+const ALL: f64 = 0.95;
 
 /// How long a drive went on after the last arrival, where it did not keep up with them.
 pub(super) fn behind_ns(summary: &Summary) -> Option<u64> {
@@ -88,6 +92,7 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     {
         found.push(new("queue_grows", behind_ns as f64 / time.elapsed_ns as f64).with("behind_ns", behind_ns as f64));
     }
+    found.extend(idle_collection(setup, outcome));
     if let Some(miss_ratio) = summary.map.and_then(|map| map.all.hit_ratio).map(|hits| 1.0 - hits)
         && miss_ratio > MISSES
     {
@@ -99,6 +104,21 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
         found.push(new("cache_too_small", miss_ratio).with("miss_ratio", miss_ratio).tried_by(&[WhatIf::Cache]));
     }
     found
+}
+
+/// Collection in idle time that never comes to anything, or that leaves none for requests to wait for.
+fn idle_collection(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
+    let Clock::Event(_, DriveOptions { collect: Collect::Idle { after, .. }, .. }) = setup.clock else { return None };
+    let (all, idle) = (outcome.summary.flash.0.collected(), outcome.collected_ahead);
+    let share = idle as f64 / all.max(1) as f64;
+    let (name, share) = match idle {
+        _ if all == 0 => return None,
+        0 => ("idle_never_collects", 1.0),
+        _ if share >= ALL => ("idle_collects_all", share),
+        _ => return None,
+    };
+    let finding = Finding::new(Subject::Input, name, share).with("after_ns", after.0 as f64);
+    Some(finding.with("collected", all as f64).with("collected_idle", idle as f64))
 }
 
 /// Write amplification that was another at the end: in the last replay but one or, of a single one, in all of it.
