@@ -1,7 +1,7 @@
 //! What every other crate of ssdlab stands on: units, ids, random numbers, histograms, counters, parameters,
 //! registries, lists, archives of state.
 //!
-//! Layer 0: nothing here knows flash, files, threads or wall time.
+//! Layer 0: nothing here knows flash or wall time, reads a file or starts a thread.
 
 pub mod archive;
 pub mod counters;

@@ -257,11 +257,11 @@ pub(crate) struct Read {
     bad: Vec<bool>,
     sequence: u64,
     /// Pages that are damaged, which the table holds as sound.
-    pub spoiled: Vec<Spoiled>,
+    spoiled: Vec<Spoiled>,
 }
 
 impl Read {
-    /// All of it as a table, in the memory that it was read to.
+    /// All of it as a table, in the memory that it was read to, and the pages that are damaged.
     pub fn table(self, memory: HugeVec<u8>) -> (PageTable, Vec<Spoiled>) {
         let Self { geometry, written, bad, sequence, spoiled } = self;
         let erases = vec![0; bad.len()];
