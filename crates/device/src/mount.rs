@@ -212,7 +212,8 @@ impl<B: Backend> Medium<B> {
         let reading = Reading::new(&self.backend, &mut memory);
         at_first_sight(&reading);
         let (mut table, spoiled) = reading.finish(report)?.table(memory);
-        let is_sound = spoiled.is_empty();
+        // Recovery looks at no bad block, and what such blocks hold may have the highest sequence numbers.
+        let is_sound = spoiled.is_empty() && !table.bad.contains(&true);
         (self.log, self.sequence, self.life) = (None, table.sequence, Life::default());
         self.closed.fill(true);
         self.damaged = spoiled.iter().map(|page| page.ppn).collect();

@@ -2,8 +2,8 @@
 //! each, also without its log, and counts them. Method: random workloads and mounts against the model, on sound and on
 //! failing flash.
 
-use ssdlab_core::Rng;
-use ssdlab_device::{DriveError, FaultPlan, MemoryBackend, PowerCut};
+use ssdlab_core::{BlockId, Ppn, Rng};
+use ssdlab_device::{Backend, Content, Drive, DriveError, FaultPlan, MemoryBackend, PowerCut, SPARE_BYTES, Slot};
 
 use crate::crash::failing;
 use crate::drives::{any_buffer, of_blocks, roomy, smallest};
@@ -80,4 +80,43 @@ fn promises_are_kept_over_many_mounts() {
             }
         }
     }
+}
+
+/// Goal: no sequence number is given twice, where a bad block has the highest too. Method: flash that fails no more has
+/// such a block left, and the log is lost.
+#[test]
+fn a_mount_without_a_log_knows_the_sequence_numbers_of_bad_blocks() {
+    for kind in roomy() {
+        let page = vec![7; kind.geometry.page_bytes as usize];
+        let mut drive = Drive::create(MemoryBackend::new(kind.geometry), kind.options).expect("a sound drive");
+        for lpn in 0..kind.options.logical_pages as usize {
+            drive.write((lpn * page.len()) as u64, &page, false).expect("there is room");
+        }
+        drive.shut_down().expect("the power is on");
+        let (before, block) = newest(drive.backend());
+        drive.backend_mut().mark_bad(block).expect("memory takes it");
+        for slot in [Slot::A, Slot::B] {
+            drive.backend_mut().write_log(slot, 0, &[0; 8]).expect("memory takes it");
+        }
+        assert!(drive.mount().expect("the flash can be read").full_scan);
+        drive.write(0, &page, true).expect("there is room");
+        let (after, written) = newest(drive.backend());
+        assert!(after > before && written != block, "{}: {after} in {written} after {before} in {block}", kind.name);
+    }
+}
+
+/// The highest sequence number on the flash, and the block that has it.
+fn newest(flash: &impl Backend) -> (u64, BlockId) {
+    let pages = flash.geometry().pages_per_block;
+    let mut spares = vec![0; pages as usize * SPARE_BYTES];
+    let mut newest = (0, BlockId(0));
+    for block in (0..flash.geometry().blocks).map(BlockId) {
+        flash.read_spares(block, &mut spares).expect("memory can be read");
+        for (ppn, spare) in (block.0 * pages..).map(Ppn).zip(spares.as_chunks().0) {
+            if let Content::Programmed(found) = Content::decode(ppn, spare) {
+                newest = newest.max((found.oob.sequence, block));
+            }
+        }
+    }
+    newest
 }
