@@ -101,6 +101,8 @@ impl Clone for Chance {
 pub struct FaultBackend<B> {
     inner: B,
     plan: FaultPlan,
+    /// Whether programs and erases may fail.
+    fails: bool,
     chance: Chance,
     /// Blocks of which the rest is known: it is found out when one is first programmed or erased.
     known: Vec<bool>,
@@ -152,6 +154,7 @@ impl<B: Backend> FaultBackend<B> {
         Ok(Self {
             inner,
             plan,
+            fails: true,
             chance: Chance(Mutex::new(Drawn { rng, uncorrectable: vec![false; pages], spoiled: Vec::new() })),
             known: vec![false; blocks],
             cells: vec![Cells::Erased; pages],
@@ -164,9 +167,10 @@ impl<B: Backend> FaultBackend<B> {
         })
     }
 
-    /// Changes which faults there are from now on.
-    pub fn set_plan(&mut self, plan: FaultPlan) {
-        self.plan = FaultPlan { seed: self.plan.seed, ..plan };
+    /// The same as flash of which it is known that programs and erases do not fail, whose power may still be cut: FTLs
+    /// are then built as they are over flash without this.
+    pub fn never_failing(self) -> Self {
+        Self { fails: false, ..self }
     }
 
     /// Plans a loss of power.
@@ -334,7 +338,7 @@ impl<B: Backend> Backend for FaultBackend<B> {
     }
 
     fn fails(&self) -> bool {
-        true
+        self.fails
     }
 
     /// Not where each may draw a fault.
