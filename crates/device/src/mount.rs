@@ -86,7 +86,7 @@ struct Scanned {
 }
 
 /// The sequence number of a page.
-pub(crate) fn sequence_of(content: &Content) -> Option<u64> {
+fn sequence_of(content: &Content) -> Option<u64> {
     match content {
         Content::Programmed(Spare { oob, .. }) => Some(oob.sequence),
         Content::Erased | Content::Damaged => None,

@@ -194,8 +194,7 @@ pub(crate) struct Written {
 }
 
 /// Blocks one behind the other, in parts that are large, as pages are looked up at random.
-#[derive(Default)]
-pub(crate) struct Parts {
+struct Parts {
     parts: Vec<HugeVec<u8>>,
     /// Bytes of the last part that are taken.
     taken: usize,
@@ -205,7 +204,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Appends a block; erased pages of one that is closed cannot be programmed.
-    pub fn add(&mut self, contents: &[Content], closed: bool) -> Written {
+    fn add(&mut self, contents: &[Content], closed: bool) -> Written {
         self.block.clear();
         BlockPages::encode(contents, &[], &mut self.block);
         let bytes = self.block.len();

@@ -247,7 +247,7 @@ impl Filled<'_> {
                     if !ignored(*outdated) && lpn.0 < self.logical_pages {
                         match self.l2p[lpn.index()].replace(Entry::NONE, Entry::of(ppn)) {
                             Ok(()) => valid += 1,
-                            Err(known) => rivals.push((page, *lpn, ppn, known)),
+                            Err(known) => rivals.push((page, lpn.index(), ppn, known)),
                         }
                     }
                     lpn.0
@@ -255,14 +255,14 @@ impl Filled<'_> {
             };
             self.p2l[ppn as usize].set(Entry::of(held));
         }
-        // All are fetched before one is judged: they are far apart, and the processor then waits for many at once. Not so
-        // above, as it replaces one entry after the other.
+        // All are fetched before one is judged: they are far apart, and the processor then waits for many at once. Above
+        // it would wait for each, as no entry is replaced before all earlier loads are done.
         rivals.iter().for_each(|(.., known)| self.scan.expect(Ppn(known.page())));
         let others: Vec<_> = rivals.iter().map(|&(.., known)| self.rank(known)).collect();
         for (&(page, lpn, ppn, known), other) in rivals.iter().zip(others) {
             let (mut known, mut other) = (known, other);
             while (recency(page), Reverse(ppn)) > other {
-                match self.l2p[lpn.index()].replace(known, Entry::of(ppn)) {
+                match self.l2p[lpn].replace(known, Entry::of(ppn)) {
                     Ok(()) => {
                         valid += 1;
                         self.valid[(known.page() / self.pages_per_block) as usize].fetch_sub(1, Ordering::Relaxed);

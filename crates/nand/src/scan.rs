@@ -29,8 +29,8 @@ pub enum Found {
 }
 
 /// Flash as recovery sees it: what each page holds, and what is known of blocks. It may be the state before recovery
-/// began, as nothing is asked of a block once it has been erased. Recovery shows itself all blocks before it asks for
-/// pages of others than those that it was shown.
+/// began, as nothing is asked of a block once it has been erased. Recovery looks at all blocks first, and until then asks
+/// for pages of those alone that it has looked at.
 pub trait Scan: Sync {
     /// What the spare area of a page says. Nothing is asked about bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
