@@ -52,13 +52,13 @@ pub use observe::intervals::{Course, InInterval, Slow};
 pub use observe::lifetime::{LifetimeSummary, WriteRate};
 pub use observe::log::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use observe::map::{LookupTally, MapSummary};
+pub use observe::parts::{PART_NAMES, PARTS, Part, Parts, PartsByPercentile, ResponseSummary};
 pub use observe::series::Series;
 pub use observe::so_far::SoFar;
 pub use observe::summary::{
     CheckSummary, DeviceSummary, FlashSummary, HostCounters, LatencyByOp, LatencySummary, PreconditionSummary,
     RepeatSummary, Summary, TimeSummary, WearSummary,
 };
-pub use observe::waits::{PART_NAMES, PARTS, Part, Parts, PartsByPercentile, ResponseSummary};
 pub use run::error::SimError;
 pub use run::monitor::{Control, Monitor, Phase, Status};
 pub use run::{Outcome, run, run_with_states};

@@ -11,7 +11,7 @@ use super::stack::{Stack, context_of};
 use super::{BUFFERED, TimedDrive};
 use crate::check::buffer::BufferOracle;
 use crate::host::issue::Issuer;
-use crate::observe::waits::Part;
+use crate::observe::parts::Part;
 use crate::run::error::SimError;
 
 /// A write that waits for room in the buffer.

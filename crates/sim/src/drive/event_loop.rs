@@ -221,8 +221,8 @@ impl<P: TimedParts> TimedDrive<P> {
             self.page_left_buffer(issuer);
         } else {
             let now_ns = self.now_ns();
-            if let (Some(waits), Some(charges)) = (&mut self.waits, self.stack.sinks.flash.waits_of(owner)) {
-                waits.flash(owner, charges, now_ns);
+            if let Some(waits) = &mut self.waits {
+                waits.flash(owner, now_ns);
             }
             self.served(owner, began_ns, issuer);
         }

@@ -11,7 +11,7 @@ use super::{Flight, TimedDrive};
 use crate::host::block::{BlockStage, HostRequest};
 use crate::host::cache::in_time::CacheStage;
 use crate::host::issue::{Issued, Issuer};
-use crate::observe::waits::Part;
+use crate::observe::parts::Part;
 use crate::run::error::SimError;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
@@ -65,8 +65,10 @@ impl<P: TimedParts> TimedDrive<P> {
                 Op::Trim | Op::Flush => false,
             };
             self.inside[op as usize] += 1;
-            self.waited_for_flash(index);
-            self.charge(index, Part::HostQueue);
+            let is_behind_flash = self.waits.as_mut().is_some_and(|waits| waits.take(index, now_ns));
+            if is_behind_flash {
+                self.waited_for_flash(index);
+            }
             if !self.path.command(index, now_ns) {
                 self.receive(index, issuer)?;
             }
@@ -127,7 +129,6 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// It has, if it did.
-    #[inline(always)]
     pub(super) fn waited_for_flash(&mut self, index: u32) {
         let now_ns = self.now_ns();
         if let Some(waits) = &mut self.waits
@@ -235,7 +236,8 @@ impl<P: TimedParts> TimedDrive<P> {
         let now_ns = self.now_ns();
         self.meters.outstanding(now_ns, self.outstanding());
         let latency_ns = now_ns - issued_ns;
-        let parts = self.waits.as_ref().map(|waits| waits.made_of(latency_ns));
+        let flash = &self.stack.sinks.flash;
+        let parts = self.waits.as_ref().map(|waits| waits.made_of(latency_ns, |flight| flash.waits_of(flight)));
         let so_far = self.cache.as_ref().map_or(self.measurement.latency(), CacheStage::latency_below);
         self.meters.request_done(request, now_ns, latency_ns, waited_ns, parts, so_far);
         match &mut self.cache {

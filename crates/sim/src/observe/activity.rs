@@ -9,8 +9,9 @@ use ssdlab_trace::{Op, Request};
 use crate::drive::buffer::BufferCounters;
 use crate::host::block::{BlockStage, BlockSummary};
 use crate::observe::intervals::{Course, Intervals};
+use crate::observe::parts::ResponseSummary;
 use crate::observe::summary::{LatencyByOp, LatencySummary};
-use crate::observe::waits::{MadeOf, ResponseSummary};
+use crate::observe::waits::MadeOf;
 
 /// Streams whose response times are kept apart; those that come later are reported together.
 const MOST_STREAMS: usize = 256;
@@ -334,7 +335,7 @@ impl Meters {
     ) -> (DriveSummary, Activity) {
         let (block, dispatched) = block.map(BlockStage::finish).unzip();
         let (course, requests) = self.intervals.take().map(|intervals| intervals.finish()).unzip();
-        let response = requests.zip(dies).map(|(requests, dies)| ResponseSummary::of(&requests, dies));
+        let response = requests.zip(dies).map(|(requests, dies)| ResponseSummary::of(requests, dies));
         self.outstanding(now_ns, 0);
         let elapsed_ns = (now_ns - self.start_ns).max(1) as f64;
         let utilisations = |bins: &Bins| {

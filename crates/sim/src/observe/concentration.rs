@@ -4,6 +4,8 @@
 //! of p_i²: the sum of n (n - 1) over N (N - 1), of N writes in all. Writes that fall on U pages evenly have 1 / U; so
 //! its inverse is the number of pages that writes as concentrated would fall on evenly, however long the run is.
 
+use std::collections::BTreeMap;
+
 use ssdlab_core::mem::prefetch;
 
 /// Pages of the sample, a power of two.
@@ -16,8 +18,10 @@ const ENOUGH_PAIRS: u64 = 200;
 /// Counts writes by page.
 #[derive(Clone, Debug)]
 pub(crate) struct Concentration {
-    /// Writes of each page of the sample, by its place among the scrambled numbers.
-    writes: Vec<u32>,
+    /// Writes of each page of the sample, by its place among the scrambled numbers, and whole rounds of 2^16 beside: so
+    /// that half as much competes with the simulation for the processor's cache.
+    writes: Vec<u16>,
+    rounds: BTreeMap<u32, u64>,
     /// Of a scrambled number.
     mask: u32,
     logical_pages: u32,
@@ -30,7 +34,8 @@ impl Concentration {
     pub fn new(logical_pages: u32) -> Self {
         let numbers = logical_pages.checked_next_power_of_two().map_or(u32::MAX, |numbers| numbers.max(2) - 1);
         let sampled = SAMPLED.min(numbers.saturating_add(1));
-        Self { writes: vec![0; sampled as usize], mask: numbers, logical_pages, all: 0, pending: None }
+        let writes = vec![0; sampled as usize];
+        Self { writes, rounds: BTreeMap::new(), mask: numbers, logical_pages, all: 0, pending: None }
     }
 
     /// Pages were written.
@@ -50,15 +55,28 @@ impl Concentration {
     fn count(&mut self) {
         if let Some(place) = self.pending.take() {
             let writes = &mut self.writes[place as usize];
-            *writes = writes.saturating_add(1);
+            *writes = writes.wrapping_add(1);
+            if *writes == 0 {
+                self.begin_round(place);
+            }
         }
+    }
+
+    #[cold]
+    fn begin_round(&mut self, place: u32) {
+        *self.rounds.entry(place).or_default() += 1 << u16::BITS;
     }
 
     /// As a share of the logical pages, the number on which the writes would fall evenly; none if there were too few.
     pub fn share(&mut self) -> Option<f64> {
         self.count();
         let pairs = |writes: u64| writes as f64 * writes.saturating_sub(1) as f64;
-        let found: f64 = self.writes.iter().map(|&writes| pairs(writes.into())).sum();
+        let of_place = |writes: u16| u64::from(writes) * u64::from(writes.saturating_sub(1));
+        let mut found = self.writes.iter().map(|&writes| of_place(writes)).sum::<u64>() as f64;
+        for (&place, &before) in &self.rounds {
+            let writes = self.writes[place as usize];
+            found += pairs(before + u64::from(writes)) - of_place(writes) as f64;
+        }
         let of_all = self.writes.len() as f64 / (f64::from(self.mask) + 1.0);
         let expected_evenly = pairs(self.all) * of_all / f64::from(self.logical_pages);
         (expected_evenly >= ENOUGH_PAIRS as f64).then(|| (expected_evenly / found).min(1.0))
@@ -98,6 +116,9 @@ mod tests {
                 );
             assert!((skewed * (0.81 / 0.1 + 0.01 / 0.9) - 1.0).abs() < 0.1, "{pages}: {skewed}");
         }
+        // Pages that are written more often than 16 bits count.
+        let few = shares(2_000, 400_000, |rng| rng.below(3) as u32);
+        assert!((few * 2_000.0 - 3.0).abs() < 0.05, "{few}");
         let mut few = Concentration::new(1_000);
         assert_eq!(few.share(), None);
     }

@@ -4,13 +4,16 @@
 //! How long a run takes is not known at its start, so intervals begin short and double (pairs merge) whenever time goes
 //! beyond the last of them. The histograms are those of [`LatencyHistogram`]: all intervals add up to that of the run.
 //! All this costs some percent of a run, so it is kept where response times are taken apart anyway. What a request is
-//! made of is added to its bucket alone; parts are told apart, and added to those of the interval and of the run, when
-//! the interval ends.
+//! made of is added to its bucket alone, in 32 bits; these sums are added to those of the interval and of the run when the
+//! interval ends, or before they overflow. What takes so long that 32 bits would hold few is added there at once.
 
 use ssdlab_core::LatencyHistogram;
+use ssdlab_core::mem::prefetch;
 use ssdlab_trace::{Op, Request};
 
-use crate::observe::waits::{ByBucket, Charged, MadeOf, PART_NAMES, PARTS};
+use crate::observe::columns::Columns;
+use crate::observe::parts::{ByBucket, PART_NAMES, PARTS, Parts};
+use crate::observe::waits::{Few, MadeOf, Many};
 
 /// So many that an interval is a hundredth of the run, and that a page has room for them.
 const MOST: usize = 128;
@@ -42,15 +45,7 @@ impl Interval {
             *self = later;
             return;
         }
-        self.requests.extend(later.requests);
-        self.requests.sort_by_key(|&(column, _)| column);
-        self.requests.dedup_by(|(column, more), (before, requests)| {
-            let again = column == before;
-            if again {
-                *requests += *more;
-            }
-            again
-        });
+        self.requests = merged(&self.requests, &later.requests);
         for (sums, more) in self.parts_ns.iter_mut().zip(&later.parts_ns) {
             add(sums, more);
         }
@@ -60,6 +55,19 @@ impl Interval {
             }
         }
     }
+}
+
+/// Both, in their order; what both have is added up.
+fn merged(one: &[(u16, u32)], other: &[(u16, u32)]) -> Vec<(u16, u32)> {
+    let mut merged = Vec::with_capacity(one.len() + other.len());
+    let (mut one, mut other) = (one.iter().copied().peekable(), other.iter().copied().peekable());
+    while let (Some(&(first, _)), Some(&(second, _))) = (one.peek(), other.peek()) {
+        let one = one.next_if(|_| first <= second).map_or(0, |(_, requests)| requests);
+        let other = other.next_if(|_| second <= first).map_or(0, |(_, requests)| requests);
+        merged.push((first.min(second), one + other));
+    }
+    merged.extend(one.chain(other));
+    merged
 }
 
 /// Adds what 64 bits hold for half a thousand years of waiting.
@@ -73,26 +81,14 @@ fn column(op: usize, kind: usize, bucket: usize) -> usize {
     (op * KINDS + kind) * LatencyHistogram::BUCKETS + bucket
 }
 
-/// Requests of one operation and bucket, in two lines of the processor's cache.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(128))]
-struct Row {
-    requests: u64,
-    charged: Charged,
+/// The number of a histogram, and of a bucket of it.
+#[inline]
+fn of_column(column: usize) -> (usize, usize) {
+    (column / LatencyHistogram::BUCKETS, column % LatencyHistogram::BUCKETS)
 }
 
-impl Row {
-    /// What was counted, which is counted no more, by part.
-    fn take(&mut self) -> (u64, [u64; PARTS]) {
-        let Self { requests, charged } = std::mem::take(self);
-        (requests, charged.parts())
-    }
-}
-
-#[cold]
-fn make_room(rows: &mut Vec<Row>, bucket: usize) {
-    rows.resize(bucket + 1, Row::default());
-}
+/// Longer response times are not added up in 32 bits, which would hold few of them.
+const LONG_NS: u64 = 1 << 28;
 
 /// Counts requests as they are complete, one interval after the other.
 #[derive(Debug)]
@@ -101,20 +97,26 @@ pub(crate) struct Intervals {
     shift: u32,
     /// The last is under way.
     intervals: Vec<Interval>,
-    /// Requests with what they are made of that are in no interval yet, by operation and bucket, and the sum of their
-    /// response times.
-    rows: [Vec<Row>; Op::ALL.len()],
-    sum_ns: u64,
-    /// Of the interval under way, requests by bucket of how long they waited.
+    /// When that ends.
+    ends_ns: u64,
+    /// Of it, requests by operation and bucket of their response times, if these are not long: those that are nowhere
+    /// else yet.
+    few: [Vec<Few>; OPS],
+    /// Those that are not among the few any more or never were, and what they are made of.
+    counted: [Vec<u32>; OPS],
+    parts_ns: [[u64; PARTS]; OPS],
+    /// Its requests by bucket of how long they waited.
     waiting: [Vec<u32>; OPS],
-    /// Its columns that are not 0, a bit for each.
-    used: Vec<u64>,
-    /// Its slowest requests, by operation.
+    /// Its columns that are not 0.
+    used: Columns,
+    /// Its slowest requests, by operation, and what response times are longer from.
     slowest: [Option<Slow>; OPS],
+    slower_ns: [u64; OPS],
     /// Room for the columns of an interval, which keeps no more than it has.
-    counted: Vec<(u16, u32)>,
-    /// All others of the run.
-    run: [ByBucket; Op::ALL.len()],
+    room: Vec<(u16, u32)>,
+    /// Requests of the run that are not long, by operation and bucket; and all others.
+    many: [ByBucket<Many>; OPS],
+    others: [ByBucket<Parts>; Op::ALL.len()],
 }
 
 impl Intervals {
@@ -123,21 +125,25 @@ impl Intervals {
             origin_ns,
             shift: FIRST_SHIFT,
             intervals: vec![Interval::default()],
-            rows: Default::default(),
-            sum_ns: 0,
+            ends_ns: origin_ns + (1 << FIRST_SHIFT),
+            few: Default::default(),
+            counted: std::array::from_fn(|_| vec![0; LatencyHistogram::BUCKETS]),
+            parts_ns: [[0; PARTS]; OPS],
             waiting: std::array::from_fn(|_| vec![0; LatencyHistogram::BUCKETS]),
-            used: vec![0; column(OPS, 0, 0).div_ceil(64)],
+            used: Columns::new(column(OPS, 0, 0)),
             slowest: [None; OPS],
-            counted: Vec::new(),
-            run: Default::default(),
+            slower_ns: [0; OPS],
+            room: Vec::new(),
+            many: Default::default(),
+            others: Default::default(),
         }
     }
 
     /// A request of this operation, with a response time of this bucket, will be complete next: its row is fetched.
     #[inline(always)]
     pub fn expect(&self, op: Op, bucket: usize) {
-        if let Some(row) = self.rows[op as usize].get(bucket) {
-            row.charged.expect();
+        if let Some(few) = self.few.get(op as usize) {
+            prefetch(few, bucket);
         }
     }
 
@@ -151,89 +157,100 @@ impl Intervals {
         waited: (u64, usize),
         parts: MadeOf<'_>,
     ) {
-        // No part is larger than the whole.
-        if self.sum_ns.checked_add(latency_ns).is_none() {
-            self.end();
-        }
         let op = request.op as usize;
-        if op < OPS {
-            self.count_in_interval(request, now_ns, latency_ns, waited, parts);
+        if op >= OPS {
+            return self.others[op].of(parts.bucket).add_requests(1, &parts.parts());
         }
-        let rows = &mut self.rows[op];
-        if rows.len() <= parts.bucket {
-            make_room(rows, parts.bucket);
-        }
-        let row = &mut rows[parts.bucket];
-        row.requests += 1;
-        parts.add_to(&mut row.charged);
-        self.sum_ns += latency_ns;
-    }
-
-    #[inline(always)]
-    fn count_in_interval(
-        &mut self,
-        request: &Request,
-        now_ns: u64,
-        latency_ns: u64,
-        (waited_ns, bucket): (u64, usize),
-        parts: MadeOf<'_>,
-    ) {
-        let at = (now_ns - self.origin_ns) >> self.shift;
-        if at as usize + 1 != self.intervals.len() {
+        if now_ns >= self.ends_ns {
             self.begin(now_ns - self.origin_ns);
         }
-        let op = request.op as usize;
-        self.waiting[op][bucket] += 1;
-        for column in [column(op, 0, parts.bucket), column(op, 1, bucket)] {
-            self.used[column / 64] |= 1 << (column % 64);
+        if latency_ns >= self.slower_ns[op] {
+            self.note_slowest(request, now_ns, latency_ns, waited.0, parts);
         }
-        if self.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
-            let parts = parts.parts();
-            let largest = (0..PARTS).fold(0, |most, part| if parts[part] > parts[most] { part } else { most });
-            self.slowest[op] = Some(Slow {
-                op: request.op,
-                offset: request.offset,
-                bytes: request.bytes,
-                ended_ns: now_ns - self.origin_ns,
-                latency_ns,
-                waited_ns,
-                part: PART_NAMES[largest],
-                part_ns: parts[largest],
-            });
+        let waiting = &mut self.waiting[op][waited.1];
+        *waiting += 1;
+        if *waiting == 1 {
+            self.used.insert(column(op, 1, waited.1));
         }
+        if latency_ns >= LONG_NS {
+            return self.count_long(op, parts);
+        }
+        let few = &mut self.few[op];
+        if few.len() <= parts.bucket {
+            few.resize(parts.bucket + 1, Few::default());
+        }
+        let few = &mut few[parts.bucket];
+        if few.is_empty() {
+            self.used.insert(column(op, 0, parts.bucket));
+        } else if few.is_full(latency_ns) {
+            return self.count_full(op, parts);
+        }
+        parts.add_to(few);
     }
 
-    /// Adds what was counted since the last time to the interval under way and to the run.
+    #[inline(never)]
+    fn count_long(&mut self, op: usize, made_of: MadeOf<'_>) {
+        let parts = made_of.parts();
+        add(&mut self.parts_ns[op], &parts);
+        self.others[op].of(made_of.bucket).add_requests(1, &parts);
+        self.counted[op][made_of.bucket] += 1;
+        self.used.insert(column(op, 0, made_of.bucket));
+    }
+
+    /// Counts the few requests of a bucket among the many, and to the interval.
+    fn count(few: &mut Few, many: &mut Many, interval: &mut Many) -> u32 {
+        many.add(few);
+        interval.add(few);
+        std::mem::take(few).requests()
+    }
+
+    /// Those that 32 bits hold no more are counted before the next one.
+    #[cold]
+    fn count_full(&mut self, op: usize, made_of: MadeOf<'_>) {
+        let (few, mut interval) = (&mut self.few[op][made_of.bucket], Many::default());
+        self.counted[op][made_of.bucket] += Self::count(few, self.many[op].of(made_of.bucket), &mut interval);
+        add(&mut self.parts_ns[op], &interval.parts());
+        made_of.add_to(few);
+    }
+
+    #[cold]
+    fn note_slowest(&mut self, request: &Request, now_ns: u64, latency_ns: u64, waited_ns: u64, parts: MadeOf<'_>) {
+        let parts = parts.parts();
+        let largest = (0..PARTS).fold(0, |most, part| if parts[part] > parts[most] { part } else { most });
+        self.slower_ns[request.op as usize] = latency_ns.saturating_add(1);
+        self.slowest[request.op as usize] = Some(Slow {
+            op: request.op,
+            offset: request.offset,
+            bytes: request.bytes,
+            ended_ns: now_ns - self.origin_ns,
+            latency_ns,
+            waited_ns,
+            part: PART_NAMES[largest],
+            part_ns: parts[largest],
+        });
+    }
+
+    /// Ends the interval under way.
     fn end(&mut self) {
-        self.sum_ns = 0;
-        let mut parts_ns = [[0; PARTS]; OPS];
-        self.counted.clear();
-        for (bits, first) in self.used.iter_mut().zip((0_usize..).step_by(64)) {
-            while *bits != 0 {
-                let column = first + bits.trailing_zeros() as usize;
-                *bits &= *bits - 1;
-                let (histogram, bucket) = (column / LatencyHistogram::BUCKETS, column % LatencyHistogram::BUCKETS);
-                let (op, kind) = (histogram / KINDS, histogram % KINDS);
-                let requests = if kind == 0 {
-                    let (requests, parts) = self.rows[op][bucket].take();
-                    add(&mut parts_ns[op], &parts);
-                    self.run[op].add(bucket, requests, &parts);
-                    requests as u32
-                } else {
-                    std::mem::take(&mut self.waiting[op][bucket])
-                };
-                self.counted.push((column as u16, requests));
-            }
-        }
-        let ended = Interval { requests: self.counted.clone(), parts_ns, slowest: std::mem::take(&mut self.slowest) };
-        self.intervals.last_mut().expect("one is under way").merge(ended);
-        // Others are in no interval.
-        for (run, rows) in self.run.iter_mut().zip(&mut self.rows).skip(OPS) {
-            for (bucket, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.requests > 0) {
-                let (requests, parts) = row.take();
-                run.add(bucket, requests, &parts);
-            }
-        }
+        self.slower_ns = [0; OPS];
+        self.room.clear();
+        let mut sums = [Many::default(); OPS];
+        self.used.drain(|column| {
+            let (histogram, bucket) = of_column(column);
+            let (op, kind) = (histogram / KINDS, histogram % KINDS);
+            let requests = if kind == 0 {
+                let before = std::mem::take(&mut self.counted[op][bucket]);
+                let few = self.few[op].get_mut(bucket).filter(|few| !few.is_empty());
+                before + few.map_or(0, |few| Self::count(few, self.many[op].of(bucket), &mut sums[op]))
+            } else {
+                std::mem::take(&mut self.waiting[op][bucket])
+            };
+            self.room.push((column as u16, requests));
+        });
+        let mut parts_ns = std::mem::take(&mut self.parts_ns);
+        parts_ns.iter_mut().zip(&sums).for_each(|(parts_ns, sums)| add(parts_ns, &sums.parts()));
+        let ended = Interval { requests: self.room.clone(), parts_ns, slowest: std::mem::take(&mut self.slowest) };
+        *self.intervals.last_mut().expect("one is under way") = ended;
     }
 
     /// Ends the interval under way and begins that of `time_ns`, a time since the origin.
@@ -242,7 +259,7 @@ impl Intervals {
         self.end();
         while time_ns >> self.shift >= MOST as u64 {
             self.shift += 1;
-            let mut intervals = std::mem::take(&mut self.intervals).into_iter();
+            let mut intervals = std::mem::replace(&mut self.intervals, Vec::with_capacity(MOST)).into_iter();
             while let Some(mut first) = intervals.next() {
                 if let Some(second) = intervals.next() {
                     first.merge(second);
@@ -251,18 +268,22 @@ impl Intervals {
             }
         }
         self.intervals.resize_with((time_ns >> self.shift) as usize + 1, Interval::default);
+        self.ends_ns = self.origin_ns.saturating_add((self.intervals.len() as u64) << self.shift);
     }
 
     /// What was counted, and the requests of the run by operation.
-    pub fn finish(mut self) -> (Course, [ByBucket; Op::ALL.len()]) {
+    pub fn finish(mut self) -> (Course, [ByBucket<Parts>; Op::ALL.len()]) {
         self.end();
+        for (run, many) in self.others.iter_mut().zip(self.many) {
+            for (bucket, many) in many.sorted() {
+                run.of(bucket).add_requests(many.requests(), &many.parts());
+            }
+        }
         let mut times: [[Vec<InInterval>; KINDS]; OPS] = Default::default();
         for (number, interval) in (0..).zip(&self.intervals) {
             for &(column, requests) in &interval.requests {
-                let column = usize::from(column);
-                let (histogram, bucket) = (column / LatencyHistogram::BUCKETS, column % LatencyHistogram::BUCKETS);
-                let (lower_ns, upper_ns) = LatencyHistogram::bounds(bucket);
-                let found = InInterval { interval: number, lower_ns, upper_ns, requests: requests.into() };
+                let (histogram, bucket) = of_column(column.into());
+                let found = InInterval { interval: number, bucket: bucket as u16, requests };
                 times[histogram / KINDS][histogram % KINDS].push(found);
             }
         }
@@ -275,7 +296,7 @@ impl Intervals {
             slowest: self.intervals.iter().flat_map(|interval| interval.slowest).flatten().collect(),
             parts_ns: [parts(0), parts(1)],
         };
-        (course, self.run)
+        (course, self.others)
     }
 }
 
@@ -283,13 +304,18 @@ impl Intervals {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InInterval {
     /// Number of the interval, from the start of measuring.
-    pub interval: u64,
-    /// Smallest value of the bucket, in nanoseconds.
-    pub lower_ns: u64,
-    /// First value of the next one.
-    pub upper_ns: u64,
+    pub interval: u16,
+    /// Number of the bucket; see [`LatencyHistogram::bounds`].
+    pub bucket: u16,
     /// Requests.
-    pub requests: u64,
+    pub requests: u32,
+}
+
+impl InInterval {
+    /// Smallest value of the bucket and first value of the next one, in nanoseconds.
+    pub fn bounds_ns(&self) -> (u64, u64) {
+        LatencyHistogram::bounds(self.bucket.into())
+    }
 }
 
 /// The slowest read or write of an interval.
@@ -333,6 +359,9 @@ mod tests {
     use super::*;
 
     use ssdlab_core::Rng;
+    use ssdlab_nand::backend::parallel::{Charges, WAITS, Wait};
+
+    use crate::observe::waits::Waits;
 
     fn with_bucket(ns: u64) -> (u64, usize) {
         (ns, LatencyHistogram::bucket(ns))
@@ -341,16 +370,28 @@ mod tests {
     /// Against a list of all requests.
     #[test]
     fn each_interval_holds_the_requests_that_end_in_it() {
-        for (seed, longest_step_ns) in [(1, 10), (2, 3_000), (3, 900_000)] {
+        for (seed, longest_step_ns, longest_ns) in
+            [(1, 10, 50_000), (2, 3_000, 50_000), (3, 900_000, 50_000), (4, 3_000, LONG_NS), (5, 10, 3 * LONG_NS)]
+        {
             let mut rng = Rng::named(seed, "intervals");
             let (mut intervals, mut all, mut now_ns) = (Intervals::new(77), Vec::new(), 77);
+            let mut waits = Waits::default();
             for _ in 0..3_000 {
                 now_ns += rng.below(longest_step_ns) * rng.below(2);
                 let op = Op::ALL[rng.below(4) as usize];
-                let (latency_ns, part) = (rng.below(50_000), rng.below(PARTS as u64) as usize);
-                let charged = Charged::of(part, latency_ns);
+                let (latency_ns, part) = (rng.below(longest_ns), rng.below(WAITS as u64) as usize);
+                let mut flash = Charges::default();
+                match part {
+                    _ if part == Wait::Own as usize => flash.own = latency_ns,
+                    _ if part == Wait::Order as usize => {}
+                    _ => flash.held[part] = latency_ns,
+                }
+                waits.enter(0, 0);
+                waits.flash(0, latency_ns);
+                waits.leave(0);
                 let request = Request { time_ns: 0, offset: all.len() as u64, bytes: 1, op, flags: 0, stream: 0 };
-                intervals.request_done(&request, now_ns, latency_ns, with_bucket(latency_ns / 3), MadeOf::of(&charged));
+                let made_of = waits.made_of(latency_ns, |_| Some(&flash));
+                intervals.request_done(&request, now_ns, latency_ns, with_bucket(latency_ns / 3), made_of);
                 all.push((op, now_ns - 77, latency_ns, part));
             }
             let (course, _) = intervals.finish();
@@ -360,14 +401,15 @@ mod tests {
                 let of_op = || all.iter().filter(|one| one.0 == op);
                 for (found, divisor) in [(&course.response, 1), (&course.waiting, 3)] {
                     let found = &found[op as usize];
-                    assert!(found.is_sorted_by_key(|one| (one.interval, one.lower_ns)));
-                    assert_eq!(found.iter().map(|one| one.requests).sum::<u64>(), of_op().count() as u64);
+                    assert!(found.is_sorted_by_key(|one| (one.interval, one.bucket)));
+                    assert_eq!(found.iter().map(|one| u64::from(one.requests)).sum::<u64>(), of_op().count() as u64);
                     for one in found {
+                        let (lower_ns, upper_ns) = one.bounds_ns();
                         let here = of_op().filter(|(_, end_ns, latency_ns, _)| {
-                            end_ns / course.interval_ns == one.interval
-                                && (one.lower_ns..one.upper_ns).contains(&(latency_ns / divisor))
+                            end_ns / course.interval_ns == one.interval.into()
+                                && (lower_ns..upper_ns).contains(&(latency_ns / divisor))
                         });
-                        assert_eq!(here.count() as u64, one.requests, "seed {seed}: {one:?}");
+                        assert_eq!(here.count() as u32, one.requests, "seed {seed}: {one:?}");
                     }
                 }
                 for interval in 0..=(now_ns - 77) / course.interval_ns {

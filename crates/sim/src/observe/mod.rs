@@ -1,6 +1,7 @@
 //! Measurement: the figures of a run, its series, merges, map look-ups, busy times of dies and channels.
 
 pub(crate) mod activity;
+mod columns;
 pub(crate) mod concentration;
 pub(crate) mod diagnosis;
 pub(crate) mod intervals;
@@ -8,6 +9,7 @@ pub(crate) mod lifetime;
 pub(crate) mod log;
 pub(crate) mod map;
 pub(crate) mod measurement;
+pub(crate) mod parts;
 pub(crate) mod series;
 pub(crate) mod so_far;
 pub(crate) mod summary;

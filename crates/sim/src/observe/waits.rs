@@ -9,167 +9,84 @@
 //! given before. That time is shared out among the kinds of work that the dies do meanwhile, in proportion to the time
 //! that each takes; dies that rest do not count. Sums are kept by bucket of the histogram of response times.
 
-use std::collections::BTreeMap;
-
-use serde::{Serialize, Serializer};
 use ssdlab_core::LatencyHistogram;
-use ssdlab_core::mem::prefetch;
-use ssdlab_nand::backend::parallel::{Charges, DieTime, WAITS, Wait};
-use ssdlab_trace::Op;
+use ssdlab_nand::backend::parallel::{Charges, DieTime, HOLDS, WAITS};
 
-/// What part of a response time went to; the first are those of [`Wait`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Part {
-    /// The host's block layer, until it gives the drive the request.
-    BlockLayer = WAITS as u8,
-    /// The drive's queues, until the drive takes the request.
-    HostQueue,
-    /// The controller, at work on this request or on those before it.
-    Controller,
-    /// The link to the host, likewise.
-    Link,
-    /// All that was written before has to be programmed.
-    Flush,
-}
+use crate::observe::parts::{PARTS, Part};
 
-/// Number of parts.
-pub const PARTS: usize = WAITS + 5;
+/// Number of the parts outside the flash.
+const OUTSIDE_PARTS: usize = PARTS - WAITS;
 
-/// Names of the parts in results, by number.
-pub const PART_NAMES: [&str; PARTS] = [
-    "host_reads",
-    "host_writes",
-    "partial_pages",
-    "collection",
-    "map",
-    "bus",
-    "order",
-    "own_work",
-    "block_layer",
-    "host_queue",
-    "controller",
-    "link",
-    "flush",
-];
+/// What is added up of requests, by number: the sums of [`Charges`], of the parts outside the flash, of response times, and
+/// how many there are. What they waited for the order of operations is the rest.
+const OWN: usize = HOLDS;
+const OUTSIDE: usize = OWN + 1;
+const RESPONSE: usize = OUTSIDE + OUTSIDE_PARTS;
+const REQUESTS: usize = RESPONSE + 1;
+const SUMS: usize = REQUESTS + 1;
 
-/// Share of the requests below and above a percentile that it is the mean of, of those beyond it.
-const BAND: f64 = 0.5;
-
-/// Requests and what their response times are made of, in nanoseconds; the parts add up to all of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Parts {
-    /// Requests.
-    pub requests: u64,
-    /// Sum of their response times.
-    pub sum_ns: u128,
-    /// Sums by part.
-    pub parts_ns: [u128; PARTS],
-}
-
-impl Parts {
-    fn add(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.sum_ns += other.sum_ns;
-        self.parts_ns.iter_mut().zip(other.parts_ns).for_each(|(sum, more)| *sum += more);
-    }
-
-    /// Share of one part; 0 where no time passed.
-    pub fn share(&self, part: usize) -> f64 {
-        if self.sum_ns == 0 { 0.0 } else { self.parts_ns[part] as f64 / self.sum_ns as f64 }
-    }
-}
-
-impl Serialize for Parts {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Shape<'a> {
-            requests: u64,
-            sum_ns: u128,
-            parts_ns: BTreeMap<&'a str, u128>,
-        }
-        let parts_ns = PART_NAMES.into_iter().zip(self.parts_ns).filter(|(_, sum)| *sum > 0).collect();
-        Shape { requests: self.requests, sum_ns: self.sum_ns, parts_ns }.serialize(serializer)
-    }
-}
-
-/// What the response times of some requests are made of. A percentile q stands for the requests between the percentiles
-/// q ± (1 - q) / 2, whole buckets of the histogram.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct PartsByPercentile {
-    /// Every request.
-    pub all: Parts,
-    /// The median: the middle half.
-    pub p50: Parts,
-    /// From percentile 98.5 to 99.5.
-    pub p99: Parts,
-    /// From percentile 99.85 to 99.95.
-    pub p99_9: Parts,
-}
-
-/// What response times are made of, and what dies did meanwhile.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ResponseSummary {
-    /// Every request.
-    pub all: PartsByPercentile,
-    /// Reads; none if there were none.
-    pub read: Option<PartsByPercentile>,
-    /// Writes; none if there were none.
-    pub write: Option<PartsByPercentile>,
-    /// What the dies did, as nanoseconds summed over them.
-    #[serde(serialize_with = "by_state")]
-    pub dies_ns: DieTime,
-}
-
-fn by_state<S: Serializer>(dies: &DieTime, serializer: S) -> Result<S::Ok, S::Error> {
-    // Where requests wait for the order of operations, dies hold nothing.
-    let name = |state: usize| if state == Wait::Order as usize { "idle" } else { PART_NAMES[state] };
-    serializer.collect_map(dies.iter().enumerate().map(|(state, ns)| (name(state), ns)))
-}
-
-/// Response times by part, where those of the flash are not told apart yet: requests are added up first.
+/// Of few requests: their response times fit 32 bits together, and all of it one line of the processor's cache.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Charged([u64; PARTS]);
+#[repr(align(64))]
+pub(crate) struct Few([u32; SUMS]);
 
-impl Charged {
-    /// What all went to one part.
-    #[cfg(test)]
-    pub fn of(part: usize, ns: u64) -> Self {
-        let mut charged = Self::default();
-        charged.0[part] = ns;
-        if part < WAITS {
-            charged.0[Wait::Order as usize] = ns;
-        }
-        if part < WAITS && part != Wait::Order as usize {
-            charged.0[Wait::Bus as usize] = ns;
-        }
-        charged
-    }
-
-    /// More will be added soon: the processor fetches both of its lines.
+impl Few {
+    /// Whether there is none.
     #[inline(always)]
-    pub fn expect(&self) {
-        prefetch(&self.0, 0);
-        prefetch(&self.0, PARTS - 1);
+    pub fn is_empty(&self) -> bool {
+        self.requests() == 0
+    }
+
+    /// Requests.
+    #[inline(always)]
+    pub fn requests(&self) -> u32 {
+        self.0[REQUESTS]
+    }
+
+    /// Whether one more, which takes this long, is too much. No part is larger than the whole.
+    #[inline(always)]
+    pub fn is_full(&self, latency_ns: u64) -> bool {
+        self.0[RESPONSE].checked_add(latency_ns as u32).is_none()
+    }
+}
+
+#[inline(always)]
+fn add_flash(sums: &mut [u32; SUMS], flash: &Charges) {
+    sums.iter_mut().zip(flash.held).for_each(|(sum, part)| *sum += part as u32);
+    sums[OWN] += flash.own as u32;
+}
+
+/// Of many requests, if none takes long.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Many([u64; SUMS]);
+
+impl Many {
+    /// Requests.
+    pub fn requests(&self) -> u64 {
+        self.0[REQUESTS]
     }
 
     #[inline(always)]
-    fn add(&mut self, more: &Self) {
-        self.0.iter_mut().zip(more.0).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
+    pub fn add(&mut self, few: &Few) {
+        self.0.iter_mut().zip(few.0).for_each(|(sum, more)| *sum += u64::from(more));
     }
 
-    #[inline(always)]
-    fn add_flash(&mut self, flash: &Charges) {
-        self.0.iter_mut().zip(flash.0).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
+    /// Their response times by part.
+    pub fn parts(&self) -> [u64; PARTS] {
+        let (mut flash, mut outside) = (Charges::default(), [0; OUTSIDE_PARTS]);
+        flash.held.copy_from_slice(&self.0[..HOLDS]);
+        flash.own = self.0[OWN];
+        outside.copy_from_slice(&self.0[OUTSIDE..RESPONSE]);
+        by_part(self.0[RESPONSE], &flash, outside)
     }
+}
 
-    /// By part.
-    pub fn parts(self) -> [u64; PARTS] {
-        let mut parts = self.0;
-        let (flash, _) = parts.split_first_chunk_mut().expect("they come first");
-        *flash = Charges(*flash).parts();
-        parts
-    }
+fn by_part(response_ns: u64, flash: &Charges, outside_ns: [u64; OUTSIDE_PARTS]) -> [u64; PARTS] {
+    let mut parts = [0; PARTS];
+    let in_flash_ns = response_ns - outside_ns.iter().sum::<u64>();
+    parts[..WAITS].copy_from_slice(&flash.parts(in_flash_ns));
+    parts[WAITS..].copy_from_slice(&outside_ns);
+    parts
 }
 
 /// What the response time of a request is made of.
@@ -177,73 +94,83 @@ impl Charged {
 pub(crate) struct MadeOf<'a> {
     /// Of the histogram of response times.
     pub bucket: usize,
-    /// Of it, what went by in the drive and its queues.
-    in_drive: &'a Charged,
-    /// And what in the block layer.
-    above_ns: u64,
+    latency_ns: u64,
+    /// In the flash, if it was there.
+    flash: Option<&'a Charges>,
+    /// For the flash as a whole, if it waited for that.
+    behind_flash: Option<&'a Charges>,
+    way: &'a Way,
 }
 
 impl MadeOf<'_> {
-    /// Adds all of it to sums of requests.
     #[inline(always)]
-    pub fn add_to(self, sums: &mut Charged) {
-        sums.add(self.in_drive);
-        let above = &mut sums.0[Part::BlockLayer as usize];
-        *above = above.wrapping_add(self.above_ns);
+    fn outside_ns(&self) -> [u64; OUTSIDE_PARTS] {
+        let mut outside_ns = self.way.outside_ns;
+        outside_ns[0] = self.latency_ns - (self.way.until_ns - self.way.issued_ns);
+        outside_ns
     }
 
-    /// That of a request without a block layer.
-    #[cfg(test)]
-    pub fn of(in_drive: &Charged) -> MadeOf<'_> {
-        MadeOf { bucket: LatencyHistogram::bucket(in_drive.parts().iter().sum()), in_drive, above_ns: 0 }
+    /// Adds all of it to sums of requests.
+    #[inline(always)]
+    pub fn add_to(self, Few(sums): &mut Few) {
+        if let Some(flash) = self.flash {
+            add_flash(sums, flash);
+        }
+        if let Some(behind_flash) = self.behind_flash {
+            add_flash(sums, behind_flash);
+        }
+        sums[OUTSIDE..].iter_mut().zip(self.outside_ns()).for_each(|(sum, part)| *sum += part as u32);
+        sums[RESPONSE] += self.latency_ns as u32;
+        sums[REQUESTS] += 1;
     }
 
     /// By part.
     pub fn parts(self) -> [u64; PARTS] {
-        let mut charged = Charged::default();
-        self.add_to(&mut charged);
-        charged.parts()
+        let mut flash = Charges::default();
+        for more in [self.flash, self.behind_flash].into_iter().flatten() {
+            flash.held.iter_mut().zip(more.held).for_each(|(sum, part)| *sum += part);
+            flash.own += more.own;
+        }
+        by_part(self.latency_ns, &flash, self.outside_ns())
     }
 }
 
-/// A request on its way through the drive.
+/// How a request stands to the flash as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Behind {
+    /// It never waited for it.
+    Never,
+    Waits,
+    Waited,
+}
+
+/// A request on its way through the drive, in one line of the processor's cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Way {
-    charged: Charged,
+    /// What it was charged for outside the flash.
+    outside_ns: [u64; OUTSIDE_PARTS],
     issued_ns: u64,
     until_ns: u64,
-    /// Whether it waits for the flash as a whole.
-    behind_flash: bool,
+    behind_flash: Behind,
+    /// Whether it was in the flash.
+    in_flash: bool,
 }
 
 impl Way {
     /// One that never was in the drive.
-    const ABOVE: Self = Self { charged: Charged([0; PARTS]), issued_ns: 0, until_ns: 0, behind_flash: false };
-}
+    const ABOVE: Self = Self {
+        outside_ns: [0; OUTSIDE_PARTS],
+        issued_ns: 0,
+        until_ns: 0,
+        behind_flash: Behind::Never,
+        in_flash: false,
+    };
 
-/// Requests by bucket of the histogram of response times.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ByBucket(Vec<Parts>);
-
-impl ByBucket {
-    fn bucket(&mut self, bucket: usize) -> &mut Parts {
-        if self.0.len() <= bucket {
-            self.0.resize(bucket + 1, Parts::default());
-        }
-        &mut self.0[bucket]
-    }
-
-    /// Adds requests of one bucket, of which these are sums; together they fit 64 bits.
-    pub fn add(&mut self, bucket: usize, requests: u64, parts_ns: &[u64; PARTS]) {
-        let sums = self.bucket(bucket);
-        sums.requests += requests;
-        sums.sum_ns += u128::from(parts_ns.iter().sum::<u64>());
-        sums.parts_ns.iter_mut().zip(parts_ns).for_each(|(sum, &more)| *sum += u128::from(more));
-    }
-
-    fn merge(mut self, other: &Self) -> Self {
-        other.0.iter().enumerate().for_each(|(bucket, parts)| self.bucket(bucket).add(parts));
-        self
+    #[inline(always)]
+    fn charge(&mut self, part: Part, now_ns: u64) {
+        self.outside_ns[part as usize - WAITS] += now_ns - self.until_ns;
+        self.until_ns = now_ns;
     }
 }
 
@@ -252,22 +179,24 @@ impl ByBucket {
 pub(crate) struct Waits {
     /// By the number of the flight.
     ways: Vec<Way>,
-    /// What the dies had done when a flight began to wait for the flash as a whole, by its number.
-    dies_before: Vec<Charges>,
+    /// What the dies had done when a flight began to wait for the flash as a whole, by its number; and what it waited for
+    /// there.
+    dies_before: Vec<DieTime>,
+    behind_flash: Vec<Charges>,
     /// The flight that left the drive last; none of requests that were never in it.
     left: Option<u32>,
-    dies_at_start: Charges,
+    dies_at_start: DieTime,
 }
 
 impl Waits {
     /// Forgets what the dies did so far.
-    pub fn start_measuring(&mut self, dies: Charges) {
+    pub fn start_measuring(&mut self, dies: DieTime) {
         self.dies_at_start = dies;
     }
 
     /// What the dies did since measuring began.
-    pub fn since_start(&self, dies: &Charges) -> DieTime {
-        dies.since(&self.dies_at_start).die_time()
+    pub fn since_start(&self, dies: &DieTime) -> DieTime {
+        between(&self.dies_at_start, dies)
     }
 
     /// A request enters the drive's queues.
@@ -275,50 +204,62 @@ impl Waits {
     pub fn enter(&mut self, flight: u32, issued_ns: u64) {
         let flight = flight as usize;
         if self.ways.len() <= flight {
-            self.ways.resize(flight + 1, Way::ABOVE);
+            self.make_room(flight);
         }
         self.ways[flight] = Way { issued_ns, until_ns: issued_ns, ..Way::ABOVE };
+    }
+
+    #[cold]
+    fn make_room(&mut self, flight: usize) {
+        self.ways.resize(flight + 1, Way::ABOVE);
+        self.dies_before.resize(flight + 1, Default::default());
+        self.behind_flash.resize(flight + 1, Charges::default());
     }
 
     /// The time since a request was charged last went to this.
     #[inline(always)]
     pub fn charge(&mut self, flight: u32, part: Part, now_ns: u64) {
-        let way = &mut self.ways[flight as usize];
-        way.charged.0[part as usize] += now_ns - way.until_ns;
-        way.until_ns = now_ns;
+        self.ways[flight as usize].charge(part, now_ns);
     }
 
-    /// The flash is done with a request.
+    /// The drive takes a request from its queues: charges it for them, or says that it waits for the flash as a whole.
     #[inline(always)]
-    pub fn flash(&mut self, flight: u32, charges: &Charges, now_ns: u64) {
+    pub fn take(&mut self, flight: u32, now_ns: u64) -> bool {
         let way = &mut self.ways[flight as usize];
-        way.charged.add_flash(charges);
-        way.until_ns = now_ns;
+        let waits = way.behind_flash == Behind::Waits;
+        if !waits {
+            way.charge(Part::HostQueue, now_ns);
+        }
+        waits
+    }
+
+    /// The flash is done with a request, and knows what went by there.
+    #[inline(always)]
+    pub fn flash(&mut self, flight: u32, now_ns: u64) {
+        let way = &mut self.ways[flight as usize];
+        (way.until_ns, way.in_flash) = (now_ns, true);
     }
 
     /// From now on a request waits for the flash as a whole.
     #[cold]
-    pub fn wait_for_flash(&mut self, flight: u32, dies: Charges) {
-        if self.dies_before.len() < self.ways.len() {
-            self.dies_before.resize(self.ways.len(), Charges::default());
-        }
+    pub fn wait_for_flash(&mut self, flight: u32, dies: DieTime) {
         self.dies_before[flight as usize] = dies;
-        self.ways[flight as usize].behind_flash = true;
+        self.ways[flight as usize].behind_flash = Behind::Waits;
     }
 
     /// Whether it still does.
     #[inline(always)]
     pub fn is_behind_flash(&self, flight: u32) -> bool {
-        self.ways[flight as usize].behind_flash
+        self.ways[flight as usize].behind_flash == Behind::Waits
     }
 
     /// It has waited: for what the dies did since.
     #[cold]
-    pub fn waited_for_flash(&mut self, flight: u32, dies: &Charges, now_ns: u64) {
+    pub fn waited_for_flash(&mut self, flight: u32, dies: &DieTime, now_ns: u64) {
         let way = &mut self.ways[flight as usize];
-        let meanwhile = dies.since(&self.dies_before[flight as usize]);
-        way.charged.add_flash(&meanwhile.divide(now_ns - way.until_ns));
-        (way.until_ns, way.behind_flash) = (now_ns, false);
+        let meanwhile = between(&self.dies_before[flight as usize], dies);
+        self.behind_flash[flight as usize] = Charges::divide(now_ns - way.until_ns, &meanwhile);
+        (way.until_ns, way.behind_flash) = (now_ns, Behind::Waited);
     }
 
     /// A request is back at the host.
@@ -333,57 +274,36 @@ impl Waits {
     }
 
     /// A request of the host is complete with the one that left the drive last. Before that entered the drive, it was
-    /// in the block layer. Returns what its response time is made of.
+    /// in the block layer. Returns what its response time is made of, with what `flash` charged it for.
     #[inline(always)]
-    pub fn made_of(&self, latency_ns: u64) -> MadeOf<'_> {
+    pub fn made_of<'a>(&'a self, latency_ns: u64, flash: impl Fn(u32) -> Option<&'a Charges>) -> MadeOf<'a> {
         let way = self.left.map_or(&Way::ABOVE, |flight| &self.ways[flight as usize]);
-        let bucket = LatencyHistogram::bucket(latency_ns);
-        let made_of = MadeOf { bucket, in_drive: &way.charged, above_ns: latency_ns - (way.until_ns - way.issued_ns) };
-        debug_assert_eq!(made_of.parts().iter().sum::<u64>(), latency_ns, "the parts are the whole");
+        let flight = self.left.unwrap_or(0);
+        let made_of = MadeOf {
+            bucket: LatencyHistogram::bucket(latency_ns),
+            latency_ns,
+            flash: if way.in_flash { flash(flight) } else { None },
+            behind_flash: (way.behind_flash == Behind::Waited).then(|| &self.behind_flash[flight as usize]),
+            way,
+        };
+        debug_assert!(made_of.parts().iter().all(|&part| part <= latency_ns), "the parts are the whole");
         made_of
     }
 }
 
-impl ResponseSummary {
-    /// Of all requests by operation, and of what the dies did meanwhile.
-    pub(crate) fn of(requests: &[ByBucket; Op::ALL.len()], dies_ns: DieTime) -> Self {
-        let of = |op: Op| Some(by_percentile(&requests[op as usize])).filter(|found| found.all.requests > 0);
-        Self {
-            all: by_percentile(&requests.iter().fold(ByBucket::default(), ByBucket::merge)),
-            read: of(Op::Read),
-            write: of(Op::Write),
-            dies_ns,
-        }
-    }
-}
-
-fn by_percentile(buckets: &ByBucket) -> PartsByPercentile {
-    let mut all = Parts::default();
-    buckets.0.iter().for_each(|parts| all.add(parts));
-    let between = |quantile: f64| {
-        let rank = |quantile: f64| ((quantile * all.requests as f64).ceil() as u64).max(1);
-        let reach = BAND * (1.0 - quantile);
-        let (from, to) = (rank(quantile - reach), rank(quantile + reach));
-        let (mut sum, mut seen) = (Parts::default(), 0);
-        for parts in &buckets.0 {
-            let first = seen + 1;
-            seen += parts.requests;
-            if first <= to && seen >= from {
-                sum.add(parts);
-            }
-        }
-        sum
-    };
-    PartsByPercentile { all, p50: between(0.5), p99: between(0.99), p99_9: between(0.999) }
+/// What dies did between two times.
+fn between(before: &DieTime, after: &DieTime) -> DieTime {
+    std::array::from_fn(|state| after[state].wrapping_sub(before[state]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    use ssdlab_trace::Request;
+    use ssdlab_trace::{Op, Request};
 
     use crate::observe::intervals::Intervals;
+    use crate::observe::parts::{PartsByPercentile, ResponseSummary};
 
     /// What requests are made of that are complete one after the other, with those of `charge`.
     fn summary(op: Op, latencies_ns: impl Iterator<Item = u64>, charge: impl Fn(&mut Waits, u64)) -> PartsByPercentile {
@@ -393,9 +313,9 @@ mod tests {
             charge(&mut waits, latency_ns);
             waits.leave(0);
             now_ns = now_ns.max(latency_ns);
-            intervals.request_done(&request, now_ns, latency_ns, (0, 0), waits.made_of(latency_ns));
+            intervals.request_done(&request, now_ns, latency_ns, (0, 0), waits.made_of(latency_ns, |_| None));
         }
-        let found = ResponseSummary::of(&intervals.finish().1, [0; 7]);
+        let found = ResponseSummary::of(intervals.finish().1, [0; 7]);
         let of_op = if op == Op::Read { found.read } else { found.write };
         of_op.filter(|of_op| *of_op == found.all).expect("nothing else")
     }

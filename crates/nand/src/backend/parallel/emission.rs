@@ -63,7 +63,7 @@ impl ParallelFlash {
         if let Some(waits) = &mut self.waits
             && watched
         {
-            waits.emitted(index, die, self.now_ns);
+            waits.emitted(index, die as u16, self.now_ns);
         }
         self.chain(block, index);
         if from_block != NONE {

@@ -57,7 +57,7 @@ pub use ops::Kind;
 pub use record::{Record, Requester, Segment};
 pub use timeline::Bins;
 pub use untimed::UntimedFlash;
-pub use waits::{Charges, DieTime, WAITS, Wait};
+pub use waits::{Charges, DieTime, HOLDS, WAITS, Wait};
 pub use witness::InTime;
 
 use crate::backend::{Flash, cost_ns};
@@ -270,7 +270,7 @@ impl ParallelFlash {
 
     /// What the dies did so far, summed over them; none unless waits are watched.
     #[inline(always)]
-    pub fn waits_of_dies(&self) -> Option<Charges> {
+    pub fn waits_of_dies(&self) -> Option<DieTime> {
         self.waits.as_ref().map(|waits| waits.of_dies(self.now_ns))
     }
 

@@ -12,16 +12,12 @@
 //! something in cache reads and cache programs alone. One that waited for another of the same request (an entry of the
 //! map, the rest of a page) takes over what that was charged for. A request is charged what its last operation was.
 //!
-//! Nothing is walked: each die has running sums of what it did. While an operation waits for the die, it keeps where
-//! these stood when it began to, less what it was charged before; so it goes both from charges to that and back by
-//! being taken off the sums. A die is told when its cells begin and end, and when it holds the first command and none;
-//! the rest follows at the end, because sums are linear:
+//! Nothing is walked: a die does one thing at a time, and has running sums of what it did. While an operation waits for
+//! the die, it keeps where these stood when it began to, less what it was charged before; so it goes both from charges to
+//! that and back by being taken off the sums. What is charged to the order of operations is the rest of the time.
 //!
-//! ```text
-//! bus = held - cells at work      order = all - held
-//! ```
-//! So in running sums [`Wait::Bus`] stands for the time that a command is held, and [`Wait::Order`] for all time. For
-//! the same reason requests can be added up before their parts are told apart ([`Charges`]).
+//! Every operation of every request passes here, and all of it competes with the simulation itself for the first level of
+//! the processor's cache. So what is kept of an operation is one line of that.
 
 use ssdlab_core::Slab;
 
@@ -54,8 +50,10 @@ pub enum Wait {
 pub const WAITS: usize = 8;
 /// Those of them that a die can be at.
 const STATES: usize = 7;
+/// Those of them in which it holds a command.
+pub const HOLDS: usize = 6;
 
-/// What a die did, by [`Wait`]; [`Wait::Order`] is the time in which it held nothing.
+/// What dies did, by [`Wait`]; [`Wait::Order`] is the time in which they held nothing. Modulo 2^64.
 pub type DieTime = [u64; STATES];
 
 impl Wait {
@@ -82,184 +80,178 @@ impl Wait {
     }
 }
 
-/// What time went to, before its parts are told apart; see above. Modulo 2^64, so that sums may run and be added up.
+/// What time went to. Modulo 2^64, so that sums may run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Charges(pub [u64; WAITS]);
+pub struct Charges {
+    /// The first of [`Wait`].
+    pub held: [u64; HOLDS],
+    /// [`Wait::Own`].
+    pub own: u64,
+}
 
 impl Charges {
     #[inline(always)]
     fn add(&mut self, wait: Wait, ns: u64) {
-        self.0[wait as usize] = self.0[wait as usize].wrapping_add(ns);
+        self.held[wait as usize] = self.held[wait as usize].wrapping_add(ns);
     }
 
-    #[inline(always)]
-    fn sub(&mut self, wait: Wait, ns: u64) {
-        self.0[wait as usize] = self.0[wait as usize].wrapping_sub(ns);
+    /// By [`Wait`], of a time.
+    pub fn parts(&self, time_ns: u64) -> [u64; WAITS] {
+        let [host_reads, host_writes, partial_pages, collection, map, bus] = self.held;
+        let order = self.held.iter().fold(time_ns.wrapping_sub(self.own), |rest, part| rest.wrapping_sub(*part));
+        [host_reads, host_writes, partial_pages, collection, map, bus, order, self.own]
     }
 
-    /// The other way round: the difference from these to `sums`.
-    #[inline(always)]
-    fn take_off(&mut self, sums: &Self) {
-        self.0.iter_mut().zip(sums.0).for_each(|(own, sum)| *own = sum.wrapping_sub(*own));
-    }
-
-    /// From `earlier` ones until these.
-    #[inline(always)]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self(std::array::from_fn(|wait| self.0[wait].wrapping_sub(earlier.0[wait])))
-    }
-
-    /// These are what dies did: a time, in proportion to that, those that rested left out. Its parts are whole
-    /// nanoseconds and add up to it.
-    pub fn divide(&self, time_ns: u64) -> Self {
-        let held = self.0[Wait::Bus as usize];
-        let ns_each = time_ns as f64 / held as f64;
+    /// A time in proportion to what dies did in it, those that rested left out. Its parts are whole nanoseconds and add
+    /// up to it, unless all of them rested.
+    pub fn divide(time_ns: u64, dies: &DieTime) -> Self {
         let mut divided = Self::default();
+        let held = &dies[..HOLDS];
+        let total: u64 = held.iter().sum();
+        let ns_each = time_ns as f64 / total as f64;
         let (mut before, mut given_ns) = (0, 0);
-        let cells = divided.0.iter_mut().zip(self.0).take(Wait::Bus as usize);
-        for (part, work) in cells.filter(|(_, work)| *work > 0) {
+        for (part, work) in divided.held.iter_mut().zip(held).filter(|(_, work)| **work > 0) {
             before += work;
             // A processor converts numbers with a sign in one step.
             let until_ns = (before as i64 as f64 * ns_each) as i64 as u64;
-            let until_ns = if before == held { time_ns } else { until_ns.min(time_ns) };
+            let until_ns = if before == total { time_ns } else { until_ns.min(time_ns) };
             *part = until_ns - given_ns;
             given_ns = until_ns;
         }
-        divided.0[Wait::Bus as usize] = if held > 0 { time_ns } else { 0 };
-        divided.0[Wait::Order as usize] = time_ns;
         divided
     }
-
-    /// These are what dies did: as times.
-    pub fn die_time(self) -> DieTime {
-        let [time @ .., _own] = self.parts();
-        time
-    }
-
-    /// What the time went to, by [`Wait`].
-    pub fn parts(mut self) -> [u64; WAITS] {
-        let [.., held, all, own] = self.0;
-        let at_work = self.0[..Wait::Bus as usize].iter().fold(own, |sum, &part| sum.wrapping_add(part));
-        self.0[Wait::Bus as usize] = held.wrapping_sub(at_work);
-        self.0[Wait::Order as usize] = all.wrapping_sub(held);
-        self.0
-    }
 }
+
+/// All ones for what a die is at, by that: so the time of that is added without storing one sum alone, which the
+/// processor would wait for before it reads that with its neighbours.
+const ONLY: [[u64; HOLDS]; WAITS] = {
+    let mut only = [[0; HOLDS]; WAITS];
+    let mut at = 0;
+    while at < HOLDS {
+        only[at][at] = u64::MAX;
+        at += 1;
+    }
+    only
+};
 
 /// What a die does.
 #[derive(Clone, Copy, Debug)]
 struct Running {
-    /// Of what it is at, less when that began.
-    sums: Charges,
-    /// All ones for what it is at, else 0: so its time is added to all sums at once.
-    at: [u64; WAITS],
-    /// What the cells work on, also while they interrupt it; none while they rest.
-    cells: Option<Wait>,
-    /// The first operation of a command for pages of the host, while the cells work on it; else none.
-    host: u32,
-    /// When they began to.
+    /// What it did before it began what it is at.
+    sums: [u64; WAITS],
+    /// When that was.
     since_ns: u64,
+    at: Wait,
+    /// Whether the cells work on several operations.
+    several: bool,
+    /// The first operation that the cells work on, if that is for pages of the host; else none.
+    host: u32,
+    /// The latest submission that uses the die, and its last operation there.
+    latest: (u64, u32),
 }
 
 impl Running {
-    /// A die that rests from time 0 on.
-    const REST: Self = {
-        let mut at = [0; WAITS];
-        at[Wait::Order as usize] = u64::MAX;
-        Self { sums: Charges([0; WAITS]), at, cells: None, host: NONE, since_ns: 0 }
-    };
+    const fn rest(now_ns: u64) -> Self {
+        let at = Wait::Order;
+        Self { sums: [0; WAITS], since_ns: now_ns, at, several: false, host: NONE, latest: (0, NONE) }
+    }
 
     /// What it did so far.
     #[inline(always)]
-    fn so_far(&self, now_ns: u64) -> Charges {
-        Charges(std::array::from_fn(|wait| self.sums.0[wait].wrapping_add(self.at[wait] & now_ns)))
+    fn so_far(&self, now_ns: u64) -> [u64; HOLDS] {
+        let been_ns = now_ns - self.since_ns;
+        let only = &ONLY[self.at as usize];
+        std::array::from_fn(|state| self.sums[state].wrapping_add(only[state] & been_ns))
     }
 
-    /// It is at this.
+    /// What is kept of an operation that waits for it from now on, or has waited.
     #[inline(always)]
-    fn begin(&mut self, wait: Wait, now_ns: u64) {
-        self.sums.sub(wait, now_ns);
-        self.at[wait as usize] = u64::MAX;
-    }
-
-    /// It is at this no more.
-    #[inline(always)]
-    fn end(&mut self, wait: Wait, now_ns: u64) {
-        self.sums.add(wait, now_ns);
-        self.at[wait as usize] = 0;
-    }
-
-    #[inline(always)]
-    fn turn_to(&mut self, cells: Option<Wait>, all: &mut AllDies, now_ns: u64) {
-        if let Some(ended) = std::mem::replace(&mut self.cells, cells) {
-            self.end(ended, now_ns);
-            all.end(ended, now_ns);
+    fn turned(&self, charges: &Charges, now_ns: u64) -> Charges {
+        let so_far = self.so_far(now_ns);
+        Charges {
+            held: std::array::from_fn(|state| so_far[state].wrapping_sub(charges.held[state])),
+            own: charges.own.wrapping_neg(),
         }
-        if let Some(begun) = cells {
-            self.begin(begun, now_ns);
-            all.begin(begun, now_ns);
-        }
+    }
+
+    #[inline(always)]
+    fn turn_to(&mut self, wait: Wait, all: &mut AllDies, now_ns: u64) {
+        self.sums[self.at as usize] += now_ns - self.since_ns;
+        all.turn(self.at, wait, now_ns);
+        (self.at, self.since_ns) = (wait, now_ns);
     }
 
     /// The cells no longer work on pages of the host, if they did: that was for whoever asked for them.
     #[inline(always)]
     fn end_work(&mut self, owns: &mut Slab<Own>, paths: &mut [Path], ops: &Ops, now_ns: u64) {
-        let mut index = std::mem::replace(&mut self.host, NONE);
-        let worked_ns = now_ns - self.since_ns;
-        let Some(cells) = self.cells else { return };
+        let first = std::mem::replace(&mut self.host, NONE);
+        if first != NONE {
+            let worked = (self.at, now_ns - self.since_ns);
+            if self.several {
+                Self::worked_for_several(owns, paths, ops, now_ns, worked, first);
+            } else {
+                paths[first as usize].worked(owns, now_ns, worked);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn worked_for_several(
+        owns: &mut Slab<Own>,
+        paths: &mut [Path],
+        ops: &Ops,
+        now_ns: u64,
+        worked: (Wait, u64),
+        first: u32,
+    ) {
+        let mut index = first;
         while index != NONE {
             let op = &ops[index];
-            if op.watched && op.cause == Cause::Host {
-                let path = &mut paths[index as usize];
-                if path.own == NONE {
-                    path.sums.add(cells, worked_ns);
-                    path.sums.sub(Wait::Own, worked_ns);
-                } else if let own = &mut owns[path.own]
-                    && own.until_ns != now_ns
-                {
-                    own.sums[cells as usize] += worked_ns;
-                    own.until_ns = now_ns;
-                }
+            if is_asked_for(op) {
+                paths[index as usize].worked(owns, now_ns, worked);
             }
             index = op.next;
         }
     }
 }
 
+/// Whether an operation that is charged is for a page of the host.
+#[inline(always)]
+fn is_asked_for(op: &Op) -> bool {
+    op.watched && op.cause == Cause::Host
+}
+
 /// What all dies do, summed over them.
 #[derive(Clone, Copy, Debug)]
 struct AllDies {
     /// Of what they are at, less when that began.
-    sums: Charges,
+    sums: [u64; WAITS],
     /// How many are at it.
     dies: [u64; WAITS],
 }
 
 impl AllDies {
     /// Dies that rest from `now_ns` on.
-    fn rest(dies: usize, now_ns: u64) -> Self {
-        let mut all = Self { sums: Charges([0; WAITS]), dies: [0; WAITS] };
-        (0..dies).for_each(|_| all.begin(Wait::Order, now_ns));
-        all
+    fn rest(number: usize, now_ns: u64) -> Self {
+        let (mut sums, mut dies, number) = ([0; WAITS], [0; WAITS], number as u64);
+        sums[Wait::Order as usize] = now_ns.wrapping_mul(number).wrapping_neg();
+        dies[Wait::Order as usize] = number;
+        Self { sums, dies }
     }
 
-    /// One more is at this.
+    /// One of them goes from this to that.
     #[inline(always)]
-    fn begin(&mut self, wait: Wait, now_ns: u64) {
-        self.sums.sub(wait, now_ns);
-        self.dies[wait as usize] += 1;
-    }
-
-    /// One less is.
-    #[inline(always)]
-    fn end(&mut self, wait: Wait, now_ns: u64) {
-        self.sums.add(wait, now_ns);
-        self.dies[wait as usize] -= 1;
+    fn turn(&mut self, from: Wait, to: Wait, now_ns: u64) {
+        let Self { sums, dies } = self;
+        sums[from as usize] = sums[from as usize].wrapping_add(now_ns);
+        sums[to as usize] = sums[to as usize].wrapping_sub(now_ns);
+        dies[from as usize] -= 1;
+        dies[to as usize] += 1;
     }
 
     /// What they did so far.
-    fn so_far(&self, now_ns: u64) -> Charges {
-        Charges(std::array::from_fn(|wait| self.sums.0[wait].wrapping_add(self.dies[wait].wrapping_mul(now_ns))))
+    fn so_far(&self, now_ns: u64) -> DieTime {
+        std::array::from_fn(|state| self.sums[state].wrapping_add(self.dies[state].wrapping_mul(now_ns)))
     }
 }
 
@@ -273,17 +265,41 @@ struct Own {
     until_ns: u64,
 }
 
+impl Own {
+    #[inline(never)]
+    fn worked(&mut self, now_ns: u64, (cells, ns): (Wait, u64)) {
+        if self.until_ns != now_ns {
+            self.sums[cells as usize] += ns;
+            self.until_ns = now_ns;
+        }
+    }
+}
+
 /// What an operation of a request was charged for since its emission.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 struct Path {
-    die: u32,
-    /// Whether it waits for the bus instead.
-    on_bus: bool,
-    /// What its die does for its request; none while it is the only operation of that on the die.
-    own: u32,
     /// What it was charged for; while it waits for its die, where the sums of that stood when it began to, less that;
     /// while it waits for the bus, less the time when it began to.
-    sums: Charges,
+    charges: Charges,
+    /// What its die does for its request; none while it is the only operation of that on the die.
+    own: u32,
+    die: u16,
+    /// Whether it waits for the bus instead.
+    on_bus: bool,
+}
+
+impl Path {
+    /// Its die worked for its request.
+    #[inline(always)]
+    fn worked(&mut self, owns: &mut Slab<Own>, now_ns: u64, (cells, ns): (Wait, u64)) {
+        if self.own == NONE {
+            self.charges.add(cells, ns);
+            self.charges.own = self.charges.own.wrapping_sub(ns);
+        } else {
+            owns[self.own].worked(now_ns, (cells, ns));
+        }
+    }
 }
 
 /// Charges operations of requests.
@@ -294,24 +310,20 @@ pub(super) struct Waits {
     owns: Slab<Own>,
     /// By the number of the operation.
     paths: Vec<Path>,
-    /// Submissions of requests so far; the latest that each die is used by, with its last operation there.
+    /// Submissions of requests so far.
     submissions: u64,
-    latest: Vec<(u64, u32)>,
-    /// What the last request of each owner that is done was charged for.
-    done: Vec<Charges>,
+    /// That of the last operation of the last request of each owner that is done.
+    done: Vec<Path>,
 }
 
 impl Waits {
     pub fn new(dies: usize, now_ns: u64) -> Self {
-        let mut rest = Running::REST;
-        rest.sums.sub(Wait::Order, now_ns);
         Self {
-            dies: vec![rest; dies],
+            dies: vec![Running::rest(now_ns); dies],
             all: AllDies::rest(dies, now_ns),
             owns: Slab::default(),
             paths: Vec::new(),
             submissions: 0,
-            latest: vec![(0, NONE); dies],
             done: Vec::new(),
         }
     }
@@ -324,54 +336,49 @@ impl Waits {
 
     /// An operation that is watched enters the queue of its die. That has not worked for its request yet.
     #[inline(always)]
-    pub fn emitted(&mut self, index: u32, die: u32, now_ns: u64) {
-        let own = self.own_of(die, index);
-        let running = &self.dies[die as usize];
-        *entry(&mut self.paths, index) = Path { die, on_bus: false, own, sums: running.so_far(now_ns) };
-    }
-
-    /// The operations of a request on a die share what that does for the request, from the second on. They are emitted
-    /// before any of them begins.
-    #[inline(always)]
-    fn own_of(&mut self, die: u32, index: u32) -> u32 {
-        let (submission, before) = std::mem::replace(&mut self.latest[die as usize], (self.submissions, index));
-        if submission != self.submissions { NONE } else { self.shared_own(before) }
+    pub fn emitted(&mut self, index: u32, number: u16, now_ns: u64) {
+        let die = &mut self.dies[usize::from(number)];
+        let charges = Charges { held: die.so_far(now_ns), own: 0 };
+        // The operations of a request on a die share what that does for the request, from the second on. They are
+        // emitted before any of them begins.
+        let (submission, before) = std::mem::replace(&mut die.latest, (self.submissions, index));
+        *entry(&mut self.paths, index) = Path { charges, own: NONE, die: number, on_bus: false };
+        if submission == self.submissions {
+            self.share_own(before, index);
+        }
     }
 
     #[cold]
-    fn shared_own(&mut self, before: u32) -> u32 {
+    fn share_own(&mut self, before: u32, index: u32) {
         let own = &mut self.paths[before as usize].own;
         if *own == NONE {
             *own = self.owns.insert(Own { ops: 1, sums: [0; 2], until_ns: 0 });
         }
-        self.owns[*own].ops += 1;
-        *own
+        let own = *own;
+        self.owns[own].ops += 1;
+        self.paths[index as usize].own = own;
     }
 
-    /// A die holds a command, the first.
+    /// A die holds a command, the first, of which the data comes first.
     #[inline(always)]
     pub fn holds(&mut self, number: u32, now_ns: u64) {
-        let die = &mut self.dies[number as usize];
-        die.begin(Wait::Bus, now_ns);
-        self.all.begin(Wait::Bus, now_ns);
+        self.dies[number as usize].turn_to(Wait::Bus, &mut self.all, now_ns);
     }
 
     /// It holds none any more.
     #[inline(always)]
     pub fn is_free(&mut self, number: u32, now_ns: u64) {
-        let die = &mut self.dies[number as usize];
-        die.end(Wait::Bus, now_ns);
-        self.all.end(Wait::Bus, now_ns);
+        self.dies[number as usize].turn_to(Wait::Order, &mut self.all, now_ns);
     }
 
-    /// The cells begin or resume work on a command.
+    /// The cells begin or resume work on a command, of which this is the first operation.
     #[inline(always)]
-    pub fn cells_begin(&mut self, number: u32, first: u32, ops: &Ops, now_ns: u64) {
+    pub fn cells_begin(&mut self, number: u32, first: u32, op: &Op, now_ns: u64) {
         let die = &mut self.dies[number as usize];
-        let op = &ops[first];
-        die.turn_to(Some(Wait::of(op)), &mut self.all, now_ns);
-        let is_asked_for = op.cause == Cause::Host && (op.watched || op.next != NONE);
-        (die.host, die.since_ns) = (if is_asked_for { first } else { NONE }, now_ns);
+        die.turn_to(Wait::of(op), &mut self.all, now_ns);
+        die.several = op.next != NONE;
+        let is_asked_for = is_asked_for(op) || (die.several && op.cause == Cause::Host);
+        die.host = if is_asked_for { first } else { NONE };
     }
 
     /// They interrupt it.
@@ -387,18 +394,17 @@ impl Waits {
         let Self { dies, all, owns, paths, .. } = self;
         let die = &mut dies[number as usize];
         die.end_work(owns, paths, ops, now_ns);
-        die.turn_to(None, all, now_ns);
+        die.turn_to(Wait::Bus, all, now_ns);
     }
 
     /// What a die did so far for a request: reads and programs.
     fn own(&self, die: &Running, own: u32, ops: &Ops, now_ns: u64) -> [u64; 2] {
         let mut sums = self.owns[own].sums;
-        let Some(cells) = die.cells else { return sums };
         let mut index = die.host;
         while index != NONE {
             let op = &ops[index];
-            if op.watched && op.cause == Cause::Host && self.paths[index as usize].own == own {
-                sums[cells as usize] += now_ns - die.since_ns;
+            if is_asked_for(op) && self.paths[index as usize].own == own {
+                sums[die.at as usize] += now_ns - die.since_ns;
                 break;
             }
             index = op.next;
@@ -409,28 +415,36 @@ impl Waits {
     /// From now on an operation waits for its die, or its data for the bus; or it has waited there.
     #[inline(always)]
     pub fn turn(&mut self, index: u32, ops: &Ops, now_ns: u64) {
-        let path = &mut self.paths[index as usize];
-        if path.on_bus {
-            path.sums.add(Wait::Bus, now_ns);
-            path.sums.add(Wait::Order, now_ns);
-            return;
-        }
-        let die = &self.dies[path.die as usize];
-        path.sums.take_off(&die.so_far(now_ns));
-        if path.own != NONE {
-            self.turn_own(index, ops, now_ns);
-        }
+        self.paths[index as usize].charges = self.turned(index, ops, now_ns);
     }
 
-    /// Tells apart what its die did for its request.
-    fn turn_own(&mut self, index: u32, ops: &Ops, now_ns: u64) {
-        let Path { die, own, .. } = self.paths[index as usize];
-        let worked = self.own(&self.dies[die as usize], own, ops, now_ns);
-        let sums = &mut self.paths[index as usize].sums;
-        for (state, worked_ns) in [Wait::HostReads, Wait::HostWrites].into_iter().zip(worked) {
-            sums.sub(state, worked_ns);
-            sums.add(Wait::Own, worked_ns);
+    /// What is kept of an operation after that.
+    #[inline(always)]
+    fn turned(&self, index: u32, ops: &Ops, now_ns: u64) -> Charges {
+        let path = &self.paths[index as usize];
+        if path.on_bus || path.own != NONE {
+            return self.turned_elsewhere(path, ops, now_ns);
         }
+        self.dies[usize::from(path.die)].turned(&path.charges, now_ns)
+    }
+
+    /// Where it waits for the bus, or its die for its request.
+    #[inline(never)]
+    fn turned_elsewhere(&self, path: &Path, ops: &Ops, now_ns: u64) -> Charges {
+        let mut charges = path.charges;
+        if path.on_bus {
+            charges.add(Wait::Bus, now_ns);
+            return charges;
+        }
+        let die = &self.dies[usize::from(path.die)];
+        charges = die.turned(&charges, now_ns);
+        // Tells apart what its die did for its request.
+        let worked = self.own(die, path.own, ops, now_ns);
+        for (state, worked_ns) in [Wait::HostReads, Wait::HostWrites].into_iter().zip(worked) {
+            charges.add(state, worked_ns.wrapping_neg());
+            charges.own = charges.own.wrapping_add(worked_ns);
+        }
+        charges
     }
 
     /// From now on its data waits for the bus or is on it.
@@ -438,8 +452,7 @@ impl Waits {
         self.turn(index, ops, now_ns);
         let path = &mut self.paths[index as usize];
         path.on_bus = true;
-        path.sums.sub(Wait::Bus, now_ns);
-        path.sums.sub(Wait::Order, now_ns);
+        path.charges.add(Wait::Bus, now_ns.wrapping_neg());
     }
 
     /// Its data is in the registers and waits for the cells.
@@ -451,35 +464,46 @@ impl Waits {
 
     /// An operation takes over what one of the same request, which has just ended, was charged for.
     pub fn inherit(&mut self, from: u32, to: u32, ops: &Ops, now_ns: u64) {
-        self.paths[to as usize].sums = self.paths[from as usize].sums;
+        self.paths[to as usize].charges = self.paths[from as usize].charges;
         self.turn(to, ops, now_ns);
     }
 
-    /// An operation has ended, and with it the request of an owner or none.
+    /// An operation has ended, as the last one of a request of this owner; `turned` says whether it has turned.
     #[inline(always)]
-    pub fn ended(&mut self, index: u32, done: Option<u32>) {
-        let path = &self.paths[index as usize];
-        if path.own != NONE {
-            let own = &mut self.owns[path.own];
-            own.ops -= 1;
-            if own.ops == 0 {
-                self.owns.remove(path.own);
-            }
+    pub fn request_done(&mut self, index: u32, turned: bool, owner: u32, ops: &Ops, now_ns: u64) {
+        if owner as usize >= self.done.len() {
+            fill(&mut self.done, owner);
         }
-        if let Some(owner) = done {
-            *entry(&mut self.done, owner) = path.sums;
+        self.done[owner as usize].charges =
+            if turned { self.paths[index as usize].charges } else { self.turned(index, ops, now_ns) };
+    }
+
+    /// An operation has ended.
+    #[inline(always)]
+    pub fn ended(&mut self, index: u32) {
+        let own = self.paths[index as usize].own;
+        if own != NONE {
+            self.leave_own(own);
+        }
+    }
+
+    #[inline(never)]
+    fn leave_own(&mut self, own: u32) {
+        self.owns[own].ops -= 1;
+        if self.owns[own].ops == 0 {
+            self.owns.remove(own);
         }
     }
 
     /// What the last request of an owner that is done was charged for.
     #[inline(always)]
     pub fn of(&self, owner: u32) -> &Charges {
-        &self.done[owner as usize]
+        &self.done[owner as usize].charges
     }
 
     /// What the dies did so far, summed.
     #[inline(always)]
-    pub fn of_dies(&self, now_ns: u64) -> Charges {
+    pub fn of_dies(&self, now_ns: u64) -> DieTime {
         self.all.so_far(now_ns)
     }
 }
@@ -509,13 +533,7 @@ mod tests {
     /// Parts are whole nanoseconds, as near to the share of the dies as that allows, and add up.
     #[test]
     fn a_time_is_divided_by_what_dies_did() {
-        let divided = |time_ns, [cells @ .., bus, idle]: DieTime| {
-            let (mut dies, held) = (Charges::default(), bus + cells.iter().sum::<u64>());
-            dies.0[..cells.len()].copy_from_slice(&cells);
-            (dies.0[Wait::Bus as usize], dies.0[Wait::Order as usize]) = (held, held + idle);
-            assert_eq!(dies.die_time()[cells.len()..], [bus, idle]);
-            dies.divide(time_ns).parts()
-        };
+        let divided = |time_ns, dies: DieTime| Charges::divide(time_ns, &dies).parts(time_ns);
         assert_eq!(divided(900, [10, 0, 20, 0, 0, 60, 1_000]), [100, 0, 200, 0, 0, 600, 0, 0]);
         assert_eq!(divided(10, [1, 1, 1, 0, 0, 0, 0]), [3, 3, 4, 0, 0, 0, 0, 0]);
         assert_eq!(divided(7, [0, 0, 0, 0, 0, 0, 50]), [0, 0, 0, 0, 0, 0, 7, 0]);

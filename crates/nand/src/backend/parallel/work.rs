@@ -73,10 +73,10 @@ impl ParallelFlash {
     }
 
     /// The cells begin or resume work on a command.
-    #[inline]
+    #[inline(always)]
     fn watch_begin(&mut self, number: u32, first: u32) {
         if let Some(waits) = &mut self.waits {
-            waits.cells_begin(number, first, &self.ops, self.now_ns);
+            waits.cells_begin(number, first, &self.ops[first], self.now_ns);
         }
     }
 
@@ -217,7 +217,10 @@ impl ParallelFlash {
         let die = &mut self.dies[number as usize];
         if die.held_since_ns == NEVER {
             die.held_since_ns = self.now_ns;
-            if let Some(waits) = &mut self.waits {
+            // Else the cells begin at once.
+            if let Some(waits) = &mut self.waits
+                && self.ops[first].kind == Kind::Program
+            {
                 waits.holds(number, self.now_ns);
             }
         }
@@ -475,10 +478,11 @@ impl ParallelFlash {
     #[inline(always)]
     fn end(&mut self, index: u32) {
         let Op { block, from_block, gate, job, behind, behind_from, edges, watched, .. } = self.ops[index];
-        // Nobody asks what an operation was charged for that is neither the last of its request nor waited for.
+        // Those that wait for it may take over what it was charged for.
+        let is_waited_for = [behind, behind_from, edges] != [NONE; 3];
         if let Some(waits) = &mut self.waits
             && watched
-            && (self.jobs[job].left == 1 || [behind, behind_from, edges] != [NONE; 3])
+            && is_waited_for
         {
             waits.turn(index, &self.ops, self.now_ns);
         }
@@ -512,10 +516,14 @@ impl ParallelFlash {
                 self.done.push_back(Done { owner, began_ns });
                 self.jobs.remove(job);
             }
+            // Nobody asks what an operation was charged for that is neither the last of its request nor waited for.
             if let Some(waits) = &mut self.waits
                 && watched
             {
-                waits.ended(index, (left == 0).then_some(owner));
+                if left == 0 {
+                    waits.request_done(index, is_waited_for, owner, &self.ops, self.now_ns);
+                }
+                waits.ended(index);
             }
         }
         self.ops.remove(index);

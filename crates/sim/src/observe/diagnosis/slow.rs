@@ -3,8 +3,8 @@
 use ssdlab_nand::backend::parallel::{WAITS, Wait};
 
 use super::{Finding, Subject, throughput};
+use crate::observe::parts::{PART_NAMES, PARTS, Part, Parts, PartsByPercentile};
 use crate::observe::summary::{LatencySummary, Summary};
-use crate::observe::waits::{PART_NAMES, PARTS, Part, Parts, PartsByPercentile};
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 

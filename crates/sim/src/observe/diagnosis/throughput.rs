@@ -6,8 +6,8 @@ use ssdlab_nand::backend::parallel::{WAITS, Wait};
 
 use super::{Finding, Subject, cached, inputs};
 use crate::observe::activity::{DriveSummary, Spread};
+use crate::observe::parts::{Part, Parts};
 use crate::observe::summary::{Summary, TimeSummary};
-use crate::observe::waits::{Part, Parts};
 use crate::setup::drive::{DriveOptions, Front, WriteBuffer};
 use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
