@@ -358,6 +358,8 @@ pub struct Course {
 mod tests {
     use super::*;
 
+    use std::collections::BTreeMap;
+
     use ssdlab_core::Rng;
     use ssdlab_nand::backend::parallel::{Charges, WAITS, Wait};
 
@@ -370,16 +372,24 @@ mod tests {
     /// Against a list of all requests.
     #[test]
     fn each_interval_holds_the_requests_that_end_in_it() {
-        for (seed, longest_step_ns, longest_ns) in
-            [(1, 10, 50_000), (2, 3_000, 50_000), (3, 900_000, 50_000), (4, 3_000, LONG_NS), (5, 10, 3 * LONG_NS)]
-        {
+        // Buckets of many long ones overflow.
+        let usual = 0..50_000;
+        for (seed, longest_step_ns, response_ns) in [
+            (1, 10, usual.clone()),
+            (2, 3_000, usual.clone()),
+            (3, 900_000, usual),
+            (4, 3_000, 0..3 * LONG_NS),
+            (5, 10, LONG_NS - 100..LONG_NS),
+            (6, 10, LONG_NS - 50..LONG_NS + 50),
+        ] {
             let mut rng = Rng::named(seed, "intervals");
             let (mut intervals, mut all, mut now_ns) = (Intervals::new(77), Vec::new(), 77);
             let mut waits = Waits::default();
             for _ in 0..3_000 {
                 now_ns += rng.below(longest_step_ns) * rng.below(2);
                 let op = Op::ALL[rng.below(4) as usize];
-                let (latency_ns, part) = (rng.below(longest_ns), rng.below(WAITS as u64) as usize);
+                let latency_ns = response_ns.start + rng.below(response_ns.end - response_ns.start);
+                let part = rng.below(WAITS as u64) as usize;
                 let mut flash = Charges::default();
                 match part {
                     _ if part == Wait::Own as usize => flash.own = latency_ns,
@@ -394,7 +404,17 @@ mod tests {
                 intervals.request_done(&request, now_ns, latency_ns, with_bucket(latency_ns / 3), made_of);
                 all.push((op, now_ns - 77, latency_ns, part));
             }
-            let (course, _) = intervals.finish();
+            let (course, run) = intervals.finish();
+            for (op, of_run) in Op::ALL.into_iter().zip(run) {
+                let mut expected = BTreeMap::<usize, Parts>::new();
+                for &(_, _, latency_ns, part) in all.iter().filter(|one| one.0 == op) {
+                    let mut parts_ns = [0; PARTS];
+                    parts_ns[part] = latency_ns;
+                    let bucket = LatencyHistogram::bucket(latency_ns);
+                    expected.entry(bucket).or_default().add_requests(1, &parts_ns);
+                }
+                assert!(of_run.sorted().into_iter().eq(expected), "seed {seed}");
+            }
             let parts_ns = &course.parts_ns;
             assert!(parts_ns[0].len() <= MOST && (now_ns - 77) / course.interval_ns < MOST as u64, "seed {seed}");
             for op in [Op::Read, Op::Write] {
