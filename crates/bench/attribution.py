@@ -19,14 +19,12 @@ def taken(trace: Path, *, diagnose: bool) -> float:
 
 def pair(trace: Path, *, found_first: bool) -> tuple[float, float]:
     """Two runs next to each other, so that a slow spell of the machine meets both: without, and with."""
-    if found_first:
-        found = taken(trace, diagnose=True)
-        return taken(trace, diagnose=False), found
-    return taken(trace, diagnose=False), taken(trace, diagnose=True)
+    took = {diagnose: taken(trace, diagnose=diagnose) for diagnose in (found_first, not found_first)}
+    return took[False], took[True]
 
 
 def main() -> None:
-    """Prints the least of all runs, and the median of what the second of each pair takes more."""
+    """Prints the least of all runs, and the median of what one takes more than its neighbour without."""
     print("\n### What requests wait for, in whole runs of the default drive\n")
     print("| trace | processor time without | with | more |\n|---|---|---|---|")
     for trace in TRACES:

@@ -65,10 +65,8 @@ impl<P: TimedParts> TimedDrive<P> {
                 Op::Trim | Op::Flush => false,
             };
             self.inside[op as usize] += 1;
-            let is_behind_flash = self.waits.as_mut().is_some_and(|waits| waits.take(index, now_ns));
-            if is_behind_flash {
-                self.waited_for_flash(index);
-            }
+            self.waited_for_flash(index);
+            self.charge(index, Part::HostQueue);
             if !self.path.command(index, now_ns) {
                 self.receive(index, issuer)?;
             }
@@ -129,6 +127,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// It has, if it did.
+    #[inline(always)]
     pub(super) fn waited_for_flash(&mut self, index: u32) {
         let now_ns = self.now_ns();
         if let Some(waits) = &mut self.waits

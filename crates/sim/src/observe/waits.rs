@@ -166,12 +166,6 @@ impl Way {
         behind_flash: Behind::Never,
         in_flash: false,
     };
-
-    #[inline(always)]
-    fn charge(&mut self, part: Part, now_ns: u64) {
-        self.outside_ns[part as usize - WAITS] += now_ns - self.until_ns;
-        self.until_ns = now_ns;
-    }
 }
 
 /// Charges requests.
@@ -219,18 +213,9 @@ impl Waits {
     /// The time since a request was charged last went to this.
     #[inline(always)]
     pub fn charge(&mut self, flight: u32, part: Part, now_ns: u64) {
-        self.ways[flight as usize].charge(part, now_ns);
-    }
-
-    /// The drive takes a request from its queues: charges it for them, or says that it waits for the flash as a whole.
-    #[inline(always)]
-    pub fn take(&mut self, flight: u32, now_ns: u64) -> bool {
         let way = &mut self.ways[flight as usize];
-        let waits = way.behind_flash == Behind::Waits;
-        if !waits {
-            way.charge(Part::HostQueue, now_ns);
-        }
-        waits
+        way.outside_ns[part as usize - WAITS] += now_ns - way.until_ns;
+        way.until_ns = now_ns;
     }
 
     /// The flash is done with a request, and knows what went by there.
@@ -286,7 +271,7 @@ impl Waits {
             behind_flash: (way.behind_flash == Behind::Waited).then(|| &self.behind_flash[flight as usize]),
             way,
         };
-        debug_assert!(made_of.parts().iter().all(|&part| part <= latency_ns), "the parts are the whole");
+        debug_assert_eq!(made_of.parts().iter().sum::<u64>(), latency_ns, "the parts are the whole");
         made_of
     }
 }

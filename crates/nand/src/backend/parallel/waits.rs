@@ -137,7 +137,7 @@ const ONLY: [[u64; HOLDS]; WAITS] = {
 /// What a die does.
 #[derive(Clone, Copy, Debug)]
 struct Running {
-    /// What it did before it began what it is at.
+    /// What it did before it began what it is at; one for each [`Wait`], so that every one is an index.
     sums: [u64; WAITS],
     /// When that was.
     since_ns: u64,
@@ -471,11 +471,8 @@ impl Waits {
     /// An operation has ended, as the last one of a request of this owner; `turned` says whether it has turned.
     #[inline(always)]
     pub fn request_done(&mut self, index: u32, turned: bool, owner: u32, ops: &Ops, now_ns: u64) {
-        if owner as usize >= self.done.len() {
-            fill(&mut self.done, owner);
-        }
-        self.done[owner as usize].charges =
-            if turned { self.paths[index as usize].charges } else { self.turned(index, ops, now_ns) };
+        let charges = if turned { self.paths[index as usize].charges } else { self.turned(index, ops, now_ns) };
+        entry(&mut self.done, owner).charges = charges;
     }
 
     /// An operation has ended.

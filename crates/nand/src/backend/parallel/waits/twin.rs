@@ -359,6 +359,7 @@ fn requests_are_charged_for_what_the_log_tells() {
             let expected = world.path(last.0);
             let elapsed_ns = last.1 - world.emitted[&last.0].at_ns;
             let found = world.flash.waits_of(job).expect("they are watched").parts(elapsed_ns);
+            assert_eq!(found.iter().sum::<u64>(), elapsed_ns, "world {seed}, request {job}: the parts are the whole");
             assert_eq!(found, expected, "world {seed}, request {job}");
             seen.iter_mut().zip(found).for_each(|(seen, part)| *seen += part);
         }
