@@ -361,7 +361,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use ssdlab_core::Rng;
-    use ssdlab_nand::backend::parallel::{Charges, WAITS, Wait};
+    use ssdlab_nand::backend::parallel::{Charges, WAITS};
 
     use crate::observe::waits::Waits;
 
@@ -391,10 +391,8 @@ mod tests {
                 let latency_ns = response_ns.start + rng.below(response_ns.end - response_ns.start);
                 let part = rng.below(WAITS as u64) as usize;
                 let mut flash = Charges::default();
-                match part {
-                    _ if part == Wait::Own as usize => flash.own = latency_ns,
-                    _ if part == Wait::Order as usize => {}
-                    _ => flash.held[part] = latency_ns,
+                if let Some(charged_ns) = flash.0.get_mut(part) {
+                    *charged_ns = latency_ns;
                 }
                 waits.enter(0, 0);
                 waits.flash(0, latency_ns);

@@ -10,7 +10,7 @@
 //! that each takes; dies that rest do not count. Sums are kept by bucket of the histogram of response times.
 
 use ssdlab_core::LatencyHistogram;
-use ssdlab_nand::backend::parallel::{Charges, DieTime, HOLDS, WAITS};
+use ssdlab_nand::backend::parallel::{Charges, DieTime, STATES, WAITS};
 
 use crate::observe::parts::{PARTS, Part};
 
@@ -18,9 +18,8 @@ use crate::observe::parts::{PARTS, Part};
 const OUTSIDE_PARTS: usize = PARTS - WAITS;
 
 /// What is added up of requests, by number: the sums of [`Charges`], of the parts outside the flash, of response times, and
-/// how many there are. What they waited for the order of operations is the rest.
-const OWN: usize = HOLDS;
-const OUTSIDE: usize = OWN + 1;
+/// how many there are. Their own work is the rest.
+const OUTSIDE: usize = STATES;
 const RESPONSE: usize = OUTSIDE + OUTSIDE_PARTS;
 const REQUESTS: usize = RESPONSE + 1;
 const SUMS: usize = REQUESTS + 1;
@@ -52,8 +51,7 @@ impl Few {
 
 #[inline(always)]
 fn add_flash(sums: &mut [u32; SUMS], flash: &Charges) {
-    sums.iter_mut().zip(flash.held).for_each(|(sum, part)| *sum += part as u32);
-    sums[OWN] += flash.own as u32;
+    sums.iter_mut().zip(flash.0).for_each(|(sum, part)| *sum += part as u32);
 }
 
 /// Of many requests, if none takes long.
@@ -74,8 +72,7 @@ impl Many {
     /// Their response times by part.
     pub fn parts(&self) -> [u64; PARTS] {
         let (mut flash, mut outside) = (Charges::default(), [0; OUTSIDE_PARTS]);
-        flash.held.copy_from_slice(&self.0[..HOLDS]);
-        flash.own = self.0[OWN];
+        flash.0.copy_from_slice(&self.0[..STATES]);
         outside.copy_from_slice(&self.0[OUTSIDE..RESPONSE]);
         by_part(self.0[RESPONSE], &flash, outside)
     }
@@ -128,8 +125,7 @@ impl MadeOf<'_> {
     pub fn parts(self) -> [u64; PARTS] {
         let mut flash = Charges::default();
         for more in [self.flash, self.behind_flash].into_iter().flatten() {
-            flash.held.iter_mut().zip(more.held).for_each(|(sum, part)| *sum += part);
-            flash.own += more.own;
+            flash.0.iter_mut().zip(more.0).for_each(|(sum, part)| *sum += part);
         }
         by_part(self.latency_ns, &flash, self.outside_ns())
     }

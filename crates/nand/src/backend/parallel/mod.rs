@@ -57,7 +57,7 @@ pub use ops::Kind;
 pub use record::{Record, Requester, Segment};
 pub use timeline::Bins;
 pub use untimed::UntimedFlash;
-pub use waits::{Charges, DieTime, HOLDS, WAITS, Wait};
+pub use waits::{Charges, DieTime, STATES, WAITS, Wait};
 pub use witness::InTime;
 
 use crate::backend::{Flash, cost_ns};

@@ -14,7 +14,8 @@
 //!
 //! Nothing is walked: a die does one thing at a time, and has running sums of what it did. While an operation waits for
 //! the die, it keeps where these stood when it began to, less what it was charged before; so it goes both from charges to
-//! that and back by being taken off the sums. What is charged to the order of operations is the rest of the time.
+//! that and back by being taken off the sums. Its own is the rest of the time: what the cells do for its request is taken
+//! out of the sums.
 //!
 //! Every operation of every request passes here, and all of it competes with the simulation itself for the first level of
 //! the processor's cache. So what is kept of an operation is one line of that.
@@ -49,9 +50,9 @@ pub enum Wait {
 /// Number of [`Wait`]s.
 pub const WAITS: usize = 8;
 /// Those of them that a die can be at.
-const STATES: usize = 7;
+pub const STATES: usize = 7;
 /// Those of them in which it holds a command.
-pub const HOLDS: usize = 6;
+const HOLDS: usize = 6;
 
 /// What dies did, by [`Wait`]; [`Wait::Order`] is the time in which they held nothing. Modulo 2^64.
 pub type DieTime = [u64; STATES];
@@ -80,37 +81,36 @@ impl Wait {
     }
 }
 
-/// What time went to. Modulo 2^64, so that sums may run.
+/// What time went to, by [`Wait`] but for [`Wait::Own`], which is the rest. Modulo 2^64, so that sums may run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Charges {
-    /// The first of [`Wait`].
-    pub held: [u64; HOLDS],
-    /// [`Wait::Own`].
-    pub own: u64,
-}
+pub struct Charges(pub DieTime);
 
 impl Charges {
     #[inline(always)]
     fn add(&mut self, wait: Wait, ns: u64) {
-        self.held[wait as usize] = self.held[wait as usize].wrapping_add(ns);
+        self.0[wait as usize] = self.0[wait as usize].wrapping_add(ns);
     }
 
     /// By [`Wait`], of a time.
     pub fn parts(&self, time_ns: u64) -> [u64; WAITS] {
-        let [host_reads, host_writes, partial_pages, collection, map, bus] = self.held;
-        let order = self.held.iter().fold(time_ns.wrapping_sub(self.own), |rest, part| rest.wrapping_sub(*part));
-        [host_reads, host_writes, partial_pages, collection, map, bus, order, self.own]
+        let mut parts = [0; WAITS];
+        parts[..STATES].copy_from_slice(&self.0);
+        parts[Wait::Own as usize] = self.0.iter().fold(time_ns, |rest, part| rest.wrapping_sub(*part));
+        parts
     }
 
     /// A time in proportion to what dies did in it, those that rested left out. Its parts are whole nanoseconds and add
-    /// up to it, unless all of them rested.
+    /// up to it; if all of them rested it goes to [`Wait::Order`].
     pub fn divide(time_ns: u64, dies: &DieTime) -> Self {
         let mut divided = Self::default();
         let held = &dies[..HOLDS];
         let total: u64 = held.iter().sum();
         let ns_each = time_ns as f64 / total as f64;
         let (mut before, mut given_ns) = (0, 0);
-        for (part, work) in divided.held.iter_mut().zip(held).filter(|(_, work)| **work > 0) {
+        if total == 0 {
+            divided.add(Wait::Order, time_ns);
+        }
+        for (part, work) in divided.0.iter_mut().zip(held).filter(|(_, work)| **work > 0) {
             before += work;
             // A processor converts numbers with a sign in one step.
             let until_ns = (before as i64 as f64 * ns_each) as i64 as u64;
@@ -121,18 +121,6 @@ impl Charges {
         divided
     }
 }
-
-/// All ones for what a die is at, by that: so the time of that is added without storing one sum alone, which the
-/// processor would wait for before it reads that with its neighbours.
-const ONLY: [[u64; HOLDS]; WAITS] = {
-    let mut only = [[0; HOLDS]; WAITS];
-    let mut at = 0;
-    while at < HOLDS {
-        only[at][at] = u64::MAX;
-        at += 1;
-    }
-    only
-};
 
 /// What a die does.
 #[derive(Clone, Copy, Debug)]
@@ -156,22 +144,16 @@ impl Running {
         Self { sums: [0; WAITS], since_ns: now_ns, at, several: false, host: NONE, latest: (0, NONE) }
     }
 
-    /// What it did so far.
+    /// An operation that was charged this waits for it from now on, or has waited: what is kept of that.
+    ///
+    /// What it is at comes last, to where it is kept, so that no sum is stored alone which the processor would wait for
+    /// before it reads that with its neighbours.
     #[inline(always)]
-    fn so_far(&self, now_ns: u64) -> [u64; HOLDS] {
-        let been_ns = now_ns - self.since_ns;
-        let only = &ONLY[self.at as usize];
-        std::array::from_fn(|state| self.sums[state].wrapping_add(only[state] & been_ns))
-    }
-
-    /// What is kept of an operation that waits for it from now on, or has waited.
-    #[inline(always)]
-    fn turned(&self, charges: &Charges, now_ns: u64) -> Charges {
-        let so_far = self.so_far(now_ns);
-        Charges {
-            held: std::array::from_fn(|state| so_far[state].wrapping_sub(charges.held[state])),
-            own: charges.own.wrapping_neg(),
+    fn turn(&self, Charges(before): &Charges, Charges(after): &mut Charges, now_ns: u64) {
+        for ((after, before), sum) in after.iter_mut().zip(before).zip(self.sums) {
+            *after = sum.wrapping_sub(*before);
         }
+        after[self.at as usize] = after[self.at as usize].wrapping_add(now_ns - self.since_ns);
     }
 
     #[inline(always)]
@@ -295,9 +277,49 @@ impl Path {
     fn worked(&mut self, owns: &mut Slab<Own>, now_ns: u64, (cells, ns): (Wait, u64)) {
         if self.own == NONE {
             self.charges.add(cells, ns);
-            self.charges.own = self.charges.own.wrapping_sub(ns);
         } else {
             owns[self.own].worked(now_ns, (cells, ns));
+        }
+    }
+
+    /// What is kept of it once it waits for its die, or its data for the bus; or has waited there.
+    #[inline(always)]
+    fn turn(&self, charges: &mut Charges, dies: &[Running], owns: &Slab<Own>, paths: &[Self], ops: &Ops, now_ns: u64) {
+        let die = &dies[usize::from(self.die)];
+        if self.on_bus {
+            *charges = self.charges;
+            charges.add(Wait::Bus, now_ns);
+        } else {
+            die.turn(&self.charges, charges, now_ns);
+            if self.own != NONE {
+                self.leave_out_own(charges, die, owns, paths, ops, now_ns);
+            }
+        }
+    }
+
+    /// What its die did for its request is its own.
+    #[inline(never)]
+    fn leave_out_own(
+        &self,
+        charges: &mut Charges,
+        die: &Running,
+        owns: &Slab<Own>,
+        paths: &[Self],
+        ops: &Ops,
+        now_ns: u64,
+    ) {
+        let mut worked = owns[self.own].sums;
+        let mut index = die.host;
+        while index != NONE {
+            let op = &ops[index];
+            if is_asked_for(op) && paths[index as usize].own == self.own {
+                worked[die.at as usize] += now_ns - die.since_ns;
+                break;
+            }
+            index = op.next;
+        }
+        for (state, worked_ns) in [Wait::HostReads, Wait::HostWrites].into_iter().zip(worked) {
+            charges.add(state, worked_ns.wrapping_neg());
         }
     }
 }
@@ -338,11 +360,12 @@ impl Waits {
     #[inline(always)]
     pub fn emitted(&mut self, index: u32, number: u16, now_ns: u64) {
         let die = &mut self.dies[usize::from(number)];
-        let charges = Charges { held: die.so_far(now_ns), own: 0 };
         // The operations of a request on a die share what that does for the request, from the second on. They are
         // emitted before any of them begins.
         let (submission, before) = std::mem::replace(&mut die.latest, (self.submissions, index));
-        *entry(&mut self.paths, index) = Path { charges, own: NONE, die: number, on_bus: false };
+        let path = entry(&mut self.paths, index);
+        die.turn(&Charges::default(), &mut path.charges, now_ns);
+        (path.own, path.die, path.on_bus) = (NONE, number, false);
         if submission == self.submissions {
             self.share_own(before, index);
         }
@@ -397,54 +420,12 @@ impl Waits {
         die.turn_to(Wait::Bus, all, now_ns);
     }
 
-    /// What a die did so far for a request: reads and programs.
-    fn own(&self, die: &Running, own: u32, ops: &Ops, now_ns: u64) -> [u64; 2] {
-        let mut sums = self.owns[own].sums;
-        let mut index = die.host;
-        while index != NONE {
-            let op = &ops[index];
-            if is_asked_for(op) && self.paths[index as usize].own == own {
-                sums[die.at as usize] += now_ns - die.since_ns;
-                break;
-            }
-            index = op.next;
-        }
-        sums
-    }
-
     /// From now on an operation waits for its die, or its data for the bus; or it has waited there.
     #[inline(always)]
     pub fn turn(&mut self, index: u32, ops: &Ops, now_ns: u64) {
-        self.paths[index as usize].charges = self.turned(index, ops, now_ns);
-    }
-
-    /// What is kept of an operation after that.
-    #[inline(always)]
-    fn turned(&self, index: u32, ops: &Ops, now_ns: u64) -> Charges {
-        let path = &self.paths[index as usize];
-        if path.on_bus || path.own != NONE {
-            return self.turned_elsewhere(path, ops, now_ns);
-        }
-        self.dies[usize::from(path.die)].turned(&path.charges, now_ns)
-    }
-
-    /// Where it waits for the bus, or its die for its request.
-    #[inline(never)]
-    fn turned_elsewhere(&self, path: &Path, ops: &Ops, now_ns: u64) -> Charges {
-        let mut charges = path.charges;
-        if path.on_bus {
-            charges.add(Wait::Bus, now_ns);
-            return charges;
-        }
-        let die = &self.dies[usize::from(path.die)];
-        charges = die.turned(&charges, now_ns);
-        // Tells apart what its die did for its request.
-        let worked = self.own(die, path.own, ops, now_ns);
-        for (state, worked_ns) in [Wait::HostReads, Wait::HostWrites].into_iter().zip(worked) {
-            charges.add(state, worked_ns.wrapping_neg());
-            charges.own = charges.own.wrapping_add(worked_ns);
-        }
-        charges
+        let mut charges = Charges::default();
+        self.paths[index as usize].turn(&mut charges, &self.dies, &self.owns, &self.paths, ops, now_ns);
+        self.paths[index as usize].charges = charges;
     }
 
     /// From now on its data waits for the bus or is on it.
@@ -471,8 +452,13 @@ impl Waits {
     /// An operation has ended, as the last one of a request of this owner; `turned` says whether it has turned.
     #[inline(always)]
     pub fn request_done(&mut self, index: u32, turned: bool, owner: u32, ops: &Ops, now_ns: u64) {
-        let charges = if turned { self.paths[index as usize].charges } else { self.turned(index, ops, now_ns) };
-        entry(&mut self.done, owner).charges = charges;
+        let Self { dies, owns, paths, done, .. } = self;
+        let (path, charges) = (&paths[index as usize], &mut entry(done, owner).charges);
+        if turned {
+            *charges = path.charges;
+        } else {
+            path.turn(charges, dies, owns, paths, ops, now_ns);
+        }
     }
 
     /// An operation has ended.
