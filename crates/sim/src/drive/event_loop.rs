@@ -126,10 +126,7 @@ impl<P: TimedParts> TimedDrive<P> {
             Some(block) => {
                 block.submit(issued, origin, now_ns);
                 self.pull();
-                if let Some(waits) = &mut self.waits {
-                    waits.stayed_above();
-                }
-                self.finish_host_requests(0, issuer);
+                self.finish_host_requests(None, 0, issuer);
             }
         }
     }

@@ -193,41 +193,40 @@ impl<P: TimedParts> TimedDrive<P> {
         let now_ns = self.now_ns();
         let Flight { request, issued_ns, taken_ns, waited_ns, queue, met_other, origin, block, .. } =
             self.flights[index];
-        if let Some(waits) = &mut self.waits {
-            waits.leave(index);
-        }
         self.inside[request.op as usize] -= 1;
         self.meters.left_drive(request.op, met_other, now_ns - taken_ns);
         self.flights.remove(index);
         self.queues.leave(queue);
         match block {
-            None => self.finish(&request, origin, issued_ns, waited_ns, issuer),
+            None => self.finish(&request, origin, Some(index), issued_ns, waited_ns, issuer),
             Some(id) => {
                 let block = self.block.as_mut().expect("it gave the request out");
                 block.completed(id, now_ns);
-                self.finish_host_requests(now_ns - issued_ns - waited_ns, issuer);
+                self.finish_host_requests(Some(index), now_ns - issued_ns - waited_ns, issuer);
                 self.pull();
             }
         }
     }
 
-    /// Completes the requests of the host that have ended with one of the drive, which worked on that for so long.
+    /// Completes the requests of the host that have ended with one of the drive, which worked on that for so long, or
+    /// with none.
     #[inline(always)]
-    pub(super) fn finish_host_requests(&mut self, service_ns: u64, issuer: &mut Issuer<'_>) {
+    pub(super) fn finish_host_requests(&mut self, flight: Option<u32>, service_ns: u64, issuer: &mut Issuer<'_>) {
         while let Some(done) = self.block.as_mut().and_then(BlockStage::take_done) {
             let HostRequest { request, origin, issued_ns, .. } = done;
             // A bio merged into a request that was at work cannot have come later than that.
             let waited_ns = (self.now_ns() - issued_ns).saturating_sub(service_ns);
-            self.finish(&request, origin, issued_ns, waited_ns, issuer);
+            self.finish(&request, origin, flight, issued_ns, waited_ns, issuer);
         }
     }
 
-    /// A request of the host or of its cache is complete.
+    /// A request of the host or of its cache is complete, with one of the drive if it got there.
     #[inline(always)]
     pub(super) fn finish(
         &mut self,
         request: &Request,
         origin: u32,
+        flight: Option<u32>,
         issued_ns: u64,
         waited_ns: u64,
         issuer: &mut Issuer<'_>,
@@ -236,7 +235,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.meters.outstanding(now_ns, self.outstanding());
         let latency_ns = now_ns - issued_ns;
         let flash = &self.stack.sinks.flash;
-        let parts = self.waits.as_ref().map(|waits| waits.made_of(latency_ns, |flight| flash.waits_of(flight)));
+        let parts = self.waits.as_ref().map(|waits| waits.made_of(flight, latency_ns, |flight| flash.waits_of(flight)));
         let so_far = self.cache.as_ref().map_or(self.measurement.latency(), CacheStage::latency_below);
         self.meters.request_done(request, now_ns, latency_ns, waited_ns, parts, so_far);
         match &mut self.cache {

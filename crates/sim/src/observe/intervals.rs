@@ -396,9 +396,8 @@ mod tests {
                 }
                 waits.enter(0, 0);
                 waits.flash(0, latency_ns);
-                waits.leave(0);
                 let request = Request { time_ns: 0, offset: all.len() as u64, bytes: 1, op, flags: 0, stream: 0 };
-                let made_of = waits.made_of(latency_ns, |_| Some(&flash));
+                let made_of = waits.made_of(Some(0), latency_ns, |_| Some(&flash));
                 intervals.request_done(&request, now_ns, latency_ns, with_bucket(latency_ns / 3), made_of);
                 all.push((op, now_ns - 77, latency_ns, part));
             }

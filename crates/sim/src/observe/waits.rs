@@ -173,8 +173,6 @@ pub(crate) struct Waits {
     /// there.
     dies_before: Vec<DieTime>,
     behind_flash: Vec<Charges>,
-    /// The flight that left the drive last; none of requests that were never in it.
-    left: Option<u32>,
     dies_at_start: DieTime,
 }
 
@@ -243,23 +241,17 @@ impl Waits {
         (way.until_ns, way.behind_flash) = (now_ns, Behind::Waited);
     }
 
-    /// A request is back at the host.
+    /// A request of the host is complete with a flight. Before that entered the drive, it was in the block layer; if there
+    /// is none, all the time. Returns what its response time is made of, with what `flash` charged it for.
     #[inline(always)]
-    pub fn leave(&mut self, flight: u32) {
-        self.left = Some(flight);
-    }
-
-    /// The next requests that are complete were never in the drive.
-    pub fn stayed_above(&mut self) {
-        self.left = None;
-    }
-
-    /// A request of the host is complete with the one that left the drive last. Before that entered the drive, it was
-    /// in the block layer. Returns what its response time is made of, with what `flash` charged it for.
-    #[inline(always)]
-    pub fn made_of<'a>(&'a self, latency_ns: u64, flash: impl Fn(u32) -> Option<&'a Charges>) -> MadeOf<'a> {
-        let way = self.left.map_or(&Way::ABOVE, |flight| &self.ways[flight as usize]);
-        let flight = self.left.unwrap_or(0);
+    pub fn made_of<'a>(
+        &'a self,
+        flight: Option<u32>,
+        latency_ns: u64,
+        flash: impl Fn(u32) -> Option<&'a Charges>,
+    ) -> MadeOf<'a> {
+        let way = flight.map_or(&Way::ABOVE, |flight| &self.ways[flight as usize]);
+        let flight = flight.unwrap_or(0);
         let made_of = MadeOf {
             bucket: LatencyHistogram::bucket(latency_ns),
             latency_ns,
@@ -292,9 +284,9 @@ mod tests {
         let request = Request { time_ns: 0, offset: 0, bytes: 1, op, flags: 0, stream: 0 };
         for latency_ns in latencies_ns {
             charge(&mut waits, latency_ns);
-            waits.leave(0);
             now_ns = now_ns.max(latency_ns);
-            intervals.request_done(&request, now_ns, latency_ns, (0, 0), waits.made_of(latency_ns, |_| None));
+            let made_of = waits.made_of(Some(0), latency_ns, |_| None);
+            intervals.request_done(&request, now_ns, latency_ns, (0, 0), made_of);
         }
         let found = ResponseSummary::of(intervals.finish().1, [0; 7]);
         let of_op = if op == Op::Read { found.read } else { found.write };
