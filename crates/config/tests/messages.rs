@@ -168,7 +168,7 @@ fn files() {
         ),
         (
             "device.capacity = \"16TiB\"",
-            "my.toml:1: device.capacity: 17951622 blocks of 256 pages exceed 4294967295 pages; lower it or raise nand.page_size",
+            "my.toml:1: device.capacity: 17951622 blocks of 256 pages exceed 4294967295 pages; lower it to 15312GiB or raise nand.page_size",
         ),
         (
             "device.op = \"0.05%\"",
@@ -568,6 +568,25 @@ fn every_remedy_for_too_few_blocks_works() {
         }
     }
     assert!(typed > 500, "{typed}");
+}
+
+/// Where a drive has more pages than 32 bits number, the largest capacity that is proposed is accepted, and a gibibyte
+/// more is not.
+#[test]
+fn the_largest_capacity_is_proposed() {
+    for preset in presets() {
+        let of = |capacity: &str| {
+            let sets = [set(&"nand.page_size=2KiB"), set(&format!("device.capacity={capacity}"))];
+            let settings = Config::resolve(Some(preset.name), &[], &sets).unwrap().settings(None);
+            settings.map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
+        };
+        let told = of("16TiB");
+        let (_, proposed) = told.split_once("exceed 4294967295 pages; lower it to ").expect(&told);
+        let (gibibytes, _) = proposed.split_once("GiB or raise nand.page_size").expect(&told);
+        let gibibytes: u64 = gibibytes.parse().unwrap();
+        assert_eq!(of(&format!("{gibibytes}GiB")), "accepted", "{}", preset.name);
+        assert!(of(&format!("{}GiB", gibibytes + 1)).contains("exceed 4294967295 pages"), "{}", preset.name);
+    }
 }
 
 /// A trace that sizes the drive does not stop a remedy either.

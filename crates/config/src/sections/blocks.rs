@@ -8,6 +8,8 @@ use crate::checker::{Checker, Read};
 use ssdlab_core::units::{write_bytes, write_percent};
 use ssdlab_nand::Parallelism;
 
+const GIBIBYTE_BITS: u32 = 30;
+
 /// What blocks are made of, whatever the capacity.
 #[derive(Clone, Copy)]
 pub(super) struct Shape<'a> {
@@ -66,6 +68,19 @@ impl Shape<'_> {
         std::iter::successors(Some(first), |bytes| bytes.checked_mul(2))
             .take_while(|bytes| *bytes <= MOST_BYTES && bytes / page_bytes <= u64::from(u32::MAX))
             .find(|bytes| self.blocks(bytes / page_bytes).suffice())
+    }
+
+    /// The largest capacity of whole gibibytes of which the pages are numbered in 32 bits; none if that has too few blocks.
+    pub fn capacity_below(&self, logical_pages: u64) -> Option<u64> {
+        let page_bytes = u64::from(self.page_bytes);
+        let gibibytes = (logical_pages * page_bytes) >> GIBIBYTE_BITS;
+        let mut capacities = (1..=gibibytes).rev().map(|gibibytes| gibibytes << GIBIBYTE_BITS);
+        let found = |bytes: &u64| self.blocks(bytes / page_bytes);
+        let is_numbered = |bytes: &u64| {
+            let Blocks { provided, added, .. } = found(bytes);
+            (provided + added) * u64::from(self.pages_per_block) <= u64::from(u32::MAX)
+        };
+        capacities.find(is_numbered).filter(|bytes| found(bytes).suffice())
     }
 
     /// The least over-provisioning that has enough blocks, in percent; none if none has that may be asked for.

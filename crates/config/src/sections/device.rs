@@ -112,7 +112,9 @@ impl Checker<'_> {
                 let message = format!("the trace {covers} {end}: {exceed}; {remedy}raise nand.page_size");
                 self.report("host.fit", message);
             } else {
-                self.report("device.capacity", format!("{exceed}; lower it or raise nand.page_size"));
+                let below = shape.capacity_below(logical_pages);
+                let lower = below.map_or("lower it".into(), |bytes| format!("lower it to {}", write_bytes(bytes)));
+                self.report("device.capacity", format!("{exceed}; {lower} or raise nand.page_size"));
             }
             return Ok(None);
         };

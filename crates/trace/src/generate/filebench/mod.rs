@@ -118,13 +118,21 @@ impl Run {
     pub fn new(filebench: &Filebench, span_bytes: u64, seed: u64) -> Result<Self, TraceError> {
         let Filebench { personality, files, file_bytes, threads, .. } = *filebench;
         check(filebench, span_bytes)?;
-        let all = files + u32::from(personality.log_bytes.is_some());
         let cache_pages = (filebench.cache_bytes / BLOCK) as u32;
         let max_bio = filebench.max_bio_bytes / BLOCK as u32;
-        let Some(fs) = FileSystem::new(span_bytes, cache_pages, all, personality.files_per_directory, max_bio) else {
+        let with = |files: u32| {
+            let all = files + u32::from(personality.log_bytes.is_some());
+            FileSystem::new(span_bytes, cache_pages, all, personality.files_per_directory, max_bio)
+        };
+        let Some(fs) = with(files) else {
+            let (mut fit, mut beyond) = (0, files);
+            while beyond - fit > 1 {
+                let middle = fit + (beyond - fit) / 2;
+                if with(middle).is_some() { fit = middle } else { beyond = middle }
+            }
             return wrong(
                 "files",
-                format!("a file system of {span_bytes} bytes has no room for {files} files; lower it"),
+                format!("a file system of {span_bytes} bytes has no room for {files} files; lower it to {fit}"),
             );
         };
         let mut rng = Rng::named(seed, "filebench.size");
