@@ -32,6 +32,15 @@ def test_studies_say_what_their_runs_would(tmp_path: Path) -> None:
         assert same in shown.report_html()
 
 
+def test_values_that_give_the_same_drive_with_one_ftl_alone_say_with_which() -> None:
+    """Page mapping keeps blocks in every plane, FAST some of the whole drive, so that rounding differs."""
+    axes = {"device.op": ["50%", "100%"], "ftl": ["page", "fast"]}
+    found = ssdlab.sweep(axes, {"device.capacity": "32MiB", "workload.requests": 10})
+    assert len({*found.table["device.physical_bytes"].to_pylist()}) == 3
+    told = [one for one in found.caveats if "same drive" in one]
+    assert told == ["device.op=50%, 100% give the same drive with ftl=page, as blocks are whole"]
+
+
 def test_a_phase_that_writes_nothing_behind_a_warm_up_that_did_has_not_to_settle() -> None:
     config = ssdlab.Config(overrides={**ROUNDED, "workload.requests": 2_000, "host.warmup": 2_000})
     nothing = ssdlab.simulate(config)

@@ -50,13 +50,26 @@ def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
 
 
 def _same_drives(runs: Sequence[Ran]) -> list[str]:
-    """Values of the space that was asked for which make no difference, as nothing else is varied between them."""
-    drives: dict[tuple[str, ...], dict[str, None]] = {}
+    """Values of the space that was asked for which make no difference, as nothing else is varied between them; with
+    which values of the rest, where they make one with others.
+    """
+    drives: dict[str, dict[str, dict[str, dict[str, None]]]] = {key: {} for key in sorted(SPACE)}
     for one in runs:
         for key in SPACE & one.levels.keys():
-            drives.setdefault((key, *drive_of(one, {key})), {})[one.levels[key]] = None
-    same = [*{(drive[0], *values): None for drive, values in drives.items() if len(values) > 1}]
-    told = [f"{key}={', '.join(values)} give the same drive, as blocks are whole" for key, *values in same[:DRIVES]]
+            *others, drive = drive_of(one, {key})
+            drives[key].setdefault(" ".join(others), {}).setdefault(drive, {})[one.levels[key]] = None
+    same: dict[tuple[str, ...], list[str]] = {}
+    for key, by_rest in drives.items():
+        for rest, by_drive in by_rest.items():
+            for values in by_drive.values():
+                if len(values) > 1:
+                    same.setdefault((key, *values), []).append(rest)
+    told = []
+    for (key, *asked), rests in [*same.items()][:DRIVES]:
+        apart = [sum(not its.keys().isdisjoint(asked) for its in by.values()) > 1 for by in drives[key].values()]
+        more = f" and {text.count(len(rests) - 1)} more" if len(rests) > 1 else ""
+        where = f" with {rests[0]}{more}" if any(apart) else ""
+        told.append(f"{key}={', '.join(asked)} give the same drive{where}, as blocks are whole")
     left = len(same) - DRIVES
     more = f"{text.count(left)} more {'drives are' if left > 1 else 'drive is'} given by several values too"
     return [*told, more] if left > 0 else told
