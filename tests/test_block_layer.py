@@ -78,6 +78,19 @@ def streams(sync: bool) -> ssdlab.Trace:
     return ssdlab.Trace.from_columns(**columns, streams=["greedy", "b", "c"])
 
 
+def test_what_reached_the_drive_is_not_said_to_be_of_the_host(cli: Cli) -> None:
+    """Flushes of a drive without a write buffer end in the layer, and what is merged is one request."""
+    drive = ["--set", "device.capacity=64MiB", "--set", "workload.requests=300", "--workload", "sequential"]
+    drive += ["--set", "precondition.overwrite=none", "--set", "drive.buffer=none"]
+    titles = cli("run", *drive, "--set", "block.scheduler=mq-deadline").stdout.splitlines()
+    assert "Below the block layer" in [*map(str.strip, titles)] and "Host" not in [*map(str.strip, titles)]
+    assert "Host" in [*map(str.strip, cli("run", *drive).stdout.splitlines())]
+    cases = ("plain: seed=1", "layer: block.scheduler=noop", "cache: cache.policy=lru")
+    compared = cli("compare", *drive, *(word for case in cases for word in ("--case", case))).stdout
+    assert "\nHost, where there is a block layer or a cache below it" in compared
+    assert "\nDrive, where there is a cache below it" in compared
+
+
 def test_fairness_and_interference() -> None:
     config = ssdlab.Config("tlc-chip", overrides={**SMALL, "host.replay.closed.queue_depth": 16})
     drive = ssdlab.simulate(config, streams(sync=True)).summary["drive"]

@@ -193,15 +193,14 @@ def _rows(lines: list[_Line], titles: dict[str, str], found: Comparison) -> list
 
 
 def _below(found: Comparison) -> dict[str, str]:
-    """Titles of sections that are of requests below a cache, in all cases or in those that have one."""
+    """Titles of sections of requests below a cache or a block layer, in all cases or in those that have one."""
     of_cases = [titles(one.summary) for one in found.results.values()]
-    sections = dict.fromkeys(section for of in of_cases for section in of)
-    return {
-        section: of_cases[0][section]
-        if all(section in of for of in of_cases)
-        else f"{section}, where there is a cache below it"
-        for section in sections
-    }
+    headings = {}
+    for section in dict.fromkeys(section for of in of_cases for section in of):
+        said = dict.fromkeys(of.get(section, "") for of in of_cases)
+        above = " or ".join(f"a {title.rpartition('elow the ')[2]}" for title in said if title)
+        headings[section] = f"{section}, where there is {above} below it" if len(said) > 1 else next(iter(said))
+    return headings
 
 
 def _equal(lines: list[_Line], titles: dict[str, str]) -> list[Row]:

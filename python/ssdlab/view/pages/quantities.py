@@ -332,10 +332,10 @@ QUANTITIES = (
 
 
 def titles(summary: Summary) -> dict[str, str]:
-    """Titles of the sections that, with a cache above the drive, tell of requests below it; empty without one."""
+    """Titles of the sections that, with a cache or a block layer above the drive, tell of requests below it."""
     cache = summary["cache"]
     if cache is None:
-        return {}
+        return {"Host": "Below the block layer"} if (summary["drive"] or {}).get("block") else {}
     times = () if cache["below"] else ("Speed", "Response time")
     return {"Host": "Below the cache", **{name: f"{name}, below the cache" for name in (*OF_THE_DRIVE, *times)}}
 
