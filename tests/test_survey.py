@@ -508,3 +508,14 @@ def test_what_a_comparison_calls_better_is_better_of_an_outcome() -> None:
     for figure, large in {"time.iops": True, "time.iops:min": False, "write_amplification": False}.items():
         assert Outcome.read(figure).large is Goal.of(figure).large is large
     assert Goal.of("speed=time.iops").large and not Goal.of("idle=1 / time.iops").large
+
+
+def test_one_of_a_kind_is_not_many() -> None:
+    """A study of one point, its front, and advice on a trace of one request."""
+    drive = {"device.capacity": "32MiB", "workload.requests": 1, "workload.reads": "0%"}
+    study = ssdlab.sweep({"seed": [1]}, drive)
+    assert study.title == "grid of 1 point over seed"
+    assert study.pareto(["write_amplification", "time.iops"]).page().title == "1 of 1 point is on the front"
+    trace = ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])
+    [told, *_] = ssdlab.advise.map_cache(trace).page().lead
+    assert isinstance(told, Paragraph) and told.text.startswith("1 request, 2 look-ups; ")

@@ -54,5 +54,5 @@ class Seeds(Runs):
         """What was asked, in one line."""
         design = self.plan["design"]
         seeds = "" if self.seeds == "1" else f", {self.seeds} seeds each"
-        points = text.count(len(self._rows_by_point))
-        return f"{design['name']} of {points} points over {', '.join(self.columns) or 'nothing'}{seeds}"
+        points = text.counted(len(self._rows_by_point), "points")
+        return f"{design['name']} of {points} over {', '.join(self.columns) or 'nothing'}{seeds}"

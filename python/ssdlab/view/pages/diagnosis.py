@@ -120,7 +120,7 @@ def _waiting(headline: str, evidence: Evidence, share: float) -> _Words:
 
 def _host(evidence: Evidence, _share: float) -> _Words:
     return (
-        f"the host keeps {_outstanding(evidence)}, the drive has {text.count(evidence['dies_count'])} dies",
+        f"the host keeps {_outstanding(evidence)}, the drive has {text.counted(evidence['dies_count'], 'dies')}",
         _utilisations(evidence),
     )
 
@@ -226,8 +226,8 @@ def _partial(evidence: Evidence, share: float) -> _Words:
     read = text.count(evidence["read_first"]) if evidence["read_first"] else "none"
     return (
         f"{_percent(share)} of the pages that the host writes are written in part",
-        f"{text.count(evidence['pages'])} pages of {text.size(evidence['page_bytes'])}, for which {read} had to be "
-        "read first; writes of whole pages, or smaller pages, would avoid that",
+        f"{text.counted(evidence['pages'], 'pages')} of {text.size(evidence['page_bytes'])}, for which {read} had to "
+        "be read first; writes of whole pages, or smaller pages, would avoid that",
     )
 
 

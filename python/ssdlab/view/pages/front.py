@@ -1,5 +1,6 @@
 """The page of a Pareto front."""
 
+from ssdlab import text
 from ssdlab.study.survey.front import Front
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 from ssdlab.view.pages.figures import estimated
@@ -15,8 +16,9 @@ def page(found: Front) -> Page:
         ]
         for one in found.front
     ]
+    points = text.counted(len(found.candidates), "points")
     return Page(
-        title=f"{len(found.front)} of {len(found.candidates)} points are on the front",
+        title=f"{len(found.front)} of {points} {'is' if len(found.front) == 1 else 'are'} on the front",
         lead=[Paragraph(found.about, "soft")],
         remarks=found.notes,
         sections=[

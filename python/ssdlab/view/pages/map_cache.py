@@ -19,8 +19,8 @@ def page(advice: MapCacheAdvice, target: float) -> Page:
         chosen=chosen(advice.source),
         lead=[
             Paragraph(
-                f"{text.count(advice.requests)} requests, {text.count(advice.look_ups)} look-ups; each page of "
-                f"{text.size(advice.page_bytes)} has an entry of {text.size(advice.entry_bytes)}"
+                f"{text.counted(advice.requests, 'requests')}, {text.counted(advice.look_ups, 'look-ups')}; each page "
+                f"of {text.size(advice.page_bytes)} has an entry of {text.size(advice.entry_bytes)}"
             ),
             Paragraph(
                 f"whole map in RAM: {text.size(advice.full_ram_bytes)}, "

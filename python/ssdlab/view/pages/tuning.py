@@ -18,7 +18,8 @@ def page(found: Tuned) -> Page:
     defined = [f"{goal.name} = {goal.value.text}" for goal in found.goals if goal.name != goal.value.text]
     figures = [Figure(found.plot.chart), *([Figure(found.plot_front.chart)] if len(found.goals) > 1 else [])]
     warm = len(found.trials) - len(found.tried)
-    counted = f"{text.count(len(found.tried))} trials{f' and {text.count(warm)} points of a study' if warm else ''}"
+    before = f" and {text.counted(warm, 'points')} of a study" if warm else ""
+    counted = f"{text.counted(len(found.tried), 'trials')}{before}"
     return Page(
         title=f"{goals}{constraints}",
         lead=[

@@ -76,12 +76,13 @@ def _headlines(analysis: TraceAnalysis) -> list[tuple[str, str]]:
     rate = figures["requests_per_s"]
     working = figures["working_set"]
     about = "" if analysis.sampling == 1 else "≈ "
+    window = text.counted(working["window_requests"], "requests")
     return [
         ("requests", text.count(sum(analysis.requests.values()))),
         ("requests per second", text.MISSING if rate is None else text.short_count(rate)),
         ("duration", text.duration(analysis.duration_ns)),
         ("footprint", about + text.size(analysis.footprint_bytes)),
-        (f"working set of {text.count(working['window_requests'])} requests", about + text.size(working["mean_bytes"])),
+        (f"working set of {window}", about + text.size(working["mean_bytes"])),
         ("named streams", text.count(figures["streams"])),
     ]
 
