@@ -205,7 +205,7 @@ def test_a_wrong_point_of_a_curve_is_named_as_it_was_written(
         (["--memory", "1KiB", "--data", "1GiB", "--paper"], "must hold at least one page"),
         (["--memory", "1GiB", "--data", "1KiB", "--paper"], "must be at least one page"),
         (["--memory", "1GiB", "--data", "2GiB", "--device-us", "-5"], "-5, but must be 0 or more"),
-        (["--memory", "1GiB", "--data", "2GiB"], "take the paper's, one to measure, or the time of a read"),
+        (["--memory", "1GiB", "--data", "2GiB"], "pass --paper, --device PATH or --device-us MICROSECONDS"),
         (["--memory", "1GiB", "--data", "2GiB", "--paper", "--device-us", "5"], "to be given once"),
         (
             ["--memory", "1GiB", "--data", "2GiB", "--paper", "--page", "4KiB"],

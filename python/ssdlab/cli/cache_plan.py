@@ -92,6 +92,8 @@ def plan(
     is measured with fio, or with threads of ssdlab if fio is not installed: four reads at a time, nine in ten of
     them sequential, as in the document.
     """
+    if sum((paper, device is not None, device_us is not None)) != 1:
+        raise ConfigError("the device is to be given once: pass --paper, --device PATH or --device-us MICROSECONDS")
     spread: Distribution = distribution if curve is None else _points(curve, curve_policy, data, page)
     with watching("cache") as watch:
         found = planning.plan(
