@@ -24,6 +24,12 @@ def device(overrides: dict[str, Any]) -> ssdlab.Config:
     return ssdlab.Config("mapcache", overrides={**DEVICE, **overrides})
 
 
+def test_settings_alone_are_on_top_of_the_device_of_the_document() -> None:
+    trace = ssdlab.Trace.from_columns(op=["write"], offset=[4096], bytes=[4096])
+    found = advise.map_cache(trace, {"device.capacity": "24GiB"})
+    assert found.to_dict() == advise.map_cache(trace, device({})).to_dict()
+
+
 @pytest.mark.parametrize("name", ["varmail", "oltp", "pgbench", "fileserver"])
 def test_misses_are_those_of_the_simulation(name: str) -> None:
     trace = ssdlab.read_trace(TRACES / f"{name}.csv.zst")

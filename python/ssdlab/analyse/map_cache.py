@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError, TraceError
 from ssdlab.lazy import Counts, Numbers, np, room
-from ssdlab.model.config import Config
+from ssdlab.model.config import Config, Overrides
 from ssdlab.model.envelope import written
 from ssdlab.model.finding import Finding, Plot
 from ssdlab.model.requests import Monitor
@@ -319,7 +319,7 @@ def _plain(choice: MapCacheChoice) -> dict[str, Any]:
 
 def map_cache(
     trace: Given | None = None,
-    config: Config | None = None,
+    config: Config | Overrides | None = None,
     *,
     caches: Sequence[str] | None = None,
     segments: Sequence[str] | None = None,
@@ -332,7 +332,7 @@ def map_cache(
         trace: A trace in memory, a file (streamed), or None for the workload that `config` describes.
         config: The device: its page, its capacity, the times of its flash, and how addresses beyond it are fitted
             (`host.fit`; `grow`, `scale` and `compact` read the trace once before). That of the map-cache document if
-            left out. Its FTL plays no part.
+            left out, and with settings alone on top of it. Its FTL plays no part.
         caches: RAM for segments, such as `"64KiB"`; each a multiple of every segment size. Those of the document, 8 to
             512 KiB, if left out.
         segments: Sizes of a segment, each a power of two from an entry to a page. Those of the document, 1 to 8 KiB,
@@ -347,7 +347,7 @@ def map_cache(
         SimulationError: If a request lies beyond the device and `host.fit` is `error`.
         TraceError: If the trace cannot be read, or neither reads nor writes.
     """
-    config = config or Config(PRESET)
+    config = config if isinstance(config, Config) else Config(PRESET, overrides=config or ())
     source = source_of(trace, config)
     space = None if trace is None else source.address_space(config, monitor)
     advisor = _ssdlab.MapAdvisor(
