@@ -171,6 +171,16 @@ def test_compare_fails_as_a_whole(cli: Cli) -> None:
     assert done.returncode == 2 and done.stdout == "" and "--fit compact" in done.stderr
 
 
+def test_a_trace_is_not_converted_onto_itself(cli: Cli, tmp_path: Path) -> None:
+    trace, linked = tmp_path / "a.csv", tmp_path / "b.csv"
+    trace.write_text("0,R,0,512,0x11,7\n")
+    linked.symlink_to(trace)
+    for target in (trace, linked):
+        done = cli("trace", "convert", trace, target, "--to", "mqsim", check=False)
+        assert done.returncode == 2 and "is the trace that is read; name another file" in done.stderr
+    assert trace.read_text() == "0,R,0,512,0x11,7\n"
+
+
 def test_traces_are_generated_converted_and_described(cli: Cli) -> None:
     assert (
         "5,000 requests" in cli("trace", "generate", "z.csv.zst", "-w", "zipf", "-s", "workload.requests=5000").stdout

@@ -85,6 +85,9 @@ def convert(
 ) -> None:
     """Convert a trace to another format, in bounded memory."""
     source = trace.open()
+    # What a format does not hold would be gone from the trace as well.
+    if target.exists() and any(path.exists() and target.samefile(path) for path in trace.paths):
+        raise ConfigError(f"OUT {text.path(target)}: is the trace that is read; name another file")
     counts = _convert(source, "convert", target, to)
     _report(target, counts, json=json, notes=ingest_remarks(source.report()), source=trace.about)
 
