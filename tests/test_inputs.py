@@ -235,6 +235,12 @@ def test_names_are_read_whatever_their_case(cli: Cli, trace: Path) -> None:
             ["advise", "mapcache", "t.csv", "--target", "95"],
             '--target: "95" is not a share: the % sign is missing; write "95%"',
         ),
+        (["advise", "mapcache", "t.csv", "--cache", "8KiB,3"], '--cache: "3" is not a size'),
+        (["advise", "mapcache", "t.csv", "--entry", "4"], '--entry: "4" is not a size'),
+        (["cache", "plan", "--memory", "0", "--data", "8GiB", "--paper"], '--memory: "0" is not a size'),
+        (["cache", "sim", "t.csv", "--page", "4"], '--page: "4" is not a size'),
+        (["trace", "analyze", "t.csv", "-r", "16"], '--range: "16" is not a size'),
+        (["run", "--save-state", "nowhere/aged.drive"], "--save-state nowhere/aged.drive: there is no directory"),
         (["cache", "bench", "--pages", "many"], '--pages: "many" is not a whole number'),
         (["cache", "bench", "--writes", "0.1"], '--writes: "0.1" may mean 0.1% or'),
         (

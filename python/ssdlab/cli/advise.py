@@ -31,13 +31,17 @@ def mapcache(
     trace: TraceFile,
     cache: Annotated[
         str | None,
-        option("--cache SIZES", "RAM for segments, with commas; 8KiB to 512KiB if left out.", SIZES),
+        option(
+            "--cache SIZES", "RAM for segments, with commas; 8KiB to 512KiB if left out.", SIZES, check=_ssdlab.size
+        ),
     ] = None,
     segment: Annotated[
         str | None,
-        option("--segment SIZES", "Sizes of a segment, with commas; 1KiB to 8KiB if left out.", SIZES),
+        option(
+            "--segment SIZES", "Sizes of a segment, with commas; 1KiB to 8KiB if left out.", SIZES, check=_ssdlab.size
+        ),
     ] = None,
-    entry: Annotated[str, option("--entry SIZE", "Size of an entry of the map.", SIZES)] = ENTRY,
+    entry: Annotated[str, option("--entry SIZE", "Size of an entry of the map.", SIZES, check=_ssdlab.size)] = ENTRY,
     target: Annotated[
         str,
         option("--target SHARE", "Requests per second to reach, of those with the whole map in RAM.", SIZES),

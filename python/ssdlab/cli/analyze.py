@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+from ssdlab import _ssdlab
 from ssdlab.analyse.workload import TraceAnalysis
 from ssdlab.cli import options
 from ssdlab.cli.command import App
@@ -20,7 +21,9 @@ app = App()
 @reads_trace
 def analyze(
     trace: TraceFile,
-    range: Annotated[str, option("--range -r SIZE", "Size of the ranges in which addresses are counted.")] = RANGE,
+    range: Annotated[
+        str, option("--range -r SIZE", "Size of the ranges in which addresses are counted.", check=_ssdlab.size)
+    ] = RANGE,
     json: options.Json = False,
     out: Annotated[Path | None, options.out(TraceAnalysis)] = None,
     figures: options.Figures = None,

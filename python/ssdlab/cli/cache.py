@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.cache.policies import PAGE
 from ssdlab.analyse.cache.result import CacheSimulation
@@ -31,7 +32,7 @@ Policies = Annotated[
 ]
 Page = Annotated[
     str | None,
-    option("--page SIZE", f"Cache pages of this size; {PAGE} if left out.", CACHES),
+    option("--page SIZE", f"Cache pages of this size; {PAGE} if left out.", CACHES, check=_ssdlab.size),
 ]
 Objects = Annotated[
     bool,

@@ -42,7 +42,7 @@ def bench(
         str,
         option("--budget SIZE", "Memory: a size, or a percentage of all pages.", CACHE),
     ] = benchmark.BUDGET,
-    page: Annotated[str, option("--page SIZE", "Size of a page.", CACHE)] = benchmark.PAGE,
+    page: Annotated[str, option("--page SIZE", "Size of a page.", CACHE, check=_ssdlab.size)] = benchmark.PAGE,
     policy: Annotated[
         str,
         option(

@@ -43,9 +43,9 @@ def plan(
             "Files and directories with typical data, to measure compressors on; a corpus of our own if left out.",
         ),
     ] = [],
-    memory: Annotated[str, option("--memory SIZE", "Memory of the cache.")] = ...,  # type: ignore[assignment]
-    data: Annotated[str, option("--data SIZE", "Size of the data.")] = ...,  # type: ignore[assignment]
-    page: Annotated[str, option("--page SIZE", "Size of a page.")] = PAGE,
+    memory: Annotated[str, option("--memory SIZE", "Memory of the cache.", check=_ssdlab.size)] = ...,  # type: ignore[assignment]
+    data: Annotated[str, option("--data SIZE", "Size of the data.", check=_ssdlab.size)] = ...,  # type: ignore[assignment]
+    page: Annotated[str, option("--page SIZE", "Size of a page.", check=_ssdlab.size)] = PAGE,
     distribution: Annotated[
         str,
         option("--distribution NAME", "How requests spread over pages: even, 80/20, pareto, zipf:THETA."),

@@ -33,6 +33,8 @@ class Declared(NamedTuple):
     """Of an option that has a least value too."""
     parser: Callable[[str], Any] | None = None
     """Makes the value of the path that was typed; its errors are the user's."""
+    check: Callable[[str], object] | None = None
+    """Reads text, or each of several between commas, so that an error names the option."""
     complete: Completion | None = None
 
 
@@ -104,6 +106,8 @@ def _without_none(kind: Any) -> Any:
 def _type(kind: Any, declared: Declared) -> Any:
     if declared.parser:
         return values.Parsed(declared.parser)
+    if declared.check:
+        return values.Checked(declared.check)
     if get_origin(kind) is Literal:
         return click.Choice(get_args(kind), case_sensitive=False)
     if kind is Path:

@@ -13,7 +13,7 @@ from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
 from ssdlab.lazy import room
 from ssdlab.model.result import Result
-from ssdlab.model.simulation import simulate
+from ssdlab.model.simulation import savable, simulate
 from ssdlab.model.trace_file import TraceFile
 
 app = App()
@@ -79,6 +79,8 @@ def run(
     """
     if trace and workload:
         raise ConfigError("a trace and --workload exclude each other; leave one of them out")
+    if save_state is not None:
+        savable(save_state, "--save-state")
     short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
     settings = options.configuration(preset, config, set, short)
     view = room("cli.live").view() if live else None

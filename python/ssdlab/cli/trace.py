@@ -138,7 +138,7 @@ def info(
 @reads_trace
 def intervals(
     trace: TraceFile,
-    page: Annotated[str, option("--page SIZE", "Size of a page.")] = INTERVAL_PAGE,
+    page: Annotated[str, option("--page SIZE", "Size of a page.", check=_ssdlab.size)] = INTERVAL_PAGE,
     log: Annotated[
         str,
         option(

@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from ssdlab._ssdlab import ConfigError
+
 MOST = (1 << 63) - 1
 """Larger numbers are slips of the finger; the simulator could not take them."""
 
@@ -17,6 +19,23 @@ class Text(click.types.StringParamType):
         if value == "":
             self.fail("there is nothing in it; give a value, or leave it out", param, ctx)
         return super().convert(_utf8(value, self, param, ctx), param, ctx)
+
+
+class Checked(Text):
+    """Text that a function reads, once for each of several between commas; it goes on as it was typed."""
+
+    def __init__(self, read: Callable[[str], object]) -> None:
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The text; an error of the function names the option."""
+        written = super().convert(value, param, ctx)
+        try:
+            for one in written.split(","):
+                self._read(one.strip())
+        except ConfigError as error:
+            raise ConfigError(f"{param.opts[0]}: {error}" if param else str(error)) from None
+        return written
 
 
 def _utf8(value: Any, kind: "click.ParamType[Any]", param: click.Parameter | None, ctx: click.Context | None) -> Any:

@@ -84,7 +84,7 @@ def simulate(
     # A generated workload lies within the device.
     space = None if trace is None else source.address_space(config, monitor)
     requests = source._requests if isinstance(source, Trace) else reader
-    saved = None if save_state is None else _savable(Path(save_state))
+    saved = None if save_state is None else savable(Path(save_state), "save_state")
     from_state = None if state is None else Path(state)
     keeps = keeping(config, space) if keep and state is None else nullcontext()
     with keeps as kept, following(monitor) as shown:
@@ -168,8 +168,8 @@ def _decoded(watch: Callable[[Mapping[str, Any]], object]) -> Callable[[str], No
     return told
 
 
-def _savable(path: Path) -> Path:
-    """The file to write, behind any link; fails now rather than after a long run.
+def savable(path: Path, given: str) -> Path:
+    """The file to write, behind any link; fails now rather than after a long run, and names what was `given`.
 
     Raises:
         ConfigError: If no file can be made there.
@@ -178,16 +178,16 @@ def _savable(path: Path) -> Path:
     target = Path(os.path.realpath(path))
     folder = target.parent
     if target.is_dir():
-        raise ConfigError(f"save_state {text.path(path)}: is a directory; name a file")
+        raise ConfigError(f"{given} {text.path(path)}: is a directory; name a file")
     if os.path.lexists(target) and not target.is_file():
-        raise ConfigError(f"save_state {text.path(path)}: exists and is no ordinary file; name another file")
+        raise ConfigError(f"{given} {text.path(path)}: exists and is no ordinary file; name another file")
     if not folder.is_dir():
-        raise ConfigError(f"save_state {text.path(path)}: there is no directory {text.path(folder)}; make it first")
+        raise ConfigError(f"{given} {text.path(path)}: there is no directory {text.path(folder)}; make it first")
     try:
         try_filling(folder)
     except OSError as error:
         raise ConfigError(
-            f"save_state {text.path(path)}: {text.path(folder)} cannot be written: {error.strerror}; name another "
+            f"{given} {text.path(path)}: {text.path(folder)} cannot be written: {error.strerror}; name another "
             "directory"
         ) from None
     return target
