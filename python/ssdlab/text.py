@@ -114,8 +114,11 @@ def duration(nanoseconds: float) -> str:
 
 
 def years(value: float) -> str:
-    """Years, or days where a year is too coarse."""
-    return f"{_digits(value)} years" if value >= 1 else f"{_digits(value * 365.25)} days"
+    """Years, or days where a year is too coarse, or less where a tenth of a day is."""
+    days = value * 365.25
+    if 0 < days < 0.1:
+        return duration(days * 86_400e9)
+    return f"{_digits(value)} years" if value >= 1 else f"{_digits(days)} days"
 
 
 def short_count(value: float) -> str:
