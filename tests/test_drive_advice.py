@@ -218,6 +218,10 @@ def test_spare_space_for_requests_that_write_nothing_is_refused_in_words(cli: Cl
             r"^op: device.op: 1100% is out of range: 0% to 1000%; the same with 1200%,( 1\d00%,){6} 1900% and 1 more$",
         ),
         ({"axes": ["device.op=7%,8%"]}, "^axis device.op: op varies it already; give its values there$"),
+        (
+            {"p99_ns": 1e6, "config": {"time": "count"}},
+            '^time: "count" takes no time, and p99 is one; set it to "serial"',
+        ),
         ({"axes": ["ftl.page.gc=lazy"]}, '^axis: ftl.page.gc: "lazy" is not one of '),
     ],
 )

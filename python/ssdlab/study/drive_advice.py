@@ -221,6 +221,10 @@ def advise_drive(
     others = several(axes)
     if any(OP in axis(one).keys for one in others):
         raise ConfigError(f"axis {OP}: {SPARE_AXIS} varies it already; give its values there")
+    if p99_ns is not None and drive["time"] == "count" and not any("time" in axis(one).keys for one in others):
+        raise ConfigError(
+            'time: "count" takes no time, and p99 is one; set it to "serial" or "event", or leave p99 out'
+        )
     asked = question(
         [_spare(op), *others], drive, trace, design=Design(), without=(), seeds=seeds, outcomes=(), reading=reading
     )
