@@ -184,6 +184,19 @@ def test_objects_of_libcachesim_go_through_caches(
     refused = cli("run", tmp_path / "objects.bin", check=False)
     assert refused.returncode == 2
     assert f"objects.bin: holds objects of a cache ({format}), which lie at no address of a drive" in refused.stderr
+    for advised in (["advise", "mapcache"], ["trace", "intervals"], ["explain", "--trace"]):
+        assert refused.stderr == cli(*advised, tmp_path / "objects.bin", check=False).stderr
+    with pytest.raises(ssdlab.TraceError, match=r"in memory: holds objects of a cache"):
+        ssdlab.simulate(trace=again)
+    as_addresses = cli("trace", "convert", tmp_path / "objects.bin", tmp_path / "sectors.csv", check=False)
+    assert as_addresses.returncode == 2 and "write one of oracle-general, lcs, cache-csv, parquet with --to" in (
+        as_addresses.stderr
+    )
+    with pytest.raises(ssdlab.TraceError, match="ssdlab-csv is of addresses of a drive"):
+        again.save(tmp_path / "sectors.csv")
+    assert not (tmp_path / "sectors.csv").exists()
+    again.save(tmp_path / "objects.parquet")
+    assert ssdlab.read_trace(tmp_path / "objects.parquet").offset.tolist() == again.offset.tolist()
 
 
 @pytest.mark.parametrize("format", ["fio2", "fio3", "blktrace", "MQSim", "parquet", "Vscsi1", "msr"])

@@ -49,6 +49,7 @@ impl Writer {
 
 /// Every format of a trace as `(name, help, whether it can be written)`.
 #[pyfunction]
-pub fn formats() -> Vec<(&'static str, &'static str, bool)> {
-    Format::ALL.iter().map(|format| (format.name(), format.help(), format.writable())).collect()
+pub fn formats() -> Vec<(&'static str, &'static str, bool, bool)> {
+    let about = |format: &Format| (format.name(), format.help(), format.writable(), format.holds_objects());
+    Format::ALL.iter().map(about).collect()
 }

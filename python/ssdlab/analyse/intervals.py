@@ -192,6 +192,7 @@ def measure(source: Source, page: str, logs: Sequence[str], monitor: Monitor | N
     logs = several(logs)
     for log in logs:
         _ssdlab.check_log_size(log)
+    source.open_addresses()
     source.read(written, monitor)
     if written.page_writes() == 0:
         raise TraceError("the trace writes nothing and so has no write intervals; give one with writes")

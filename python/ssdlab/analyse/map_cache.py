@@ -349,6 +349,8 @@ def map_cache(
     """
     config = config if isinstance(config, Config) else Config(PRESET, overrides=config or ())
     source = source_of(trace, config)
+    if trace is not None:
+        source.open_addresses()
     space = None if trace is None else source.address_space(config, monitor)
     advisor = _ssdlab.MapAdvisor(
         config._inner, entry, caches and several(caches), segments and several(segments), space

@@ -269,7 +269,7 @@ def excerpt(trace: Source, page_bytes: int, skip: int = 0, count: int = 100) -> 
         ConfigError: If none is left.
         TraceError: As `trace.open`, or where the content is at fault.
     """
-    reader, batches, left = trace.open(), list[_ssdlab.Requests](), skip + count
+    reader, batches, left = trace.open_addresses(), list[_ssdlab.Requests](), skip + count
     while left > 0 and len(batch := reader.read(left)):
         batches.append(batch)
         left -= len(batch)

@@ -1,6 +1,6 @@
 """`ssdlab trace`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,10 +53,14 @@ def formats(json: options.Json = False) -> None:
         print(f"{format.name:<{width}}  {format.help}")
 
 
-def _convert(source: RequestSource, phase: str, target: Path, to: str | None) -> list[Count]:
+def _convert(
+    source: RequestSource, phase: str, target: Path, to: str | None, ingest: Mapping[str, Any] | None = None
+) -> list[Count]:
     """Writes all of `source`; an interrupted conversion leaves nothing."""
     with watching("trace") as watch:
-        return write(batches(source, watch, phase), target, format=to, streams=source.streams, option="--to")
+        return write(
+            batches(source, watch, phase), target, format=to, streams=source.streams, option="--to", ingest=ingest
+        )
 
 
 def _report(target: Path, counts: list[Count], *, json: bool, notes: Sequence[str] = (), **about: Any) -> None:
@@ -88,7 +92,7 @@ def convert(
     # What a format does not hold would be gone from the trace as well.
     if target.exists() and any(path.exists() and target.samefile(path) for path in trace.paths):
         raise ConfigError(f"OUT {text.path(target)}: is the trace that is read; name another file")
-    counts = _convert(source, "convert", target, to)
+    counts = _convert(source, "convert", target, to, source.report())
     _report(target, counts, json=json, notes=ingest_remarks(source.report()), source=trace.about)
 
 

@@ -1,9 +1,9 @@
 """Writing traces in any format that can be written."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
@@ -20,18 +20,32 @@ class Format(NamedTuple):
     """What it is, in one line."""
     writable: bool
     """Whether it can be written."""
+    objects: bool
+    """Whether its requests are for objects of a cache, which lie at no address of a drive."""
 
 
 FORMATS = [
     *(Format(*entry) for entry in _ssdlab.formats()),
-    Format("parquet", "Parquet with named columns; keeps every field", True),
+    Format("parquet", "Parquet with named columns; keeps every field", True, False),
 ]
 """Every format that can be read."""
 
 CSV = "ssdlab-csv"
 
+OBJECTS = [one.name for one in FORMATS if one.objects]
+"""Those for caches."""
+
+KEEP_OBJECTS = [*OBJECTS, "parquet"]
+"""What objects can be written in: the rest address a drive."""
+
 Count = tuple[str, str, str, int]
 """Name, unit, help and value of a counter."""
+
+
+def objects_of(ingest: Mapping[str, Any] | None) -> str | None:
+    """In which format requests for objects of a cache were read; None of all others."""
+    read: str | None = None if ingest is None else ingest.get("format")
+    return read if read in OBJECTS else None
 
 
 def _to_write(name: str) -> str:
@@ -74,6 +88,7 @@ def write(
     format: str | None,
     streams: Callable[[], list[str]],
     option: str = "format=",
+    ingest: Mapping[str, Any] | None = None,
 ) -> list[Count]:
     """Writes batches of requests to a file, which appears whole or not at all.
 
@@ -83,6 +98,7 @@ def write(
         format: Name of the format; by the name of the file if None.
         streams: Asked for the names of the streams after each batch.
         option: What gives the format, for messages.
+        ingest: How the requests were read, if they were.
 
     Returns:
         What became of the requests: how many were written, and what the format could not keep.
@@ -91,6 +107,12 @@ def write(
         TraceError: If the file cannot be written or the format not be written to.
     """
     chosen = _to_write(format) if format else format_of(path, option)
+    objects = objects_of(ingest)
+    if objects is not None and chosen not in KEEP_OBJECTS:
+        raise TraceError(
+            f"{text.path(path)}: {chosen} is of addresses of a drive, at none of which the objects of {objects} lie; "
+            f"write one of {', '.join(KEEP_OBJECTS)} with {option}"
+        )
     if chosen == "parquet":
         return _write_parquet(batches, Path(path), streams)
     writer = _ssdlab.Writer(Path(path), chosen)

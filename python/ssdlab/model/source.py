@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import room
+from ssdlab.model.conversion import objects_of
 from ssdlab.model.pipe import name_of
 from ssdlab.model.requests import Monitor, RequestSource, batches
 
@@ -46,6 +47,21 @@ class Source(ABC):
     @abstractmethod
     def open(self) -> RequestSource:
         """Starts a pass."""
+
+    def open_addresses(self, instead: str = "simulate caches with 'ssdlab cache sim --objects'") -> RequestSource:
+        """Starts a pass over requests that address a drive.
+
+        Raises:
+            TraceError: As `open`, or if they are for objects of a cache; it ends with what to do instead.
+        """
+        reader = self.open()
+        objects = objects_of(self.report_of(reader))
+        if objects is not None:
+            raise TraceError(
+                f"{source_text(self.about)}: holds objects of a cache ({objects}), which lie at no address of a drive; "
+                f"{instead}"
+            )
+        return reader
 
     @property
     @abstractmethod

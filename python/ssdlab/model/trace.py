@@ -170,7 +170,7 @@ class Trace(Source):
         Raises:
             TraceError: If the file cannot be written or the format cannot hold the trace.
         """
-        write(iter([self._requests]), path, format=format, streams=lambda: list(self.streams))
+        write(iter([self._requests]), path, format=format, streams=lambda: list(self.streams), ingest=self.ingest)
 
     def open(self) -> RequestSource:
         """Starts a pass."""

@@ -89,20 +89,6 @@ class TraceFile(Source):
             return self._open_parquet(named)
         return _ssdlab.Reader(named, self.format, self.columns, self.files, self.device, self.action, self.skip_bad)
 
-    def open_addresses(self, instead: str) -> FileReader:
-        """Starts a pass over requests that address a drive.
-
-        Raises:
-            TraceError: As `open`, or if they are for objects of a cache; it ends with what to do instead.
-        """
-        reader = self.open()
-        if isinstance(reader, _ssdlab.Reader) and reader.holds_objects():
-            raise TraceError(
-                f"{name_of(self.paths[0])}: holds objects of a cache ({reader.format()}), which lie at no address of a "
-                f"drive; {instead}"
-            )
-        return reader
-
     def _open_parquet(self, named: list[tuple[Path, Path]]) -> FileReader:
         if self.columns is not None:
             raise TraceError("columns say what a text holds, and Parquet names its own; leave them out")

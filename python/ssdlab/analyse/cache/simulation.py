@@ -20,7 +20,7 @@ from ssdlab.analyse.tasks import Tasks, at_a_time
 from ssdlab.lazy import np
 from ssdlab.model.requests import Monitor, batches
 from ssdlab.model.source import ingest_dict
-from ssdlab.model.trace_file import Given, TraceFile, source_of
+from ssdlab.model.trace_file import Given, source_of
 
 SAMPLE_REPLICAS = 8
 """Replicas of a sample unless others are asked for."""
@@ -59,7 +59,7 @@ def _gather(
 ) -> dict[str, Any]:
     """Puts the trace through; where it came from, and what was met."""
     source = source_of(trace)
-    if isinstance(source, TraceFile) and items.granularity == "pages":
+    if items.granularity == "pages":
         source.open_addresses("add --objects, or --sized-objects for their sizes")
     reader = source.open()
     for batch in batches(reader, monitor, ahead=True):
