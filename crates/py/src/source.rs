@@ -134,11 +134,6 @@ impl Reader {
         exclusive(&mut self.inner).format().name()
     }
 
-    /// Whether the requests are for objects of a cache, which lie at no address of a drive.
-    fn holds_objects(&mut self) -> bool {
-        exclusive(&mut self.inner).format().holds_objects()
-    }
-
     /// Names of the streams met so far; `stream` of a request is an index into it.
     fn streams(&mut self) -> Vec<String> {
         exclusive(&mut self.inner).streams().to_vec()
