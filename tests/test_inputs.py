@@ -257,7 +257,7 @@ def test_names_are_read_whatever_their_case(cli: Cli, trace: Path) -> None:
         (["cache", "bench", "--pages", "many"], '--pages: "many" is not a whole number'),
         (["cache", "bench", "--writes", "0.1"], '--writes: "0.1" may mean 0.1% or'),
         (
-            ["cache", "plan", "--memory", "1GiB", "--data", "8GiB", "--share", "40"],
+            ["cache", "plan", "--memory", "1GiB", "--data", "8GiB", "--paper", "--share", "40"],
             '--share: "40" is not a share: the % sign is missing; write "40%"',
         ),
     ],
