@@ -78,9 +78,9 @@ def simulate(
         )
     source = source_of(trace, config)
     # The workload is generated below Python, and a trace in memory is replayed where it is.
-    if trace is not None:
-        source.open_addresses()
     reader = source.open() if isinstance(source, TraceFile) else None
+    if trace is not None:
+        source.refuse_objects(reader or source.open())
     # A generated workload lies within the device.
     space = None if trace is None else source.address_space(config, monitor)
     requests = source._requests if isinstance(source, Trace) else reader

@@ -30,6 +30,9 @@ INTERVAL_PAGE = "4KiB"
 LOGS = ("3%", "5%", "10%", "15%", "20%", "25%")
 """Sizes of the log unless others are asked for: those of the FASTer slides, as shares of the written pages."""
 
+CACHES_INSTEAD = "simulate caches with 'ssdlab cache sim --objects'"
+"""What to do with objects of a cache where addresses of a drive are taken."""
+
 RANGE = "16MiB"
 """Size of an address range unless another is asked for: that of the map cache document."""
 
@@ -48,20 +51,28 @@ class Source(ABC):
     def open(self) -> RequestSource:
         """Starts a pass."""
 
-    def open_addresses(self, instead: str = "simulate caches with 'ssdlab cache sim --objects'") -> RequestSource:
+    def open_addresses(self, instead: str = CACHES_INSTEAD) -> RequestSource:
         """Starts a pass over requests that address a drive.
 
         Raises:
-            TraceError: As `open`, or if they are for objects of a cache; it ends with what to do instead.
+            TraceError: As `open`, or as `refuse_objects`.
         """
         reader = self.open()
+        self.refuse_objects(reader, instead)
+        return reader
+
+    def refuse_objects(self, reader: RequestSource, instead: str = CACHES_INSTEAD) -> None:
+        """Of a pass that has begun.
+
+        Raises:
+            TraceError: If the requests are for objects of a cache; it ends with what to do instead.
+        """
         objects = objects_of(self.report_of(reader))
         if objects is not None:
             raise TraceError(
                 f"{source_text(self.about)}: holds objects of a cache ({objects}), which lie at no address of a drive; "
                 f"{instead}"
             )
-        return reader
 
     @property
     @abstractmethod

@@ -70,17 +70,18 @@ impl Shape<'_> {
             .find(|bytes| self.blocks(bytes / page_bytes).suffice())
     }
 
+    /// Pages of blocks; none if 32 bits do not number them. The largest number stands for "none".
+    pub fn physical_pages(&self, Blocks { provided, added, .. }: &Blocks) -> Option<u32> {
+        u32::try_from((provided + added) * u64::from(self.pages_per_block)).ok()
+    }
+
     /// The largest capacity of whole gibibytes of which the pages are numbered in 32 bits; none if that has too few blocks.
     pub fn capacity_below(&self, logical_pages: u64) -> Option<u64> {
         let page_bytes = u64::from(self.page_bytes);
         let gibibytes = (logical_pages * page_bytes) >> GIBIBYTE_BITS;
         let mut capacities = (1..=gibibytes).rev().map(|gibibytes| gibibytes << GIBIBYTE_BITS);
         let found = |bytes: &u64| self.blocks(bytes / page_bytes);
-        let is_numbered = |bytes: &u64| {
-            let Blocks { provided, added, .. } = found(bytes);
-            (provided + added) * u64::from(self.pages_per_block) <= u64::from(u32::MAX)
-        };
-        capacities.find(is_numbered).filter(|bytes| found(bytes).suffice())
+        capacities.find(|bytes| self.physical_pages(&found(bytes)).is_some()).filter(|bytes| found(bytes).suffice())
     }
 
     /// The least over-provisioning that has enough blocks, in percent; none if none has that may be asked for.

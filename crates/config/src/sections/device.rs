@@ -98,9 +98,8 @@ impl Checker<'_> {
         }
         let blocks = found.provided + found.added;
         let reserve_blocks = plan.reserve_blocks(logical_pages, page_bytes, pages_per_block, planes);
-        // Page numbers are 32 bits wide and the largest of them stands for "none".
-        let sizes = (u32::try_from(blocks * u64::from(pages_per_block)), u32::try_from(logical_pages));
-        let (Ok(physical_pages), Ok(logical_pages)) = sizes else {
+        let sizes = (shape.physical_pages(&found), u32::try_from(logical_pages));
+        let (Some(physical_pages), Ok(logical_pages)) = sizes else {
             let exceed = format!("{blocks} blocks of {pages_per_block} pages exceed {} pages", u32::MAX);
             let fill = self.applies("device.fill");
             if fill || logical_pages > self.bytes("device.capacity")? / u64::from(page_bytes) {

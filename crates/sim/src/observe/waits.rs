@@ -251,12 +251,12 @@ impl Waits {
         flash: impl Fn(u32) -> Option<&'a Charges>,
     ) -> MadeOf<'a> {
         let way = flight.map_or(&Way::ABOVE, |flight| &self.ways[flight as usize]);
-        let flight = flight.unwrap_or(0);
+        let behind_flash = flight.filter(|_| way.behind_flash == Behind::Waited);
         let made_of = MadeOf {
             bucket: LatencyHistogram::bucket(latency_ns),
             latency_ns,
-            flash: if way.in_flash { flash(flight) } else { None },
-            behind_flash: (way.behind_flash == Behind::Waited).then(|| &self.behind_flash[flight as usize]),
+            flash: flight.filter(|_| way.in_flash).and_then(flash),
+            behind_flash: behind_flash.map(|flight| &self.behind_flash[flight as usize]),
             way,
         };
         debug_assert_eq!(made_of.parts().iter().sum::<u64>(), latency_ns, "the parts are the whole");

@@ -59,9 +59,8 @@ def _gather(
 ) -> dict[str, Any]:
     """Puts the trace through; where it came from, and what was met."""
     source = source_of(trace)
-    if items.granularity == "pages":
-        source.open_addresses("add --objects, or --sized-objects for their sizes")
-    reader = source.open()
+    pages = items.granularity == "pages"
+    reader = source.open_addresses("add --objects, or --sized-objects for their sizes") if pages else source.open()
     for batch in batches(reader, monitor, ahead=True):
         gathered.add(batch)
     ingest = source.report_of(reader)

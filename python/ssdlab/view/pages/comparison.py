@@ -11,7 +11,7 @@ from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.charts.latency import took_time
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import of_seeds
-from ssdlab.view.pages.quantities import AT_THAT_RATE, QUANTITIES, Quantity, titles
+from ssdlab.view.pages.quantities import AT_THAT_RATE, QUANTITIES, Quantity, above, under
 from ssdlab.view.pages.remarks import clock_remark, unlike_flash
 from ssdlab.view.times import served_alone, title_of_times
 
@@ -194,12 +194,15 @@ def _rows(lines: list[_Line], titles: dict[str, str], found: Comparison) -> list
 
 def _below(found: Comparison) -> dict[str, str]:
     """Titles of sections of requests below a cache or a block layer, in all cases or in those that have one."""
-    of_cases = [titles(one.summary) for one in found.results.values()]
+    of_cases = [above(one.summary) for one in found.results.values()]
     headings = {}
     for section in dict.fromkeys(section for of in of_cases for section in of):
-        said = dict.fromkeys(of.get(section, "") for of in of_cases)
-        above = " or ".join(f"a {title.rpartition('elow the ')[2]}" for title in said if title)
-        headings[section] = f"{section}, where there is {above} below it" if len(said) > 1 else next(iter(said))
+        first, *others = layers = [*dict.fromkeys(of.get(section) for of in of_cases)]
+        if first and not others:
+            headings[section] = under(section, first)
+        else:
+            where = " or ".join(f"a {layer}" for layer in layers if layer)
+            headings[section] = f"{section}, where there is {where} below it"
     return headings
 
 

@@ -331,13 +331,18 @@ QUANTITIES = (
 """Every quantity that reports and comparisons show, in their order."""
 
 
-def titles(summary: Summary) -> dict[str, str]:
-    """Titles of the sections that, with a cache or a block layer above the drive, tell of requests below it."""
+def above(summary: Summary) -> dict[str, str]:
+    """What stands above the drive where a section tells of requests below it: a cache, or a block layer."""
     cache = summary["cache"]
     if cache is None:
-        return {"Host": "Below the block layer"} if (summary["drive"] or {}).get("block") else {}
+        return {"Host": "block layer"} if (summary["drive"] or {}).get("block") else {}
     times = () if cache["below"] else ("Speed", "Response time")
-    return {"Host": "Below the cache", **{name: f"{name}, below the cache" for name in (*OF_THE_DRIVE, *times)}}
+    return dict.fromkeys(("Host", *OF_THE_DRIVE, *times), "cache")
+
+
+def under(section: str, layer: str) -> str:
+    """The title of a section that tells of requests below a layer."""
+    return f"Below the {layer}" if section == "Host" else f"{section}, below the {layer}"
 
 
 def below(title: str, summary: Summary) -> str:
@@ -348,7 +353,7 @@ def below(title: str, summary: Summary) -> str:
 def sections(summary: Summary) -> dict[str, list[tuple[str, str]]]:
     """The quantities of one run as (label, text) by section, but for those that are a table of their own."""
     result: dict[str, list[tuple[str, str]]] = {}
-    names = titles(summary)
+    names = {section: under(section, layer) for section, layer in above(summary).items()}
     for quantity in QUANTITIES:
         value = quantity.value(summary)
         if quantity.section in TABLES or value is None or (quantity.quiet and value == 0):

@@ -334,8 +334,8 @@ pub(super) struct Waits {
     paths: Vec<Path>,
     /// Submissions of requests so far.
     submissions: u64,
-    /// That of the last operation of the last request of each owner that is done.
-    done: Vec<Path>,
+    /// What the last request of each owner that is done was charged for.
+    done: Vec<Charges>,
 }
 
 impl Waits {
@@ -453,7 +453,7 @@ impl Waits {
     #[inline(always)]
     pub fn request_done(&mut self, index: u32, turned: bool, owner: u32, ops: &Ops, now_ns: u64) {
         let Self { dies, owns, paths, done, .. } = self;
-        let (path, charges) = (&paths[index as usize], &mut entry(done, owner).charges);
+        let (path, charges) = (&paths[index as usize], entry(done, owner));
         if turned {
             *charges = path.charges;
         } else {
@@ -481,7 +481,7 @@ impl Waits {
     /// What the last request of an owner that is done was charged for.
     #[inline(always)]
     pub fn of(&self, owner: u32) -> &Charges {
-        &self.done[owner as usize].charges
+        &self.done[owner as usize]
     }
 
     /// What the dies did so far, summed.
