@@ -172,6 +172,11 @@ impl Monitor for PythonMonitor<'_> {
         }
     }
 
+    /// What was raised is raised again, so there is no result.
+    fn abandons(&self) -> bool {
+        self.error.is_some()
+    }
+
     fn watches(&self) -> bool {
         self.watch.is_some() && self.error.is_none() && self.is_due()
     }

@@ -64,7 +64,8 @@ impl<P: TimedParts> TimedDrive<P> {
             if next_ns == flash_ns {
                 let until_ns = if let Until::Time(until_ns) = until { until_ns.min(other_ns) } else { other_ns };
                 // At equal times the flash goes first.
-                self.stack.sinks.flash.advance_until(until_ns, self.most_under_way);
+                let events = self.stack.sinks.flash.advance_until(until_ns, self.most_under_way);
+                issuer.worked(events)?;
                 while let Some(done) = self.stack.sinks.flash.take_done() {
                     self.flash_done(done, issuer)?;
                 }

@@ -13,7 +13,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use ssdlab_nand::backend::parallel::NEVER;
+use ssdlab_nand::backend::parallel::{MOST_EVENTS, NEVER};
 use ssdlab_trace::{Op, Request, Source, flag};
 
 use crate::observe::so_far::SoFar;
@@ -73,6 +73,8 @@ pub(crate) struct Issuer<'s> {
     batch: Vec<Request>,
     next: usize,
     bytes_since_look: u64,
+    /// Events of the flash since then.
+    events_since_look: u32,
     /// First and latest time in the batch that was fetched last.
     pub arrivals_ns: Option<(u64, u64)>,
     pub control: Control,
@@ -140,6 +142,7 @@ impl<'s> Issuer<'s> {
             batch: Vec::new(),
             next: 0,
             bytes_since_look: 0,
+            events_since_look: 0,
             arrivals_ns: None,
             control: Control::Continue,
             issued,
@@ -188,12 +191,7 @@ impl<'s> Issuer<'s> {
     #[cold]
     fn look_and_fetch(&mut self, left: bool) -> Result<bool, SimError> {
         if self.control == Control::Continue && !self.batch.is_empty() {
-            let status = Status::replaying(self.phase, self.source.progress(), self.issued);
-            self.control = self.monitor.report(&status);
-            self.bytes_since_look = 0;
-            if let (Control::Stop, Some((_, latest_ns))) = (self.control, &mut self.arrivals_ns) {
-                *latest_ns = self.batch[self.next - 1].time_ns;
-            }
+            self.look();
         }
         if left || self.control == Control::Stop {
             return Ok(self.control == Control::Continue);
@@ -209,6 +207,31 @@ impl<'s> Issuer<'s> {
         };
         self.arrivals_ns = Some((self.arrivals_ns.map_or(first.time_ns, |(first, _)| first), last.time_ns));
         Ok(true)
+    }
+
+    fn look(&mut self) {
+        let status = Status::replaying(self.phase, self.source.progress(), self.issued);
+        let control = self.monitor.report(&status);
+        (self.bytes_since_look, self.events_since_look) = (0, 0);
+        if control == Control::Stop && self.control == Control::Continue {
+            self.control = Control::Stop;
+            if let (Some((_, latest_ns)), Some(last)) = (&mut self.arrivals_ns, self.next.checked_sub(1)) {
+                *latest_ns = self.batch[last].time_ns;
+            }
+        }
+    }
+
+    /// The flash has gone through so many events. Requests may be so long that it is asked for none meanwhile.
+    #[inline(always)]
+    pub fn worked(&mut self, events: u32) -> Result<(), SimError> {
+        self.events_since_look += events;
+        if self.events_since_look < MOST_EVENTS { Ok(()) } else { self.look_while_working() }
+    }
+
+    #[cold]
+    fn look_while_working(&mut self) -> Result<(), SimError> {
+        self.look();
+        if self.monitor.abandons() { Err(SimError::Abandoned) } else { Ok(()) }
     }
 
     /// The next request of the batch, which has one.

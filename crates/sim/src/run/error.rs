@@ -42,6 +42,9 @@ pub enum SimError {
         /// What it is multiplied with.
         time_scale: f64,
     },
+    /// The monitor abandoned the run.
+    #[error("the run was abandoned")]
+    Abandoned,
     /// Requests wait and nothing is under way.
     #[error("the simulation cannot go on: {0}; this is a defect of the simulator, please report it")]
     Stuck(String),

@@ -65,6 +65,12 @@ pub trait Monitor {
     /// Told how far the run is; may end it.
     fn report(&mut self, status: &Status) -> Control;
 
+    /// Asked where requests that are on their way when a run ends would take long to complete: whether nobody wants
+    /// its results any more.
+    fn abandons(&self) -> bool {
+        false
+    }
+
     /// Whether it is to be shown the figures before it is asked next.
     fn watches(&self) -> bool {
         false

@@ -1,6 +1,8 @@
 //! Goal: addresses are fitted as asked, phases are kept apart, a stop is honoured.
 
+use ssdlab_nand::Parallelism;
 use ssdlab_sim::{Control, Fit, Method, Monitor, Overwrite, Phase, Precondition, Setup, SimError, Status, run};
+use ssdlab_testkit::drives::drive_setup;
 use ssdlab_testkit::small_setup;
 use ssdlab_trace::{Op, Request, SliceSource};
 
@@ -77,6 +79,47 @@ fn a_stopped_run_ends_at_once_and_says_so() {
         assert_eq!(summary.host.write_requests, measured, "{phase:?}");
     }
     assert!(!run(&setup, &mut SliceSource::new(&requests), &mut ()).unwrap().summary.partial);
+}
+
+/// Stops the replay the first time it is asked, and abandons it at the time given.
+struct Impatient {
+    asked: u32,
+    abandons_at: u32,
+}
+
+impl Monitor for Impatient {
+    fn report(&mut self, status: &Status) -> Control {
+        let replays = status.phase == Phase::Measure;
+        self.asked += u32::from(replays);
+        if replays { Control::Stop } else { Control::Continue }
+    }
+
+    fn abandons(&self) -> bool {
+        self.asked == self.abandons_at
+    }
+}
+
+/// Once the last request is issued there may still be gigabytes of flash to read.
+#[test]
+fn a_run_whose_requests_are_all_issued_can_be_stopped_and_abandoned() {
+    let mut setup = drive_setup(Parallelism::SINGLE, 512, 512, 1);
+    setup.precondition.fill = 1.0;
+    let read = Request { op: Op::Read, ..write(0, setup.logical_pages * 4096) };
+    let replay = |abandons_at| {
+        let mut monitor = Impatient { asked: 0, abandons_at };
+        let outcome = run(&setup, &mut SliceSource::new(&[read]), &mut monitor);
+        (outcome.map(|outcome| outcome.summary), monitor.asked)
+    };
+    let (summary, asked) = replay(u32::MAX);
+    let summary = summary.expect("it is not abandoned");
+    // What was on its way when it was stopped is complete.
+    assert!(summary.partial);
+    assert_eq!(summary.latency.and_then(|latency| latency.all).map(|all| all.count), Some(1));
+    assert!(asked > 3, "asked {asked} times while {} pages were read", setup.logical_pages);
+
+    let (summary, asked) = replay(3);
+    assert!(matches!(summary, Err(SimError::Abandoned)), "{summary:?}");
+    assert_eq!(asked, 3);
 }
 
 #[test]

@@ -13,6 +13,29 @@ struct Ready {
     number: u64,
 }
 
+impl Ready {
+    /// The last of those before `number`; none if it is the first of all.
+    #[inline(always)]
+    fn before(&self, number: u64, ops: &Ops) -> u32 {
+        if self.last == NONE || ops[self.last].number < number { self.last } else { self.search(number, ops) }
+    }
+
+    /// From both ends: the next operation on a block belongs near the front where long requests fill the list with
+    /// those of other blocks.
+    fn search(&self, number: u64, ops: &Ops) -> u32 {
+        let (mut front, mut back) = (self.first, ops[self.last].previous);
+        loop {
+            if ops[front].number > number {
+                return ops[front].previous;
+            }
+            if back == NONE || ops[back].number < number {
+                return back;
+            }
+            (front, back) = (ops[front].next, ops[back].previous);
+        }
+    }
+}
+
 /// One operation, or several of the same kind on different planes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Command {
@@ -108,17 +131,12 @@ impl Die {
     #[inline]
     pub fn make_ready(&mut self, index: u32, ops: &mut Ops) {
         let list = &mut self.ready[ops[index].class as usize];
-        let number = ops[index].number;
-        let mut before = list.last;
-        let mut after = NONE;
-        while before != NONE && ops[before].number > number {
-            after = before;
-            before = ops[before].previous;
-        }
+        let before = list.before(ops[index].number, ops);
+        let after = if before == NONE { list.first } else { ops[before].next };
         ops[index].previous = before;
         ops[index].next = after;
         match before {
-            NONE => (list.first, list.number) = (index, number),
+            NONE => (list.first, list.number) = (index, ops[index].number),
             before => ops[before].next = index,
         }
         match after {
@@ -145,5 +163,62 @@ impl Die {
         }
         ops[index].next = NONE;
         self.begun += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_core::Rng;
+
+    use super::super::ops::{Kind, Op};
+    use super::super::scheduler::Class;
+    use super::*;
+    use crate::Cause;
+
+    fn op(number: u64) -> Op {
+        Op {
+            kind: Kind::Read,
+            cause: Cause::Host,
+            class: Class::HostRead as u8,
+            passed: false,
+            watched: false,
+            page: 0,
+            die: 0,
+            plane: 0,
+            block: 0,
+            from_block: NONE,
+            from_page: 0,
+            gate: NONE,
+            bytes: 0,
+            job: 0,
+            waits: 0,
+            number,
+            behind: NONE,
+            behind_from: NONE,
+            edges: NONE,
+            previous: NONE,
+            next: NONE,
+        }
+    }
+
+    /// In whatever order operations become ready, the first is that with the lowest number.
+    #[test]
+    fn ready_operations_are_in_the_order_of_their_numbers() {
+        let mut rng = Rng::named(1, "ready");
+        let (mut die, mut ops) = (Die::new(0), Ops::default());
+        let mut ready = std::collections::BTreeSet::new();
+        for _ in 0..20_000 {
+            let number = rng.below(500);
+            if rng.below(3) < 2 && ready.insert(number) {
+                let index = ops.insert(op(number));
+                die.make_ready(index, &mut ops);
+            } else if let Some(lowest) = ready.pop_first() {
+                let index = die.first_ready(Class::HostRead as usize);
+                assert_eq!(ops[index].number, lowest);
+                die.begin(index, &mut ops);
+                ops.remove(index);
+            }
+            assert_eq!(die.view().ready[0], ready.first().copied().unwrap_or(NOTHING));
+        }
     }
 }

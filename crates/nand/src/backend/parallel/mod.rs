@@ -68,6 +68,9 @@ use ops::{NONE, Ops};
 use scheduler::DieSchedulerInfo;
 use waits::Waits;
 
+/// Events that an array goes through at a stretch, so that a run with long requests can be ended meanwhile.
+pub const MOST_EVENTS: u32 = 1 << 16;
+
 /// How the dies of an array work.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ArrayOptions {
@@ -349,16 +352,19 @@ impl ParallelFlash {
 
     /// Processes the next event and those after it, no later than `until_ns`, until one means something to whoever
     /// emits operations: a job is done, or fewer than `most_under_way` operations are under way and they were not
-    /// before.
+    /// before. Returns their number, which is [`MOST_EVENTS`] at most.
     #[inline]
-    pub fn advance_until(&mut self, until_ns: u64, most_under_way: usize) {
+    pub fn advance_until(&mut self, until_ns: u64, most_under_way: usize) -> u32 {
         let is_full = self.under_way() >= most_under_way;
+        let mut events = 0;
         loop {
             self.advance();
+            events += 1;
             let next_ns = self.next_ns();
             let has_room_now = is_full && self.under_way() < most_under_way;
-            if !self.done.is_empty() || has_room_now || next_ns > until_ns || next_ns == NEVER {
-                break;
+            let is_long = events == MOST_EVENTS;
+            if !self.done.is_empty() || has_room_now || next_ns > until_ns || next_ns == NEVER || is_long {
+                break events;
             }
         }
     }

@@ -28,6 +28,10 @@ impl Monitor for Shared<'_, '_> {
         self.0.borrow_mut().report(status)
     }
 
+    fn abandons(&self) -> bool {
+        self.0.borrow().abandons()
+    }
+
     fn watches(&self) -> bool {
         self.0.borrow().watches()
     }
