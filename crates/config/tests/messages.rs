@@ -251,7 +251,7 @@ fn files() {
             "time = \"event\"\nblock.scheduler = \"none\"\nblock.hardware_queues = 2\ndrive.protocol = \"nvme\"",
             "my.toml:3: block.hardware_queues: 2, but drive.protocol nvme has 8 queues and each belongs to one; set it to 8 or drive.protocol.nvme.queues to 2",
         ),
-        ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log blocks, and at least 2 are needed; raise it to 2"),
+        ("ftl.fast.log = 1", "my.toml:1: ftl.fast.log: 1 log block, and it takes at least 2; raise it to 2"),
         (
             "ftl.sbfast.sub_block = 48",
             "my.toml:1: ftl.sbfast.sub_block: 48 pages do not divide a block of 256; the nearest that do are 32 and 64",

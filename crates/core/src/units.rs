@@ -229,6 +229,11 @@ pub fn write_nanos(nanos: u64) -> String {
     with_decimals(nanos, TIME_UNITS.iter().rev().find(|(_, scale)| nanos >= *scale).unwrap_or(&TIME_UNITS[0]))
 }
 
+/// How many things there are, of which one is not called many: `2 blocks`, `1 block`.
+pub fn counted(count: u64, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A value in the largest unit of a list that keeps it at least one, to three significant digits.
 fn scaled(value: f64, units: &[(&str, f64)]) -> String {
     let &(name, scale) = units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0]);

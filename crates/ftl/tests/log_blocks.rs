@@ -475,8 +475,10 @@ fn impossible_devices_are_refused() {
     let text = |shape, log_blocks| BastFtl::new(shape, log_blocks, &bast::INFO.defaults()).err().unwrap_or_default();
     assert_eq!(
         text(Shape { blocks: 9, ..shape(8, 4, 0) }, 1),
-        "8 data blocks, 1 log blocks and 1 that merges need make 10, but the device has 9"
+        "8 data blocks, 1 log block and 1 that merges need make 10, but the device has 9"
     );
     assert_eq!(text(shape(8, 4, 1), 1), "");
-    assert!(text(shape(8, 4, 1), 0).contains("at least 1"));
+    assert_eq!(text(shape(8, 4, 1), 0), "0 log blocks, and it takes at least 1");
+    let fast = FastFtl::new(shape(8, 4, 1), 1, &fast::INFO.defaults()).err();
+    assert_eq!(fast.as_deref(), Some("1 log block, and it takes at least 2"));
 }

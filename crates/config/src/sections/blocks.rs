@@ -5,7 +5,7 @@ use super::ftl::plan::Plan;
 use super::nand::levels;
 use super::provision::{DEFAULT_PERCENT, Provision};
 use crate::checker::{Checker, Read};
-use ssdlab_core::units::{write_bytes, write_percent};
+use ssdlab_core::units::{counted, write_bytes, write_percent};
 use ssdlab_nand::Parallelism;
 
 const GIBIBYTE_BITS: u32 = 30;
@@ -168,8 +168,8 @@ impl Checker<'_> {
         let told = if few_by_plane {
             let need = if parts > 1 {
                 let (data, kept, all) = (full / planes, kept.div_ceil(planes), full + found.needed());
-                let blocks = if data == 1 { "block" } else { "blocks" };
-                format!("{data} {blocks} each for data, {kept} for the FTL and 1 to collect, {all} in all")
+                let data = counted(data, "block");
+                format!("{data} each for data, {kept} for the FTL and 1 to collect, {all} in all")
             } else {
                 "a block each".into()
             };

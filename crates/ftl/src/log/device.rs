@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use ssdlab_core::mem::prefetch;
+use ssdlab_core::units::counted;
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
 use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Oob, ProgramOrder, RetireReason, Role, Source};
 
@@ -75,8 +76,9 @@ impl LogDevice {
         let needed = u64::from(data_blocks) + u64::from(log_blocks) + u64::from(reserve_blocks);
         if needed > u64::from(blocks) {
             return Err(format!(
-                "{data_blocks} data blocks, {log_blocks} log blocks and {reserve_blocks} that merges need make {needed}, \
-                 but the device has {blocks}"
+                "{}, {} and {reserve_blocks} that merges need make {needed}, but the device has {blocks}",
+                counted(data_blocks.into(), "data block"),
+                counted(log_blocks.into(), "log block"),
             ));
         }
         if physical >= u64::from(u32::MAX) || pages_per_block > u32::from(u16::MAX >> 1) {

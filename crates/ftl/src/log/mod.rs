@@ -36,6 +36,7 @@ pub(crate) use recover::LogBlock;
 pub(crate) use ring::Ring;
 pub(crate) use sequential::{SEQUENTIAL, SequentialLog};
 
+use ssdlab_core::units::counted;
 use ssdlab_core::{Archive, Archived, BlockId, Choice, Info, Lpn, Parameter, Ppn, Settings};
 use ssdlab_nand::{Cause, FlashSink, Role, Scan, Trimmed};
 
@@ -159,7 +160,7 @@ impl<L: Log> LogFtl<L> {
         let LogRules { reserve_blocks, least_log_blocks, check } = L::INFO.role;
         let least = least_log_blocks(settings);
         if log_blocks < least {
-            return Err(format!("{log_blocks} log blocks, and at least {least} are needed"));
+            return Err(format!("{}, and it takes at least {least}", counted(log_blocks.into(), "log block")));
         }
         check(settings, &LogBlocks { count: log_blocks, pages: shape.pages_per_block, more: "log" })?;
         let device = LogDevice::new(shape, log_blocks, reserve_blocks)?;

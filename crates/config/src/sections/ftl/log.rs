@@ -7,7 +7,7 @@ use crate::kind::Kind;
 use crate::parameters::parameters;
 use crate::table::{Fallback, OptionSpec};
 use crate::value::{LogSpace, Value};
-use ssdlab_core::units::{write_bytes, write_percent};
+use ssdlab_core::units::{counted, write_bytes, write_percent};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::LOG_FTLS;
 use ssdlab_ftl::log::{LogBlocks, LogChoice, LogInfo};
@@ -80,18 +80,19 @@ impl Checker<'_> {
         };
         let written = match space {
             LogSpace::Percent(percent) => {
-                format!("{} of {data} data blocks is {asked} log blocks", write_percent(percent))
+                let data = counted(data.into(), "data block");
+                format!("{} of {data} is {}", write_percent(percent), counted(asked, "log block"))
             }
-            LogSpace::Blocks(_) | LogSpace::All => format!("{asked} log blocks"),
+            LogSpace::Blocks(_) | LogSpace::All => counted(asked, "log block"),
         };
         let wrong = if asked > u64::from(most) {
             let blocks = device.blocks;
             format!(
-                "{written}, but beside {data} data blocks and {reserve} that merges need, the {blocks} blocks of the \
-                 device leave {most}"
+                "{written}, but beside {} and {reserve} that merges need, the {blocks} blocks of the device leave {most}",
+                counted(data.into(), "data block")
             )
         } else if asked < u64::from(least) {
-            format!("{written}, and at least {least} are needed")
+            format!("{written}, and it takes at least {least}")
         } else {
             return Ok(Some(asked as u32));
         };
