@@ -32,6 +32,12 @@ pub(crate) trait LineFormat: Send + 'static {
     /// A parser at the beginning of a file.
     fn new(options: &ReadOptions) -> Self;
 
+    /// Looks at the first line, which is then parsed as well. What it lacks was asked for in vain: that ends the reading,
+    /// as no other line could do.
+    fn begin(&mut self, _first: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Parses a line, which is not blank and holds no line end.
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>>;
 }
@@ -130,6 +136,8 @@ impl Place {
 pub(crate) struct Lines<F> {
     format: F,
     place: Place,
+    /// The format has seen its first line.
+    begun: bool,
     /// In the middle of an overlong line that is being skipped.
     discarding: bool,
 }
@@ -137,7 +145,7 @@ pub(crate) struct Lines<F> {
 impl<F: LineFormat> Lines<F> {
     /// A decoder at the beginning of a file.
     pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
-        Box::new(Self { format: F::new(options), place: Place::new(options.skip_bad), discarding: false })
+        Box::new(Self { format: F::new(options), place: Place::new(options.skip_bad), begun: false, discarding: false })
     }
 
     #[inline]
@@ -165,6 +173,12 @@ impl<F: LineFormat> Lines<F> {
         let result = if line.len() > LINE_MAX {
             Err(Fault::new("", &line[..LINE_MAX], "... is a line of more than 64 KiB, which no trace format has"))
         } else {
+            if !self.begun {
+                let place =
+                    |why| TraceError::Format(format!("{}:{}: {why}", shown(input.path()), self.place.count + 1));
+                self.format.begin(line).map_err(place)?;
+                self.begun = true;
+            }
             let entry = self.format.line(line, &mut intake.tables);
             self.place.take(entry, input, intake, out)
         };

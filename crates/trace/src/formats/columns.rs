@@ -19,6 +19,8 @@ use crate::{Op, ReadOptions, TraceError};
 const SECTOR: u64 = 512;
 /// Columns that a line may have.
 const MOST: usize = 64;
+/// Bytes of the headings that a message shows.
+const HEADINGS_SHOWN: usize = 400;
 /// What columns may hold; those from the first on must be there.
 const NAMES: [&str; 6] = ["op", "offset", "size", "time", "stream", "device"];
 const REQUIRED: usize = 3;
@@ -109,30 +111,35 @@ impl Default for Columns {
 /// Parser.
 pub(crate) struct Text {
     columns: Columns,
-    /// Number of the column and unit of what is held, once the first line has been seen.
-    found: Option<[Option<(usize, u64)>; NAMES.len()]>,
+    /// Number of the column and unit of what is held.
+    found: [Option<(usize, u64)>; NAMES.len()],
     separator: u8,
+    /// The next line is the first, and holds headings.
+    at_headings: bool,
 }
 
 impl LineFormat for Text {
     fn new(options: &ReadOptions) -> Self {
-        Self { columns: options.columns.clone().unwrap_or_default(), found: None, separator: b',' }
+        let columns = options.columns.clone().unwrap_or_default();
+        Self { columns, found: [None; NAMES.len()], separator: b',', at_headings: false }
+    }
+
+    fn begin(&mut self, first: &[u8]) -> Result<(), String> {
+        let separator = [b',', b';', b'\t'].into_iter().find(|separator| first.contains(separator));
+        self.separator = separator.unwrap_or(b' ');
+        let mut fields = [&b""[..]; MOST];
+        let count = split(first, self.separator, &mut fields);
+        self.found = self.find(&fields[..count])?;
+        self.at_headings = self.is_heading(&fields);
+        Ok(())
     }
 
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
+        if std::mem::take(&mut self.at_headings) {
+            return Ok(Entry::Skip(Skip::Header));
+        }
+        let found = &self.found;
         let mut fields = [&b""[..]; MOST];
-        let Some(found) = self.found else {
-            let separator = [b',', b';', b'\t'].into_iter().find(|separator| line.contains(separator));
-            self.separator = separator.unwrap_or(b' ');
-            let count = split(line, self.separator, &mut fields);
-            let found = self.find(line, &fields[..count])?;
-            self.found = Some(found);
-            return if self.is_heading(&fields, &found) {
-                Ok(Entry::Skip(Skip::Header))
-            } else {
-                self.line(line, tables)
-            };
-        };
         let count = split(line, self.separator, &mut fields);
         let text = |at: usize| match found[at] {
             Some((column, _)) if column < count && !fields[column].is_empty() => Ok(fields[column]),
@@ -164,7 +171,7 @@ impl LineFormat for Text {
 
 impl Text {
     /// The numbers of the columns, of which the first line may hold the headings.
-    fn find<'a>(&self, line: &'a [u8], first: &[&[u8]]) -> Result<[Option<(usize, u64)>; NAMES.len()], Fault<'a>> {
+    fn find(&self, first: &[&[u8]]) -> Result<[Option<(usize, u64)>; NAMES.len()], String> {
         let mut found = [None; NAMES.len()];
         for ((held, found), name) in self.columns.held.iter().zip(&mut found).zip(NAMES) {
             let Some((place, unit)) = held else { continue };
@@ -172,7 +179,14 @@ impl Text {
                 Place::Number(column) => *column,
                 Place::Heading(heading) => {
                     let column = first.iter().position(|field| field.eq_ignore_ascii_case(heading.as_bytes()));
-                    column.ok_or(Fault::new(name, line, "does not have the heading that is named for it"))?
+                    column.ok_or_else(|| {
+                        let there = first.join(&b", "[..]);
+                        let shown = String::from_utf8_lossy(&there[..there.len().min(HEADINGS_SHOWN)]);
+                        format!(
+                            "columns {name}={heading}: no heading is {heading:?}; the first line has {shown:?}: name one \
+                             of these, or a column by its number from 0"
+                        )
+                    })?
                 }
             };
             *found = Some((column, *unit));
@@ -182,9 +196,9 @@ impl Text {
 
     /// Whether the first line holds headings: it must where columns are named by them, and does where none of its
     /// numbers begins with a digit.
-    fn is_heading(&self, fields: &[&[u8]; MOST], found: &[Option<(usize, u64)>; NAMES.len()]) -> bool {
+    fn is_heading(&self, fields: &[&[u8]; MOST]) -> bool {
         let by_heading = self.columns.held.iter().flatten().any(|(place, _)| matches!(place, Place::Heading(_)));
-        let numbers = [TIME, OFFSET, SIZE].into_iter().filter_map(|at| found[at]);
+        let numbers = [TIME, OFFSET, SIZE].into_iter().filter_map(|at| self.found[at]);
         by_heading
             || numbers.map(|(column, _)| fields[column]).all(|field| !field.first().is_some_and(u8::is_ascii_digit))
     }
@@ -244,6 +258,20 @@ mod tests {
         assert_eq!(report.other_devices, [("sdb".into(), 1)]);
     }
 
+    /// No line can be left out to mend it.
+    #[test]
+    fn a_heading_that_is_not_there_is_named_with_those_that_are() {
+        for skip_bad in [false, true] {
+            let options = ReadOptions { skip_bad, ..options("op=o,offset=p,size=s") };
+            let error = read_with(b"\n\"o\", p ,bytes\nR,0,1\n", &options).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "memory:2: columns size=s: no heading is \"s\"; the first line has \"o, p, bytes\": name one of these, or \
+                 a column by its number from 0"
+            );
+        }
+    }
+
     #[test]
     fn what_is_wrong_names_column_and_line() {
         let fails = |columns, text: &str| read_with(text.as_bytes(), &options(columns)).unwrap_err().to_string();
@@ -251,9 +279,6 @@ mod tests {
         assert!(fails(plain, "0,R,1,512\n1,R,x,512\n").contains("memory:2: field \"offset\": \"x\" is not a whole"));
         assert!(fails(plain, "0,R,1,512\n1,R\n").contains("memory:2: field \"offset\" is missing"));
         assert!(fails(plain, "0.1,R,x,512\n1,R,1,512\n").contains("memory:1: field \"offset\": \"x\" is not a whole"));
-        assert!(
-            fails("op=o,offset=p,size=s", "o,p,bytes\nR,0,1\n").contains("field \"size\": \"o,p,bytes\" does not have")
-        );
         for (columns, why) in [
             ("", "\"\" is not NAME=COLUMN"),
             ("op=0,offset=1", "size is missing"),
