@@ -3,7 +3,7 @@
 //! They are generic over the format, so a line costs no dynamic dispatch; the reader calls a decoder
 //! once per batch.
 
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 
 use crate::error::shown;
 use crate::fault::Fault;
@@ -36,6 +36,11 @@ pub(crate) trait LineFormat: Send + 'static {
     /// as no other line could do.
     fn begin(&mut self, _first: &[u8]) -> Result<(), String> {
         Ok(())
+    }
+
+    /// What separates the fields of a line, where one that breaks off may hold all that is asked for.
+    fn separator(&self) -> Option<u8> {
+        None
     }
 
     /// Parses a line, which is not blank and holds no line end.
@@ -138,6 +143,8 @@ pub(crate) struct Lines<F> {
     place: Place,
     /// The format has seen its first line.
     begun: bool,
+    /// Fields of the last line that has its line end.
+    fields: usize,
     /// In the middle of an overlong line that is being skipped.
     discarding: bool,
 }
@@ -145,7 +152,8 @@ pub(crate) struct Lines<F> {
 impl<F: LineFormat> Lines<F> {
     /// A decoder at the beginning of a file.
     pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
-        Box::new(Self { format: F::new(options), place: Place::new(options.skip_bad), begun: false, discarding: false })
+        let (format, place) = (F::new(options), Place::new(options.skip_bad));
+        Box::new(Self { format, place, begun: false, fields: 0, discarding: false })
     }
 
     #[inline]
@@ -184,6 +192,32 @@ impl<F: LineFormat> Lines<F> {
         };
         self.place.met(result, input, intake, |number| number.to_string())
     }
+
+    /// Fields of a line.
+    fn count(&self, line: &[u8]) -> usize {
+        self.format.separator().map_or(0, |separator| 1 + memchr_iter(separator, line).count())
+    }
+
+    /// Notes the fields of the last of whole lines that is neither blank nor a comment.
+    fn note(&mut self, lines: &[u8]) {
+        let mut lines = lines.rsplit(|&byte| byte == b'\n');
+        if let Some(last) = lines.find(|line| !line.starts_with(b"#") && !line.trim_ascii().is_empty()) {
+            self.fields = self.count(last);
+        }
+    }
+
+    /// Takes a last line without its line end: it counts, unless it breaks off.
+    fn last(&mut self, input: &Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<(), TraceError> {
+        let (line, before) = (input.bytes(), self.fields);
+        let fields = self.count(line);
+        if self.discarding || fields >= before || line.starts_with(b"#") || line.trim_ascii().is_empty() {
+            return self.line(line, input, intake, out);
+        }
+        let number = self.place.count + 1;
+        let have = if fields == 1 { "1 field".into() } else { format!("{fields} fields") };
+        let why = format!("line {number}, the last, breaks off: no line end, and {have} where {before} came before");
+        self.place.bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
+    }
 }
 
 impl<F: LineFormat> Decoder for Lines<F> {
@@ -199,6 +233,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
                 done += if result.is_ok() { length + 1 } else { 0 };
             }
             let left = bytes.len() - done;
+            self.note(&bytes[..done]);
             input.advance(done);
             result?;
             if out.len() >= BATCH || (intake.measuring() && done > 0) {
@@ -211,9 +246,9 @@ impl<F: LineFormat> Decoder for Lines<F> {
                 input.advance(left);
             }
             if !self.place.refill(input, intake)? {
-                // A last line without its line end counts, unless the stream broke off inside it.
+                // What is left where the stream broke off is no line.
                 if !self.place.cut && !input.bytes().is_empty() {
-                    self.line(input.bytes(), input, intake, out)?;
+                    self.last(input, intake, out)?;
                 }
                 input.advance(input.bytes().len());
                 return Ok(false);

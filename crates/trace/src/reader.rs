@@ -296,7 +296,7 @@ impl Source for TraceReader {
 mod tests {
     use super::*;
     use crate::testing::{error, read, read_all, read_device, read_with, request};
-    use crate::{DeviceChoice, Op, flag};
+    use crate::{Columns, DeviceChoice, Op, flag};
 
     const GOOD: &str = "0,R,0,512,0x1,7\n10,W,8,4096,0x2,7\n";
 
@@ -329,6 +329,41 @@ mod tests {
         let (requests, report) = read_with(text.as_bytes(), &csv(true)).unwrap();
         assert_eq!((requests.len(), report.counts.bad_lines, report.counts.records), (2, 2, 4));
         assert_eq!(report.first_bad.as_deref(), message.strip_suffix("; fix it or pass --skip-bad"));
+    }
+
+    /// Goal: what is left of a line is no request, though it can be parsed. Method: files cut after each byte of their
+    /// last line, whose last field begins in the end.
+    #[test]
+    fn a_last_line_that_breaks_off_is_told() {
+        for (format, before, last) in [
+            (Format::Csv, "0,R,0,512,0x1,7\n", "10,W,8,4096,0x2,7"),
+            (Format::Csv, "time_ns,op,sector,bytes,flags,pid\n", "10,W,8,4096,,"),
+            (Format::Csv, "0,R,0,512\n# a, comment, of, five, fields\n\n", "10,W,8,4096"),
+            (Format::Msr, "128166372003061629,hm,0,Read,0,512,26\n", "128166372003061700,hm,0,Write,7014912,4096,2"),
+            (Format::Columns, "0\tR\t0\t512\tx\n", "10\tW\t8\t4096\t"),
+        ] {
+            let read = |skip_bad, text: &str| {
+                let columns = (format == Format::Columns).then(Columns::default);
+                read_with(text.as_bytes(), &ReadOptions { format: Some(format), columns, ..csv(skip_bad) })
+            };
+            let whole = last.rfind([',', '\t']).unwrap() + 1;
+            let first = read(false, before).unwrap().0;
+            for end in 1..whole {
+                let cut = format!("{before}{}", &last[..end]);
+                let message = read(false, &cut).unwrap_err().to_string();
+                let place = format!("memory: line {}, the last, breaks off: no line end, and ", cut.lines().count());
+                let remedy = "; copy or download it again, or pass --skip-bad to use what there is";
+                assert!(message.starts_with(&place) && message.ends_with(remedy), "{message}");
+                let (requests, report) = read(true, &cut).unwrap();
+                assert_eq!((requests, report.counts.bad_lines), (first.clone(), 1));
+            }
+            for text in [format!("{before}{last}"), format!("{before}{last}\n")] {
+                assert_eq!(read(false, &text).unwrap().0.len(), first.len() + 1, "{text:?}");
+            }
+        }
+        // Flags and pid may be left out by a line that is whole.
+        assert_eq!(read(Format::Csv, &format!("{GOOD}20,R,0,512\n")).0.len(), 3);
+        assert_eq!(read(Format::Csv, "0,R,0,512\n10,W,8,512,0x1,7").0.len(), 2);
     }
 
     #[test]

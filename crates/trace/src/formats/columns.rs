@@ -134,6 +134,11 @@ impl LineFormat for Text {
         Ok(())
     }
 
+    fn separator(&self) -> Option<u8> {
+        // Blanks come in runs.
+        Some(self.separator).filter(|separator| *separator != b' ')
+    }
+
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         if std::mem::take(&mut self.at_headings) {
             return Ok(Entry::Skip(Skip::Header));

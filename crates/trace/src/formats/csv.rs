@@ -4,7 +4,8 @@
 //! blktrace's category mask in hexadecimal ([`super::category`]); the pid may be any name without a comma
 //! and is empty where there is none. Flags and pid may be left out. The only text format that keeps every
 //! field of a [`crate::Request`]; offsets must be whole sectors (the writer widens others and counts them). Lines
-//! that begin with `#` are comments.
+//! that begin with `#` are comments. Where the last line has no line end, and fewer fields than the one before, the file
+//! was cut.
 //!
 //! `468101,W,9884656,16384,0x1a,3950`
 
@@ -27,6 +28,10 @@ impl LineFormat for Csv {
 
     fn new(_: &ReadOptions) -> Self {
         Self
+    }
+
+    fn separator(&self) -> Option<u8> {
+        Some(b',')
     }
 
     #[inline]

@@ -29,6 +29,10 @@ impl LineFormat for Msr {
         Self { host: Vec::new(), disk: Vec::new(), device: 0 }
     }
 
+    fn separator(&self) -> Option<u8> {
+        Some(b',')
+    }
+
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
         if line.starts_with(b"Timestamp") {
