@@ -350,8 +350,17 @@ def test_samples_that_cannot_be_are_named() -> None:
         with pytest.raises(ssdlab.ConfigError, match=message):
             cache.mrc(loop(), ["arc"], **more)
     flush = ssdlab.Trace.from_columns(op=["flush"], offset=[0], bytes=[0])
-    with pytest.raises(ssdlab.TraceError, match="neither reads nor writes"):
+    with pytest.raises(ssdlab.TraceError, match="1 request in memory: nothing in the trace reads or writes"):
         cache.mrc(flush)
+
+
+@pytest.mark.parametrize("command", [["sim", "--policy", "lru", "--size", "1MiB"], ["mrc", "--policy", "lru"]])
+def test_a_trace_with_nothing_to_cache_is_named(cli: Cli, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "trims.csv").write_text("time_ns,op,sector,bytes\n0,D,0,4096\n5,X,0,4096\n")
+    done = cli("cache", command[0], "trims.csv", *command[1:], check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert done.stderr.startswith("ssdlab: trims.csv: nothing in the trace reads or writes (unknown op: 1 record ")
+    assert done.stderr.endswith("so that there is nothing to cache; give a trace with reads or writes\n")
 
 
 def test_the_commands_print_and_save(cli: Cli, tmp_path: Path) -> None:

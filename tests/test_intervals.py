@@ -197,7 +197,7 @@ def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["reads.csv"], ["writes nothing"]),
+        (["reads.csv"], ["reads.csv: writes nothing, so that there are no write intervals; give one with writes"]),
         (["nothere.csv"], ["nothere.csv", "No such file"]),
         (["reads.csv", "--log", "0"], ["writes nothing"]),
         ([str(OLTP), "--log", "10%,0"], ["holds no page"]),

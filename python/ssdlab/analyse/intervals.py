@@ -195,7 +195,8 @@ def measure(source: Source, page: str, logs: Sequence[str], monitor: Monitor | N
     source.open_addresses()
     source.read(written, monitor)
     if written.page_writes() == 0:
-        raise TraceError("the trace writes nothing and so has no write intervals; give one with writes")
+        its = source_text(source.about)
+        raise TraceError(f"{its}: writes nothing, so that there are no write intervals; give one with writes")
     counted = _ssdlab.Intervals(written, logs)
     ingest = source.read(counted, monitor, "count")
     return WriteIntervals(source=source.about, ingest=ingest, logs=logs, written=written, counted=counted)

@@ -255,5 +255,6 @@ def measure(source: Source, range: str, monitor: Monitor | None) -> TraceAnalysi
     if figures["extent"] is None:
         flushes = figures["requests"]["flush"]
         what = f"holds nothing but flushes ({flushes:,})" if flushes else "holds no request"
-        raise TraceError(f"the trace {what}: there is nothing to analyse; give one with reads or writes")
+        its = source_text(source.about)
+        raise TraceError(f"{its}: {what}, so that there is nothing to analyse; give one with reads or writes")
     return TraceAnalysis(source=source.about, ingest=ingest, counted=counted, partial=ending.stopped)

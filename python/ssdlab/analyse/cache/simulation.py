@@ -19,7 +19,7 @@ from ssdlab.analyse.finished import finished_part
 from ssdlab.analyse.tasks import Tasks, at_a_time
 from ssdlab.lazy import np
 from ssdlab.model.requests import Monitor, batches
-from ssdlab.model.source import ingest_dict
+from ssdlab.model.source import ingest_dict, nothing_in
 from ssdlab.model.trace_file import Given, source_of
 
 SAMPLE_REPLICAS = 8
@@ -67,7 +67,8 @@ def _gather(
     gathered.finish(_told(reader.streams(), ingest) if ttl_s == "stream" else [ttl_s or 0])
     accesses, touched, units = gathered.footprint()
     if accesses == 0:
-        raise TraceError("the trace neither reads nor writes, so there is nothing to cache; give one that does")
+        told = nothing_in(source.about, ingest)
+        raise TraceError(f"{told}, so that there is nothing to cache; give a trace with reads or writes")
     if touched == 0:
         raise ConfigError("the sample holds nothing of the trace; raise its rate")
     return {"source": source.about, "ingest": ingest, "footprint": (accesses, touched, units)}
