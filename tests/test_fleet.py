@@ -367,11 +367,13 @@ def test_a_drive_that_fails_is_a_row_and_a_remark(tmp_path: Path) -> None:
     assert [remark for remark in found.page().remarks if remark.startswith("1 drive failed: ")]
 
 
-def test_a_fleet_of_which_every_drive_failed_is_told(trace: Path, tmp_path: Path) -> None:
+def test_a_fleet_of_which_every_drive_failed_is_told(trace: Path, cli: Cli, tmp_path: Path) -> None:
     found = ssdlab.fleet(trace, {"device.capacity": "8TiB", "time": "count"}, pack="name", drives=2)
     assert found.write_amplification is None and found.to_dict()["distributions"] == []
     assert len(found.by_volume()) == 5 and "failed: MemoryError" in found.page().remarks[0]
     found.save(tmp_path)
+    large = ["--set", "device.capacity=8TiB", "--set", "time=count"]
+    assert cli("fleet", "run", trace, *large, check=False).returncode == 1
 
 
 def test_a_fleet_says_what_its_runs_would(alone: Path) -> None:

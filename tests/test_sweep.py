@@ -148,6 +148,13 @@ def test_a_run_that_fails_is_a_row_with_its_error(tmp_path: Path) -> None:
     assert ssdlab.open_study(tmp_path / "s").table.equals(found.table)
 
 
+def test_a_sweep_of_which_every_run_fails_has_failed(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "beyond.csv").write_text("0,W,32768,4096,0x2,1\n", encoding="ascii")
+    for capacities, status in (("4MiB,8MiB", 1), ("8MiB,32MiB", 0)):
+        done = cli("sweep", "beyond.csv", *TINY_SETS, "-A", f"device.capacity={capacities}", check=False)
+        assert done.returncode == status and "failed: SimulationError: request 1 ends at byte" in done.stdout
+
+
 def test_every_value_out_of_range_is_listed_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(ssdlab.ConfigError) as caught:
         ssdlab.sweep({"device.op": ["7%", "5000%"], "workload.reads": ["30%", "200%"]}, BASE, out=tmp_path / "s")

@@ -85,8 +85,8 @@ def run(
 
     One pass parts the trace into a file for each volume; then drives run side by side. Each takes what a run on it
     takes: a thousand volumes some ten seconds beside those of their requests where the trace sizes the drives, minutes
-    on drives of hundreds of GB. Ctrl-C keeps what is finished; the same command goes on. 'ssdlab fleet show' shows
-    other figures.
+    on drives of hundreds of GB. The exit status is 1 if every drive fails. Ctrl-C keeps what is finished; the same
+    command goes on. 'ssdlab fleet show' shows other figures.
     """
     short = options.shortcuts(fit=fit, repeat=repeat, check=check)
     base = options.configuration(preset, config, set, short)
@@ -99,7 +99,7 @@ def run(
     status = deliver(found, json=json)
     if out is not None:
         print(f"\nkept in {text.path(out)}; see 'ssdlab fleet show --help'", file=sys.stderr if json else sys.stdout)
-    return status
+    return status or int(found.study.in_vain)
 
 
 @app.command(

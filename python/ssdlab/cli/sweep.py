@@ -123,8 +123,8 @@ def sweep(
     ] = None,
 ) -> int:
     """Runs side by side in processes of their own; equal runs run once, a run that fails is a row with its error, and
-    the study does not depend on how many run at a time, or on interruptions. Ctrl-C keeps what is finished; the same
-    command goes on. 'ssdlab study' draws and analyses it.
+    the study does not depend on how many run at a time, or on interruptions. The exit status is 1 if all fail. Ctrl-C
+    keeps what is finished; the same command goes on. 'ssdlab study' draws and analyses it.
     """
     written = Written() if file is None else read(file)
     varied = {key for one in axes for key in axis(one).keys}
@@ -169,4 +169,4 @@ def sweep(
     status = deliver(found, json=json)
     if out is not None:
         print(f"\nkept in {text.path(out)}; see 'ssdlab study --help'", file=sys.stderr if json else sys.stdout)
-    return status
+    return status or int(found.in_vain)

@@ -67,6 +67,11 @@ class Runs(Finding):
         return [f"{text.counted(times, 'runs')} failed: {error}" for error, times in self.failures.items()]
 
     @property
+    def in_vain(self) -> bool:
+        """Whether every run came to its end, and none has a result."""
+        return sum(self.failures.values()) == self.asked
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Which outcomes of the sweep none of its runs has."""
         known = self.figures
