@@ -367,6 +367,18 @@ def test_a_drive_that_fails_is_a_row_and_a_remark(tmp_path: Path) -> None:
     assert [remark for remark in found.page().remarks if remark.startswith("1 drive failed: ")]
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_volume_that_cannot_be_run_is_named_as_the_trace_does(shared: bool, tmp_path: Path) -> None:
+    # Of what trims alone there is nothing to be packed.
+    files = [written(tmp_path / f"{name}.csv", [f"0,{op},0,4096,0x2,1"]) for name, op in zip("abc", "WDD", strict=True)]
+    packed: dict[str, Any] = {"pack": "write-rate", "drives": 2} if shared else {}
+    found = ssdlab.fleet(files, {"host.fit": "compact", "time": "count"}, **packed)
+    names = ["volume b.csv, volume c.csv"] if shared else ["volume b.csv", "volume c.csv"]
+    assert [error.partition(" in the trace")[0] for error in found.study.failures] == [
+        f"TraceError: {name}: nothing" for name in names
+    ]
+
+
 def test_a_fleet_of_which_every_drive_failed_is_told(trace: Path, cli: Cli, tmp_path: Path) -> None:
     found = ssdlab.fleet(trace, {"device.capacity": "8TiB", "time": "count"}, pack="name", drives=2)
     assert found.write_amplification is None and found.to_dict()["distributions"] == []

@@ -118,7 +118,7 @@ RESULT: _Object = {
     "diagnosis": [FINDING],
 }  # fmt: skip
 SOURCES = {
-    "trace": {"kind": NAME, "paths": [NAME], "sha256?": [Maybe(NAME)]},
+    "trace": {"kind": NAME, "paths": [NAME], "sha256?": [Maybe(NAME)], "names?": [NAME]},
     "memory": {"kind": NAME, "requests": NUMBER},
     "workload": {"kind": NAME, "pattern": NAME, "requests": NUMBER},
 }

@@ -162,7 +162,7 @@ def is_generated(source: Mapping[str, Any]) -> bool:
 def source_text(source: Mapping[str, Any]) -> str:
     """Where the requests came from, in one line."""
     if source["kind"] == "trace":
-        return ", ".join(name_of(Path(path)) for path in source["paths"])
+        return ", ".join(source.get("names") or (name_of(Path(path)) for path in source["paths"]))
     if source["kind"] == "memory":
         return f"{text.counted(source['requests'], 'requests')} in memory"
     return f"{source['pattern']} workload, {text.counted(source['requests'], 'requests')}"
@@ -250,5 +250,6 @@ def nothing_in(about: Mapping[str, Any], ingest: Mapping[str, Any] | None) -> st
 
 def chosen(source: Mapping[str, Any]) -> str:
     """How the requests were chosen, beside the files."""
-    given = {key.replace("_", " "): value for key, value in source.items() if key not in ("kind", "paths", "sha256")}
+    beside = ("kind", "paths", "sha256", "names")
+    given = {key.replace("_", " "): value for key, value in source.items() if key not in beside}
     return ", ".join(f"{key} {value}" for key, value in given.items())

@@ -1,7 +1,7 @@
 """Traces on disk, and whatever else a user gives as a trace."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -41,6 +41,7 @@ class TraceFile(Source):
         action: Which event of a request's life to take from blkparse and blktrace traces: `queue` (the
             default), `issue` or `complete`.
         skip_bad: Count malformed lines instead of stopping at the first.
+        names: What results call the files of this trace, if not by their paths.
 
     Raises:
         TraceError: If two of the options exclude each other; all else when a pass starts or goes on.
@@ -56,6 +57,7 @@ class TraceFile(Source):
         device: str | None = None,
         action: str | None = None,
         skip_bad: bool = False,
+        names: Sequence[str] = (),
     ) -> None:
         if not paths:
             raise TraceError("no trace file given; name at least one")
@@ -76,6 +78,7 @@ class TraceFile(Source):
         self.device = device
         self.action = action
         self.skip_bad = skip_bad
+        self.names = tuple(names)
         self._copies = Copies()
 
     def open(self) -> FileReader:
@@ -131,6 +134,8 @@ class TraceFile(Source):
         given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         if self.skip_bad:
             given["skip_bad"] = True
+        if self.names:
+            given["names"] = [*self.names]
         return {"paths": [str(path) for path in self.paths], **given}
 
     def __repr__(self) -> str:

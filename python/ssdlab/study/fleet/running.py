@@ -80,7 +80,8 @@ def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes
     runs: dict[str, Run] = {}
     for drive in dealt:
         paths = [volumes.path(one) for one in drive.volumes]
-        trace = TraceRef.of(TraceFile(*paths, merge=len(paths) > 1))
+        names = [f"volume {text.path(one.name)}" for one in drive.volumes]
+        trace = TraceRef.of(TraceFile(*paths, merge=len(paths) > 1, names=names))
         sized = None if "device.capacity" in given else drive.touched_bytes
         run = Run.of(base, trace, sized)
         keys.append(run.key)

@@ -47,6 +47,7 @@ class TraceRef(NamedTuple):
     device: str | None
     action: str | None
     skip_bad: bool
+    names: tuple[str, ...]
 
     @classmethod
     def of(cls, trace: TraceFile) -> "TraceRef":
@@ -63,8 +64,9 @@ class TraceRef(NamedTuple):
                 raise TraceError(f"{text.path(path)}: is no file that can be read again and again; give one that is")
         digests = identified({"kind": "trace", "paths": paths})["sha256"]
         return cls(
-            paths, tuple(digests), trace.format, trace.columns, trace.files, trace.device, trace.action, trace.skip_bad
-        )
+            paths, tuple(digests), trace.format, trace.columns, trace.files, trace.device, trace.action, trace.skip_bad,
+            trace.names,
+        )  # fmt: skip
 
     @property
     def identity(self) -> str:
@@ -83,6 +85,7 @@ class TraceRef(NamedTuple):
             device=self.device,
             action=self.action,
             skip_bad=self.skip_bad,
+            names=self.names,
         )
 
 
