@@ -1,5 +1,6 @@
 """The search for the best configuration: that it finds it, that nothing interrupts it, and what it says."""
 
+import json
 import random
 import re
 import signal
@@ -363,6 +364,21 @@ def test_a_search_says_what_drives_have() -> None:
     assert "its drive has 25.00 % to spare" in found.page().conclusion[0].text
     assert {"14%, 21%", "21%, 14%"} & {told.split("=")[1].split(" give")[0] for told in found.envelope()["notes"][:1]}
     assert any("the drive has not settled" in told for told in found.envelope()["notes"])
+
+
+def test_the_drive_as_it_was_given_is_not_advised(cli: Cli) -> None:
+    """Spare space beside that which was given gives the same drive, as blocks are whole; or is the same."""
+    drive = [f"-s{key}" for key in ("device.capacity=256MiB", "workload.requests=500", "time=count", "device.op=14%")]
+    search = ["-O", "device.physical_bytes", "--trials", "4", "--repeats", "1"]
+    for tried, first, as_given in (
+        ("15%,40%", "Keep the drive as it was given, which --set device.op=15% gives as well.", True),
+        ("14%,40%", "Keep the drive as it was given, which --set device.op=14% gives as well.", True),
+        ("30%,40%", "Take --set device.op=30%: its drive has ", False),
+    ):
+        asked = ["tune", *drive, *search, "-A", f"device.op={tried}"]
+        told = cli(*asked, "--out", tried).stdout
+        assert first in told and ("run it with: " in told) is not as_given
+        assert json.loads(cli(*asked, "--json").stdout)["result"]["finalists"][0]["as_given"] is as_given
 
 
 def test_no_drive_is_a_finalist_twice() -> None:

@@ -128,7 +128,7 @@ def tune(
             warm_start=warm_start, jobs=jobs, cluster=cluster, monitor=watch,
         )  # fmt: skip
     status = deliver(found, json=json, out=out)
-    if out is not None and found.best is not None and not json:
+    if out is not None and found.best is not None and not found.best.as_given and not json:
         best = "best.toml" if len(aims.goals) == 1 else "best-1.toml"
         names = "" if trace is None else "".join(f" {text.path(path)}" for path in trace.paths)
         print(f"run it with: ssdlab run --config {text.path(out / best)}{names}")

@@ -33,6 +33,15 @@ def drive_of(run: Ran, asking: Collection[str] = SPACE) -> tuple[str, ...]:
     return *others, json.dumps(run.summary["device"])
 
 
+def same_drive(one: Ran, other: Ran) -> bool:
+    """Whether two runs differ in nothing but settings that ask for the space of the drive, and have the same drive."""
+
+    def rest(run: Ran) -> dict[str, str]:
+        return {key: value for key, value, _ in run.config.settings if key not in SPACE}
+
+    return rest(one) == rest(other) and one.summary["device"] == other.summary["device"]
+
+
 def caveats(runs: Sequence[Ran], *, by_trace: bool = False) -> list[str]:
     """That traces size the drives, which values give the same one, and how many runs have each remark that a page of
     one run would have.

@@ -34,6 +34,9 @@ class Finalist(NamedTuple):
     """Whether it is the best; of several outcomes, on the front."""
     spare: Spare | None = None
     """The space that its drive has beyond the capacity, if that is not what its settings ask for."""
+    as_given: bool = False
+    """Whether it is the configuration as it was given, or one that differs only in the space that it asks for and gets
+    the same drive, as blocks are whole."""
 
 
 class Tuned(Finding):
@@ -147,6 +150,7 @@ class Tuned(Finding):
                 {
                     "settings": dict(one.point),
                     "best": one.best,
+                    "as_given": one.as_given,
                     "searched": self._named(one.searched),
                     "fresh": {
                         "values": {

@@ -16,7 +16,7 @@ from ssdlab.model.requests import Monitor
 from ssdlab.model.trace_file import Given
 from ssdlab.study.store.folder import TUNING, Store, points_of, read_plan, records_of
 from ssdlab.study.store.study import Study
-from ssdlab.study.survey.caveats import caveats, drive_of
+from ssdlab.study.survey.caveats import caveats, drive_of, same_drive
 from ssdlab.study.survey.outcome import is_large
 from ssdlab.study.sweep.axes import TRACE, Point
 from ssdlab.study.sweep.design import SEARCH, Design
@@ -334,10 +334,13 @@ def _repeat(
         runs.begin("repeats", (len(some) + 1) * len(fresh))
         if runs.stopped or not runs.do([*(one.point for one in some), {}], fresh):
             return [], None
+        given = runs.ran([{}], fresh[:1])
         for one in some:
-            spare = next((other_spare(its.config, its.summary) for its in runs.ran([one.point], fresh)), None)
+            ran = runs.ran([one.point], fresh)
+            spare = next((other_spare(its.config, its.summary) for its in ran), None)
+            as_given = any(same_drive(its, base) for its, base in zip(ran, given, strict=False))
             measured = runs.measured(one.point, fresh)
-            found.append(Finalist(runs.config(one.point), one.point, one.measured, measured, False, spare))
+            found.append(Finalist(runs.config(one.point), one.point, one.measured, measured, False, spare, as_given))
         if any(one.fresh.feasible(aims.constraints) for one in found):
             break
     return judged(found, aims), runs.measured({}, fresh)

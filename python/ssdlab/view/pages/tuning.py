@@ -146,6 +146,8 @@ def _concluded(found: Tuned) -> list[str]:
     if best.spare is not None and best.spare.key in best.point:
         has = text.percent(best.spare.has)
         lines = [f"Take {_sets(best)}: its drive has {has} to spare, as blocks are whole."]
+    if best.as_given:
+        lines = [f"Keep the drive as it was given, which {_sets(best)} gives as well."]
     kept = best.fresh.kept(found.constraints)
     if found.constraints:
         lines.append(f"It meets the constraints with {kept} of {_seeds(found.repeats)}.")
