@@ -326,6 +326,10 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
             "5 of 5 volumes are too large: raise device.capacity",
         ),
         (
+            ["just.csv", "plain.csv", "--fit", "error", "--set", "device.capacity=4GiB"],
+            "volume just.csv ends at 4194308KiB, and a drive holds 4GiB; 1 of 2 volumes are too large",
+        ),
+        (
             ["fleet.csv", "--pack", "name", "--drives", "1", *SMALL_BLOCKS, "--set", "device.capacity=20MiB"],
             "volumes of drive 0 take",
         ),
@@ -341,6 +345,7 @@ def test_bad_input_is_one_clear_error(
     (tmp_path / "fleet.csv").symlink_to(trace)
     plain = ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[512])
     plain.save(tmp_path / "plain.csv")
+    ssdlab.Trace.from_columns(op=["write"], offset=[4 << 30], bytes=[4096]).save(tmp_path / "just.csv")
     plain.save(tmp_path / "plain.parquet")
     (tmp_path / "empty").mkdir()
     (tmp_path / "cache.csv").write_text("5633898,42932745,512,-1\n", encoding="ascii")

@@ -290,7 +290,7 @@ def test_a_trace_sizes_the_default_drive_unless_somebody_does(cli: Cli, tmp_path
     assert said == set(asked.stdout.splitlines())
     for own in (["--set", "device.capacity=4GiB"], ["--fit", "error"], ["--preset", "tlc-nvme"]):
         done = cli("run", path, "--no-cache", *own, "--set", "precondition.overwrite=none", check=False)
-        assert done.returncode == 2 and "but the device holds" in done.stderr, (own, done.stderr)
+        assert done.returncode == 2 and " of the device: raise device.capacity" in done.stderr, (own, done.stderr)
     # A trace of one page is no drive, and still has an answer: that of the smallest drive there can be.
     tiny = ssdlab.simulate(trace=ssdlab.Trace.from_columns(op=[1], offset=[0], bytes=[4096]))
     assert tiny.summary["device"]["capacity_bytes"] == 32 << 20

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ssdlab_core::Bytes;
+use ssdlab_core::units::write_bytes;
 use ssdlab_trace::TraceError;
 
 /// Why a simulation cannot start or go on.
@@ -17,9 +17,9 @@ pub enum SimError {
     Trace(#[from] TraceError),
     /// A request lies beyond the device.
     #[error(
-        "request {number} ends at byte {end} ({}), but the device holds {capacity_bytes} ({}): raise device.capacity, \
-         or choose --fit compact, grow, scale or wrap",
-        Bytes(*end), Bytes(*capacity_bytes)
+        "request {number} ends at byte {end}, {} beyond the {} of the device: raise device.capacity, or choose --fit \
+         compact, grow, scale or wrap",
+        write_bytes(end - capacity_bytes), write_bytes(*capacity_bytes)
     )]
     BeyondDevice {
         /// Number of the request, from 1.

@@ -62,9 +62,9 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
     if large and capacity_bytes is not None:
         largest = max(large, key=lambda one: one.end_bytes)
         raise ConfigError(
-            f"volume {text.path(largest.name)} ends at {text.size(largest.end_bytes)}, and a drive holds "
-            f"{text.size(capacity_bytes)}; {text.count(len(large))} of {text.count(len(volumes))} volumes are too "
-            "large: raise device.capacity, or leave out what they do not use with host.fit=compact"
+            f"volume {text.path(largest.name)} ends at {text.exact_size(largest.end_bytes)}, and a drive holds "
+            f"{text.exact_size(capacity_bytes)}; {text.count(len(large))} of {text.count(len(volumes))} volumes are "
+            "too large: raise device.capacity, or leave out what they do not use with host.fit=compact"
         )
     if rule == ALONE:
         if drives is not None:
@@ -86,8 +86,8 @@ def packed(volumes: Sequence[Volume], rule: str, drives: int | None, capacity_by
     if capacity_bytes is not None and full.end_bytes > capacity_bytes:
         raise ConfigError(
             f"drives {drives}: {text.count(len(full.volumes))} volumes of drive {full.name} take "
-            f"{text.size(full.end_bytes)}, and it holds {text.size(capacity_bytes)}; leave their number out for as few "
-            "as have room, or set host.fit=compact"
+            f"{text.exact_size(full.end_bytes)}, and it holds {text.exact_size(capacity_bytes)}; leave their "
+            "number out for as few as have room, or set host.fit=compact"
         )
     return found
 
