@@ -607,6 +607,35 @@ fn a_drive_sized_by_a_trace_has_remedies_too() {
     }
 }
 
+/// A share of a drive that a trace is too small for is blamed itself, with the largest one that it is large enough for.
+#[test]
+fn a_fill_that_leaves_too_few_blocks_is_told_as_such() {
+    let mut lowered = 0;
+    for more in [&["seed=1"][..], &["nand.channels=1", "nand.dies=1", "nand.ways=1", "nand.planes=1"]] {
+        for extent_kib in [64, 1 << 10, 5 << 10, 10 << 10, 20 << 10] {
+            let resolve = |fill: u32| {
+                let fill = format!("device.fill={fill}%");
+                let sets = [&["host.fit=compact", &fill], more].concat();
+                let config = Config::resolve(None, &[], &sets.iter().map(set).collect::<Vec<_>>()).unwrap();
+                config.settings(Some(extent_kib << 10)).map_or_else(|error| error.to_string(), |_| "accepted".into())
+            };
+            let told = resolve(50);
+            if told == "accepted" {
+                continue;
+            }
+            assert!(told.starts_with("--set: device.fill: "), "{told}");
+            if let Some((_, most)) = told.split_once("; lower it to ") {
+                let (most, _) = most.split_once('%').unwrap();
+                let most = most.parse().unwrap();
+                assert_eq!(resolve(most), "accepted", "{told}");
+                assert_ne!(resolve(most + 1), "accepted", "{told}");
+                lowered += 1;
+            }
+        }
+    }
+    assert!(lowered > 0);
+}
+
 /// Where collection is to work ahead of need, what is proposed is enough.
 #[test]
 fn the_remedy_for_goals_of_collection_works() {

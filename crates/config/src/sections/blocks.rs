@@ -70,6 +70,17 @@ impl Shape<'_> {
             .find(|bytes| self.blocks(bytes / page_bytes).suffice())
     }
 
+    /// The largest share, in whole percent, that what is `share` of this many pages may be of a drive with enough blocks;
+    /// none if none is.
+    fn fill_below(&self, logical_pages: u64, share: f64) -> Option<u32> {
+        let filled_pages = (logical_pages as f64 * share).ceil();
+        let suffices = |percent: &u32| {
+            let logical_pages = (100.0 * filled_pages / f64::from(*percent)).ceil();
+            logical_pages <= f64::from(u32::MAX) && self.blocks(logical_pages as u64).suffice()
+        };
+        (1..(100.0 * share) as u32).rev().find(suffices)
+    }
+
     /// Pages of blocks; none if 32 bits do not number them. The largest number stands for "none".
     pub fn physical_pages(&self, Blocks { provided, added, .. }: &Blocks) -> Option<u32> {
         u32::try_from((provided + added) * u64::from(self.pages_per_block)).ok()
@@ -165,6 +176,11 @@ impl Checker<'_> {
         let levels = levels(parallelism);
         let (level, planes_of_level) = levels.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
         let few_by_plane = planes > 1 && (parts > 1 || asked < planes);
+        let (chosen, usual) = match few_by_plane {
+            true => (&[level, CAPACITY, FILL, provision][..], level),
+            false => (&[provision, FILL][..], provision),
+        };
+        let key = chosen.iter().copied().find(|key| self.is_chosen(key)).unwrap_or(usual);
         let told = if few_by_plane {
             let need = if parts > 1 {
                 let (data, kept, all) = (full / planes, kept.div_ceil(planes), full + found.needed());
@@ -178,25 +194,26 @@ impl Checker<'_> {
         } else {
             let share = self.value(provision)?.to_toml();
             format!(
-                "{} leaves {} of {provided} blocks beyond the data and the FTL needs {} of them here",
+                "{}{} leaves {} of {provided} blocks beyond the data and the FTL needs {} of them here",
+                if key == provision { String::new() } else { format!("{provision} = ") },
                 share.trim_matches('"'),
                 found.left(),
                 found.needed()
             )
         };
-        let key = match few_by_plane {
-            true => [level, CAPACITY, provision].into_iter().find(|key| self.is_chosen(key)).unwrap_or(level),
-            false => provision,
-        };
         let named = |other| if other == key { "it" } else { other };
-        let capacity = |bytes| match self.is_chosen("device.fill") {
-            true => format!("set {CAPACITY} to {} instead of device.fill", write_bytes(bytes)),
+        let filled = self.is_chosen(FILL);
+        let capacity = |bytes| match filled {
+            true => format!("set {CAPACITY} to {} instead of {FILL}", write_bytes(bytes)),
             false => format!("raise {} to {}", named(CAPACITY), write_bytes(bytes)),
         };
         let mut remedies = Vec::new();
         if let Some(percent) = shape.percent_beyond(logical_pages, self.most_percent(provision)) {
             let same = if few_by_plane { named(provision) } else { provision };
             remedies.push((provision, format!("raise {same} to {}", write_percent(percent))));
+        }
+        if filled && let Some(percent) = shape.fill_below(logical_pages, self.share(FILL)?) {
+            remedies.push((FILL, format!("lower {} to {percent}%", named(FILL))));
         }
         if let Some(bytes) = shape.capacity_beyond(logical_pages) {
             remedies.push((CAPACITY, capacity(bytes)));
@@ -233,6 +250,7 @@ impl Checker<'_> {
 }
 
 const CAPACITY: &str = "device.capacity";
+const FILL: &str = "device.fill";
 
 /// What `ftl.page.trigger.batch.high` is by default.
 const USUAL_ERASED: u32 = 16;
