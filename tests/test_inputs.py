@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from conftest import SMALL_SETS, Cli
+from conftest import ROOT, SMALL_SETS, Cli
 from ssdlab import _ssdlab
 
 ROWS = "".join(f"{n * 1000},{'W' if n % 3 else 'R'},{n % 50 * 8},4096\n" for n in range(400))
@@ -254,6 +254,20 @@ def test_names_are_read_whatever_their_case(cli: Cli, trace: Path) -> None:
         (["cache", "sim", "t.csv", "--page", "4"], '--page: "4" is not a size'),
         (["trace", "analyze", "t.csv", "-r", "16"], '--range: "16" is not a size'),
         (["run", "--save-state", "nowhere/aged.drive"], "--save-state nowhere/aged.drive: there is no directory"),
+        (["trace", "intervals", "t.csv", "--log", "10%,12x"], '--log: "12x" is not the size of a log; write a share'),
+        (["cache", "sim", "t.csv", "--size", "10%,12x"], '--size: "12x" is not a size: unknown unit "x"'),
+        (["cache", "sim", "t.csv", "--size", "0"], "--size: a cache of 0 is smaller than one page; make it larger"),
+        (["cache", "mrc", "t.csv", "--size", "12x"], '--size: "12x" is not a size: unknown unit "x"'),
+        (["cache", "bench", "--budget", "12x"], '--budget: "12x" is not a size: unknown unit "x"'),
+        (["cache", "bench", "--budget", "0.1"], '--budget: "0.1" is not a size: the unit is missing'),
+        (["advise", "drive", str(ROOT / "traces/varmail.csv.zst"), "--op", "7%,3"], '--op: device.op: "3" may mean 3%'),
+        (["advise", "drive", "t.csv", "--op", "7%..9%"], "--op: 7%..9% is a range; say how many of it"),
+        (
+            ["explain", "--set", "ftl=fast", "--requests", "0", "--beside", "ftl=fasst"],
+            '--beside: ftl: "fasst" is not one of page, bast, fast, faster, sbfast; did you mean "fast"?',
+        ),
+        (["explain", "--requests", "0", "--beside", "fl=fast"], "--beside: fl: no such setting; did you mean ftl?"),
+        (["explain", "--set", "ftl=fas", "--requests", "0", "--beside", "ftl=fast"], '--set: ftl: "fas" is not one of'),
         (["cache", "bench", "--pages", "many"], '--pages: "many" is not a whole number'),
         (["cache", "bench", "--writes", "0.1"], '--writes: "0.1" may mean 0.1% or'),
         (

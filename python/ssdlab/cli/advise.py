@@ -135,7 +135,7 @@ def drive(
         bound = None if p99 is None else _ssdlab.nanos(p99)
     for name, value in (("--dwpd", dwpd), ("--years", years), ("--p99", bound)):
         above_zero(name, value)
-    with watching("advise") as watch:
+    with watching("advise") as watch, options.given_as("op"):
         advice = advise_drive(
             trace, settings, op=op.split(","), axes=axes, dwpd=dwpd, years=years, p99_ns=bound, seeds=seeds, jobs=jobs,
             reading=reading, monitor=watch,

@@ -5,11 +5,12 @@ from typing import Annotated
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
-from ssdlab.analyse.cache.policies import PAGE
+from ssdlab.analyse.cache.policies import PAGE, read_items
 from ssdlab.analyse.cache.result import CacheSimulation
 from ssdlab.analyse.cache.simulation import SAMPLE_REPLICAS
 from ssdlab.analyse.cache.simulation import mrc as curves_of
 from ssdlab.analyse.cache.simulation import simulate as simulate_caches
+from ssdlab.analyse.cache.sizes import read_sizes
 from ssdlab.cli import options
 from ssdlab.cli.command import App, Later
 from ssdlab.cli.declare import option
@@ -46,12 +47,17 @@ IgnoreTrims = Annotated[bool, option("--ignore-trims", "Items stay cached when t
 Out = Annotated[Path | None, options.out(CacheSimulation)]
 
 
-def _granularity(page: str | None, objects: bool, sized_objects: bool) -> dict[str, str]:
-    """What is cached, as `simulate` takes it."""
+def _granularity(page: str | None, objects: bool, sized_objects: bool, size: str | None) -> dict[str, str]:
+    """What is cached, as `simulate` takes it, by caches of a size that it may have."""
     if (page is not None) + objects + sized_objects > 1:
         raise ConfigError("--page, --objects and --sized-objects exclude one another; give one of them")
     granularity = "objects" if objects else "sized-objects" if sized_objects else "pages"
-    return {"granularity": granularity, "page": page or PAGE}
+    what = {"granularity": granularity, "page": page or PAGE}
+    if size is not None:
+        items = read_items(**what)
+        with options.blaming("--size"):
+            read_sizes(size, items)
+    return what
 
 
 @app.command(examples="ssdlab cache sim traces/oltp.csv.zst --policy lru,arc --size 4MiB,10%")
@@ -99,7 +105,7 @@ def sim(
 
     The trace is read once. Reads and writes are accesses alike, and caches are empty at first.
     """
-    what = _granularity(page, objects, sized_objects)
+    what = _granularity(page, objects, sized_objects, size)
     with watching("trace") as watch:
         found = simulate_caches(
             trace, policy.split(","), size.split(","), **what, ignore_trims=ignore_trims, ttl=ttl,
@@ -152,7 +158,7 @@ def mrc(
     Stack algorithms (lru, mru, belady) with their default parameters are followed exactly in one pass, unless items are
     trimmed; other policies are simulated at each size, or estimated from a sample, with their standard error.
     """
-    what = _granularity(page, objects, sized_objects)
+    what = _granularity(page, objects, sized_objects, size)
     with watching("trace") as watch:
         found = curves_of(
             trace, policy.split(","), None if size is None else size.split(","), **what, ignore_trims=ignore_trims,

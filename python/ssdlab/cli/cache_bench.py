@@ -40,7 +40,7 @@ def bench(
     codec: Annotated[str, option("--codec NAMES", "Codecs, with commas.", CACHE)] = ",".join(benchmark.CODECS),
     budget: Annotated[
         str,
-        option("--budget SIZE", "Memory: a size, or a percentage of all pages.", CACHE),
+        option("--budget SIZE", "Memory: a size, or a percentage of all pages.", CACHE, check=benchmark.read_budget),
     ] = benchmark.BUDGET,
     page: Annotated[str, option("--page SIZE", "Size of a page.", CACHE, check=_ssdlab.size)] = benchmark.PAGE,
     policy: Annotated[

@@ -12,7 +12,7 @@ from ssdlab.cli.command import App
 from ssdlab.cli.declare import argument, option
 from ssdlab.cli.output import print_json
 from ssdlab.lazy import room
-from ssdlab.model.config import Config
+from ssdlab.model.config import Config, layered, set_by
 from ssdlab.model.source import source_text
 from ssdlab.model.trace_file import TraceFile
 
@@ -101,12 +101,13 @@ def explain(
         raise ConfigError("a scene has its own drive and requests; leave out the other options, or the scene")
 
     def configs(below: list[str]) -> list[Config]:
-        def drawn(case: list[str]) -> Config:
-            small = [] if preset or config else [*steps.small(case), *below]
+        def drawn(other: list[str]) -> Config:
+            small = [] if preset or config else [*steps.small([*set, *other]), *below]
             # No drive that is drawn is overwritten, and one that is to be may not be empty.
-            return options.configuration(preset, config, [*small, "precondition.overwrite=none", *case], [])
+            typed = [*small, "precondition.overwrite=none", *set]
+            return layered(preset, config, [*set_by("--set", typed), *set_by("--beside", other)], "--preset")
 
-        return [drawn(case) for case in ([set, [*set, *beside]] if beside else [set])]
+        return [drawn(other) for other in ([[], beside] if beside else [[]])]
 
     reading: dict[str, Any] = {"format": format, "columns": columns, "device": device, "skip_bad": skip_bad}
     if not trace:

@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -238,6 +239,15 @@ def blaming(option: str) -> Iterator[None]:
         yield
     except ConfigError as error:
         raise ConfigError(f"{option}: {error}") from None
+
+
+@contextmanager
+def given_as(keyword: str) -> Iterator[None]:
+    """Names the option in an error that is told of the keyword of a function which it is given as."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(re.sub(f"^{keyword}: ", f"--{keyword}: ", str(error), flags=re.MULTILINE)) from None
 
 
 def numbers(option: str, written: str) -> list[int]:

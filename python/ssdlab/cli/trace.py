@@ -148,6 +148,7 @@ def intervals(
         option(
             "--log -l SIZES",
             "Sizes of a log, with commas: shares of the written pages (10%), sizes (64MiB) or pages (4096).",
+            check=_ssdlab.check_log_size,
         ),
     ] = ",".join(LOGS),
     json: options.Json = False,

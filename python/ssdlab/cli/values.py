@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ssdlab._ssdlab import ConfigError
+from ssdlab._ssdlab import ConfigError, SsdlabError
 
 MOST = (1 << 63) - 1
 """Larger numbers are slips of the finger; the simulator could not take them."""
@@ -33,7 +33,7 @@ class Checked(Text):
         try:
             for one in written.split(","):
                 self._read(one.strip())
-        except ConfigError as error:
+        except SsdlabError as error:
             raise ConfigError(f"{param.opts[0]}: {error}" if param else str(error)) from None
         return written
 

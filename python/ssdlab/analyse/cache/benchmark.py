@@ -334,10 +334,19 @@ def bench(
     )
 
 
-def _budget_bytes(budget: str, pages_bytes: int) -> int:
-    """A budget that may be a share of all pages."""
+def read_budget(budget: str) -> tuple[bool, float]:
+    """Whether it is a share of all pages, and the share or the bytes.
+
+    Raises:
+        ConfigError: If it is neither.
+    """
     is_share = budget.strip().endswith("%")
-    found = int(_ssdlab.share(budget) * pages_bytes) if is_share else size_of(budget)
+    return is_share, _ssdlab.share(budget) if is_share else size_of(budget)
+
+
+def _budget_bytes(budget: str, pages_bytes: int) -> int:
+    is_share, number = read_budget(budget)
+    found = int(number * pages_bytes) if is_share else int(number)
     if found >= 1 << 62:
         raise ConfigError(f"a budget of {text.path(budget)} is larger than any memory; lower it")
     return found
