@@ -122,6 +122,8 @@ def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
         (["run", "--out", "a", "-o", "b"], ["--out is given twice; give it once"]),
         (["calibrate", "--set", "time=serial"], ["set time=event", "sata-mlc"]),
         (["config", "explain", "nand.raed"], ["did you mean nand.read?"]),
+        (["config", "explain", "workload.filebench"], ["did you mean workload.pattern.filebench?"]),
+        (["config", "explain", "workload.filebench.personality"], ["did you mean workload.pattern.filebench."]),
         (["list", "vitcims"], ["did you mean victims?"]),
         (["trace", "convert", str(OLTP), "x.foo"], ["x.foo", "give the format"]),
         (

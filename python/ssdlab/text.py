@@ -133,3 +133,9 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """What a misspelt word may mean: `; did you mean that?`, or nothing if no known word is close."""
     meant = _ssdlab.nearest(word, list(known))
     return f"; did you mean {meant}?" if meant else ""
+
+
+def key_suggestion(key: str, known: Iterable[str]) -> str:
+    """The same of a setting, or a table of them, which may be in another table."""
+    meant = _ssdlab.nearest_key(key, list(known))
+    return f"; did you mean {meant}?" if meant else ""

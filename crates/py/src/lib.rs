@@ -83,7 +83,7 @@ mod _ssdlab {
     #[pymodule_export]
     use steps::{record_steps, steps_drive};
     #[pymodule_export]
-    use suggest::{named, nearest};
+    use suggest::{named, nearest, nearest_key};
     #[pymodule_export]
     use volumes::{Parted, Partition, VolumeReader};
     #[pymodule_export]

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
-from ssdlab.text import suggestion
+from ssdlab.text import key_suggestion
 
 
 class Stated(NamedTuple):
@@ -56,11 +56,12 @@ def explain(key: str) -> list[Explanation]:
     options = _ssdlab.options()
     names = [name for name, *_ in options]
     tables = {name[:end] for name in names for end in range(len(name)) if name[end] == "."}
-    key = _ssdlab.named(key, [*names, *sorted(tables)]) or key
+    known = [*names, *sorted(tables)]
+    key = _ssdlab.named(key, known) or key
     asked = [key] if key in names else [name for name in names if name.startswith(f"{key}.")]
     if not asked:
         raise ConfigError(
-            f"no setting is called {key!r}{suggestion(key, names)}; 'ssdlab list settings' shows the tables"
+            f"no setting is called {key!r}{key_suggestion(key, known)}; 'ssdlab list settings' shows the tables"
         )
     return [_explained(*option) for option in options if option[0] in asked]
 

@@ -151,7 +151,7 @@ def _check(key: str) -> None:
     known = [name for name, *_ in _ssdlab.options()]
     if key not in known and key not in OTHERS:
         raise ConfigError(
-            f"axis {text.path(key)}: no setting is called so{text.suggestion(key, [*known, *OTHERS])}; "
+            f"axis {text.path(key)}: no setting is called so{text.key_suggestion(key, [*known, *OTHERS])}; "
             "'ssdlab list settings' shows the tables"
         )
 
