@@ -304,6 +304,14 @@ def test_what_is_interrupted_keeps_what_is_finished(tmp_path: Path) -> None:
     assert told.startswith(f"the folder keeps {study.earlier} runs of fresh seeds, or of trials that were not finished")
 
 
+def test_a_search_whose_outcome_has_no_value_says_which() -> None:
+    found = tuned(outcomes=["x=1/(write_amplification-write_amplification)"])
+    assert not found.partial and [one.text for one in found.page().conclusion] == [
+        "Nothing could be compared: no trial has a value of x in all its runs, where a figure is null or 0 divides; "
+        "name another."
+    ]
+
+
 def test_a_search_of_which_nothing_can_be_run_says_why() -> None:
     trace = tuning.TRACES / "pgbench.csv.zst"
     found = ssdlab.tune(["device.op=20%..80%"], BASE, trace, outcomes=["wear.erases"], trials=4, repeats=1)

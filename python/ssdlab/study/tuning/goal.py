@@ -168,6 +168,8 @@ class Measured(NamedTuple):
     constraints: tuple[tuple[float, ...], ...] = ()
     error: str | None = None
     """Why there are no values."""
+    lacking: str = ""
+    """What has no value in one of its runs, though these came to an end."""
 
     def means(self) -> list[float]:
         """Of each goal, over the seeds."""

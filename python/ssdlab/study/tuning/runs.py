@@ -166,7 +166,7 @@ class Runs:
             its = [asked.value.of(summary) for summary in summaries]
             there = tuple(value for value in its if value is not None)
             if len(there) < len(its):
-                return Measured(error=f"a run has no value of {asked.name}")
+                return Measured(error=f"a run has no value of {asked.name}", lacking=asked.name)
             values.append(there)
         count = len(self._aims.goals)
         return Measured(tuple(values[:count]), tuple(values[count:]))

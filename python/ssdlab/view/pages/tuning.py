@@ -134,7 +134,13 @@ def _concluded(found: Tuned) -> list[str]:
     if found.partial:
         return _so_far(found)
     if not found.finalists:
-        return ["Nothing could be run."]
+        lacking = [*dict.fromkeys(one.measured.lacking for one in found.trials if one.measured.lacking)]
+        if not lacking:
+            return ["Nothing could be run."]
+        return [
+            f"Nothing could be compared: no trial has a value of {' and '.join(lacking)} in all its runs, where a "
+            "figure is null or 0 divides; name another."
+        ]
     best = found.best
     if best is None or not found.feasible:
         nearest = found.finalists[0]
