@@ -84,9 +84,9 @@ impl Place {
     /// Brings more into view; `false` at the end, which a broken stream is too where bad data is skipped.
     fn refill(&mut self, input: &mut Input, intake: &mut Intake) -> Result<bool, TraceError> {
         match input.refill() {
-            Err(error @ TraceError::Truncated { .. }) => {
+            Err(error @ (TraceError::Truncated { .. } | TraceError::Foreign { .. })) => {
+                self.cut = matches!(error, TraceError::Truncated { .. });
                 self.bad(error, intake)?;
-                self.cut = true;
                 Ok(false)
             }
             other => other,

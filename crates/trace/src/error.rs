@@ -30,6 +30,19 @@ pub enum TraceError {
         /// Where the data stops.
         why: String,
     },
+    /// Other bytes follow the end of the compressed data.
+    #[error(
+        "{path}: from byte {at} on it is no {name} data; cut it there, with 'head -c {at}', or pass --skip-bad to use \
+         what is before"
+    )]
+    Foreign {
+        /// The file.
+        path: String,
+        /// What it is compressed by.
+        name: &'static str,
+        /// Where in the file they begin.
+        at: u64,
+    },
     /// The files that a generated workload writes fill its file system, which is noticed on the way.
     #[error(
         "workload.span: the files have filled the file system; raise it, or device.capacity where it is the whole \
@@ -64,6 +77,7 @@ impl TraceError {
         match self {
             Self::Malformed { path, place, why } => format!("{path}:{place}: {why}"),
             Self::Truncated { path, why } => format!("{path}: {why}"),
+            Self::Foreign { path, name, at } => format!("{path}: from byte {at} on it is no {name} data"),
             other => other.to_string(),
         }
     }

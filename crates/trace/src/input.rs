@@ -1,20 +1,20 @@
-//! The bytes of a trace file: plain, gzip or zstd (told by their magic numbers, never by the name),
-//! handed out through one bounded window.
+//! The bytes of a trace file, looked through its compression and handed out through one bounded window.
 
 use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::TraceError;
+use crate::compression::{Compression, Counted, Foreign, Members, head_of};
 use crate::error::shown;
 
 /// Bytes of the window: several times the longest line, small enough to stay in cache.
 const WINDOW_BYTES: usize = 256 << 10;
 
-const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+/// Bytes of a file that are read at a time, of which a decoder takes what it likes.
+const AHEAD_BYTES: usize = 128 << 10;
 
 /// Where a trace's bytes are; kept so that a second pass can start over.
 #[derive(Clone, Debug)]
@@ -56,27 +56,13 @@ impl Origin {
     }
 }
 
-/// Counts the bytes read from the file, before decompression.
-struct Counted {
-    inner: Box<dyn Read + Send>,
-    count: Arc<AtomicU64>,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let got = self.inner.read(buffer)?;
-        self.count.fetch_add(got as u64, Ordering::Relaxed);
-        Ok(got)
-    }
-}
-
 /// A window that slides over the decompressed bytes of one file.
 pub(crate) struct Input {
     path: PathBuf,
     /// Its name as a device, where its format has none.
     device: Vec<u8>,
     reader: Box<dyn Read + Send>,
-    compression: &'static str,
+    compression: Option<Compression>,
     window: Vec<u8>,
     start: usize,
     end: usize,
@@ -93,21 +79,17 @@ impl Input {
         let path = origin.path().to_path_buf();
         let (inner, size) = origin.reader()?;
         let read = Arc::new(AtomicU64::new(0));
-        let mut counted = Counted { inner, count: Arc::clone(&read) };
-        let mut magic = Vec::with_capacity(ZSTD_MAGIC.len());
+        let counted = Counted { inner, count: Arc::clone(&read) };
+        let mut file = BufReader::with_capacity(AHEAD_BYTES, counted);
         let failed = |error: io::Error| TraceError::io(&path, format!("cannot be read: {error}"));
-        (&mut counted).take(ZSTD_MAGIC.len() as u64).read_to_end(&mut magic).map_err(failed)?;
-        if magic.is_empty() {
+        let head = head_of(&mut file).map_err(failed)?;
+        if head.is_empty() {
             return Err(TraceError::io(&path, "is empty; there is nothing to replay"));
         }
-        let (gzip, zstd) = (magic.starts_with(&GZIP_MAGIC), magic == ZSTD_MAGIC);
-        let whole = Cursor::new(magic).chain(counted);
-        let (reader, compression): (Box<dyn Read + Send>, _) = if gzip {
-            (Box::new(flate2::read::MultiGzDecoder::new(whole)), "gzip")
-        } else if zstd {
-            (Box::new(zstd::stream::read::Decoder::new(whole).map_err(failed)?), "zstd")
-        } else {
-            (Box::new(whole), "")
+        let compression = Compression::of(&head);
+        let reader: Box<dyn Read + Send> = match compression {
+            Some(compression) => Box::new(Members::new(compression, head, file).map_err(failed)?),
+            None => Box::new(Cursor::new(head).chain(file)),
         };
         let window = vec![0; WINDOW_BYTES];
         let fault = None;
@@ -159,17 +141,17 @@ impl Input {
     fn broken(&self, error: &io::Error) -> TraceError {
         let path = shown(&self.path);
         let at = self.position + (self.end - self.start) as u64;
-        match (self.compression, error.kind()) {
-            ("", _) => TraceError::io(&self.path, format!("cannot be read after {at} bytes: {error}")),
-            (name, io::ErrorKind::UnexpectedEof) => TraceError::Truncated {
-                path,
-                why: format!("the {name} stream ends early, after {at} decompressed bytes"),
-            },
-            (name, _) => TraceError::Truncated {
-                path,
-                why: format!("the {name} stream is damaged after {at} decompressed bytes ({error})"),
-            },
+        let Some(name) = self.compression.map(Compression::name) else {
+            return TraceError::io(&self.path, format!("cannot be read after {at} bytes: {error}"));
+        };
+        if let Some(Foreign { at }) = error.get_ref().and_then(|inner| inner.downcast_ref()) {
+            return TraceError::Foreign { path, name, at: *at };
         }
+        let why = match error.kind() {
+            io::ErrorKind::UnexpectedEof => format!("ends early, after {at} decompressed bytes"),
+            _ => format!("is damaged after {at} decompressed bytes ({error})"),
+        };
+        TraceError::Truncated { path, why: format!("the {name} stream {why}") }
     }
 
     /// Offset of the first byte in view, after decompression.
@@ -267,6 +249,34 @@ mod tests {
             let error = all(&whole).unwrap_err().to_string();
             assert!(error.starts_with(&format!("memory: the gzip stream is damaged after {bytes} ")), "{error}");
         }
+    }
+
+    /// Goal: bytes behind the end of compressed data are told as what they are, with their place. Method: some, fewer and
+    /// more than a header has, behind one member and two.
+    #[test]
+    fn bytes_behind_compressed_data_are_told_with_their_place() {
+        let frame = |text: &[u8]| zstd::encode_all(text, 1).unwrap();
+        for (whole, name) in [(gzip(b"one"), "gzip"), (frame(b"one"), "zstd")] {
+            for whole in [whole.clone(), [&*whole, &*whole].concat()] {
+                for foreign in [&b"\n"[..], b"\0\0\0\0\0\0\0\0", b"0,R,0,512\n1,R,0,512\n", &[7; 300_000]] {
+                    let error = all(&[&whole, foreign].concat()).unwrap_err().to_string();
+                    let at = whole.len();
+                    let told = format!(
+                        "memory: from byte {at} on it is no {name} data; cut it there, with 'head -c {at}', or pass \
+                         --skip-bad to use what is before"
+                    );
+                    assert_eq!(error, told);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn zstd_frames_without_data_are_skipped() {
+        let skippable = [&[0x5A, 0x2A, 0x4D, 0x18, 3, 0, 0, 0][..], b"any"].concat();
+        let frame = |text: &[u8]| zstd::encode_all(text, 1).unwrap();
+        let whole = [&*skippable, &*frame(b"one "), &*skippable, &*frame(b"two"), &*skippable].concat();
+        assert_eq!(all(&whole).unwrap(), b"one two");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! `analysis` and `intervals` keep state for each page touched.
 
 pub mod analysis;
+mod compression;
 mod decode;
 pub mod devices;
 mod encode;

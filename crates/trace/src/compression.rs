@@ -1,0 +1,144 @@
+//! Compressed files: gzip or zstd, told by magic numbers. Either may have several members, one behind the other, as files
+//! have that `cat` joined; each is decoded by itself, so that what is none is told with its place.
+
+use std::io::{self, BufReader, Chain, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::bufread::GzDecoder;
+use zstd::stream::read::Decoder;
+
+/// Bytes that tell a compression.
+const MAGIC_BYTES: u64 = 4;
+
+const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+/// A frame without data begins with one of sixteen bytes, then these.
+const ZSTD_SKIPPABLE: [u8; 3] = [0x2A, 0x4D, 0x18];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compression {
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    /// That of data which begins so.
+    pub fn of(head: &[u8]) -> Option<Self> {
+        let skippable = matches!(head, [0x50..=0x5F, rest @ ..] if *rest == ZSTD_SKIPPABLE);
+        match head {
+            _ if head.starts_with(&GZIP_MAGIC) => Some(Self::Gzip),
+            _ if head == ZSTD_MAGIC || skippable => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    fn member(self, head: Vec<u8>, file: BufReader<Counted>) -> io::Result<Box<dyn Member>> {
+        let source = Cursor::new(head).chain(file);
+        Ok(match self {
+            Self::Gzip => Box::new(GzDecoder::new(source)),
+            Self::Zstd => Box::new(Decoder::with_buffer(source)?.single_frame()),
+        })
+    }
+}
+
+/// Counts the bytes read from the file, before decompression.
+pub(crate) struct Counted {
+    pub inner: Box<dyn Read + Send>,
+    pub count: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let got = self.inner.read(buffer)?;
+        self.count.fetch_add(got as u64, Ordering::Relaxed);
+        Ok(got)
+    }
+}
+
+/// The next bytes of a file, as many as tell a compression; fewer at its end.
+pub(crate) fn head_of(file: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    file.take(MAGIC_BYTES).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// A decoder that stops at the end of its member.
+trait Member: Read + Send {
+    /// What is behind it.
+    fn behind(self: Box<Self>) -> BufReader<Counted>;
+}
+
+/// The file from a member on, whose head was looked at. No member is as short as that.
+type Source = Chain<Cursor<Vec<u8>>, BufReader<Counted>>;
+
+impl Member for GzDecoder<Source> {
+    fn behind(self: Box<Self>) -> BufReader<Counted> {
+        self.into_inner().into_inner().1
+    }
+}
+
+impl Member for Decoder<'static, Source> {
+    fn behind(self: Box<Self>) -> BufReader<Counted> {
+        self.finish().into_inner().1
+    }
+}
+
+/// The error of other bytes behind a member.
+#[derive(Debug, thiserror::Error)]
+#[error("from byte {at} on it is no compressed data")]
+pub(crate) struct Foreign {
+    /// Where in the file they begin.
+    pub at: u64,
+}
+
+/// Reads all members of a file.
+pub(crate) struct Members {
+    compression: Compression,
+    /// None behind the last.
+    member: Option<Box<dyn Member>>,
+}
+
+impl Members {
+    /// Those of a file that begins with `head`.
+    pub fn new(compression: Compression, head: Vec<u8>, file: BufReader<Counted>) -> io::Result<Self> {
+        Ok(Self { compression, member: Some(compression.member(head, file)?) })
+    }
+
+    /// The member behind one, if any is.
+    fn next(&self, mut file: BufReader<Counted>) -> io::Result<Option<Box<dyn Member>>> {
+        let head = head_of(&mut file)?;
+        if head.is_empty() {
+            return Ok(None);
+        }
+        if Compression::of(&head) != Some(self.compression) {
+            let read = file.get_ref().count.load(Ordering::Relaxed);
+            let at = read - file.buffer().len() as u64 - head.len() as u64;
+            return Err(io::Error::new(io::ErrorKind::InvalidData, Foreign { at }));
+        }
+        self.compression.member(head, file).map(Some)
+    }
+}
+
+impl Read for Members {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(mut member) = self.member.take() {
+            let got = member.read(buffer);
+            self.member = match got {
+                Ok(0) => self.next(member.behind())?,
+                _ => Some(member),
+            };
+            if !matches!(got, Ok(0)) {
+                return got;
+            }
+        }
+        Ok(0)
+    }
+}
