@@ -158,7 +158,29 @@ def test_no_record_takes_the_place_of_a_drive(cli: Cli, tmp_path: Path) -> None:
         done = cli("serve", "--record", name, "--socket", "s.sock", *sets(), check=False)
         said = f"ssdlab: --record {name}: that is a drive; name another file for the trace\n"
         assert (done.returncode, done.stderr) == (2, said)
+        said = f"ssdlab: {name}: that is a drive; name another file for the trace\n"
+        for command in (["generate"], ["convert", str(ROOT / "traces/oltp.csv.zst")]):
+            for format in ("ssdlab-csv", "parquet"):
+                done = cli("trace", *command, name, "--to", format, check=False)
+                assert (done.returncode, done.stderr) == (2, said)
         assert (tmp_path / name).read_bytes() == before
+    (tmp_path / "disk.drive").rename(tmp_path / "disk.csv")
+    done = cli("fleet", "generate", "disk.csv", check=False)
+    said = "ssdlab: disk.csv: that is a drive; name another file for the trace\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
+def test_no_kept_drive_takes_the_place_of_one_that_holds_bytes(cli: Cli, tmp_path: Path) -> None:
+    with ssdlab.Drive(small(), tmp_path / "disk.drive") as drive:
+        drive.write(0, b"here")
+    before = (tmp_path / "disk.drive").read_bytes()
+    run = ("run", *SMALL_SETS, "--set", "workload.requests=10", "--save-state")
+    done = cli(*run, "disk.drive", check=False)
+    said = "ssdlab: --save-state disk.drive: holds what programs wrote to a drive; name another file\n"
+    assert (done.returncode, done.stderr) == (2, said)
+    assert (tmp_path / "disk.drive").read_bytes() == before
+    for _ in "made", "replaced":
+        cli(*run, "aged.drive")
 
 
 def test_a_drive_that_is_there_needs_no_settings(tmp_path: Path) -> None:

@@ -49,11 +49,11 @@ __all__ = [
     "codecs",
     "corrections",
     "count",
+    "drive_file",
     "drive_settings",
     "explain",
     "formats",
     "ingest_counters",
-    "is_drive",
     "json_schema",
     "kept_key",
     "modelled_codec",
@@ -94,9 +94,10 @@ class InternalError(SsdlabError):
 
     config: str | None
 
+def drive_file(path: Path) -> Literal["bytes", "state"] | None:
+    """What it names, if it is a file with a drive: its bytes, or the state of one that was kept."""
+
 def drive_settings(path: Path) -> list[tuple[str, str]]: ...
-def is_drive(path: Path) -> bool:
-    """Whether it names a file with a drive, of bytes or kept."""
 
 @final
 class FlashDrive:

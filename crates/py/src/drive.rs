@@ -12,7 +12,7 @@ use ssdlab_device::{
     Backend, Drive, DriveError, FaultBackend, FaultPlan, FileBackend, MountReport, OpenError, Options, PowerCut, open,
 };
 use ssdlab_nand::{Cause, Counts, Timing};
-use ssdlab_serve::drive_options;
+use ssdlab_serve::{DriveFile, drive_options};
 use ssdlab_sim::Setup;
 
 use crate::columns::array;
@@ -230,10 +230,13 @@ pub fn drive_settings(path: PathBuf) -> PyResult<Vec<(String, String)>> {
     FileBackend::settings(&path).map_err(|error| drive_file_error(&error))
 }
 
-/// Whether a path names a file with a drive, of bytes or kept.
+/// What a path names, if it is a file with a drive: its `bytes`, or the `state` of one that was kept.
 #[pyfunction]
-pub fn is_drive(path: PathBuf) -> PyResult<bool> {
-    Ok(ssdlab_serve::is_drive(&path)?)
+pub fn drive_file(path: PathBuf) -> PyResult<Option<&'static str>> {
+    Ok(ssdlab_serve::drive_file(&path)?.map(|found| match found {
+        DriveFile::Bytes => "bytes",
+        DriveFile::State => "state",
+    }))
 }
 
 fn plan(faults: &[(String, u64)]) -> PyResult<FaultPlan> {

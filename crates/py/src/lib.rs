@@ -55,7 +55,7 @@ mod _ssdlab {
     #[pymodule_export]
     use devices::Devices;
     #[pymodule_export]
-    use drive::{FlashDrive, drive_settings, is_drive};
+    use drive::{FlashDrive, drive_file, drive_settings};
     #[pymodule_export]
     use errors::{ConfigError, InternalError, SimulationError, SsdlabError, TraceError};
     #[pymodule_export]

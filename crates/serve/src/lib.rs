@@ -17,7 +17,7 @@ mod report;
 mod served;
 
 pub use clock::{Clock, Pace};
-pub use open::{OpenError, Wishes, is_drive, open};
+pub use open::{DriveFile, OpenError, Wishes, drive_file, open};
 pub use options::{OptionsError, drive_options};
 pub use report::{Mount, Report, Times};
 pub use served::Served;

@@ -85,17 +85,29 @@ pub fn open(setup: &Setup, settings: &[(String, String)], wishes: Wishes<'_>) ->
     )))
 }
 
-/// Whether a path names a file with a drive: one that holds bytes, whether it is made or being made, or a simulated one
-/// that was kept.
+/// What a file with a drive has of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DriveFile {
+    /// The bytes that programs wrote, whether it is made or being made.
+    Bytes,
+    /// The state of a simulated one that was kept.
+    State,
+}
+
+/// What a path names, if it is a file with a drive.
 ///
 /// # Errors
 /// If there is a file that cannot be read.
-pub fn is_drive(path: &Path) -> io::Result<bool> {
+pub fn drive_file(path: &Path) -> io::Result<Option<DriveFile>> {
     match fs::metadata(path) {
         // Opening a pipe would wait for whoever writes to it.
-        Ok(found) if !found.is_file() => Ok(false),
-        Ok(_) => File::open(path).map(|file| FileBackend::is_drive(&file) || is_kept(&file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Ok(found) if !found.is_file() => Ok(None),
+        Ok(_) => File::open(path).map(|file| match file {
+            file if FileBackend::is_drive(&file) => Some(DriveFile::Bytes),
+            file if is_kept(&file) => Some(DriveFile::State),
+            _ => None,
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }

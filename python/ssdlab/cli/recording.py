@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ssdlab import text
-from ssdlab._ssdlab import ConfigError, is_drive
 from ssdlab.lazy import room
-from ssdlab.model.files import naming, replacing
+from ssdlab.model.files import naming, refuse_drive, replacing
 from ssdlab.model.service import DriveServer
 
 
@@ -17,8 +16,9 @@ def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
     if record is None:
         yield lambda _server: None
         return
+    named = f"--record {text.path(record)}"
     with naming(record):
-        _refuse_drive(record)
+        refuse_drive(record, named)
         with replacing(record) as hidden:
             with room("model.parquet").ParquetWriter(hidden) as writer:
 
@@ -30,10 +30,4 @@ def recording(record: Path | None) -> Iterator[Callable[[DriveServer], None]]:
 
                 yield write
             # One may have come there meanwhile.
-            _refuse_drive(record)
-
-
-def _refuse_drive(record: Path) -> None:
-    """A trace would take the place of the file, which another server may even be at."""
-    if is_drive(record):
-        raise ConfigError(f"--record {text.path(record)}: that is a drive; name another file for the trace")
+            refuse_drive(record, named)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
-from ssdlab.model.files import replacing
+from ssdlab.model.files import refuse_drive, replacing
 from ssdlab.model.parquet import ParquetWriter
 
 
@@ -104,8 +104,10 @@ def write(
         What became of the requests: how many were written, and what the format could not keep.
 
     Raises:
+        ConfigError: If the file is a drive.
         TraceError: If the file cannot be written or the format not be written to.
     """
+    refuse_drive(Path(path), text.path(path))
     chosen = _to_write(format) if format else format_of(path, option)
     objects = objects_of(ingest)
     if objects is not None and chosen not in KEEP_OBJECTS:

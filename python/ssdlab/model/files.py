@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
-from ssdlab._ssdlab import ConfigError
+from ssdlab._ssdlab import ConfigError, drive_file
 from ssdlab.lazy import pa, pq
 
 
@@ -124,6 +124,19 @@ def try_filling(directory: Path) -> None:
     existing = next(path for path in (whole, *whole.parents) if os.path.lexists(path))
     with _hidden(existing) as hidden:
         (hidden / whole.relative_to(existing)).mkdir(parents=True, exist_ok=True)
+
+
+def refuse_drive(path: Path, named: str) -> None:
+    """A trace would take the place of the file, which a server may even be at.
+
+    Raises:
+        ConfigError: If a drive is there, of which messages tell as it is `named`.
+        OSError: If it cannot be read.
+    """
+    with naming(path):
+        found = drive_file(path)
+    if found is not None:
+        raise ConfigError(f"{named}: that is a drive; name another file for the trace")
 
 
 def read_utf8(path: Path, shown: str) -> str:

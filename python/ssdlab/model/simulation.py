@@ -14,7 +14,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np, npt
 from ssdlab.model.columns import ActivityColumns, LatencyColumns, LogColumns
 from ssdlab.model.config import Config, Overrides, config_of
-from ssdlab.model.files import try_filling
+from ssdlab.model.files import naming, try_filling
 from ssdlab.model.kept import keeping
 from ssdlab.model.notebook import following
 from ssdlab.model.requests import Monitor
@@ -69,6 +69,7 @@ def simulate(
         InternalError: On a defect of ssdlab; carries the resolved configuration.
     """
     config = config_of(config)
+    saved = None if save_state is None else savable(Path(save_state), "save_state")
     if trace is not None:
         config = config.for_trace()
     if trace is None and config["host.replay"] == "open" and config["workload.arrival"] == "closed":
@@ -84,7 +85,6 @@ def simulate(
     # A generated workload lies within the device.
     space = None if trace is None else source.address_space(config, monitor)
     requests = source._requests if isinstance(source, Trace) else reader
-    saved = None if save_state is None else savable(Path(save_state), "save_state")
     from_state = None if state is None else Path(state)
     keeps = keeping(config, space) if keep and state is None else nullcontext()
     with keeps as kept, following(monitor) as shown:
@@ -172,7 +172,7 @@ def savable(path: Path, given: str) -> Path:
     """The file to write, behind any link; fails now rather than after a long run, and names what was `given`.
 
     Raises:
-        ConfigError: If no file can be made there.
+        ConfigError: If no file can be made there, or a drive of bytes is there.
     """
     # Unlike Path.resolve it raises nothing for links in a circle, and gives one of them.
     target = Path(os.path.realpath(path))
@@ -183,6 +183,10 @@ def savable(path: Path, given: str) -> Path:
         raise ConfigError(f"{given} {text.path(path)}: exists and is no ordinary file; name another file")
     if not folder.is_dir():
         raise ConfigError(f"{given} {text.path(path)}: there is no directory {text.path(folder)}; make it first")
+    with naming(path):
+        there = _ssdlab.drive_file(target)
+    if there == "bytes":
+        raise ConfigError(f"{given} {text.path(path)}: holds what programs wrote to a drive; name another file")
     try:
         try_filling(folder)
     except OSError as error:

@@ -30,7 +30,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np, npt, pa, pq
 from ssdlab.model.config import Config
-from ssdlab.model.files import replacing
+from ssdlab.model.files import refuse_drive, replacing
 from ssdlab.model.requests import Monitor
 
 BATCH_REQUESTS = 1 << 20
@@ -296,6 +296,7 @@ def generate_fleet(
         raise ConfigError(
             f"{text.path(path)}: the name does not tell a format; end it in .csv, .csv.gz, .csv.zst or .parquet"
         )
+    refuse_drive(path, text.path(path))
     done, last_ns = 0, 0
     with replacing(path) as hidden, _Parquet(hidden) if parquet else _Csv(hidden) as file:
         for columns in _batches(profile, many, requests, seed):
