@@ -55,11 +55,6 @@ impl VolumeReader {
         exclusive(&mut self.inner).format().name()
     }
 
-    /// Whether the requests are for objects of a cache, which lie at no address of a drive.
-    fn holds_objects(&mut self) -> bool {
-        exclusive(&mut self.inner).format().holds_objects()
-    }
-
     /// Whether the format names volumes, as far as has been read; else each file is one.
     fn names_volumes(&mut self) -> bool {
         exclusive(&mut self.inner).names_volumes()

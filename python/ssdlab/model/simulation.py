@@ -81,7 +81,7 @@ def simulate(
     # The workload is generated below Python, and a trace in memory is replayed where it is.
     reader = source.open() if isinstance(source, TraceFile) else None
     if trace is not None:
-        source.refuse_objects(reader or source.open())
+        source.refuse_objects(source.report_of(reader or source.open()))
     # A generated workload lies within the device.
     space = None if trace is None else source.address_space(config, monitor)
     requests = source._requests if isinstance(source, Trace) else reader

@@ -58,16 +58,16 @@ class Source(ABC):
             TraceError: As `open`, or as `refuse_objects`.
         """
         reader = self.open()
-        self.refuse_objects(reader, instead)
+        self.refuse_objects(self.report_of(reader), instead)
         return reader
 
-    def refuse_objects(self, reader: RequestSource, instead: str = CACHES_INSTEAD) -> None:
-        """Of a pass that has begun.
+    def refuse_objects(self, ingest: Mapping[str, Any] | None, instead: str = CACHES_INSTEAD) -> None:
+        """Of a pass that has begun and met this on its way.
 
         Raises:
             TraceError: If the requests are for objects of a cache; it ends with what to do instead.
         """
-        objects = objects_of(self.report_of(reader))
+        objects = objects_of(ingest)
         if objects is not None:
             raise TraceError(
                 f"{source_text(self.about)}: holds objects of a cache ({objects}), which lie at no address of a drive; "

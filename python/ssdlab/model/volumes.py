@@ -198,11 +198,7 @@ def _opened(trace: TraceFile, paths: Sequence[Path]) -> _Reader:
     if trace.format == "parquet" or (trace.format is None and are_parquet(named)):
         return _ParquetVolumes(paths)
     reader = _ssdlab.VolumeReader(named, trace.format, trace.columns, trace.action, trace.skip_bad)
-    if reader.holds_objects():
-        raise TraceError(
-            f"{text.path(paths[0])}: holds objects of a cache ({reader.format()}), which lie at no address of a drive; "
-            "simulate caches with 'ssdlab cache sim --objects'"
-        )
+    trace.refuse_objects(reader.report())
     return reader
 
 
