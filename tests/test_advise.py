@@ -299,3 +299,10 @@ def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, argument
     assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("ssdlab: ")
     for word in words:
         assert word in done.stderr
+
+
+def test_what_is_to_be_set_for_a_drive_in_event_time_is_accepted(cli: Cli) -> None:
+    given = ("advise", "mapcache", str(ROOT / "traces/varmail.csv.zst"), "--fit=compact", "--set", "cache.policy=lru")
+    refused = cli(*given, "--set", "time=event", "--set", "cache.dirty_background=50%", check=False)
+    assert 'set it to "serial", and cache.dirty_background to 10%' in refused.stderr
+    cli(*given, "--set", "time=serial", "--set", "cache.dirty_background=10%")

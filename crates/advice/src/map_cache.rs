@@ -24,7 +24,7 @@ use std::ops::Range;
 
 use ssdlab_core::{PageSize, Pages};
 use ssdlab_nand::Timing;
-use ssdlab_sim::{Clock, Fitter, Setup, SimError, runs};
+use ssdlab_sim::{CacheOptions, Clock, Fitter, Setup, SimError, runs};
 use ssdlab_trace::{Op, Request, StackDistances, UseCounts};
 
 use crate::sizes::MapSizes;
@@ -140,11 +140,15 @@ impl MapAdvisor {
                     String::from("time: advice adds up the times of one chip, which those of \"event\" are not; ");
                 why.push_str("set it to \"serial\"");
                 // With that time these would be refused.
-                for (is_set, remedy) in [
-                    (setup.block.is_some(), ", and block.scheduler to \"direct\""),
-                    (setup.gantt.is_some(), ", and gantt to \"none\""),
-                ] {
-                    why.push_str(if is_set { remedy } else { "" });
+                if setup.block.is_some() {
+                    why.push_str(", and block.scheduler to \"direct\"");
+                }
+                if setup.gantt.is_some() {
+                    why.push_str(", and gantt to \"none\"");
+                }
+                let usual_percent = CacheOptions::USUAL_BACKGROUND_PERCENT;
+                if setup.cache.is_some_and(|cache| cache.background_percent != usual_percent) {
+                    why.push_str(&format!(", and cache.dirty_background to {usual_percent}%"));
                 }
                 return Err(SimError::Setup(why));
             }

@@ -249,9 +249,13 @@ impl Checker<'_> {
         }
         let dirty_percent = self.whole_percent("cache.dirty")?;
         let background_percent = self.whole_percent(BACKGROUND)?;
-        if !matches!(clock, Clock::Event(..)) && !self.is_default(BACKGROUND) {
-            let message = "requests are served one by one, and nothing is written between them; set time to \"event\"";
-            self.report(BACKGROUND, message.to_owned());
+        let usual_percent = CacheOptions::USUAL_BACKGROUND_PERCENT;
+        if !matches!(clock, Clock::Event(..)) && background_percent != usual_percent {
+            let message = format!(
+                "requests are served one by one, and nothing is written between them; set time to \"event\", or this to \
+                 {usual_percent}%"
+            );
+            self.report(BACKGROUND, message);
         }
         let capacity_pages = size / u64::from(page_bytes);
         let compressed = self.compressed(capacity_pages)?;

@@ -194,8 +194,8 @@ pub struct CacheOptions {
     pub writes: WriteMode,
     /// Share of the raw pages that may be dirty, percent.
     pub dirty_percent: u32,
-    /// Share of them above which dirty pages are written below ahead of need, percent; needs [`Clock::Event`]. One
-    /// above `dirty_percent` never acts.
+    /// Share of them above which dirty pages are written below ahead of need, percent. One above `dirty_percent` never
+    /// acts, nor does any without [`Clock::Event`], where only the usual one is accepted.
     ///
     /// [`Clock::Event`]: crate::Clock::Event
     pub background_percent: u32,
@@ -204,6 +204,9 @@ pub struct CacheOptions {
 }
 
 impl CacheOptions {
+    /// The `background_percent` of Linux (`vm.dirty_background_ratio`), which caches have unless another is chosen.
+    pub const USUAL_BACKGROUND_PERCENT: u32 = 10;
+
     /// Pages of the raw pool.
     pub fn raw_pages(&self) -> u64 {
         self.capacity_pages.saturating_sub(self.compressed.map_or(0, |pool| pool.room_pages))
