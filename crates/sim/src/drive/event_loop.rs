@@ -20,8 +20,8 @@ impl<P: TimedParts> TimedDrive<P> {
         loop {
             let host_ns = loop {
                 issuer.held_up = self.holds_up();
-                if issuer.is_watched() {
-                    issuer.watch(|requests| self.measurement.so_far(&self.stack, requests));
+                if issuer.asks_next() {
+                    self.show(issuer);
                 }
                 match issuer.next(self.now_ns())? {
                     Next::Issue(issued) => {
@@ -65,7 +65,10 @@ impl<P: TimedParts> TimedDrive<P> {
                 let until_ns = if let Until::Time(until_ns) = until { until_ns.min(other_ns) } else { other_ns };
                 // At equal times the flash goes first.
                 let events = self.stack.sinks.flash.advance_until(until_ns, self.most_under_way);
-                issuer.worked(events)?;
+                if issuer.worked(events) {
+                    self.show(issuer);
+                    issuer.ask()?;
+                }
                 while let Some(done) = self.stack.sinks.flash.take_done() {
                     self.flash_done(done, issuer)?;
                 }
@@ -84,6 +87,11 @@ impl<P: TimedParts> TimedDrive<P> {
             }
             self.settle(issuer)?;
         }
+    }
+
+    /// Shows a monitor that watches what the drive has done.
+    fn show(&self, issuer: &mut Issuer<'_>) {
+        issuer.watch(|requests| self.measurement.so_far(&self.stack, requests));
     }
 
     /// Requests that are not complete, of those that the host or its cache has given to the block layer or the drive.

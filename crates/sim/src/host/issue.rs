@@ -165,16 +165,20 @@ impl<'s> Issuer<'s> {
         self.batch.get(self.next + ahead)
     }
 
-    /// Whether the monitor is asked next, and is to be shown the figures before that.
+    /// Whether the monitor is asked before the next request is issued.
     #[inline]
-    pub fn is_watched(&self) -> bool {
+    pub fn asks_next(&self) -> bool {
         let asks = self.next >= self.batch.len() || self.bytes_since_look > LOOK_BYTES;
-        asks && !self.batch.is_empty() && self.monitor.watches()
+        asks && self.control == Control::Continue && !self.batch.is_empty()
     }
 
-    /// Shows the monitor what the drive has done; `figures` is given the number of requests replayed.
+    /// Shows the monitor, before it is asked, what the drive has done if it watches; `figures` is given the number of
+    /// requests replayed.
+    #[cold]
     pub fn watch(&mut self, figures: impl FnOnce(u64) -> SoFar) {
-        self.monitor.watch(&figures(self.issued));
+        if self.monitor.watches() {
+            self.monitor.watch(&figures(self.issued));
+        }
     }
 
     /// Fetches the next batch if there is none; false at the end.
@@ -221,15 +225,17 @@ impl<'s> Issuer<'s> {
         }
     }
 
-    /// The flash has gone through so many events. Requests may be so long that it is asked for none meanwhile.
+    /// The flash has gone through so many events. Returns whether to ask the monitor: requests may be so long that none is
+    /// issued meanwhile.
     #[inline(always)]
-    pub fn worked(&mut self, events: u32) -> Result<(), SimError> {
+    pub fn worked(&mut self, events: u32) -> bool {
         self.events_since_look += events;
-        if self.events_since_look < MOST_EVENTS { Ok(()) } else { self.look_while_working() }
+        self.events_since_look >= MOST_EVENTS
     }
 
+    /// Asks the monitor while requests are on their way.
     #[cold]
-    fn look_while_working(&mut self) -> Result<(), SimError> {
+    pub fn ask(&mut self) -> Result<(), SimError> {
         self.look();
         if self.monitor.abandons() { Err(SimError::Abandoned) } else { Ok(()) }
     }

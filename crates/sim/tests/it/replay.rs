@@ -1,7 +1,7 @@
 //! Goal: addresses are fitted as asked, phases are kept apart, a stop is honoured.
 
 use ssdlab_nand::Parallelism;
-use ssdlab_sim::{Control, Fit, Method, Monitor, Overwrite, Phase, Precondition, Setup, SimError, Status, run};
+use ssdlab_sim::{Control, Fit, Method, Monitor, Overwrite, Phase, Precondition, Setup, SimError, SoFar, Status, run};
 use ssdlab_testkit::drives::drive_setup;
 use ssdlab_testkit::small_setup;
 use ssdlab_trace::{Op, Request, SliceSource};
@@ -88,6 +88,7 @@ fn a_stopped_run_ends_at_once_and_says_so() {
 /// Stops the replay the first time it is asked, and abandons it at the time given.
 struct Impatient {
     asked: u32,
+    shown: u32,
     abandons_at: u32,
 }
 
@@ -101,6 +102,15 @@ impl Monitor for Impatient {
     fn abandons(&self) -> bool {
         self.asked == self.abandons_at
     }
+
+    fn watches(&self) -> bool {
+        true
+    }
+
+    fn watch(&mut self, _: &SoFar) {
+        self.shown += 1;
+        assert_eq!(self.shown, self.asked + 1, "the figures are shown each time before it is asked");
+    }
 }
 
 /// Once the last request is issued there may still be gigabytes of flash to read.
@@ -110,7 +120,7 @@ fn a_run_whose_requests_are_all_issued_can_be_stopped_and_abandoned() {
     setup.precondition.fill = 1.0;
     let read = Request { op: Op::Read, ..write(0, setup.logical_pages * 4096) };
     let replay = |abandons_at| {
-        let mut monitor = Impatient { asked: 0, abandons_at };
+        let mut monitor = Impatient { asked: 0, shown: 0, abandons_at };
         let outcome = run(&setup, &mut SliceSource::new(&[read]), &mut monitor);
         (outcome.map(|outcome| outcome.summary), monitor.asked)
     };
