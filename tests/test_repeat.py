@@ -122,16 +122,19 @@ def test_what_is_steady_is_said(sparse: ssdlab.Trace) -> None:
         (["--fit", "compact", "--set", "device.fill=10%"], "; for a true answer: --repeat until-steady"),
         (["--set", "host.repeat.until-steady.most=2", "--fit", "wrap"], "; for a true answer: --fit compact"),
         (["--set", "host.repeat.until-steady.most=2", "--fit", "compact", "--set", "device.fill=10%"], ""),
+        (["--fit", "wrap", "--set", "device.capacity=1MiB"], "; for a true answer: --repeat until-steady"),
     ],
 )
 def test_only_what_is_not_in_force_is_proposed(cli: Cli, tmp_path: Path, options: list[str], proposed: str) -> None:
     rows = "".join(f"{row},W,{8 * row},4096,0x2,1\n" for row in range(50))
     (tmp_path / "some.csv").write_text(f"time_ns,op,sector,bytes,flags,pid\n{rows}")
     drive = ["--preset", "tlc-chip", "--set", "device.op=100%", "--set", "nand.pages_per_block=64"]
-    capacity = [] if "compact" in options else ["--set", "device.capacity=64MiB"]
-    out = cli("run", "some.csv", *drive, *capacity, *options).stdout
+    out = cli("run", "some.csv", *drive, *options).stdout
     [told] = [line for line in out.splitlines() if "still tells of the preconditioning" in line]
     assert told.endswith(f"too{proposed}")
+    diagnosed = cli("diagnose", "some.csv", "--no-what-ifs", *drive, *options).stdout.splitlines()
+    [told] = [line for line in diagnosed if "times the capacity, and it takes" in line]
+    assert told.partition("; for")[2] == proposed.partition("; for")[2]
 
 
 def test_of_a_generated_workload_more_requests_are_proposed_and_they_settle_it(cli: Cli) -> None:

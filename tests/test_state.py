@@ -228,9 +228,9 @@ def test_addresses_that_are_packed_are_not_those_of_the_run_before(cli: Cli, tmp
 
 def test_a_drive_that_earlier_runs_have_written_is_not_to_be_sized_anew(cli: Cli, tmp_path: Path) -> None:
     """Where figures have not settled, a first run is told to pack the addresses, and a later one is not."""
-    lines = [f"{time}000,W,{time * 7919 % 2000 * 8},4096,," for time in range(400)]
+    lines = [f"{time}000,W,{time * 7919 % 1000 * 8192},4194304,," for time in range(400)]
     (tmp_path / "few.csv").write_text("\n".join(["time_ns,op,sector,bytes,flags,pid", *lines, ""]))
-    drive = ["--preset", "tlc-chip", "--set", "device.capacity=64MiB", "--set", "nand.pages_per_block=64"]
+    drive = ["--preset", "tlc-chip"]
     state = str(tmp_path / "aged.drive")
     for more, remedy in (
         (["--save-state", state], "--fit compact --repeat until-steady"),

@@ -27,6 +27,11 @@ OF_PRESET = "preset "
 """What the origin of a setting of a preset begins with, before the preset's name."""
 
 
+def is_made(origin: str) -> bool:
+    """Whether a person made a setting of this origin, in a file or otherwise; else it is of a preset or a default."""
+    return not origin.startswith(("default", OF_PRESET))
+
+
 class Setting(NamedTuple):
     """One setting of a resolved configuration."""
 
@@ -158,7 +163,7 @@ class Config(Mapping[str, Any]):
     @cached_property
     def made(self) -> dict[str, str]:
         """The settings that a person made, in a file or otherwise, each with its origin."""
-        return {one.key: one.origin for one in self.settings if not one.origin.startswith(("default", OF_PRESET))}
+        return {one.key: one.origin for one in self.settings if is_made(one.origin)}
 
     @cached_property
     def _values(self) -> dict[str, Any]:
@@ -279,7 +284,7 @@ def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
     said = [
         (one["origin"], f"{key}={json.dumps(one['value'], ensure_ascii=False)}")
         for key, one in settings.items()
-        if one["origin"] == SIZED_BY_TRACE or not one["origin"].startswith(("default", OF_PRESET))
+        if one["origin"] == SIZED_BY_TRACE or is_made(one["origin"])
     ]
     # A preset may build on others, whose settings are in it as well.
     names = dict.fromkeys(

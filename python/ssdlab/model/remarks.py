@@ -132,7 +132,9 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             )
         else:
             continue
-        words, summed, requests = remedy(config, summary, evidence, generated)
+        words, summed, requests = remedy(
+            config, summary, evidence, generated=generated, sized="device.capacity" in config.made
+        )
         found.append(Remark(f"{told}{words}", f"{not_settled}{summed}", requests=requests))
     return found
 

@@ -21,8 +21,18 @@ class Remedy(NamedTuple):
     requests: int | None = None
 
 
-def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, float], generated: bool) -> Remedy:
-    """What would give a true answer where the drive has not settled, by the evidence of that."""
+def remedy(
+    config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, float], *, generated: bool, sized: bool
+) -> Remedy:
+    """What would give a true answer where the drive has not settled.
+
+    Args:
+        config: The values of all settings.
+        summary: The result of the run.
+        evidence: What tells that the drive has not settled.
+        generated: Whether its requests were generated.
+        sized: Whether a person gave the capacity of the drive.
+    """
     if not summary["host"]["pages_written"]:
         # Earlier versions judged such runs too.
         words = "; nothing was written while it was measured, so there is none of that"
@@ -38,8 +48,10 @@ def remedy(config: Mapping[str, Any], summary: Summary, evidence: Mapping[str, f
         return Remedy(by_requests(requests), "", requests)
     rest = _rest(config) if generated else None
     replays = _fewest(summary, rest.times if rest else 1)
-    # Packing is for a drive that the trace may size, which takes fewer.
-    packable = not generated and config["host.fit"] != "compact" and not summary["precondition"]["runs_pages_written"]
+    # Packing is for a drive that the trace may size, which takes fewer. One whose capacity was given stays as it is, if
+    # what is packed fits at all.
+    sizable = not sized and not summary["precondition"]["runs_pages_written"]
+    packable = sizable and not generated and config["host.fit"] != "compact"
     if known and not packable and replays > (most := _most_replays()):
         of_all = f" of all {text.count(rest.requests)} requests" if rest else ""
         least = f"; it takes at least {text.count(replays)} replays{of_all}"

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from ssdlab import text
+from ssdlab.model.config import is_made
 from ssdlab.model.diagnosis import Diagnosis
 from ssdlab.model.remarks import UNFINISHED, UNSETTLED, changed
 from ssdlab.model.remedy import remedy
@@ -407,7 +408,10 @@ def findings(diagnosis: Diagnosis) -> list[Paragraph]:
 
 def _remedy(diagnosis: Diagnosis, evidence: Evidence) -> str:
     settings = {key: one["value"] for key, one in diagnosis.configuration.items()}
-    return remedy(settings, diagnosis.summary, evidence, is_generated(diagnosis.source)).text
+    capacity = diagnosis.configuration.get("device.capacity")
+    sized = capacity is not None and is_made(capacity["origin"])
+    generated = is_generated(diagnosis.source)
+    return remedy(settings, diagnosis.summary, evidence, generated=generated, sized=sized).text
 
 
 COLUMNS = {"all": "all", "p50": "p50", "p99": "p99", "p99_9": "p99.9"}
