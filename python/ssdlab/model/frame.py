@@ -31,6 +31,9 @@ SPELLINGS: dict[str, dict[str, int | None]] = {
 
 REQUIRED = ("op", "offset", "bytes")
 
+_MOST = {"time_ns": (1 << 63) - 1, "offset": (1 << 63) - 1, "bytes": (1 << 32) - 1}
+"""The most nanoseconds or bytes that a column in coarser units may come to."""
+
 
 class Words(NamedTuple):
     """A column of text: the words in it, and the number of that in each row; -1 where there is none."""
@@ -182,7 +185,7 @@ class Frame:
             raise TraceError(
                 f"{where}: {name} holds {values.type}; give numbers" + (" or words" if column == "op" else "")
             )
-        return _scaled(name, values.to_numpy(zero_copy_only=False), unit or 1)
+        return _scaled(column, name, values.to_numpy(zero_copy_only=False), unit or 1)
 
     def _times(self, name: str, unit: int | None, values: "pa.Array", where: str) -> "npt.NDArray[Any]":
         kind = values.type
@@ -201,7 +204,7 @@ class Frame:
             raise TraceError(
                 f"{where}: {name} holds numbers without a unit; call it time_ns, time_us, time_ms or time_s"
             )
-        return _scaled(name, values.to_numpy(zero_copy_only=False), unit)
+        return _scaled("time_ns", name, values.to_numpy(zero_copy_only=False), unit)
 
 
 def _is_text(kind: "pa.DataType") -> bool:
@@ -218,20 +221,22 @@ def _words(values: "pa.Array") -> Words:
     )
 
 
-def _scaled(name: str, values: "npt.NDArray[Any]", unit: int) -> "npt.NDArray[Any]":
+def _scaled(column: str, name: str, values: "npt.NDArray[Any]", unit: int) -> "npt.NDArray[Any]":
     """Values in nanoseconds or bytes; what floats of a coarser unit have behind the point is rounded.
 
     Raises:
-        TraceError: For the first row that is too large for them.
+        TraceError: For the first row that is none of them, in the unit of the table.
     """
     if unit == 1:
         return values
-    # Not a number is not within any limit.
-    beyond = np.flatnonzero(~(np.abs(values) <= np.iinfo(np.int64).max // unit - 1))
-    if beyond.size:
-        row = int(beyond[0])
+    # A fraction is rounded up at most. Not a number is not within any limit.
+    most = _MOST[column] // unit - (values.dtype.kind == "f")
+    wrong = np.flatnonzero(~((values >= 0) & (values <= most)))
+    if wrong.size:
+        row = int(wrong[0])
         none = values[row] != values[row]
-        why = "is no number; fill or drop it" if none else f"is beyond any device; it counts {unit:,} each"
+        each = f"{unit:,} {'ns' if column == 'time_ns' else 'bytes'} each"
+        why = "is no number; fill or drop it" if none else f"is not between 0 and {most}; it counts {each}"
         raise TraceError(f"row {row}: {name} {values[row]} {why}")
     if values.dtype.kind == "f":
         # Apart: as nanoseconds, a time of day has more digits than a float.
