@@ -561,6 +561,21 @@ def test_what_a_sweep_does_not_take_has_a_remedy(cli: Cli, arguments: list[str],
     assert done.returncode == 2 and message in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("command", [["sweep"], ["tune", "--trials", "2"]])
+def test_a_trace_that_no_run_could_read_is_refused_before_any(cli: Cli, tmp_path: Path, command: list[str]) -> None:
+    for name in ("a.csv", "b.csv"):
+        ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096]).save(tmp_path / name)
+    (tmp_path / "none.txt").write_text("This is no trace.\n")
+    studied = [*command, *TINY_SETS, "-A", "device.op=20%,40%", "-O", "wear.erases", "--out", "kept"]
+    for traces, message in (
+        (["a.csv", "b.csv"], "ssdlab: 2 files are given, which may be different traces; pass --concat"),
+        (["none.txt"], "ssdlab: none.txt: "),
+    ):
+        done = cli(*studied, *traces, check=False)
+        assert done.returncode == 2 and done.stderr.startswith(message) and len(done.stderr.splitlines()) == 1
+        assert not (tmp_path / "kept" / "results.parquet").exists()
+
+
 def test_a_trace_with_a_comma_in_its_name_is_an_axis_in_quotes(cli: Cli, tmp_path: Path) -> None:
     for name in ("a,b.csv", "c.csv"):
         ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096]).save(tmp_path / name)

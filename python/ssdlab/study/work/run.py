@@ -54,7 +54,8 @@ class TraceRef(NamedTuple):
         """The trace as it is now.
 
         Raises:
-            TraceError: If a file is not there, or is no ordinary file.
+            TraceError: If a file is not there, is not ordinary or holds no trace, or if nobody has said what several
+                are to each other.
         """
         paths = tuple(str(path.absolute()) for path in trace.paths)
         for path in trace.paths:
@@ -62,6 +63,9 @@ class TraceRef(NamedTuple):
                 raise TraceError(f"{text.path(path)}: there is no such file; check the path")
             if not path.is_file():
                 raise TraceError(f"{text.path(path)}: is no file that can be read again and again; give one that is")
+        if trace.files is None:
+            # Every run would say so. Files that are merged lie side by side, which to find out takes reading them all.
+            trace.open()
         digests = identified({"kind": "trace", "paths": paths})["sha256"]
         return cls(
             paths, tuple(digests), trace.format, trace.columns, trace.files, trace.device, trace.action, trace.skip_bad,
