@@ -20,6 +20,7 @@ def page(found: Tuned) -> Page:
     warm = len(found.trials) - len(found.tried)
     before = f" and {text.counted(warm, 'points')} of a study" if warm else ""
     counted = f"{text.counted(len(found.tried), 'trials')}{before}"
+    means = found.finalists and found.repeats > 1
     return Page(
         title=f"{goals}{constraints}",
         lead=[
@@ -34,7 +35,7 @@ def page(found: Tuned) -> Page:
             *([Section("", [_finalists(found)])] if found.finalists else []),
             *([Section("", [_importance(found)])] if found.importance else []),
         ],
-        legend="mean ± half the width of its 95 % confidence interval over seeds" if found.repeats > 1 else "",
+        legend="mean ± half the width of its 95 % confidence interval over seeds" if means else "",
         conclusion=[Paragraph(line) for line in _concluded(found)],
     )
 
