@@ -5,7 +5,8 @@
 
 use crate::fault::Fault;
 
-const NOT_A_NUMBER: &str = "is not a whole number";
+const NOT_WHOLE: &str = "is not a whole number";
+const NOT_A_NUMBER: &str = "is not a number";
 const TOO_LARGE: &str = "is larger than 64 bits can hold";
 
 /// Splits a line at one character, or at runs of blanks, from left to right.
@@ -124,11 +125,11 @@ pub(crate) fn whole(text: &[u8]) -> Result<u64, &'static str> {
     for &byte in text {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
-            return Err(NOT_A_NUMBER);
+            return Err(NOT_WHOLE);
         }
         value = value.checked_mul(10).and_then(|v| v.checked_add(u64::from(digit))).ok_or(TOO_LARGE)?;
     }
-    if text.is_empty() { Err(NOT_A_NUMBER) } else { Ok(value) }
+    if text.is_empty() { Err(NOT_WHOLE) } else { Ok(value) }
 }
 
 /// A number in hexadecimal digits after `0x`.
@@ -164,11 +165,11 @@ pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, &'static str> {
         } else if index == 0 && byte == b'-' {
             return Err("is negative or not a number");
         } else {
-            return Err("is not a number");
+            return Err(NOT_A_NUMBER);
         }
     }
     if text.is_empty() {
-        return Err("is not a number");
+        return Err(NOT_A_NUMBER);
     }
     let scale = 10_u64.pow(left.unwrap_or(digits));
     value.checked_mul(scale).ok_or(TOO_LARGE)
@@ -184,14 +185,16 @@ pub(crate) fn fraction(text: &[u8], scale: u64) -> Result<u64, &'static str> {
     let (before, after) = (&text[..point], text.get(point + 1..).unwrap_or_default());
     // Digits beyond the eighteenth are worth less than a nanosecond of three centuries.
     let after = &after[..after.len().min(18)];
-    let part = if after.is_empty() { 0 } else { whole(after)? };
+    let digits = |text| whole(text).map_err(|why| if why == NOT_WHOLE { NOT_A_NUMBER } else { why });
+    let part = if after.is_empty() { 0 } else { digits(after)? };
+    let before = if before.is_empty() && !after.is_empty() { b"0" } else { before };
     let part = u128::from(part) * u128::from(scale) / 10_u128.pow(after.len() as u32);
-    whole(before)?.checked_mul(scale).and_then(|value| value.checked_add(part as u64)).ok_or(TOO_LARGE)
+    digits(before)?.checked_mul(scale).and_then(|value| value.checked_add(part as u64)).ok_or(TOO_LARGE)
 }
 
 #[cold]
 fn exponential(text: &[u8], scale: u64) -> Result<u64, &'static str> {
-    let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok()).ok_or("is not a number")?;
+    let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok()).ok_or(NOT_A_NUMBER)?;
     let scaled = value * scale as f64;
     if scaled < u64::MAX as f64 { Ok(scaled.round() as u64) } else { Err(TOO_LARGE) }
 }
@@ -252,13 +255,17 @@ mod tests {
             ("1455592800.123456789", 1_000_000_000, 1_455_592_800_123_456_789),
             ("0.9", 1, 0),
             ("1.", 7, 7),
+            (".5", 1000, 500),
             ("1e-05", 1_000_000_000, 10_000),
             ("2.5E3", 100, 250_000),
         ] {
             assert_eq!(fraction(text.as_bytes(), scale), Ok(value), "{text}");
         }
-        for text in ["", ".", ".5", "-1", "-1e3", "e5", "1.2.3", "1e", "1e99", "99999999999999999999"] {
+        for text in ["", ".", "-1", "-1e3", "e5", "1.2.3", "1e", "1e99", "99999999999999999999"] {
             assert!(fraction(text.as_bytes(), 1000).is_err(), "{text} was accepted");
+        }
+        for text in ["", ".", "x", "1.x", "1.2.3", "1e"] {
+            assert_eq!(fraction(text.as_bytes(), 1000), Err("is not a number"), "{text}");
         }
     }
 
