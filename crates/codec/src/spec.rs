@@ -95,24 +95,26 @@ impl FromStr for CodecSpec {
             return Err(SpecError::UnknownCodec { name: name.to_owned(), hint, known: list(names()) });
         };
         let mut spec = Self { info, values: info.parameters.iter().map(|parameter| parameter.default).collect() };
+        let mut wrong = None;
         for (index, part) in parts.enumerate() {
             let Some(parameter) = info.parameters.get(index) else {
                 let form = info.parameters.iter().fold(info.name.to_owned(), |form, p| form + "[:" + p.name + "]");
                 return Err(SpecError::TooMany { text: text.to_owned(), codec: info.name, form });
             };
-            match parameter.parse(part) {
-                Ok(value) => spec.values[index] = value,
-                Err(nearest) => {
-                    spec.values[index] = nearest;
-                    return Err(SpecError::BadParameter {
-                        codec: info.name,
-                        parameter: parameter.name,
-                        value: part.to_owned(),
-                        range: parameter.range(),
-                        nearest: spec.to_string(),
-                    });
-                }
-            }
+            spec.values[index] = parameter.parse(part).unwrap_or_else(|nearest| {
+                wrong.get_or_insert((parameter, part));
+                nearest
+            });
+        }
+        // What was meant has the numbers behind the wrong one, too.
+        if let Some((parameter, value)) = wrong {
+            return Err(SpecError::BadParameter {
+                codec: info.name,
+                parameter: parameter.name,
+                value: value.to_owned(),
+                range: parameter.range(),
+                nearest: spec.to_string(),
+            });
         }
         Ok(spec)
     }

@@ -184,6 +184,9 @@ fn refusals_name_the_value_and_the_remedy() {
     assert!(message("zlib:2.4").ends_with("did you mean \"zlib:2\"?"));
     assert!(message("zlib:best").ends_with("did you mean \"zlib:6\"?"));
     assert!(message("modelled:nan").contains("did you mean \"modelled:2.13:2:1\"?"));
+    assert!(message("modelled:0.5:16.4:8").ends_with("did you mean \"modelled:1:16.4:8\"?"));
+    let both = message("modelled:0.5:16.4:-8");
+    assert!(both.starts_with("\"0.5\" is no ratio") && both.ends_with("did you mean \"modelled:1:16.4:0\"?"), "{both}");
     assert_eq!(
         message("lz4:1:2"),
         "\"lz4:1:2\" has more numbers than lz4 has parameters; write \"lz4[:acceleration]\""
