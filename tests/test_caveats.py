@@ -136,6 +136,28 @@ def test_of_many_cases_and_drives_a_few_are_listed() -> None:
     assert len(same) == 4 and same[3].endswith("more drives are given by several values too")
 
 
+def test_settings_of_a_workload_are_told_to_be_unused_where_a_trace_is_replayed(tmp_path: Path) -> None:
+    """Unless they stand in a file, which may be for runs of the workload too, or have made the trace."""
+    workload = {"workload.requests": 500, "workload.reads": "0%"}
+    tiny = ssdlab.Config("tlc-chip", overrides={"device.capacity": "8MiB", "nand.pages_per_block": 32})
+    made = tiny.with_overrides(workload)
+    trace = ssdlab.generate(made)
+    trace.save(tmp_path / "made.csv")
+
+    def said(found: ssdlab.Result | ssdlab.Study) -> list[str]:
+        remarks = found.caveats if isinstance(found, ssdlab.Study) else found.page().remarks
+        return [one for one in remarks if "nothing uses" in one]
+
+    idle = "nothing uses workload.reads, workload.requests, as a trace is replayed"
+    assert said(ssdlab.simulate(made, tmp_path / "made.csv")) == [idle]
+    found = ssdlab.sweep({"workload.reads": ["0%", "50%"]}, tiny, tmp_path / "made.csv")
+    assert said(found) == ["2 of 2 runs: nothing uses workload.reads, as a trace is replayed"]
+    (tmp_path / "whole.toml").write_text(made.to_toml(), encoding="utf-8")
+    whole = ssdlab.Config(file=tmp_path / "whole.toml")
+    for config, replayed in ((made, trace), (whole, tmp_path / "made.csv"), (made, None)):
+        assert not said(ssdlab.simulate(config, replayed))
+
+
 def test_a_setting_that_nothing_uses_is_told(tmp_path: Path) -> None:
     """By runs and studies; a file that says why means it so."""
     idle = "nothing uses cache.size, as cache.policy is none"

@@ -193,7 +193,8 @@ def remarks(
     if measured(summary) == 0 and not summary["partial"]:
         same.append("no request was measured: there was none, or host.warmup took them all")
     found = [
-        *(Remark(one, one) for one in unused(config, varied)),
+        # A trace in memory, which nobody has read, may be of the workload of its configuration.
+        *(Remark(one, one) for one in unused(config, varied, replayed=ingest is not None)),
         *_rounded_up(config, summary),
         *_state(config, summary, generated),
         *_in_buffer(summary),

@@ -39,18 +39,30 @@ def _conditions(key: str) -> tuple[Condition, ...]:
     return tuple(found)
 
 
-def unused(config: Config, varied: Iterable[str], but: Iterable[str] = ()) -> list[str]:
+def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, replayed: bool = False) -> list[str]:
     """Settings that a person made, or a study varies, and that nothing uses; `but` these.
 
     A file that says both, as that of a whole configuration does, means it so.
+
+    Args:
+        config: The configuration.
+        varied: Settings that are varied around it.
+        but: Settings that are told otherwise.
+        replayed: Whether the requests are those of a trace.
     """
+    keys = [key for key in {**config.made, **dict.fromkeys(varied)} if key not in but]
+    # A file may be for runs of its workload as well.
+    instead = [key for key in keys if replayed and key.startswith("workload.") and ":" not in config.made.get(key, "")]
     idle: dict[str, list[str]] = {}
-    for key in [key for key in {**config.made, **dict.fromkeys(varied)} if key not in but]:
+    for key in [key for key in keys if key not in instead]:
         for other, value, same in _conditions(key):
             file, colon, _ = config.made.get(key, "").rpartition(":")
             if (config[other] == value) != same and not (colon and config.made.get(other, "").startswith(f"{file}:")):
                 idle.setdefault(other, []).append(key)
-    return [f"nothing uses {_listed(keys)}, as {other} is {config[other]}" for other, keys in idle.items()]
+    return [
+        *([f"nothing uses {_listed(instead)}, as a trace is replayed"] if instead else []),
+        *(f"nothing uses {_listed(keys)}, as {other} is {config[other]}" for other, keys in idle.items()),
+    ]
 
 
 def unused_when_served(config: Config) -> list[str]:
