@@ -108,10 +108,10 @@ def test_fairness_and_interference() -> None:
 def test_fairness_is_that_of_streams_that_shared_the_drive() -> None:
     """A stream of two requests in the middle, which the drive served at once, says nothing about the others."""
     config = ssdlab.Config("tlc-chip", overrides={**SMALL, "host.replay.closed.queue_depth": 16})
-    columns = streams(sync=True).columns()
-    number = np.arange(len(columns["stream"]))
-    guest = {**columns, "stream": np.where((number == 1500) | (number == 1501), 3, columns["stream"])}
-    trace = ssdlab.Trace.from_columns(**guest, streams=["greedy", "b", "c", "guest"])
+    hosts = streams(sync=True)
+    columns, number = hosts.columns(), np.arange(len(hosts))
+    guest = {**columns, "stream": np.where((number == 1500) | (number == 1501), len(hosts.streams), columns["stream"])}
+    trace = ssdlab.Trace.from_columns(**guest, streams=[*hosts.streams, "guest"])
     drive = ssdlab.simulate(config, trace).summary["drive"]
     assert [one["stream"] for one in drive["streams"]] == ["greedy", "b", "c", "guest"]
     assert drive["streams"][3]["bytes_per_s"] > 4 * drive["streams"][1]["bytes_per_s"]

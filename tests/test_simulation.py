@@ -301,6 +301,22 @@ def test_checking_a_large_drive_takes_memory_for_what_is_written() -> None:
     assert int(done.stdout) < 600_000
 
 
+def test_the_first_stream_is_one_like_others(tmp_path: Path) -> None:
+    """Captures and counts of streams take number 0 for no stream, whatever names are given for indices."""
+    trace = ssdlab.Trace.from_columns(
+        op=["write"] * 4, offset=[0, 4096, 65536, 131072], bytes=[4096] * 4, stream=[0, 0, 1, 1], streams=["a", "b"]
+    )
+    assert trace.profile()["streams"] == trace.analyze().to_dict()["streams"] == 2
+    config = {"device.capacity": "16MiB", "nand.pages_per_block": 64, "device.op": "30%", "ftl": "sbfast"}
+    captured = ssdlab.simulate(config, trace).summary["log"]["capture_by_stream"]
+    runs = [(one["stream"], one["sub_streams"], one["random_pages"]) for one in captured]
+    assert runs == [("a", 1, 0), ("b", 0, 2)]
+    # The trace is the same in a file.
+    trace.save(tmp_path / "two.csv")
+    assert ssdlab.simulate(config, tmp_path / "two.csv").summary["log"]["capture_by_stream"] == captured
+    assert ssdlab.read_trace(tmp_path / "two.csv").columns()["stream"].tolist() == trace.columns()["stream"].tolist()
+
+
 def test_a_stream_without_a_name_is_called_by_its_number() -> None:
     """In the data and so in every table: requests of a trace that names streams may have none, and have number 0."""
     trace = ssdlab.Trace.from_columns(

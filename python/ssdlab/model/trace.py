@@ -13,7 +13,7 @@ from ssdlab.model.conversion import write
 from ssdlab.model.devices import chosen, no_devices
 from ssdlab.model.frame import Frame, Streams, Words
 from ssdlab.model.parquet import stream_names, table_of
-from ssdlab.model.requests import RequestSource, array, batches, from_columns, since_first
+from ssdlab.model.requests import RequestSource, array, batches, from_columns, since_first, unsigned
 from ssdlab.model.source import Source
 
 
@@ -65,7 +65,8 @@ class Trace(Source):
                 whatever it is; all 0 if left out.
             flags: Flag bits; none set if left out.
             stream: Indices into `streams`, or the names themselves; all 0 if left out.
-            streams: Names of the streams, for indices.
+            streams: Names of the streams, for indices. Number 0 of a trace is no stream: where the first name is not
+                empty, an empty one comes before it, and numbers are the indices and 1.
 
         Raises:
             TraceError: Naming the row and column at fault.
@@ -75,6 +76,10 @@ class Trace(Source):
             met = Streams()
             stream = met.numbers("stream", Words.of(named.tolist()))
             streams = met.listed
+        elif streams and streams[0]:
+            # Number 0 is that of no stream, to whatever counts or tells streams apart.
+            streams = ["", *streams]
+            stream = None if named is None else unsigned("stream", named, "uint16").astype(np.uint32) + 1
         times = None if time_ns is None else since_first("time_ns", time_ns)
         requests = from_columns(time_ns=times, op=op, offset=offset, bytes=bytes, flags=flags, stream=stream)
         return cls(requests, streams)
