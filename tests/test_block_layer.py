@@ -91,6 +91,17 @@ def test_what_reached_the_drive_is_not_said_to_be_of_the_host(cli: Cli) -> None:
     assert "\nDrive, where there is a cache below it" in compared
 
 
+def test_trims_among_the_writes_of_the_block_layer_are_called_that(cli: Cli, tmp_path: Path) -> None:
+    """A scheduler tells reads from all else, and one trim may be larger than all writes together."""
+    trace = ssdlab.Trace.from_columns(op=["write", "trim"], offset=[0, 1 << 20], bytes=[4096, 1 << 20])
+    trace.save(tmp_path / "trim.csv")
+    sets = {**SMALL, "block.scheduler": "mq-deadline", "block.wbt_lat": "2ms"}
+    words = [word for key, value in sets.items() if "workload" not in key for word in ("--set", f"{key}={value}")]
+    out = cli("run", "trim.csv", "--preset", "tlc-chip", *words).stdout
+    assert re.search(r"^  writes and trims held back by throttling +0$", out, re.MULTILINE)
+    assert re.search(r"^  writes and trims dispatched +2\n  size of one, mean +514 KiB$", out, re.MULTILINE)
+
+
 def test_fairness_and_interference() -> None:
     config = ssdlab.Config("tlc-chip", overrides={**SMALL, "host.replay.closed.queue_depth": 16})
     drive = ssdlab.simulate(config, streams(sync=True)).summary["drive"]
