@@ -210,8 +210,9 @@ impl Measurement {
         let behind_ns = is_open.then(|| now_ns.saturating_sub(arrived_ns));
         let time = timed.then(|| self.time(&end.at, behind_ns));
         let latency = timed.then(|| LatencyByOp::of(&self.latency));
+        let of_drive = drive.as_ref().map(|drive| &drive.summary);
         let fell_behind_ns =
-            time.as_ref().zip(latency.as_ref()).and_then(|(time, latency)| time.fell_behind_ns(latency));
+            time.as_ref().zip(latency.as_ref()).and_then(|(time, latency)| time.fell_behind_ns(latency, of_drive));
         let buffered = drive.as_ref().map_or(0, |drive| drive.buffered_pages) as f64;
         let lifetime = Life {
             capacity_bytes: device.capacity_bytes,

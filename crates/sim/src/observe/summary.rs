@@ -174,8 +174,8 @@ pub(crate) fn per_second(amount: u64, elapsed_ns: u64) -> Option<f64> {
     (elapsed_ns > 0).then(|| amount as f64 / (elapsed_ns as f64 / NANOS_PER_SECOND))
 }
 
-/// Share of the simulated time by which a drive that keeps up may finish later after the last arrival than requests
-/// take on average: where a queue grows, they take half of that.
+/// Share of the simulated time by which a drive that keeps up may finish later after the last arrival than it works on
+/// a request on average.
 const BEHIND: f64 = 0.05;
 
 /// Rates over the measured phase.
@@ -199,9 +199,14 @@ pub struct TimeSummary {
 
 impl TimeSummary {
     /// How long a drive went on after the last arrival, where it did not keep up with them.
-    pub(crate) fn fell_behind_ns(&self, latency: &LatencyByOp) -> Option<u64> {
-        let mean_ns = latency.all?.mean_ns;
-        self.behind_ns.filter(|&behind_ns| behind_ns as f64 - mean_ns > BEHIND * self.elapsed_ns as f64)
+    pub(crate) fn fell_behind_ns(&self, latency: &LatencyByOp, drive: Option<&DriveSummary>) -> Option<u64> {
+        let requests = latency.all?.count;
+        let service_ns = match drive {
+            Some(drive) => drive.service.all?.mean_ns,
+            // The flash works on one after the other.
+            None => self.busy_ns as f64 / requests as f64,
+        };
+        self.behind_ns.filter(|&behind_ns| behind_ns as f64 - service_ns > BEHIND * self.elapsed_ns as f64)
     }
 }
 

@@ -325,6 +325,33 @@ fn a_drive_that_has_not_settled_is_found() {
     ["unsettled", "unsettled_replays"].iter().for_each(|name| without(&diagnosed(&setup, &tenth), name));
 }
 
+/// Requests that wait as long from the first to the last, behind a queue that was there from the start, take as long on
+/// average as the drive goes on after the last of them arrived.
+#[test]
+fn a_queue_that_never_empties_is_told_though_it_does_not_grow() {
+    for clock in [Clock::Event(TIMING, PLAIN), Clock::Serial(TIMING)] {
+        let setup = Setup { clock, ..full(array(2, 1, 1, 1), 4, TIMING, PLAIN) };
+        let reads = random(&setup, Op::Read);
+        let closed = diagnosed(&setup, &reads).time.expect("timed");
+        let gap_ns = closed.elapsed_ns / reads.len() as u64;
+        let open = Setup { replay: Replay::AS_TRACED, ..setup };
+        for (queued, grows) in [(0, false), (reads.len() as u64 / 4, true)] {
+            // The queue is there at once; then requests come as fast as the drive serves them.
+            let at =
+                |number: u64| Request { time_ns: number.saturating_sub(queued) * gap_ns, ..reads[number as usize] };
+            let summary = diagnosed(&open, &(0..reads.len() as u64).map(at).collect::<Vec<_>>());
+            let told = summary.diagnosis.iter().any(|finding| finding.name == "queue_grows");
+            assert_eq!(
+                told,
+                grows,
+                "{queued} {:?} {:?}",
+                summary.time,
+                summary.latency.and_then(|latency| latency.all)
+            );
+        }
+    }
+}
+
 /// Bursts of writes wait for room in the buffer, and the dies rest between them: with more room requests would be
 /// faster, and no more of them would arrive.
 #[test]

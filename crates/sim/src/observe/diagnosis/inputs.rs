@@ -24,7 +24,7 @@ const ALL: f64 = 0.95;
 
 /// How long a drive went on after the last arrival, where it did not keep up with them.
 pub(super) fn behind_ns(summary: &Summary) -> Option<u64> {
-    summary.time.as_ref()?.fell_behind_ns(summary.latency.as_ref()?)
+    summary.time.as_ref()?.fell_behind_ns(summary.latency.as_ref()?, summary.drive.as_ref())
 }
 
 /// How many capacities the host has written and would have to write before write amplification is that of its requests,
