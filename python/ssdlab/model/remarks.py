@@ -215,7 +215,7 @@ def remarks(
     if "queue_grows" in suspicious:
         fast, queue = (
             "requests arrived faster than the drive serves them",
-            "response times are those of a growing queue",
+            "response times are those of a lasting queue",
         )
         behind = text.duration(suspicious["queue_grows"]["behind_ns"])
         found.append(Remark(f"{fast}: it finished {behind} after the last arrival, and {queue}", f"{fast}: {queue}"))

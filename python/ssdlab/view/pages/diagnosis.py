@@ -300,7 +300,7 @@ def _ignored(evidence: Evidence, _share: float) -> _Words:
 
 def _behind(evidence: Evidence, _share: float) -> _Words:
     return (
-        "requests come faster than the drive serves them: response times are those of a growing queue",
+        "requests come faster than the drive serves them: response times are those of a lasting queue",
         f"the drive finished {text.duration(evidence['behind_ns'])} after the last arrival",
     )
 
