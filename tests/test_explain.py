@@ -248,6 +248,8 @@ def test_requests_of_a_trace_are_numbered_anew(tmp_path: Path, cli: Cli) -> None
     about = "Of trace.csv these are 2 requests that have pages, behind the first 1; the 2 pages that they touch are"
     page = (tmp_path / "own.html").read_text()
     assert about in said and about in page and "FTL fast, step by step" in page
+    for option in (["--skip", "1"], ["--most", "5"]):
+        assert "--skip and --most are for a trace; name one" in refused(cli, "--requests", "0", *option)
 
 
 def test_a_trace_sizes_the_drive_that_it_is_explained_on(tmp_path: Path, cli: Cli) -> None:

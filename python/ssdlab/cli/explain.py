@@ -18,6 +18,9 @@ from ssdlab.model.trace_file import TraceFile
 
 app = App()
 
+MOST = 100
+"""Requests of a trace that are taken unless told otherwise."""
+
 EXAMPLES = """
 ssdlab explain
 ssdlab explain fast-thrashing
@@ -80,7 +83,7 @@ def explain(
     device: traces.Device = None,
     skip_bad: traces.SkipBad = False,
     skip: Annotated[int, option("--skip INTEGER", "Requests of the trace to leave out.", min=0)] = 0,
-    most: Annotated[int, option("--most INTEGER", "Requests of the trace to take.", min=1)] = 100,
+    most: Annotated[int, option("--most INTEGER", "Requests of the trace to take.", min=1)] = MOST,
     out: Annotated[
         Path | None, option("--out -o FILE", "The page; by default explain-SCENE.html.", options.OUTPUT)
     ] = None,
@@ -112,6 +115,8 @@ def explain(
     reading: dict[str, Any] = {"format": format, "columns": columns, "device": device, "skip_bad": skip_bad}
     if not trace:
         traces.reads_none(reading)
+        if (skip, most) != (0, MOST):
+            raise ConfigError("--skip and --most are for a trace; name one with --trace, or leave them out")
     source = TraceFile(*trace, **reading) if trace else None
     chosen = steps.scene(scene) if scene else _scene(configs, requests, source, skip, most)
     found = steps.Explanation(chosen)
