@@ -75,8 +75,10 @@ pub(crate) struct Issuer<'s> {
     bytes_since_look: u64,
     /// Events of the flash since then.
     events_since_look: u32,
-    /// First and latest time in the batch that was fetched last.
+    /// First time in the trace, and the latest in the batch that was fetched last.
     pub arrivals_ns: Option<(u64, u64)>,
+    /// The same without that batch.
+    arrivals_before_ns: Option<(u64, u64)>,
     pub control: Control,
     issued: u64,
     /// Closed loop without streams: requests that may be issued now.
@@ -144,6 +146,7 @@ impl<'s> Issuer<'s> {
             bytes_since_look: 0,
             events_since_look: 0,
             arrivals_ns: None,
+            arrivals_before_ns: None,
             control: Control::Continue,
             issued,
             tokens: if let Replay::Closed { depth, .. } = replay { depth } else { 0 },
@@ -209,6 +212,7 @@ impl<'s> Issuer<'s> {
             self.left = 0;
             return Ok(false);
         };
+        self.arrivals_before_ns = self.arrivals_ns;
         self.arrivals_ns = Some((self.arrivals_ns.map_or(first.time_ns, |(first, _)| first), last.time_ns));
         Ok(true)
     }
@@ -219,8 +223,13 @@ impl<'s> Issuer<'s> {
         (self.bytes_since_look, self.events_since_look) = (0, 0);
         if control == Control::Stop && self.control == Control::Continue {
             self.control = Control::Stop;
-            if let (Some((_, latest_ns)), Some(last)) = (&mut self.arrivals_ns, self.next.checked_sub(1)) {
-                *latest_ns = self.batch[last].time_ns;
+            // What is left of the batch does not arrive any more.
+            if self.next < self.batch.len() {
+                let latest_ns = self.next.checked_sub(1).map(|last| self.batch[last].time_ns);
+                self.arrivals_ns = match (self.arrivals_ns, latest_ns) {
+                    (Some((first_ns, _)), Some(latest_ns)) => Some((first_ns, latest_ns)),
+                    _ => self.arrivals_before_ns,
+                };
             }
         }
     }

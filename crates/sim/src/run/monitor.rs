@@ -60,7 +60,7 @@ pub enum Control {
     Stop,
 }
 
-/// Watches a run; called every few thousand requests.
+/// Watches a run; called every few thousand requests, and while the flash of a drive in time works for long on some.
 pub trait Monitor {
     /// Told how far the run is; may end it.
     fn report(&mut self, status: &Status) -> Control;

@@ -1,7 +1,9 @@
 //! Goal: addresses are fitted as asked, phases are kept apart, a stop is honoured.
 
 use ssdlab_nand::Parallelism;
-use ssdlab_sim::{Control, Fit, Method, Monitor, Overwrite, Phase, Precondition, Setup, SimError, SoFar, Status, run};
+use ssdlab_sim::{
+    Control, Fit, Method, Monitor, Overwrite, Phase, Precondition, Replay, Setup, SimError, SoFar, Status, run,
+};
 use ssdlab_testkit::drives::drive_setup;
 use ssdlab_testkit::small_setup;
 use ssdlab_trace::{Op, Request, SliceSource};
@@ -85,18 +87,25 @@ fn a_stopped_run_ends_at_once_and_says_so() {
     assert!(!run(&setup, &mut SliceSource::new(&requests), &mut ()).unwrap().summary.partial);
 }
 
-/// Stops the replay the first time it is asked, and abandons it at the time given.
+/// Stops the replay when it has been asked so often, and abandons it likewise.
 struct Impatient {
     asked: u32,
     shown: u32,
+    stops_at: u32,
     abandons_at: u32,
+}
+
+impl Impatient {
+    fn new(stops_at: u32, abandons_at: u32) -> Self {
+        Self { asked: 0, shown: 0, stops_at, abandons_at }
+    }
 }
 
 impl Monitor for Impatient {
     fn report(&mut self, status: &Status) -> Control {
         let replays = status.phase == Phase::Measure;
         self.asked += u32::from(replays);
-        if replays { Control::Stop } else { Control::Continue }
+        if replays && self.asked >= self.stops_at { Control::Stop } else { Control::Continue }
     }
 
     fn abandons(&self) -> bool {
@@ -120,7 +129,7 @@ fn a_run_whose_requests_are_all_issued_can_be_stopped_and_abandoned() {
     setup.precondition.fill = 1.0;
     let read = Request { op: Op::Read, ..write(0, setup.logical_pages * 4096) };
     let replay = |abandons_at| {
-        let mut monitor = Impatient { asked: 0, shown: 0, abandons_at };
+        let mut monitor = Impatient::new(1, abandons_at);
         let outcome = run(&setup, &mut SliceSource::new(&[read]), &mut monitor);
         (outcome.map(|outcome| outcome.summary), monitor.asked)
     };
@@ -134,6 +143,27 @@ fn a_run_whose_requests_are_all_issued_can_be_stopped_and_abandoned() {
     let (summary, asked) = replay(3);
     assert!(matches!(summary, Err(SimError::Abandoned)), "{summary:?}");
     assert_eq!(asked, 3);
+}
+
+/// Requests that a stop keeps from arriving are not of the time that the trace covers: those that were fetched, too.
+#[test]
+fn a_run_that_is_stopped_covers_what_arrived() {
+    const BATCH: u64 = 4096;
+    let mut setup = drive_setup(Parallelism::SINGLE, 512, 512, 1);
+    setup.precondition.fill = 1.0;
+    setup.replay = Replay::AS_TRACED;
+    let at = |number| Request { time_ns: number, op: Op::Flush, ..write(0, 0) };
+    let mut requests: Vec<Request> = (0..BATCH + 10).map(at).collect();
+    requests[BATCH as usize - 1] = Request { op: Op::Read, ..write(0, setup.logical_pages * 4096) };
+    requests[BATCH as usize - 1].time_ns = BATCH - 1;
+    // Those of the next batch would come when the pages have been read.
+    requests[BATCH as usize..].iter_mut().for_each(|request| request.time_ns += 1 << 40);
+    for (stops_at, arrived) in [(1, BATCH), (2, BATCH), (u32::MAX, BATCH + 10)] {
+        let outcome = run(&setup, &mut SliceSource::new(&requests), &mut Impatient::new(stops_at, u32::MAX)).unwrap();
+        assert_eq!(outcome.summary.partial, arrived == BATCH);
+        assert_eq!(outcome.trace_ns, requests[arrived as usize - 1].time_ns, "{stops_at}");
+        assert_eq!(outcome.summary.host.flush_requests + outcome.summary.host.read_requests, arrived);
+    }
 }
 
 #[test]
