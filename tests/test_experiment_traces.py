@@ -253,7 +253,7 @@ def test_stopping_while_a_trace_is_scanned_is_partial(file: Path, monkeypatch: p
         ("mail", ["--trace mail", "NAME=FILE"]),
         ("=x.csv", ["--trace =x.csv", "NAME=FILE"]),
         ("mail=x.csv", ["trace mail: x.csv", "check the path"]),
-        ("mail=traces.toml", ["trace mail", "no trace format fits", "ssdlab trace convert --format"]),
+        ("mail=traces.toml", ["trace mail", "no trace format fits", "'ssdlab trace convert' and --format NAME"]),
         ("shop=mail.csv.gz", ["trace shop", "holds no request"]),
     ],
 )

@@ -225,7 +225,10 @@ impl Format {
                 ));
             }
             let names = list(FORMATS.iter().map(|known| known.name));
-            TraceError::Format(format!("{}: no trace format fits; name it with --format NAME ({names})", shown(path)))
+            TraceError::Format(format!(
+                "{}: no trace format fits; if it is a trace, name its format with --format NAME ({names})",
+                shown(path)
+            ))
         })
     }
 
@@ -362,7 +365,9 @@ mod tests {
     fn what_fits_nothing_names_the_way_out() {
         let message = detect("hello\nworld\n").unwrap_err().to_string();
         assert!(
-            message.starts_with("memory: no trace format fits; name it with --format NAME (ssdlab-csv, ssdlab-volume,"),
+            message.starts_with(
+                "memory: no trace format fits; if it is a trace, name its format with --format NAME (ssdlab-csv, ssdlab-volume,"
+            ),
             "{message}"
         );
     }

@@ -46,7 +46,7 @@ def supplied(experiment: Experiment, traces: Traces) -> dict[str, Source]:
 
 def _remedied(message: str) -> str:
     """Experiments have no --format: it is for converting first."""
-    return message.replace("name it with --format NAME", "convert it first, with 'ssdlab trace convert --format NAME'")
+    return message.replace("name its format with", "convert it first, with 'ssdlab trace convert' and")
 
 
 def describe(sources: Mapping[str, Source]) -> dict[str, dict[str, object]]:
