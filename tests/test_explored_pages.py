@@ -338,6 +338,23 @@ def test_the_title_of_an_axis_stands_beside_long_ticks(explored: Callable[[Findi
 
 
 @pytest.mark.parametrize("width", [400, 1400])
+def test_no_title_or_label_of_an_axis_ends_beyond_its_figure(explored: Callable[[Finding], Any], width: int) -> None:
+    # Their labels are as wide as "100 ms", between values that are not, and 99.99 % is next to the end of the axis.
+    page = explored(ssdlab.compare({"page": TIMED, "fast": {**TIMED, "ftl": "fast"}}))
+    page.set_viewport_size({"width": width, "height": 800})
+    page.wait_for_function("() => drawn.every(({ element, plot }) => element.clientWidth === plot.getWidth())")
+    beyond = """() => drawn.flatMap(({ element }) => {
+      const { left, right, top, bottom } = element.querySelector("svg").getBoundingClientRect();
+      return [...element.querySelectorAll("svg text")].filter((text) => {
+        // The box of a text is a little larger than its letters.
+        const box = text.getBoundingClientRect(), free = 1;
+        return Math.max(left - box.left, box.right - right, top - box.top, box.bottom - bottom) > free;
+      }).map(({ textContent }) => textContent);
+    })"""
+    assert page.evaluate(beyond) == []
+
+
+@pytest.mark.parametrize("width", [400, 1400])
 def test_names_of_a_legend_end_before_the_next_sign(explored: Callable[[Finding], Any], width: int) -> None:
     long = [f"ftl.page.gc={gc}" for gc in ("cost_benefit", "windowed_greedy", "d_choices")]
     page = explored(ssdlab.compare({label: {**TIMED, "workload.requests": 500} for label in long}))

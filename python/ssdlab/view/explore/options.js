@@ -82,15 +82,22 @@ const inLines = (title, longest) => {
 };
 const moreLines = (title, longest) => LINE * (inLines(title, longest).split("\n").length - 1);
 
-// Room for the labels of an axis upwards, which are numbers between those of its marks.
+// Room for the labels of an axis upwards. Those between the ends of its values may be the widest, as 100 µs is between
+// 5 µs and 20 ms; a logarithmic axis has them at powers.
 const labelsOf = (of, marks) => {
   const values = marks.flatMap((mark) => [mark.y, mark.heights, mark.low, mark.high].flatMap((numbers) => numbers ?? []))
-    .concat([of.low, of.high]).filter((value) => Number.isFinite(value));
-  const ends = values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
-  const label = (value) => onAxis(of)(Number(value.toPrecision(2)));
-  return widest(ends.filter(Number.isFinite).map(label));
+    .concat([of.low, of.high]).filter((value) => Number.isFinite(value) && !(of.log && value <= 0));
+  if (!values.length) return 0;
+  const [low, high] = values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)],
+    [Infinity, -Infinity]);
+  const power = (value) => Math.log(value) / Math.log(baseOf(of)), first = Math.floor(power(low));
+  const labelled = of.log
+    ? Array.from({ length: Math.ceil(power(high)) - first + 1 }, (_, at) => baseOf(of) ** (first + at))
+    : [0, 1, 2, 3, 4, 5].map((fifth) => Number((low + (high - low) * fifth / 5).toPrecision(2)));
+  return widest(labelled.map(onAxis(of)));
 };
-const gapOf = (of, marks) => Math.max(50, labelsOf(of, marks) + 14);
+// ECharts puts 8 pixels between an axis and its labels, and moves a title that is nearer to these than 12.
+const gapOf = (of, marks) => Math.max(50, labelsOf(of, marks) + 20);
 
 function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
   const low = of.log && of.low <= 0 ? null : of.low;
@@ -354,14 +361,18 @@ function option(chart, height, width) {
   const more = (panel, at) => moreLines(panel.x.title, acrossOf(at));
   const room = height - above - feet - panels.reduce((sum, panel, at) => sum + more(panel, at), 0) - panels.reduce((sum, { title, note }) => sum + (title || note ? TITLE : 0), 0);
   const whole = panels.reduce((sum, panel) => sum + panel.height, 0);
+  // Panels that share the axis across stand exactly below each other: ECharts makes no room for what ends beyond them,
+  // as half of the last name along the axis may.
+  const isAligned = chart.shared && panels.length > 1;
+  const last = isAligned ? panels.at(-1).x.ticks.flatMap(([, name]) => name.split("\n")) : [];
+  const aside = Math.max(16, widest(last) / 2);
   let top = above;
   const grids = panels.map((panel, at) => {
     top += (panel.title || panel.note ? TITLE : 0) + (at ? between(panels[at - 1]) + more(panels[at - 1], at - 1) : 0);
     const tall = room * panel.height / whole;
     const left = (chart.shared ? Math.max(...lefts) : lefts[at]) + moreLines(panel.y.title, tall);
-    const grid = { top, height: tall, left, right: panel.right ? ASIDE : 16,
-      // Panels that share the axis across stand exactly below each other.
-      outerBoundsMode: chart.shared && panels.length > 1 ? "none" : "auto" };
+    const grid = { top, height: tall, left, right: panel.right ? ASIDE : aside,
+      outerBoundsMode: isAligned ? "none" : "auto" };
     top += grid.height;
     return grid;
   });
