@@ -19,6 +19,7 @@ from ssdlab.analyse import corpus
 from ssdlab.analyse.corpus import Corpus
 from ssdlab.analyse.finished import finished_part
 from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.numbers import whole
 from ssdlab.model.requests import Ending, Monitor
 from ssdlab.model.several import several
 
@@ -253,7 +254,10 @@ def bench(
     """
     labels = [codec.strip().lower() for codec in several(codecs)]
     sizes = [None if size == "file" else bytes_of_page(size) for size in several(page_sizes)]
-    workers = list(threads) if threads is not None else sorted({1, _ssdlab.processors()})
+    workers = (
+        sorted({1, _ssdlab.processors()}) if threads is None else [whole("threads", one) for one in several(threads)]
+    )
+    runs = whole("runs", runs)
     if not labels or not sizes or not workers:
         raise ConfigError("codecs, page sizes and threads need one entry each at least")
     if min(workers) < 1 or max(workers) > 1024 or not 1 <= runs <= 1000:

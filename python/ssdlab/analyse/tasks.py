@@ -6,6 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from ssdlab._ssdlab import ConfigError, processors
+from ssdlab.model.numbers import whole
 from ssdlab.model.requests import Monitor
 
 T = TypeVar("T")
@@ -18,11 +19,14 @@ def at_a_time(jobs: int | None) -> int:
     """How many tasks go on at a time: as many as are asked for, or one per processor that this process may use.
 
     Raises:
-        ConfigError: If none would.
+        ConfigError: If none would, or it is no whole number.
     """
-    if jobs is not None and jobs < 1:
+    if jobs is None:
+        return processors()
+    jobs = whole("jobs", jobs)
+    if jobs < 1:
         raise ConfigError(f"{jobs} jobs: give at least one, or leave them out for one per processor")
-    return jobs or processors()
+    return jobs
 
 
 class Tasks:

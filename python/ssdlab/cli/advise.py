@@ -14,8 +14,9 @@ from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver, show
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
+from ssdlab.model.numbers import above_zero
 from ssdlab.model.trace_file import TraceFile
-from ssdlab.study.drive_advice import SPARE, YEARS, DriveAdvice, above_zero, advise_drive
+from ssdlab.study.drive_advice import SPARE, YEARS, DriveAdvice, advise_drive
 
 app = App()
 
@@ -134,7 +135,8 @@ def drive(
     with options.blaming("--p99"):
         bound = None if p99 is None else _ssdlab.nanos(p99)
     for name, value in (("--dwpd", dwpd), ("--years", years), ("--p99", bound)):
-        above_zero(name, value)
+        if value is not None:
+            above_zero(name, value)
     with watching("advise") as watch, options.given_as("op"):
         advice = advise_drive(
             trace, settings, op=op.split(","), axes=axes, dwpd=dwpd, years=years, p99_ns=bound, seeds=seeds, jobs=jobs,

@@ -10,6 +10,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import pa, room
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.numbers import whole
 from ssdlab.model.requests import Monitor
 from ssdlab.model.result import Result
 from ssdlab.model.shape import complete
@@ -208,6 +209,7 @@ def compare(
         raise ConfigError(
             f"{type(cases).__name__} has no cases by name; give such as {{'7%': {{'device.op': '7%'}}, '28%': ...}}"
         )
+    seeds = whole("seeds", seeds)
     if not cases or seeds < 1:
         raise ConfigError("nothing to compare; give at least one case and one seed")
     configs = {str(label): config_of(given) for label, given in cases.items()}

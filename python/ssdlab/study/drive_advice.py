@@ -1,6 +1,5 @@
 """Advice on the spare space of a drive: a small sweep, and the least flash that lasts and answers in time."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -9,6 +8,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.numbers import above_zero
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
 from ssdlab.model.trace_file import Given
@@ -213,8 +213,10 @@ def advise_drive(
         ConfigError: If settings are wrong, or no drive can be run.
         TraceError: If the trace is no file that can be read.
     """
-    for name, value in (("years", years), ("dwpd", dwpd), ("p99_ns", p99_ns)):
-        above_zero(name, value)
+    years = above_zero("years", years)
+    dwpd, p99_ns = (
+        None if value is None else above_zero(name, value) for name, value in (("dwpd", dwpd), ("p99_ns", p99_ns))
+    )
     drive = config_of(config)
     if trace is not None and next(one.origin for one in drive.settings if one.key == "host.repeat") == "default":
         drive = drive.with_overrides({"host.repeat": "until-steady"})
@@ -255,16 +257,6 @@ def _spare(op: Sequence[str]) -> dict[str, str]:
     if found.range is not None:
         raise ConfigError(f"{SPARE_AXIS}: {text.path(written)} is a range; say how many of it, as in 7%..28%:4")
     return {OP: written}
-
-
-def above_zero(name: str, value: float | None) -> None:
-    """That a number, if it is given, is above 0, and one.
-
-    Raises:
-        ConfigError: If it is not, with its name.
-    """
-    if value is not None and not 0 < value < math.inf:
-        raise ConfigError(f"{name}: {value:g} is no number above 0; give one that is")
 
 
 def _choices(study: Study, dwpd: float | None) -> list[DriveChoice]:

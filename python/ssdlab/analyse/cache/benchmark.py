@@ -20,6 +20,7 @@ from ssdlab.analyse.compress import Spread, bytes_of_page, machine
 from ssdlab.analyse.corpus import Corpus
 from ssdlab.model.config import Config
 from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.model.numbers import whole
 from ssdlab.model.pool import COMPRESSED_POLICY, POLICY, Settings, size_of
 from ssdlab.model.requests import Ending, Monitor
 from ssdlab.model.several import several
@@ -226,7 +227,9 @@ def bench(
     """
     if directory is not None and drive is not None:
         raise ConfigError("storage below is a file or a simulated drive; leave out one of them")
-    page_bytes, threads = bytes_of_page(page_size), threads or _ssdlab.processors()
+    page_bytes, threads = bytes_of_page(page_size), whole("threads", threads or _ssdlab.processors())
+    pages, accesses = whole("pages", pages), whole("accesses", accesses)
+    workers, runs = whole("workers", workers), whole("runs", runs)
     shares, codecs = several(shares), several(codecs)
     if (
         not 1 <= threads <= 1024

@@ -75,9 +75,10 @@ def _gather(
 
 
 def _jobs(jobs: int | None) -> int:
-    if jobs is not None and jobs > MOST_JOBS:
+    threads = at_a_time(jobs)
+    if jobs is not None and threads > MOST_JOBS:
         raise ConfigError(f"{jobs} jobs: write 1 to {MOST_JOBS}")
-    return at_a_time(jobs)
+    return threads
 
 
 def _side_by_side(works: Sequence[Callable[[Stopped], T | None]], jobs: int, monitor: Monitor | None) -> list[T | None]:

@@ -11,6 +11,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.tasks import at_a_time
 from ssdlab.model.config import Config, Overrides, config_of
+from ssdlab.model.numbers import whole
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
 from ssdlab.model.trace_file import TraceFile
@@ -129,6 +130,7 @@ def fleet(
         OSError: If the folder cannot be written; what is finished is kept.
     """
     at_a_time(jobs)
+    drives = None if drives is None else whole("drives", drives)
     check_outcomes(several(outcomes))
     if out is None:
         with tempfile.TemporaryDirectory(prefix="ssdlab-fleet-") as made:

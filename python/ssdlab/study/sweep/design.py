@@ -76,6 +76,8 @@ class Design:
                 f"design {self.name}: {samples} samples are no power of two, which alone fill space evenly; take "
                 f"{below} or {2 * below}"
             )
+        if self.seed < 0:
+            raise ConfigError(f"design {self.name}: the seed {self.seed} is below 0; give one from 0 on")
         if self.resolution is not None and (self.name != "factorial" or self.resolution not in factorial.RESOLUTIONS):
             raise ConfigError(f"resolution {self.resolution}: it is 3, 4 or 5, of the design factorial")
         for axis in axes:

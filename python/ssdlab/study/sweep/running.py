@@ -11,6 +11,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.tasks import at_a_time
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.notebook import following
+from ssdlab.model.numbers import whole
 from ssdlab.model.requests import Monitor
 from ssdlab.model.several import several
 from ssdlab.model.trace_file import Given, TraceFile, source_of
@@ -81,9 +82,11 @@ def sweep(
         TraceError: If a trace is no file that can be read, or was changed meanwhile.
         OSError: If the folder cannot be written; what is finished is kept.
     """
+    samples = None if samples is None else whole("samples", samples)
+    resolution = None if resolution is None else whole("resolution", resolution)
     asked = question(
-        axes, config, trace, design=Design(design, samples, resolution, seed), without=without, seeds=seeds,
-        outcomes=outcomes,
+        axes, config, trace, design=Design(design, samples, resolution, whole("seed", seed)), without=without,
+        seeds=seeds, outcomes=outcomes,
     )  # fmt: skip
     where = None if out is None else place(os.fspath(out))
     with following(monitor) as shown:
@@ -106,7 +109,7 @@ def question(
     Raises:
         ConfigError: If they are wrong.
     """
-    found, shown = distinct(_axes(axes)), several(outcomes)
+    found, shown, seeds = distinct(_axes(axes)), several(outcomes), whole("seeds", seeds)
     check_outcomes(shown)
     if seeds > 1:
         # What means over seeds are made with may be missing: better now than after the runs.

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config, Overrides
+from ssdlab.model.numbers import whole
 from ssdlab.model.remarks import other_spare
 from ssdlab.model.requests import Monitor
 from ssdlab.model.trace_file import Given
@@ -91,7 +92,7 @@ def tune(
     return run(
         asked,
         Aims.of(outcomes, constraints),
-        Budget(trials, repeats, batch, seed),
+        Budget(whole("trials", trials), whole("repeats", repeats), whole("batch", batch), whole("seed", seed)),
         None if out is None else Path(out),
         warm_start=None if warm_start is None else Path(warm_start),
         jobs=jobs,
