@@ -115,6 +115,13 @@ def test_caches_that_follow_the_reading_see_what_those_see_that_wait() -> None:
         assert (again.misses == follow.misses).all()
 
 
+def test_sizes_are_a_list_an_array_or_one() -> None:
+    one: Any = 7
+    listed: Any = np.array([3, 7])
+    assert cache.simulate(loop(), "lru", listed).to_json() == cache.simulate(loop(), "lru", [3, 7]).to_json()
+    assert cache.simulate(loop(), "lru", [7]).to_json() == cache.simulate(loop(), "lru", one).to_json()
+
+
 def test_write_back_caches_hit_as_others_do() -> None:
     names = [policy.name for policy in cache.policies() if not policy.needs_future]
     plain = cache.simulate(skewed(), names, [10, "20%", "200%"])

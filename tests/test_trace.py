@@ -49,6 +49,15 @@ def test_columns_come_back_as_they_went_in() -> None:
     assert trace.time_ns.dtype == np.uint64 and trace.bytes.dtype == np.uint32 and trace.op.dtype == np.uint8
 
 
+def test_names_of_streams_may_be_an_array() -> None:
+    names: Any
+    names, numbers = np.unique(["log", "data"], return_inverse=True)
+    columns: dict[str, Any] = {"op": ["write", "read"], "offset": [0, 0], "bytes": [512, 512], "stream": numbers}
+    trace = ssdlab.Trace.from_columns(**columns, streams=names)
+    assert equal(trace, ssdlab.Trace.from_columns(**columns, streams=[*names]))
+    assert trace.streams == ("", "data", "log") and trace.columns()["stream"].tolist() == [2, 1]
+
+
 def test_whole_numbers_have_all_their_64_bits() -> None:
     far = (1 << 63) + 513
     trace = ssdlab.Trace.from_columns(op=[0, 1], offset=[0, far], bytes=[512, 512])

@@ -71,7 +71,7 @@ class Trace(Source):
         Raises:
             TraceError: Naming the row and column at fault.
         """
-        named = None if stream is None else array("stream", stream)
+        streams, named = [*streams], None if stream is None else array("stream", stream)
         if named is not None and named.dtype.kind in "UOS":
             met = Streams()
             stream = met.numbers("stream", Words.of(named.tolist()))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.cache.policies import Items
+from ssdlab.model.several import several
 
 
 class Size(NamedTuple):
@@ -59,8 +60,7 @@ def read_sizes(written: Sequence[str | int], items: Items) -> list[Size]:
     Raises:
         ConfigError: If one is none, or too small or too large for any cache of these items.
     """
-    if isinstance(written, str):
-        written = written.split(",")
-    if not written:
+    sizes = written.split(",") if isinstance(written, str) else several(written)
+    if not sizes:
         raise ConfigError("no size is given; name at least one, such as 64MiB or 10%")
-    return [_size(one, items) for one in written]
+    return [_size(one, items) for one in sizes]
