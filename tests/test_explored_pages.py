@@ -311,7 +311,7 @@ def test_other_operations_are_offered_where_there_are_any(window: Any, tmp_path:
         assert window.get_by_role("button", name="Later operations").count() == 0
 
 
-@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("width", [900, 1280])
 def test_titles_and_legends_are_whole_and_beside_the_ticks(explored: Callable[[Finding], Any], width: int) -> None:
     page = explored(ssdlab.simulate(TIMED))
     page.set_viewport_size({"width": width, "height": 800})
@@ -389,6 +389,20 @@ def test_long_names_lose_their_middle_and_the_pointer_reads_all(explored: Callab
     }"""
     told, right = page.evaluate(tip)
     assert told.startswith(long[0]) and right <= 400
+
+
+@pytest.mark.parametrize("width", [900, 1280])
+def test_every_axis_of_a_study_has_its_name(explored: Callable[[Finding], Any], width: int) -> None:
+    axes: dict[str, Any] = {"device.op": ["20%", "30%"], "ftl.page.gc": ["greedy", "fifo"]}
+    depth = {"host.replay.closed.queue_depth": [1, 8]}
+    page = explored(ssdlab.sweep({**axes, **depth}, {**TIMED, "workload.requests": 300}, jobs=1))
+    page.set_viewport_size({"width": width, "height": 800})
+    page.wait_for_function("() => drawn.every(({ element, plot }) => element.clientWidth === plot.getWidth())")
+    names, texts = page.evaluate("""() => [drawn[0].chart.panels[0].x.ticks.map(([, name]) => name),
+      [...drawn[0].element.querySelectorAll("svg text")].map(({ textContent }) => textContent)]""")
+    assert len(names) == 6
+    for name in names:
+        assert any(re.fullmatch(re.escape(text).replace("…", ".*"), name) for text in texts), (name, texts)
 
 
 def test_a_range_names_its_row_as_its_bar_does(explored: Callable[[Finding], Any]) -> None:

@@ -6,6 +6,7 @@ const INCH = 96, WIDTH_INCHES = 7.6;
 const LEGEND = 30, TITLE = 22, BELOW = 42, LABELS = 28, ASIDE = 64, BESIDE = 18;
 // The longest names in pixels: of places along an axis, and in a legend.
 const NAME_ACROSS = 100, NAME_IN_LEGEND = 260, SIGN = 42;
+const NAMES_APART = 8, LEAST_NAME = 60;
 const STRONGEST = 0.55, NARROWEST_LETTER = 6.5, FONT_SIZE = 12, LINE = 14;
 // Rows of a legend that are shown at once; of more the reader turns the pages.
 const MOST_ROWS = 8;
@@ -106,7 +107,9 @@ function axis(of, grid, side, end, { room, lines, longest, gap = 50 }) {
   const values = of.ticks.length ? of.ticks.map(([value]) => value) : of.log && of.form === "size" ? POWERS_OF_FOUR : [];
   const name = (value) => of.ticks.reduce((best, tick) =>
     Math.abs(tick[0] - value) < Math.abs(best[0] - value) ? tick : best)[1];
-  const longestName = isRows ? room - 14 - (of.title ? BESIDE : 0) : Math.max(NAME_ACROSS, longest / of.ticks.length);
+  // ECharts leaves out a name that meets the one before it: names end before the next, unless that leaves too little.
+  const apart = longest / of.ticks.length - NAMES_APART;
+  const longestName = isRows ? room - 14 - (of.title ? BESIDE : 0) : apart < LEAST_NAME ? NAME_ACROSS : apart;
   return {
     type: of.log ? "log" : "value", logBase: baseOf(of), scale: true, gridIndex: grid, position: side, inverse: isRows,
     min: min ?? (across ? "dataMin" : undefined), max: max ?? (across ? "dataMax" : undefined),
