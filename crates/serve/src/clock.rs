@@ -152,12 +152,13 @@ impl Ticking {
         let mut done = Vec::new();
         loop {
             let next = self.drive.advance(Nanos(self.pace.at(Instant::now())), &mut done)?;
-            self.complete(&mut done);
+            // First, so that whoever has a reply finds what it took among the figures.
             {
                 let mut measured = lock(&self.measured);
                 measured.flash = self.drive.counts() - self.before;
                 measured.buffered_pages = self.drive.buffered_pages();
             }
+            self.complete(&mut done);
             let asked = match next {
                 // What is simulated is due at a moment on the wall.
                 Some(next) => {
@@ -212,6 +213,7 @@ impl Ticking {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_nand::Cause;
     use ssdlab_trace::Op;
 
     use super::*;
@@ -219,24 +221,30 @@ mod tests {
     /// Time that each request takes.
     const RESPONSE: Nanos = Nanos(5_000_000);
 
-    /// A drive that does every request in the same time.
+    /// A drive that does every request in the same time, by a program of a page.
     #[derive(Default)]
-    struct Even(Vec<Request>);
+    struct Even {
+        waiting: Vec<Request>,
+        counts: Counts,
+    }
 
     impl LiveDrive for Even {
         fn submit(&mut self, request: Request) -> Result<(), SimError> {
-            self.0.push(request);
+            self.waiting.push(request);
             Ok(())
         }
 
         fn advance(&mut self, until: Nanos, done: &mut Vec<(Request, Nanos)>) -> Result<Option<Nanos>, SimError> {
             let end = |request: &Request| Nanos(request.time_ns + RESPONSE.0);
-            done.extend(self.0.extract_if(.., |request| end(request) <= until).map(|request| (request, end(&request))));
-            Ok(self.0.iter().map(end).min())
+            for request in self.waiting.extract_if(.., |request| end(request) <= until) {
+                self.counts.programs[Cause::Host as usize] += 1;
+                done.push((request, end(&request)));
+            }
+            Ok(self.waiting.iter().map(end).min())
         }
 
         fn counts(&self) -> Counts {
-            Counts::default()
+            self.counts
         }
 
         fn buffered_pages(&self) -> u32 {
@@ -266,5 +274,18 @@ mod tests {
             due <= given + response - waited
                 && due + (asked - given) >= pace.moment(Nanos(time_ns)) + response - waited
         );
+    }
+    /// Goal: whoever has a reply finds what the drive did for it among the figures. Method: many replies.
+    #[test]
+    fn what_was_replied_to_was_measured() {
+        let clock = Clock::start(Box::new(Even::default()), Pace::new(1.0)).expect("a thread");
+        // The first waits for its time, and that of the others is over then.
+        for time_ns in 0..10_000 {
+            let request = Request { time_ns, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
+            let (sender, receiver) = mpsc::channel();
+            clock.submit(vec![request], Instant::now()).then(move |due| sender.send(due).expect("somebody listens"));
+            receiver.recv().expect("a reply");
+            assert_eq!(clock.measured().flash.programmed(), time_ns + 1);
+        }
     }
 }
