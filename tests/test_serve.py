@@ -46,6 +46,29 @@ def test_the_flash_does_what_a_simulation_of_the_record_does(tmp_path: Path, ftl
 
 
 @pytest.mark.parametrize("ftl", FTLS)
+def test_a_run_of_one_request_at_a_time_does_what_the_served_drive_did(tmp_path: Path, ftl: str) -> None:
+    """Goal: the order of a server is that of such a run. Method: long writes, which reads and trims would pass."""
+    config = small(ftl).with_overrides({"device.capacity": "2MiB", "device.op": "60%"})
+    chance = random.Random(6)
+    with ssdlab.DriveServer(config, socket=tmp_path / "s", record=True) as server:
+        with connected(tmp_path / "s") as client:
+            for _ in range(400):
+                pages = chance.randint(1, 100)
+                offset, count = chance.randrange(client.size // PAGE - pages + 1) * PAGE, pages * PAGE
+                match chance.randrange(3):
+                    case 0:
+                        client.write(offset, bytes(count))
+                    case 1:
+                        client.trim(offset, count)
+                    case _:
+                        client.read(offset, count)
+        trace, report = ssdlab.Trace(server.take_record()), server.service().report
+    alone = config.with_overrides({"host.replay.closed.queue_depth": 1})
+    assert ssdlab.simulate(alone, trace).summary["flash"] == report["flash"]
+    assert ssdlab.simulate(config, trace).summary["flash"] != report["flash"], "so serve.md would say too little"
+
+
+@pytest.mark.parametrize("ftl", FTLS)
 def test_what_was_flushed_survives_a_kill(tmp_path: Path, ftl: str) -> None:
     file = tmp_path / "disk.drive"
     model = bytearray()
