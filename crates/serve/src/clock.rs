@@ -275,6 +275,7 @@ mod tests {
                 && due + (asked - given) >= pace.moment(Nanos(time_ns)) + response - waited
         );
     }
+
     /// Goal: whoever has a reply finds what the drive did for it among the figures. Method: many replies.
     #[test]
     fn what_was_replied_to_was_measured() {
