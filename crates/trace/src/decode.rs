@@ -4,6 +4,7 @@
 //! once per batch.
 
 use memchr::{memchr, memchr_iter};
+use ssdlab_core::units::counted;
 
 use crate::error::shown;
 use crate::fault::Fault;
@@ -214,7 +215,7 @@ impl<F: LineFormat> Lines<F> {
             return self.line(line, input, intake, out);
         }
         let number = self.place.count + 1;
-        let have = if fields == 1 { "1 field".into() } else { format!("{fields} fields") };
+        let have = counted(fields as u64, "field");
         let why = format!("line {number}, the last, breaks off: no line end, and {have} where {before} came before");
         self.place.bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
     }

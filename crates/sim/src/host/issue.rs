@@ -75,9 +75,7 @@ pub(crate) struct Issuer<'s> {
     bytes_since_look: u64,
     /// Events of the flash since then.
     events_since_look: u32,
-    /// First time in the trace, and the latest in the batch that was fetched last.
-    pub arrivals_ns: Option<(u64, u64)>,
-    /// The same without that batch.
+    /// First and last time in the batches before this one.
     arrivals_before_ns: Option<(u64, u64)>,
     pub control: Control,
     issued: u64,
@@ -145,7 +143,6 @@ impl<'s> Issuer<'s> {
             next: 0,
             bytes_since_look: 0,
             events_since_look: 0,
-            arrivals_ns: None,
             arrivals_before_ns: None,
             control: Control::Continue,
             issued,
@@ -203,35 +200,31 @@ impl<'s> Issuer<'s> {
         if left || self.control == Control::Stop {
             return Ok(self.control == Control::Continue);
         }
+        self.arrivals_before_ns = self.arrivals_ns();
         self.batch.clear();
         self.next = 0;
         let count = BATCH.min(usize::try_from(self.left).unwrap_or(BATCH));
         let count = if count == 0 { 0 } else { self.source.fill(&mut self.batch, count)? };
         self.left -= count as u64;
-        let Some((first, last)) = self.batch.first().zip(self.batch.last()) else {
+        if self.batch.is_empty() {
             self.left = 0;
-            return Ok(false);
-        };
-        self.arrivals_before_ns = self.arrivals_ns;
-        self.arrivals_ns = Some((self.arrivals_ns.map_or(first.time_ns, |(first, _)| first), last.time_ns));
-        Ok(true)
+        }
+        Ok(!self.batch.is_empty())
+    }
+
+    /// First and last time in the trace of what was taken from it; none if nothing was.
+    pub fn arrivals_ns(&self) -> Option<(u64, u64)> {
+        let taken = &self.batch[..self.next];
+        let Some((first, last)) = taken.first().zip(taken.last()) else { return self.arrivals_before_ns };
+        Some((self.arrivals_before_ns.map_or(first.time_ns, |(first_ns, _)| first_ns), last.time_ns))
     }
 
     fn look(&mut self) {
         let status = Status::replaying(self.phase, self.source.progress(), self.issued);
-        let control = self.monitor.report(&status);
-        (self.bytes_since_look, self.events_since_look) = (0, 0);
-        if control == Control::Stop && self.control == Control::Continue {
+        if self.monitor.report(&status) == Control::Stop {
             self.control = Control::Stop;
-            // What is left of the batch does not arrive any more.
-            if self.next < self.batch.len() {
-                let latest_ns = self.next.checked_sub(1).map(|last| self.batch[last].time_ns);
-                self.arrivals_ns = match (self.arrivals_ns, latest_ns) {
-                    (Some((first_ns, _)), Some(latest_ns)) => Some((first_ns, latest_ns)),
-                    _ => self.arrivals_before_ns,
-                };
-            }
         }
+        (self.bytes_since_look, self.events_since_look) = (0, 0);
     }
 
     /// The flash has gone through so many events. Returns whether to ask the monitor: requests may be so long that none is

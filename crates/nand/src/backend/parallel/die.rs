@@ -170,36 +170,9 @@ impl Die {
 mod tests {
     use ssdlab_core::Rng;
 
-    use super::super::ops::{Kind, Op};
+    use super::super::ops::Op;
     use super::super::scheduler::Class;
     use super::*;
-    use crate::Cause;
-
-    fn op(number: u64) -> Op {
-        Op {
-            kind: Kind::Read,
-            cause: Cause::Host,
-            class: Class::HostRead as u8,
-            passed: false,
-            watched: false,
-            page: 0,
-            die: 0,
-            plane: 0,
-            block: 0,
-            from_block: NONE,
-            from_page: 0,
-            gate: NONE,
-            bytes: 0,
-            job: 0,
-            waits: 0,
-            number,
-            behind: NONE,
-            behind_from: NONE,
-            edges: NONE,
-            previous: NONE,
-            next: NONE,
-        }
-    }
 
     /// In whatever order operations become ready, the first is that with the lowest number.
     #[test]
@@ -210,7 +183,7 @@ mod tests {
         for _ in 0..20_000 {
             let number = rng.below(500);
             if rng.below(3) < 2 && ready.insert(number) {
-                let index = ops.insert(op(number));
+                let index = ops.insert(Op { number, ..Op::FREE });
                 die.make_ready(index, &mut ops);
             } else if let Some(lowest) = ready.pop_first() {
                 let index = die.first_ready(Class::HostRead as usize);

@@ -38,7 +38,6 @@ impl ParallelFlash {
             kind,
             cause,
             class: class as u8,
-            passed: false,
             watched,
             page: (ppn.0 - block * self.pages_per_block) as u16,
             die: die as u16,
@@ -46,16 +45,10 @@ impl ParallelFlash {
             block,
             from_block,
             from_page,
-            gate: NONE,
             bytes,
             job,
-            waits: 0,
             number,
-            behind: NONE,
-            behind_from: NONE,
-            edges: NONE,
-            previous: NONE,
-            next: NONE,
+            ..Op::FREE
         });
         if self.record.keeps_segments() {
             self.record.emitted(index, self.submission.requester);

@@ -2,6 +2,7 @@
 
 use ssdlab_core::Slab;
 
+use super::scheduler::Class;
 use super::witness::Seen;
 use crate::Cause;
 
@@ -76,6 +77,31 @@ pub(crate) struct Op {
 }
 
 impl Op {
+    /// The read of a page for nobody, which waits for nothing and is waited for by nothing.
+    pub const FREE: Self = Self {
+        kind: Kind::Read,
+        cause: Cause::Host,
+        class: Class::HostRead as u8,
+        passed: false,
+        watched: false,
+        page: 0,
+        die: 0,
+        plane: 0,
+        block: 0,
+        from_block: NONE,
+        from_page: 0,
+        gate: NONE,
+        bytes: 0,
+        job: NONE,
+        waits: 0,
+        number: 0,
+        behind: NONE,
+        behind_from: NONE,
+        edges: NONE,
+        previous: NONE,
+        next: NONE,
+    };
+
     /// The operation as the witness sees it.
     pub fn seen(&self) -> Seen {
         let from = (self.from_block != NONE).then_some((self.from_block, u32::from(self.from_page)));
