@@ -13,7 +13,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ssdlab_core::entry::SharedEntry;
@@ -49,6 +49,8 @@ pub(crate) struct Block {
     pub opened: u64,
     /// Highest sequence of its pages.
     pub written: u64,
+    /// Versions of its pages: the lowest and the highest; the other way round if it has none.
+    versions: [u64; 2],
     /// Pages at its start that are copies of others.
     pub copies: u32,
 }
@@ -64,6 +66,11 @@ impl Block {
         };
         let last = pages.iter().rposition(|page| !matches!(page, Found::Erased));
         let (role, opened) = programmed().next().map_or((Role::Data, 0), |(oob, _)| (oob.role, oob.sequence));
+        let (mut written, mut versions) = (0, [u64::MAX, 0]);
+        for (oob, version) in programmed() {
+            written = written.max(oob.sequence);
+            versions = [versions[0].min(version), versions[1].max(version)];
+        }
         Self {
             block,
             bad: false,
@@ -73,7 +80,8 @@ impl Block {
             valid: 0,
             role,
             opened,
-            written: programmed().map(|(oob, _)| oob.sequence).max().unwrap_or(0),
+            written,
+            versions,
             copies: programmed().take_while(|&(oob, version)| version != oob.sequence).count() as u32,
         }
     }
@@ -104,10 +112,29 @@ pub(crate) struct Maps<'a> {
     pub pages_per_block: u32,
 }
 
+/// Bounds of the versions in a block: the widest that there are until it is looked at.
+struct Bounds([AtomicU64; 2]);
+
+impl Bounds {
+    const fn any() -> Self {
+        Self([AtomicU64::new(0), AtomicU64::new(u64::MAX)])
+    }
+
+    fn narrow(&self, versions: [u64; 2]) {
+        self.0.iter().zip(versions).for_each(|(bound, version)| bound.store(version, Ordering::Relaxed));
+    }
+
+    fn get(&self) -> [u64; 2] {
+        self.0.each_ref().map(|bound| bound.load(Ordering::Relaxed))
+    }
+}
+
 /// Maps that several threads fill. Whatever their order, the newest copies are there in the end.
 struct Filled<'a> {
     l2p: &'a [SharedEntry],
     p2l: &'a [SharedEntry],
+    /// Of each block. Mostly they tell which of two copies is the newer without a look at the other.
+    versions: Vec<Bounds>,
     /// Newest copies in each block. While several look, one may be taken off before it is added.
     valid: Vec<AtomicU32>,
     logical_pages: u32,
@@ -128,6 +155,7 @@ impl Survey {
         let filled = Filled {
             l2p: shared(maps.l2p),
             p2l: shared(maps.p2l),
+            versions: (0..blocks).map(|_| Bounds::any()).collect(),
             valid: (0..blocks).map(|_| AtomicU32::new(0)).collect(),
             logical_pages: maps.logical_pages,
             pages_per_block: maps.pages_per_block,
@@ -142,6 +170,7 @@ impl Survey {
             let is_programmed = pages.iter().any(|page| matches!(page, Found::Programmed { .. }));
             let above = if is_programmed { found.written + 1 } else { 0 };
             let ignored = |outdated: bool| outdated && without.is_empty() || without.contains(&block);
+            filled.versions[block.index()].narrow(found.versions);
             let result = filled.look_at(block, pages, ignored).map(|()| found);
             looked_at.lock().unwrap_or_else(PoisonError::into_inner).push((block, above, result));
         });
@@ -255,10 +284,17 @@ impl Filled<'_> {
             };
             self.p2l[ppn as usize].set(Entry::of(held));
         }
-        // All are fetched before one is judged: they are far apart, and the processor then waits for many at once. Above
-        // it would wait for each, as no entry is replaced before all earlier loads are done.
-        rivals.iter().for_each(|(.., known)| self.scan.expect(Ppn(known.page())));
-        let others: Vec<_> = rivals.iter().map(|&(.., known)| self.rank(known)).collect();
+        let bounds = |known: Entry| self.versions[(known.page() / self.pages_per_block) as usize].get();
+        rivals.retain(|&(page, .., known)| version_of(page) >= Some(bounds(known)[0]));
+        let is_newer = |page: &Found, known| version_of(page) > Some(bounds(known)[1]);
+        // All others are fetched before one is judged: they are far apart, and the processor then waits for many at
+        // once. Above it would wait for each, as no entry is replaced before all earlier loads are done.
+        let close = rivals.iter().filter(|&&(page, .., known)| !is_newer(page, known));
+        close.for_each(|(.., known)| self.scan.expect(Ppn(known.page())));
+        let rank = |&(page, .., known): &(&Found, usize, u32, Entry)| {
+            if is_newer(page, known) { (None, Reverse(known.page())) } else { self.rank(known) }
+        };
+        let others: Vec<_> = rivals.iter().map(rank).collect();
         for (&(page, lpn, ppn, known), other) in rivals.iter().zip(others) {
             let (mut known, mut other) = (known, other);
             while (recency(page), Reverse(ppn)) > other {
@@ -288,6 +324,11 @@ fn recency(page: &Found) -> Option<(u64, u64)> {
         Found::Programmed { oob, version, .. } => Some((*version, oob.sequence)),
         Found::Erased | Found::Unreadable => None,
     }
+}
+
+/// The version of a copy.
+fn version_of(page: &Found) -> Option<u64> {
+    recency(page).map(|(version, _)| version)
 }
 
 /// The version of the copy at `ppn`, if there is one.
@@ -344,11 +385,12 @@ mod tests {
     }
 
     /// Goal: the newest copies are mapped and counted, whatever the order in which blocks are looked at. Method: random
-    /// copies of few pages, of which some are marked as outdated that are, against a search through all of them.
+    /// copies of few pages, of which some are marked as outdated that are, against a search through all of them. Where a
+    /// block was written at one time, its bounds tell which copies are newer, else the copies themselves.
     #[test]
     fn the_order_of_blocks_makes_no_difference() {
         let mut rng = Rng::named(1, "surveys");
-        for blocks in [1, 12, 200] {
+        for (blocks, is_shuffled) in [(1, true), (12, false), (12, true), (200, false), (200, true)] {
             let numbers = u64::from(blocks * PAGES);
             let mut pages: Vec<Found> = (0..numbers)
                 .map(|sequence| {
@@ -364,8 +406,8 @@ mod tests {
                     }
                 })
                 .collect();
-            // Sequence numbers go with places no more.
-            for at in (1..pages.len()).rev() {
+            // Sequence numbers go with places no more, so that the bounds of blocks tell little.
+            for at in (1..pages.len()).rev().filter(|_| is_shuffled) {
                 pages.swap(at, rng.below(at as u64 + 1) as usize);
             }
             let is_bad = |at: usize| at as u32 / PAGES % 11 == 10;
