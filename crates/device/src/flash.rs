@@ -15,12 +15,13 @@ use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
 use crate::table::PageTable;
 
 /// Flash and what is known of it beside the map.
-#[derive(Debug)]
 pub(crate) struct Medium<B> {
     pub backend: B,
     /// None while the drive has no log to trust.
     pub log: Option<Log>,
-    /// Blocks that have changed while there was no log.
+    /// What a mount read without one.
+    pub surveyed: Option<PageTable>,
+    /// Blocks that have changed since, while there was no log.
     unlogged: BTreeSet<BlockId>,
     /// Whether a page may have been programmed since the backend was last synced.
     unsynced: bool,
@@ -60,6 +61,7 @@ impl<B: Backend> Medium<B> {
         Self {
             backend,
             log: None,
+            surveyed: None,
             unlogged: BTreeSet::new(),
             unsynced: true,
             begun: 0,
@@ -92,7 +94,7 @@ impl<B: Backend> Medium<B> {
 
     /// Forgets what a controller holds in RAM.
     pub fn power_off(&mut self) {
-        (self.log, self.fault, self.failure, self.held) = (None, None, None, None);
+        (self.log, self.surveyed, self.fault, self.failure, self.held) = (None, None, None, None, None);
         self.unlogged.clear();
         self.unsynced = true;
     }
@@ -104,16 +106,15 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Writes a checkpoint and begins a journal, unless the drive ends. Where there was no log, `surveyed` saves
+    /// Writes a checkpoint and begins a journal, unless the drive ends. Where there was no log, what the mount read saves
     /// reading the flash once more.
     pub fn checkpoint(
         &mut self,
         ends: bool,
         logical_pages: u32,
         newest: &dyn Fn(Lpn) -> Option<Ppn>,
-        surveyed: Option<&PageTable>,
     ) -> Result<(), Fault> {
-        let Self { backend, log, unlogged, erases, closed, damaged, sequence, life, .. } = self;
+        let Self { backend, log, surveyed, unlogged, erases, closed, damaged, sequence, life, .. } = self;
         let facts = Facts {
             sequence: *sequence,
             life: *life,
@@ -123,9 +124,10 @@ impl<B: Backend> Medium<B> {
             newest,
             logical_pages,
             ends,
-            surveyed: &|block| surveyed.filter(|_| !unlogged.contains(&block))?.encoded(block),
+            surveyed: &|block| surveyed.as_ref().filter(|_| !unlogged.contains(&block))?.encoded(block),
         };
         *log = Some(Log::begin(log.as_ref(), backend, &facts)?);
+        *surveyed = None;
         unlogged.clear();
         self.unsynced = false;
         Ok(())

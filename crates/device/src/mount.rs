@@ -26,7 +26,7 @@ use crate::flash::Medium;
 use crate::life::Life;
 use crate::log::{Known, Log, Touch, forget_block};
 use crate::scan::Reading;
-use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, belongs, decode_block};
+use crate::spare::{SPARE_BYTES, SpareBytes, belongs, decode_block};
 use crate::table::PageTable;
 
 /// What a mount did.
@@ -86,11 +86,16 @@ struct Scanned {
 }
 
 /// The sequence number of a page.
-fn sequence_of(content: &Content) -> Option<u64> {
-    match content {
-        Content::Programmed(Spare { oob, .. }) => Some(oob.sequence),
-        Content::Erased | Content::Damaged => None,
+fn sequence_of(page: &Found) -> Option<u64> {
+    match page {
+        Found::Programmed { oob, .. } => Some(oob.sequence),
+        Found::Erased | Found::Unreadable => None,
     }
+}
+
+/// What the spare areas of a block say of its pages.
+fn found_in(block: BlockId, spares: &[u8]) -> Vec<Found> {
+    decode_block(block, spares).map(|(_, content)| content.found()).collect()
 }
 
 /// A page whose spare area is sound and whose data is not.
@@ -174,8 +179,8 @@ impl<B: Backend> Medium<B> {
             spoiled.extend(self.scan_block(block, known, &mut spares, &mut table, report)?);
         }
         if let Some((block, sequence, known)) = last {
-            let contents = self.read_block(block, &mut spares, report)?;
-            let newest = contents.iter().filter_map(sequence_of).max();
+            let pages = self.read_block(block, &mut spares, report)?;
+            let newest = pages.iter().filter_map(sequence_of).max();
             // What was programmed later shows that the erase was begun, though its own record comes last.
             let known = if self.sequence > sequence || newest >= Some(sequence) {
                 forget_block(&mut self.damaged, block, self.backend.geometry().pages_per_block);
@@ -188,7 +193,7 @@ impl<B: Backend> Medium<B> {
                 // Where an erase may be lost, pages may be new and their spare areas old.
                 Scanned { trusted: false, verify: Some(0), ..known }
             };
-            spoiled.extend(self.judge(block, contents, &spares, known, &mut table, report)?);
+            spoiled.extend(self.judge(block, pages, &spares, known, &mut table, report)?);
         }
         let torn = self.take_back_lost(spoiled, |page| page.version < synced, &mut table, report)?;
         // Behind what is said of the erase, as whatever follows its record shows that it was begun.
@@ -265,25 +270,18 @@ impl<B: Backend> Medium<B> {
         table: &mut PageTable,
         report: &mut MountReport,
     ) -> Result<Vec<Spoiled>, Fault> {
-        let contents = self.read_block(block, spares, report)?;
-        self.judge(block, contents, spares, known, table, report)
+        let pages = self.read_block(block, spares, report)?;
+        self.judge(block, pages, spares, known, table, report)
     }
 
     /// What the spare areas of a block say; they are read to `spares`.
-    fn read_block(
-        &self,
-        block: BlockId,
-        spares: &mut Vec<u8>,
-        report: &mut MountReport,
-    ) -> Result<Vec<Content>, Fault> {
+    fn read_block(&self, block: BlockId, spares: &mut Vec<u8>, report: &mut MountReport) -> Result<Vec<Found>, Fault> {
         let pages = self.backend.geometry().pages_per_block;
         spares.resize(pages as usize * SPARE_BYTES, 0);
         self.backend.read_spares(block, spares)?;
         report.blocks_scanned += 1;
         report.spares_read += u64::from(pages);
-        let mut contents = Vec::with_capacity(pages as usize);
-        decode_block(block, spares, &mut contents);
-        Ok(contents)
+        Ok(found_in(block, spares))
     }
 
     /// Puts into the table what is to be believed of a block: its erased pages are trusted if it was erased last and
@@ -291,50 +289,54 @@ impl<B: Backend> Medium<B> {
     fn judge(
         &mut self,
         block: BlockId,
-        mut contents: Vec<Content>,
+        mut pages: Vec<Found>,
         spares: &[u8],
         known: Scanned,
         table: &mut PageTable,
         report: &mut MountReport,
     ) -> Result<Vec<Spoiled>, Fault> {
         let first = block.0 * self.backend.geometry().pages_per_block;
-        let trusted = known.trusted && contents.iter().all(|content| *content == Content::Erased);
+        let trusted = known.trusted && pages.iter().all(|page| *page == Found::Erased);
         self.closed[block.index()] = !trusted;
         let mut spoiled = Vec::new();
-        let mut page = vec![0; self.backend.geometry().page_bytes as usize];
-        for ((ppn, content), spare) in (first..).map(Ppn).zip(&mut contents).zip(spares.as_chunks().0) {
-            let Content::Programmed(Spare { oob: Oob { lpn, sequence, .. }, version, .. }) = *content else { continue };
+        let mut data = vec![0; self.backend.geometry().page_bytes as usize];
+        for ((ppn, page), spare) in (first..).map(Ppn).zip(&mut pages).zip(spares.as_chunks().0) {
+            let Found::Programmed { oob: Oob { lpn, sequence, .. }, version, .. } = *page else { continue };
             self.sequence = self.sequence.max(sequence + 1);
             if sequence < known.from {
                 self.damaged.insert(ppn);
             }
             if self.damaged.contains(&ppn) {
-                *content = Content::Damaged;
+                *page = Found::Unreadable;
             } else if known.verify.is_some_and(|from| sequence >= from) {
                 report.pages_verified += 1;
-                if !is_whole(&self.backend, ppn, spare, &mut page)? {
-                    *content = Content::Damaged;
+                if !is_whole(&self.backend, ppn, spare, &mut data)? {
+                    *page = Found::Unreadable;
                     self.damaged.insert(ppn);
                     spoiled.push(Spoiled { ppn, lpn, sequence, version, from: known.from });
                 }
             }
         }
-        table.set(block, &contents, !trusted);
+        table.set(block, &pages, !trusted);
         Ok(spoiled)
     }
 
     /// Compares what the log says with what the flash says, and with the map: what differs.
     pub fn check_log(&self, newest: &dyn Fn(Lpn) -> Option<Ppn>) -> Result<(), String> {
         let text = |fault: Fault| fault.to_string();
-        let Some((log, known)) = Log::load(&self.backend).map_err(text)? else { return Err("there is no log".into()) };
+        let (log, known) = match (Log::load(&self.backend).map_err(text)?, &self.log) {
+            (Some(loaded), Some(_)) => loaded,
+            (None, None) => return Ok(()),
+            (Some(_), None) => return Err("there is a log that the drive does not write on".into()),
+            (None, Some(_)) => return Err("there is no log".into()),
+        };
         let geometry = self.backend.geometry();
         let pages = geometry.pages_per_block;
-        let (mut spares, mut contents) = (vec![0; pages as usize * SPARE_BYTES], Vec::new());
+        let mut spares = vec![0; pages as usize * SPARE_BYTES];
         let mut now = PageTable::erased(geometry);
         for block in (0..self.closed.len() as u32).map(BlockId).filter(|&block| log.touch(block) == Touch::None) {
             self.backend.read_spares(block, &mut spares).map_err(text)?;
-            decode_block(block, &spares, &mut contents);
-            now.set(block, &contents, false);
+            now.set(block, &found_in(block, &spares), false);
             for ppn in (block.0 * pages..).take(pages as usize).map(Ppn) {
                 let (mut then, now) = (known.table.page(ppn), now.page(ppn));
                 if let Found::Programmed { oob, outdated: outdated @ true, .. } = &mut then {

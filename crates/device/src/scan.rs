@@ -157,32 +157,36 @@ impl<'a> Reading<'a> {
 
     /// Reads a block, to `pages` too, and takes up what it says.
     fn read(&self, block: BlockId, buffers: &mut Buffers, share: &mut Share) -> Result<(), Fault> {
-        let Buffers { spares, contents, bytes, pages } = buffers;
+        let Buffers { spares, bytes, pages } = buffers;
         self.flash.read_spares(block, spares)?;
-        decode_block(block, spares, contents);
-        bytes.clear();
-        BlockPages::encode(contents, &[], bytes);
-        let kept = self.room.lock().unwrap_or_else(PoisonError::into_inner).keep(bytes);
-        self.blocks[block.index()].get_or_init(|| kept);
-        let (mut latest, mut above) = (None, 0);
-        for (at, (content, page)) in contents.iter().zip(pages).enumerate() {
-            let Content::Programmed(Spare { oob, version, safe, .. }) = *content else {
-                *page = Found::Unreadable;
+        let first = block.0 * self.geometry.pages_per_block;
+        let (mut latest, mut above, mut is_full) = (None, 0, true);
+        for ((ppn, spare), page) in (first..).map(Ppn).zip(spares.as_chunks().0).zip(&mut *pages) {
+            let content = Content::decode(ppn, spare);
+            *page = content.found();
+            let Content::Programmed(Spare { oob, safe, .. }) = content else {
+                is_full = false;
                 continue;
             };
-            *page = Found::Programmed { oob, version, outdated: false };
             if safe > 0 {
                 share.safe.add(oob.sequence.saturating_sub(safe)..oob.sequence);
             }
             if oob.sequence >= above {
-                (latest, above) = (Some(at), oob.sequence + 1);
+                (latest, above) = (Some((ppn, spare)), oob.sequence + 1);
             }
         }
-        if let Some(at) = latest
-            && let Content::Programmed(spare) = contents[at]
+        bytes.clear();
+        BlockPages::encode(pages, bytes);
+        let kept = self.room.lock().unwrap_or_else(PoisonError::into_inner).keep(bytes);
+        self.blocks[block.index()].get_or_init(|| kept);
+        if !is_full {
+            let erased = pages.iter_mut().filter(|page| **page == Found::Erased);
+            erased.for_each(|page| *page = Found::Unreadable);
+        }
+        if let Some((ppn, bytes)) = latest
+            && let Content::Programmed(spare) = Content::decode(ppn, bytes)
         {
-            let ppn = Ppn(block.0 * self.geometry.pages_per_block + at as u32);
-            share.latest.push((ppn, spare, spares.as_chunks().0[at]));
+            share.latest.push((ppn, spare, *bytes));
             share.sequence = share.sequence.max(above);
         }
         Ok(())
@@ -196,7 +200,6 @@ impl<'a> Reading<'a> {
 /// What a processor uses for one block after the other.
 struct Buffers {
     spares: Vec<u8>,
-    contents: Vec<Content>,
     bytes: Vec<u8>,
     pages: Vec<Found>,
 }
@@ -222,7 +225,6 @@ impl Scan for Reading<'_> {
             let mut share = Share::default();
             let mut buffers = Buffers {
                 spares: vec![0; pages * SPARE_BYTES],
-                contents: Vec::with_capacity(pages),
                 bytes: Vec::new(),
                 pages: vec![Found::Unreadable; pages],
             };
@@ -356,13 +358,12 @@ mod tests {
                 let (table, spoiled) = reading.finish(&mut report).expect("memory does not fail").table(memory);
                 assert_eq!(spoiled.iter().map(|page| page.ppn).collect::<Vec<_>>(), torn);
                 let mut spares = [0; PAGES as usize * SPARE_BYTES];
-                let (mut contents, mut latest) = (Vec::new(), 0);
+                let mut latest = 0;
                 for block in (0..blocks).map(BlockId) {
                     backend.read_spares(block, &mut spares).expect("memory does not fail");
-                    decode_block(block, &spares, &mut contents);
-                    for (at, content) in (0..).zip(&contents) {
-                        let found = table.page(Ppn(block.0 * PAGES + at));
-                        match *content {
+                    for (ppn, content) in decode_block(block, &spares) {
+                        let found = table.page(ppn);
+                        match content {
                             Content::Programmed(Spare { oob, version, .. }) => {
                                 latest = latest.max(oob.sequence + 1);
                                 assert_eq!(found, Found::Programmed { oob, version, outdated: false });

@@ -13,7 +13,7 @@
 use std::array::from_fn;
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_nand::{Oob, Role};
+use ssdlab_nand::{Found, Oob, Role};
 use twox_hash::XxHash3_64;
 
 use crate::bits::put_right;
@@ -89,6 +89,16 @@ impl Content {
         }
     }
 
+    /// The same for recovery, of a copy that may be the newest.
+    #[inline(always)]
+    pub(crate) const fn found(self) -> Found {
+        match self {
+            Self::Erased => Found::Erased,
+            Self::Programmed(Spare { oob, version, .. }) => Found::Programmed { oob, version, outdated: false },
+            Self::Damaged => Found::Unreadable,
+        }
+    }
+
     #[inline(always)]
     fn as_is(ppn: Ppn, bytes: &SpareBytes) -> Self {
         if *bytes == ERASED {
@@ -129,13 +139,14 @@ fn repaired(ppn: Ppn, bytes: &SpareBytes) -> Option<SpareBytes> {
     put_right(bytes, |bytes| Content::as_is(ppn, bytes) != Content::Damaged)
 }
 
-/// What the spare areas of a block say.
-pub(crate) fn decode_block(block: BlockId, spares: &[u8], contents: &mut Vec<Content>) {
+/// The pages of a block with what their spare areas say.
+pub(crate) fn decode_block(block: BlockId, spares: &[u8]) -> impl ExactSizeIterator<Item = (Ppn, Content)> {
     let (spares, _) = spares.as_chunks::<SPARE_BYTES>();
-    contents.resize(spares.len(), Content::Erased);
-    for ((ppn, spare), content) in (block.0 * spares.len() as u32..).map(Ppn).zip(spares).zip(contents) {
-        *content = Content::decode(ppn, spare);
-    }
+    let first = block.0 * spares.len() as u32;
+    spares.iter().enumerate().map(move |(at, spare)| {
+        let ppn = Ppn(first + at as u32);
+        (ppn, Content::decode(ppn, spare))
+    })
 }
 
 /// Whether `page` is the one that the spare area of `ppn`, which is not damaged, was written with, as far as it tells.

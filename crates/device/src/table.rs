@@ -11,7 +11,7 @@ use ssdlab_nand::{Found, Geometry, Oob, Scan};
 
 use crate::column::{Column, Line};
 use crate::processors::{processors, share};
-use crate::spare::{Content, ROLES, Spare};
+use crate::spare::ROLES;
 
 const ERASED: u64 = 0;
 const DAMAGED: u64 = 1;
@@ -59,45 +59,43 @@ impl<'a> BlockPages<'a> {
         HEADER_BYTES + WIDEST * count
     }
 
-    /// Appends the pages of a block, of which some are `outdated`.
-    pub fn encode(contents: &[Content], outdated: &[bool], into: &mut Vec<u8>) {
-        let marked = outdated.contains(&true);
-        let known = |at: usize, content: &Content| match content {
-            Content::Programmed(Spare { oob, version, .. }) => Some([
-                Line::offset(SLOPES[1], at, oob.lpn.0.into()),
-                Line::offset(SLOPES[2], at, oob.sequence),
-                Line::offset(SLOPES[3], at, oob.sequence.wrapping_sub(*version)),
-            ]),
-            Content::Erased | Content::Damaged => None,
+    /// Appends the pages of a block.
+    pub fn encode(pages: &[Found], into: &mut Vec<u8>) {
+        let mut limits = [(i64::MAX, i64::MIN); 4];
+        let mut widen = |column: usize, offset: i64| {
+            let (least, most) = &mut limits[column];
+            (*least, *most) = ((*least).min(offset), (*most).max(offset));
         };
-        // Pages that say nothing are on the line of one beside them, which makes no column wider.
-        let mut beside = contents.iter().enumerate().find_map(|(at, content)| known(at, content)).unwrap_or_default();
-        let mut columns: [Vec<i64>; 4] = from_fn(|_| vec![0; contents.len()]);
-        let [states, lpns, sequences, ages] = &mut columns;
-        let rows = states.iter_mut().zip(lpns).zip(sequences).zip(ages);
-        for ((at, content), (((state, lpn), sequence), age)) in contents.iter().enumerate().zip(rows) {
-            let number = match content {
-                Content::Erased => ERASED,
-                Content::Damaged => DAMAGED,
-                Content::Programmed(spare) => PROGRAMMED + spare.oob.role as u64,
-            };
-            beside = known(at, content).unwrap_or(beside);
-            *state = Line::offset(SLOPES[0], at, number);
-            [*lpn, *sequence, *age] = beside;
+        let (mut marked, mut first) = (false, None);
+        for (at, page) in pages.iter().enumerate() {
+            widen(0, state_of(page) as i64);
+            if let Found::Programmed { outdated, .. } = *page {
+                marked |= outdated;
+                first.get_or_insert(at);
+                (1..4).for_each(|column| widen(column, offset_of(column, at, page).unwrap_or_default()));
+            }
         }
-        let lines: [Line; 4] = from_fn(|number| {
-            let (least, most) = columns[number]
-                .iter()
-                .fold((i64::MAX, i64::MIN), |(least, most), &offset| (least.min(offset), most.max(offset)));
-            Line::below(SLOPES[number], least, most)
-        });
+        if first.is_none() {
+            (1..4).for_each(|column| widen(column, 0));
+        }
+        let lines: [Line; 4] = from_fn(|column| Line::below(SLOPES[column], limits[column].0, limits[column].1));
         into.extend(lines.map(|line| line.width));
         into.push(marked.into());
         into.extend(lines.iter().flat_map(|line| line.base.to_le_bytes()));
-        columns.iter().zip(lines).for_each(|(column, line)| line.distances(column.iter().copied(), into));
+        lines[0].distances(pages.iter().map(|page| state_of(page) as i64), into);
+        for (column, line) in lines.iter().enumerate().skip(1) {
+            // Pages that say nothing are on the line of one beside them, which makes no column wider.
+            let mut beside = first.and_then(|at| offset_of(column, at, &pages[at])).unwrap_or_default();
+            let offsets = pages.iter().enumerate().map(|(at, page)| {
+                beside = offset_of(column, at, page).unwrap_or(beside);
+                beside
+            });
+            line.distances(offsets, into);
+        }
         if marked {
-            let bits = |pages: &[bool]| pages.iter().rev().fold(0, |bits, &page| bits << 1 | u8::from(page));
-            into.extend(outdated.chunks(8).map(bits));
+            let is_marked = |page: &Found| matches!(page, Found::Programmed { outdated: true, .. });
+            let bits = |pages: &[Found]| pages.iter().rev().fold(0, |bits, page| bits << 1 | u8::from(is_marked(page)));
+            into.extend(pages.chunks(8).map(bits));
         }
     }
 
@@ -168,6 +166,28 @@ impl<'a> BlockPages<'a> {
     }
 }
 
+/// The number of the state of a page.
+#[inline(always)]
+const fn state_of(page: &Found) -> u64 {
+    match page {
+        Found::Erased => ERASED,
+        Found::Programmed { oob, .. } => PROGRAMMED + oob.role as u64,
+        Found::Unreadable => DAMAGED,
+    }
+}
+
+/// How far one of the other columns is above its slope, if the page is programmed.
+#[inline(always)]
+const fn offset_of(column: usize, at: usize, page: &Found) -> Option<i64> {
+    let Found::Programmed { oob: Oob { lpn, sequence, .. }, version, .. } = *page else { return None };
+    let number = match column {
+        1 => lpn.0 as u64,
+        2 => sequence,
+        _ => sequence.wrapping_sub(version),
+    };
+    Some(Line::offset(SLOPES[column], at, number))
+}
+
 /// A page from its state, logical page, sequence number and age.
 #[inline]
 fn found([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) -> Found {
@@ -204,9 +224,9 @@ struct Parts {
 
 impl Parts {
     /// Appends a block; erased pages of one that is closed cannot be programmed.
-    fn add(&mut self, contents: &[Content], closed: bool) -> Written {
+    fn add(&mut self, pages: &[Found], closed: bool) -> Written {
         self.block.clear();
-        BlockPages::encode(contents, &[], &mut self.block);
+        BlockPages::encode(pages, &mut self.block);
         let bytes = self.block.len();
         if self.parts.last().is_none_or(|part| part.len() - self.taken < bytes) {
             let before = self.parts.last().map_or(0, |part| part.len());
@@ -261,11 +281,11 @@ impl PageTable {
     }
 
     /// Sets all pages of a block; erased ones of a block that is closed cannot be programmed.
-    pub fn set(&mut self, block: BlockId, contents: &[Content], closed: bool) {
-        self.written[block.index()] = Some(self.parts.add(contents, closed));
-        for content in contents {
-            if let Content::Programmed(spare) = content {
-                self.sequence = self.sequence.max(spare.oob.sequence + 1);
+    pub fn set(&mut self, block: BlockId, pages: &[Found], closed: bool) {
+        self.written[block.index()] = Some(self.parts.add(pages, closed));
+        for page in pages {
+            if let Found::Programmed { oob, .. } = page {
+                self.sequence = self.sequence.max(oob.sequence + 1);
             }
         }
     }
@@ -366,12 +386,11 @@ mod tests {
     fn marks_come_back() {
         for pages in 1..=130 {
             let oob = |lpn| Oob { lpn: Lpn(lpn), sequence: 7, role: ROLES[0] };
-            let contents: Vec<Content> = (0..pages)
-                .map(|lpn| Content::Programmed(Spare { oob: oob(lpn), version: 5, lost: false, safe: 0 }))
-                .collect();
-            let marks: Vec<bool> = (0..pages).map(|at| at % 3 == 0).collect();
+            let is_marked = |at: u32| at % 3 == 0;
+            let page = |at, outdated| Found::Programmed { oob: oob(at), version: 5, outdated };
+            let contents: Vec<Found> = (0..pages).map(|at| page(at, is_marked(at))).collect();
             let mut bytes = Vec::new();
-            BlockPages::encode(&contents, &marks, &mut bytes);
+            BlockPages::encode(&contents, &mut bytes);
             assert!(BlockPages::take(pages as usize, &mut &bytes[..bytes.len() - 1]).is_none(), "marks are missing");
             let mut checkpoint = HugeVec::zeros(bytes.len());
             checkpoint.copy_from_slice(&bytes);
@@ -382,8 +401,7 @@ mod tests {
             let mut table = PageTable::of(&geometry, checkpoint, written, 8, vec![0]);
             for trusted in [true, false] {
                 table.trusts_marks = trusted;
-                let expected =
-                    |at: u32| Found::Programmed { oob: oob(at), version: 5, outdated: trusted && marks[at as usize] };
+                let expected = |at| page(at, trusted && is_marked(at));
                 let mut found = vec![Found::Erased; pages as usize];
                 table.block(BlockId(0), &mut found);
                 for (at, found) in (0..pages).zip(found) {

@@ -326,11 +326,12 @@ impl<B: Backend> Drive<B> {
         if end > capacity { Err(DriveError::OutOfRange { offset, end, capacity }) } else { Ok(end) }
     }
 
+    /// Whether the host may change what is on the drive, from now on.
     fn writable(&mut self) -> Result<(), DriveError> {
         match self.ftl {
             None => Err(DriveError::Off),
             Some(_) if self.is_worn_out() => Err(worn_out(&mut self.medium)),
-            Some(_) => Ok(()),
+            Some(_) => self.begin_log(),
         }
     }
 

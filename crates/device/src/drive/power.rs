@@ -22,7 +22,7 @@ impl<B: Backend> Drive<B> {
     pub fn create(backend: B, options: Options) -> Result<Self, DriveError> {
         let mut drive = Self::off(backend, options)?;
         let has_bad = drive.bad_blocks() > 0;
-        drive.medium.checkpoint(has_bad, options.logical_pages, &|_| None, None)?;
+        drive.medium.checkpoint(has_bad, options.logical_pages, &|_| None)?;
         if has_bad {
             // The FTL must hear of them; the drive has not been switched on again by that.
             drive.mount()?;
@@ -114,13 +114,15 @@ impl<B: Backend> Drive<B> {
         }
         recovered.map_err(DriveError::Unmountable)?;
         self.medium.life.mounted(report.clean);
-        if self.medium.log.is_none() {
-            self.medium.checkpoint(false, self.options.logical_pages, &|lpn| ftl.lookup(lpn), Some(&table))?;
+        self.medium.surveyed = self.medium.log.is_none().then_some(table);
+        let is_worn_out = ftl.is_worn_out();
+        self.ftl = Some(ftl);
+        if is_worn_out || loaded.is_some() {
+            self.begin_log()?;
         }
-        if ftl.is_worn_out() {
+        if is_worn_out {
             self.medium.wear_out();
         }
-        self.ftl = Some(ftl);
         if let Err(error) = self.power_buffer(loaded, &trims[older_trims..]) {
             self.cut_power();
             return Err(error);
@@ -237,9 +239,15 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
+    /// Begins a log if there is none: a mount that had to read all of the flash leaves that to the first change. Until
+    /// then the flash itself is what the next mount reads.
+    pub(super) fn begin_log(&mut self) -> Result<(), DriveError> {
+        if self.medium.log.is_none() { self.checkpoint(false) } else { Ok(()) }
+    }
+
     fn checkpoint(&mut self, ends: bool) -> Result<(), DriveError> {
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
-        let written = self.medium.checkpoint(ends, self.options.logical_pages, &|lpn| ftl.lookup(lpn), None);
+        let written = self.medium.checkpoint(ends, self.options.logical_pages, &|lpn| ftl.lookup(lpn));
         self.medium.note_fault(written);
         self.stop_at_fault()
     }
@@ -248,6 +256,7 @@ impl<B: Backend> Drive<B> {
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
         // Asked of flash that may fail alone: no other wears out meanwhile, and page mapping looks at every plane.
         if self.medium.backend.fails() && self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
+            self.begin_log()?;
             self.medium.wear_out();
         }
         self.stop_at_fault()?;

@@ -17,14 +17,14 @@
 use std::collections::BTreeSet;
 
 use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn};
-use ssdlab_nand::{Geometry, Trimmed};
+use ssdlab_nand::{Found, Geometry, Trimmed};
 use twox_hash::XxHash3_64;
 
 use super::stream::Writer;
 use crate::backend::{Backend, Fault, Slot};
 use crate::bits::put_right;
 use crate::life::{Life, NUMBERS};
-use crate::spare::{Content, SPARE_BYTES, Spare, decode_block};
+use crate::spare::{SPARE_BYTES, decode_block};
 use crate::table::{BlockPages, PageTable, Written};
 
 const MAGIC: [u8; 8] = *b"ssdchkpt";
@@ -149,14 +149,13 @@ impl Body {
 fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &Facts<'_>) -> Result<Vec<u32>, Fault> {
     let Geometry { pages_per_block, blocks, .. } = *writer.backend().geometry();
     let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
-    let (mut contents, mut bytes) = (Vec::with_capacity(pages_per_block as usize), Vec::new());
+    let (mut pages, mut bytes) = (Vec::with_capacity(pages_per_block as usize), Vec::new());
     let mut trimmed = vec![false; facts.logical_pages as usize];
-    let mut outdated = vec![false; pages_per_block as usize];
     for block in (0..blocks).map(BlockId) {
         let closed = facts.closed[block.index()];
-        if let Some(pages) = (facts.surveyed)(block) {
+        if let Some(surveyed) = (facts.surveyed)(block) {
             writer.bytes(&[if closed { CLOSED } else { WRITTEN }])?;
-            writer.bytes(pages)?;
+            writer.bytes(surveyed)?;
             continue;
         }
         writer.backend().read_spares(block, &mut spares)?;
@@ -165,23 +164,18 @@ fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &Facts<'_>) -> Re
             continue;
         }
         writer.bytes(&[if closed { CLOSED } else { WRITTEN }])?;
-        decode_block(block, &spares, &mut contents);
-        outdated.fill(false);
-        for ((ppn, content), outdated) in (block.0 * pages_per_block..).map(Ppn).zip(&mut contents).zip(&mut outdated) {
-            if let Content::Programmed(Spare { oob, .. }) = *content {
-                if (facts.is_damaged)(ppn) {
-                    *content = Content::Damaged;
-                } else if oob.lpn.0 < facts.logical_pages {
-                    let newest = (facts.newest)(oob.lpn);
-                    *outdated = newest != Some(ppn);
-                    if newest.is_none() {
-                        trimmed[oob.lpn.index()] = true;
-                    }
-                }
+        pages.clear();
+        pages.extend(decode_block(block, &spares).map(|(ppn, content)| match content.found() {
+            Found::Programmed { .. } if (facts.is_damaged)(ppn) => Found::Unreadable,
+            Found::Programmed { oob, version, .. } if oob.lpn.0 < facts.logical_pages => {
+                let newest = (facts.newest)(oob.lpn);
+                trimmed[oob.lpn.index()] |= newest.is_none();
+                Found::Programmed { oob, version, outdated: newest != Some(ppn) }
             }
-        }
+            found => found,
+        }));
         bytes.clear();
-        BlockPages::encode(&contents, &outdated, &mut bytes);
+        BlockPages::encode(&pages, &mut bytes);
         writer.bytes(&bytes)?;
     }
     Ok((0..facts.logical_pages).filter(|&lpn| trimmed[lpn as usize]).collect())
