@@ -15,7 +15,7 @@ use ssdlab_nand::{Found, Geometry, Scan};
 use crate::backend::{Backend, Fault};
 use crate::mount::{MountReport, Spoiled, is_whole};
 use crate::processors::{processors, share};
-use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes, decode_block};
+use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes};
 use crate::table::{BlockPages, PageTable, Written};
 
 /// Pages that are asked for before the first of them is needed.
@@ -296,6 +296,7 @@ mod tests {
 
     use super::*;
     use crate::backend::MemoryBackend;
+    use crate::spare::decode_block;
 
     const PAGES: u32 = 4;
 

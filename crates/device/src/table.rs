@@ -61,39 +61,34 @@ impl<'a> BlockPages<'a> {
 
     /// Appends the pages of a block.
     pub fn encode(pages: &[Found], into: &mut Vec<u8>) {
-        let mut limits = [(i64::MAX, i64::MIN); 4];
-        let mut widen = |column: usize, offset: i64| {
-            let (least, most) = &mut limits[column];
-            (*least, *most) = ((*least).min(offset), (*most).max(offset));
-        };
-        let (mut marked, mut first) = (false, None);
-        for (at, page) in pages.iter().enumerate() {
-            widen(0, state_of(page) as i64);
-            if let Found::Programmed { outdated, .. } = *page {
-                marked |= outdated;
-                first.get_or_insert(at);
-                (1..4).for_each(|column| widen(column, offset_of(column, at, page).unwrap_or_default()));
-            }
+        let states = pages.iter().map(|page| state_of(page) as i64);
+        let (lowest, highest) = (states.clone().min().unwrap_or(0), states.clone().max().unwrap_or(0));
+        let programmed = || pages.iter().enumerate().filter_map(|(at, page)| offsets_of(at, page));
+        let first = programmed().next().unwrap_or_default();
+        let (mut least, mut most) = (first, first);
+        for offsets in programmed() {
+            least = from_fn(|column| least[column].min(offsets[column]));
+            most = from_fn(|column| most[column].max(offsets[column]));
         }
-        if first.is_none() {
-            (1..4).for_each(|column| widen(column, 0));
-        }
-        let lines: [Line; 4] = from_fn(|column| Line::below(SLOPES[column], limits[column].0, limits[column].1));
-        into.extend(lines.map(|line| line.width));
+        let of_states = Line::below(SLOPES[0], lowest, highest);
+        let others: [Line; 3] = from_fn(|column| Line::below(SLOPES[1 + column], least[column], most[column]));
+        let lines = || [of_states].into_iter().chain(others);
+        let is_marked = |page: &Found| matches!(page, Found::Programmed { outdated: true, .. });
+        let marked = pages.iter().any(is_marked);
+        into.extend(lines().map(|line| line.width));
         into.push(marked.into());
-        into.extend(lines.iter().flat_map(|line| line.base.to_le_bytes()));
-        lines[0].distances(pages.iter().map(|page| state_of(page) as i64), into);
-        for (column, line) in lines.iter().enumerate().skip(1) {
+        into.extend(lines().flat_map(|line| line.base.to_le_bytes()));
+        of_states.distances(states, into);
+        for (column, line) in others.into_iter().enumerate() {
             // Pages that say nothing are on the line of one beside them, which makes no column wider.
-            let mut beside = first.and_then(|at| offset_of(column, at, &pages[at])).unwrap_or_default();
+            let mut beside = first[column];
             let offsets = pages.iter().enumerate().map(|(at, page)| {
-                beside = offset_of(column, at, page).unwrap_or(beside);
+                beside = offsets_of(at, page).map_or(beside, |offsets| offsets[column]);
                 beside
             });
             line.distances(offsets, into);
         }
         if marked {
-            let is_marked = |page: &Found| matches!(page, Found::Programmed { outdated: true, .. });
             let bits = |pages: &[Found]| pages.iter().rev().fold(0, |bits, page| bits << 1 | u8::from(is_marked(page)));
             into.extend(pages.chunks(8).map(bits));
         }
@@ -176,16 +171,15 @@ const fn state_of(page: &Found) -> u64 {
     }
 }
 
-/// How far one of the other columns is above its slope, if the page is programmed.
+/// How far the other columns are above their slopes, if the page is programmed.
 #[inline(always)]
-const fn offset_of(column: usize, at: usize, page: &Found) -> Option<i64> {
+const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
     let Found::Programmed { oob: Oob { lpn, sequence, .. }, version, .. } = *page else { return None };
-    let number = match column {
-        1 => lpn.0 as u64,
-        2 => sequence,
-        _ => sequence.wrapping_sub(version),
-    };
-    Some(Line::offset(SLOPES[column], at, number))
+    Some([
+        Line::offset(SLOPES[1], at, lpn.0 as u64),
+        Line::offset(SLOPES[2], at, sequence),
+        Line::offset(SLOPES[3], at, sequence.wrapping_sub(version)),
+    ])
 }
 
 /// A page from its state, logical page, sequence number and age.
@@ -386,7 +380,7 @@ mod tests {
     fn marks_come_back() {
         for pages in 1..=130 {
             let oob = |lpn| Oob { lpn: Lpn(lpn), sequence: 7, role: ROLES[0] };
-            let is_marked = |at: u32| at % 3 == 0;
+            let is_marked = |at: u32| at.is_multiple_of(3);
             let page = |at, outdated| Found::Programmed { oob: oob(at), version: 5, outdated };
             let contents: Vec<Found> = (0..pages).map(|at| page(at, is_marked(at))).collect();
             let mut bytes = Vec::new();
