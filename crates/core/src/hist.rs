@@ -34,6 +34,23 @@ fn bucket_of(value: u64) -> usize {
     ((shift as usize) << SUB_BITS) + (value >> shift) as usize
 }
 
+/// A duration in nanoseconds with its bucket, which several histograms need.
+#[derive(Clone, Copy, Debug)]
+pub struct InBucket {
+    /// The duration.
+    pub ns: u64,
+    /// Its bucket.
+    pub bucket: usize,
+}
+
+impl InBucket {
+    /// Finds the bucket.
+    #[inline]
+    pub fn of(ns: u64) -> Self {
+        Self { ns, bucket: bucket_of(ns) }
+    }
+}
+
 /// Smallest value of a bucket.
 fn lower_bound(bucket: usize) -> u64 {
     if bucket < 2 * SUB {
@@ -61,12 +78,12 @@ impl LatencyHistogram {
     /// Adds one duration.
     #[inline]
     pub fn record(&mut self, nanos: u64) {
-        self.record_in(bucket_of(nanos), nanos);
+        self.add(InBucket::of(nanos));
     }
 
     /// Adds one duration, of which the bucket is known.
     #[inline]
-    pub fn record_in(&mut self, bucket: usize, nanos: u64) {
+    pub fn add(&mut self, InBucket { ns: nanos, bucket }: InBucket) {
         debug_assert_eq!(bucket, bucket_of(nanos));
         self.counts[bucket] += 1;
         self.count += 1;

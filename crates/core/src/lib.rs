@@ -22,7 +22,7 @@ pub mod units;
 pub use archive::{Access, Archive, Archived};
 pub use counters::Counters;
 pub use entry::Entry;
-pub use hist::LatencyHistogram;
+pub use hist::{InBucket, LatencyHistogram};
 pub use id::{BlockId, Lpn, Ppn};
 pub use mem::HugeVec;
 pub use pages::{PageSize, Pages};

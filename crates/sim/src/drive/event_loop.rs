@@ -1,5 +1,6 @@
 //! The event loop of a drive: takes the next event of flash, link, controller, host, cache or block layer.
 
+use ssdlab_core::InBucket;
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::backend::parallel::{Done, JobKind, NEVER, Requester};
@@ -167,7 +168,7 @@ impl<P: TimedParts> TimedDrive<P> {
             self.give(Issued { request, time_ns: now_ns }, origin, issuer);
         }
         while let Some((request, latency_ns)) = self.cache.as_mut().and_then(|cache| cache.take_done(now_ns)) {
-            self.measurement.request_done(&self.stack, request.op, latency_ns);
+            self.measurement.request_done(&self.stack, request.op, InBucket::of(latency_ns));
             issuer.completed(&request, now_ns);
         }
     }
@@ -227,8 +228,8 @@ impl<P: TimedParts> TimedDrive<P> {
             self.page_left_buffer(issuer);
         } else {
             let now_ns = self.now_ns();
-            if let Some(waits) = &mut self.waits {
-                waits.flash(owner, now_ns);
+            if let Some(apart) = &mut self.apart {
+                apart.waits.flash(owner, now_ns);
             }
             self.served(owner, began_ns, issuer);
         }

@@ -38,9 +38,9 @@ use crate::host::cache::in_time::CacheStage;
 use crate::host::fit::Fitter;
 use crate::host::issue::Issuer;
 use crate::observe::activity::Meters;
+use crate::observe::apart::Apart;
 use crate::observe::measurement::{Measurement, OfDrive};
 use crate::observe::summary::PreconditionSummary;
-use crate::observe::waits::Waits;
 use crate::run::Outcome;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase};
@@ -104,7 +104,7 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     measurement: Measurement,
     meters: Meters,
     /// What response times are made of; none unless that was asked for.
-    waits: Option<Box<Waits>>,
+    apart: Option<Box<Apart>>,
     cache: Option<CacheStage>,
     block: Option<BlockStage>,
     flights: Slab<Flight>,
@@ -146,7 +146,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let closed_loop = !matches!(stack.setup.replay, Replay::Open { .. });
         let capacity_bytes = stack.setup.capacity_bytes();
         let block = stack.setup.block.map(|block| BlockStage::new(&block, capacity_bytes, closed_loop)).transpose()?;
-        let waits = stack.setup.watch_waits.then(Box::default);
+        let apart = stack.setup.watch_waits.then(|| Box::new(Apart::new()));
         let oracle = (stack.sinks.checker.is_on() && options.buffer.is_some()).then(BufferOracle::default);
         let cache = stack.setup.cache.map(|cache| CacheStage::new(&stack.setup, cache)).transpose()?;
         Ok(Self {
@@ -154,8 +154,8 @@ impl<P: TimedParts> TimedDrive<P> {
             fitter: Fitter::new(&stack.setup),
             stack,
             measurement,
-            meters: Meters::new(0, false),
-            waits,
+            meters: Meters::new(0),
+            apart,
             flights: Slab::default(),
             queues: Queues::new(options.front.protocol),
             inside: [0; 4],
@@ -194,13 +194,13 @@ impl<P: TimedParts> TimedDrive<P> {
         let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
         let absorbed = buffer.map_or(0, |counters| counters.pages_overwritten + counters.pages_trimmed) as i64;
         let dies = self.stack.sinks.flash.waits_of_dies();
-        let dies = self.waits.zip(dies).map(|(waits, dies)| waits.since_start(&dies));
+        let apart = self.apart.zip(dies).map(|(apart, dies)| apart.finish(&dies));
         let (summary, activity) = self.meters.finish(
             &self.stack.setup.geometry,
             self.stack.sinks.flash.recorded(),
             buffer,
             self.block,
-            dies,
+            apart,
             now_ns,
         );
         let buffered_pages = i64::from(held) - i64::from(self.held_at_start);
@@ -267,9 +267,9 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         self.measurement = Measurement::start(&mut self.stack);
         self.collected_ahead = 0;
         self.stack.sinks.flash.record(self.stack.setup.gantt);
-        self.meters = Meters::new(self.measurement.start_ns(), self.waits.is_some());
-        if let (Some(waits), Some(dies)) = (&mut self.waits, self.stack.sinks.flash.waits_of_dies()) {
-            waits.start_measuring(dies);
+        self.meters = Meters::new(self.measurement.start_ns());
+        if let (Some(apart), Some(dies)) = (&mut self.apart, self.stack.sinks.flash.waits_of_dies()) {
+            apart.start_measuring(self.measurement.start_ns(), dies);
         }
         if let Some(cache) = &mut self.cache {
             cache.start_measuring();

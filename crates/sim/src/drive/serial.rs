@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ssdlab_core::InBucket;
 use ssdlab_nand::Counts;
 use ssdlab_nand::backend::{Flash, OneByOne};
 use ssdlab_trace::{Request, Source};
@@ -102,7 +103,8 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
             self.access_elsewhere(request)?;
         }
         let done_ns = self.stack.sinks.flash.now_ns();
-        self.measurement.request_done(&self.stack, request.op, done_ns.saturating_sub(issued_ns));
+        let latency = InBucket::of(done_ns.saturating_sub(issued_ns));
+        self.measurement.request_done(&self.stack, request.op, latency);
         self.stack.stop_at_violation()?;
         Ok(done_ns)
     }

@@ -1,5 +1,6 @@
 //! The path of a request through the drive: from its queue through controller and link to FTL and flash, and back.
 
+use ssdlab_core::InBucket;
 use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::parallel::JobKind;
 use ssdlab_sched::RequestId;
@@ -36,8 +37,8 @@ impl<P: TimedParts> TimedDrive<P> {
             block,
         };
         let index = self.flights.insert(flight);
-        if let Some(waits) = &mut self.waits {
-            waits.enter(index, issued_ns);
+        if let Some(apart) = &mut self.apart {
+            apart.waits.enter(index, issued_ns);
             if self.buffer.is_none() && self.stack.sinks.flash.under_way() >= self.most_under_way {
                 self.wait_for_flash(index);
             }
@@ -114,15 +115,15 @@ impl<P: TimedParts> TimedDrive<P> {
     #[inline(always)]
     pub(super) fn charge(&mut self, index: u32, part: Part) {
         let now_ns = self.now_ns();
-        if let Some(waits) = &mut self.waits {
-            waits.charge(index, part, now_ns);
+        if let Some(apart) = &mut self.apart {
+            apart.waits.charge(index, part, now_ns);
         }
     }
 
     /// From now on a request waits for the flash as a whole.
     pub(super) fn wait_for_flash(&mut self, index: u32) {
-        if let (Some(waits), Some(dies)) = (&mut self.waits, self.stack.sinks.flash.waits_of_dies()) {
-            waits.wait_for_flash(index, dies);
+        if let (Some(apart), Some(dies)) = (&mut self.apart, self.stack.sinks.flash.waits_of_dies()) {
+            apart.waits.wait_for_flash(index, dies);
         }
     }
 
@@ -130,11 +131,11 @@ impl<P: TimedParts> TimedDrive<P> {
     #[inline(always)]
     pub(super) fn waited_for_flash(&mut self, index: u32) {
         let now_ns = self.now_ns();
-        if let Some(waits) = &mut self.waits
-            && waits.is_behind_flash(index)
+        if let Some(apart) = &mut self.apart
+            && apart.waits.is_behind_flash(index)
             && let Some(dies) = self.stack.sinks.flash.waits_of_dies()
         {
-            waits.waited_for_flash(index, &dies, now_ns);
+            apart.waits.waited_for_flash(index, &dies, now_ns);
         }
     }
 
@@ -233,17 +234,22 @@ impl<P: TimedParts> TimedDrive<P> {
     ) {
         let now_ns = self.now_ns();
         self.meters.outstanding(now_ns, self.outstanding());
-        let latency_ns = now_ns - issued_ns;
-        let flash = &self.stack.sinks.flash;
-        let parts = self.waits.as_ref().map(|waits| waits.made_of(flight, latency_ns, |flight| flash.waits_of(flight)));
+        let (latency, waited) = (InBucket::of(now_ns - issued_ns), InBucket::of(waited_ns));
+        if let Some(apart) = &self.apart {
+            apart.expect(request.op, latency);
+        }
         let so_far = self.cache.as_ref().map_or(self.measurement.latency(), CacheStage::latency_below);
-        self.meters.request_done(request, now_ns, latency_ns, waited_ns, parts, so_far);
+        self.meters.request_done(request, now_ns, latency.ns, waited, so_far);
+        if let Some(apart) = &mut self.apart {
+            let flash = &self.stack.sinks.flash;
+            apart.request_done(request, flight, now_ns, latency, waited, |flight| flash.waits_of(flight));
+        }
         match &mut self.cache {
             None => {
-                self.measurement.request_done(&self.stack, request.op, latency_ns);
+                self.measurement.request_done(&self.stack, request.op, latency);
                 issuer.completed(request, now_ns);
             }
-            Some(cache) => cache.completed(origin, request.op, now_ns, latency_ns),
+            Some(cache) => cache.completed(origin, request.op, now_ns, latency.ns),
         }
         if self.outstanding() == 0 {
             self.idle_since_ns = now_ns;

@@ -1,17 +1,16 @@
 //! Activity of a drive and waiting times of its requests: the figures, and the columns that plots are drawn from.
 
 use serde::Serialize;
-use ssdlab_core::LatencyHistogram;
+use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_nand::Geometry;
-use ssdlab_nand::backend::parallel::{Bins, DieTime, Record, Segment};
+use ssdlab_nand::backend::parallel::{Bins, Record, Segment};
 use ssdlab_trace::{Op, Request};
 
 use crate::drive::buffer::BufferCounters;
 use crate::host::block::{BlockStage, BlockSummary};
-use crate::observe::intervals::{Course, Intervals};
+use crate::observe::intervals::Course;
 use crate::observe::parts::ResponseSummary;
 use crate::observe::summary::{LatencyByOp, LatencySummary};
-use crate::observe::waits::MadeOf;
 
 /// Streams whose response times are kept apart; those that come later are reported together.
 const MOST_STREAMS: usize = 256;
@@ -232,13 +231,10 @@ pub(crate) struct Meters {
     outstanding: u32,
     since_ns: u64,
     most_outstanding: u32,
-    /// None unless response times are taken apart.
-    intervals: Option<Box<Intervals>>,
 }
 
 impl Meters {
-    /// `watched` says whether response times are taken apart.
-    pub fn new(start_ns: u64, watched: bool) -> Self {
+    pub fn new(start_ns: u64) -> Self {
         Self {
             start_ns,
             waiting: Default::default(),
@@ -251,7 +247,6 @@ impl Meters {
             outstanding: 0,
             since_ns: start_ns,
             most_outstanding: 0,
-            intervals: watched.then(|| Box::new(Intervals::new(start_ns))),
         }
     }
 
@@ -271,16 +266,11 @@ impl Meters {
         request: &Request,
         now_ns: u64,
         latency_ns: u64,
-        waited_ns: u64,
-        parts: Option<MadeOf<'_>>,
+        waited: InBucket,
         so_far: &[LatencyHistogram; Op::ALL.len()],
     ) {
-        if let (Some(intervals), Some(parts)) = (&self.intervals, parts) {
-            intervals.expect(request.op, parts.bucket);
-        }
-        let waited = LatencyHistogram::bucket(waited_ns);
-        self.waiting[request.op as usize].record_in(waited, waited_ns);
-        self.service[request.op as usize].record(latency_ns - waited_ns);
+        self.waiting[request.op as usize].add(waited);
+        self.service[request.op as usize].record(latency_ns - waited.ns);
         if matches!(request.op, Op::Read | Op::Write) {
             let stream = usize::from(request.stream);
             if !matches!(self.streams.get(stream), Some(Some(_))) {
@@ -292,9 +282,6 @@ impl Meters {
             if !is_alone {
                 of_stream.times[request.op as usize].record(latency_ns);
             }
-        }
-        if let (Some(intervals), Some(parts)) = (&mut self.intervals, parts) {
-            intervals.request_done(request, now_ns, latency_ns, (waited_ns, waited), parts);
         }
     }
 
@@ -324,18 +311,18 @@ impl Meters {
         self.streams[stream] = Some(Box::default());
     }
 
+    /// The figures, and the columns; `apart` is what was found of response times taken apart.
     pub fn finish(
         mut self,
         geometry: &Geometry,
         record: &Record,
         buffer: Option<BufferCounters>,
         block: Option<BlockStage>,
-        dies: Option<DieTime>,
+        apart: Option<(Course, ResponseSummary)>,
         now_ns: u64,
     ) -> (DriveSummary, Activity) {
         let (block, dispatched) = block.map(BlockStage::finish).unzip();
-        let (course, requests) = self.intervals.take().map(|intervals| intervals.finish()).unzip();
-        let response = requests.zip(dies).map(|(requests, dies)| ResponseSummary::of(requests, dies));
+        let (course, response) = apart.unzip();
         self.outstanding(now_ns, 0);
         let elapsed_ns = (now_ns - self.start_ns).max(1) as f64;
         let utilisations = |bins: &Bins| {
@@ -441,13 +428,13 @@ mod tests {
     #[test]
     fn each_stream_has_its_response_times() {
         let mut rng = Rng::named(1, "streams");
-        let mut meters = Meters::new(0, false);
+        let mut meters = Meters::new(0);
         let (mut so_far, mut expected): ([LatencyHistogram; 4], [[LatencyHistogram; 2]; 3]) = Default::default();
         for number in 1..=3_000 {
             let stream = 2 - rng.below(1 + number / 1_000) as u16;
             let (op, latency_ns) = (Op::ALL[rng.below(4) as usize], 1 + rng.below(1_000));
             let request = Request { time_ns: 0, offset: 0, bytes: 512, op, flags: 0, stream };
-            meters.request_done(&request, 1_000 * number, latency_ns, 0, None, &so_far);
+            meters.request_done(&request, 1_000 * number, latency_ns, InBucket::of(0), &so_far);
             so_far[op as usize].record(latency_ns);
             if let Some(expected) = expected[usize::from(stream)].get_mut(op as usize) {
                 expected.record(latency_ns);

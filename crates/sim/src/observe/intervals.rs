@@ -7,8 +7,8 @@
 //! made of is added to its bucket alone, in 32 bits; these sums are added to those of the interval and of the run when the
 //! interval ends, or before they overflow. What takes so long that 32 bits would hold few is added there at once.
 
-use ssdlab_core::LatencyHistogram;
 use ssdlab_core::mem::prefetch;
+use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_trace::{Op, Request};
 
 use crate::observe::columns::Columns;
@@ -147,41 +147,34 @@ impl Intervals {
         }
     }
 
-    /// A request is complete, with what its response time is made of; how long it waited is given with its bucket.
+    /// A request is complete, with what its response time is made of.
     #[inline(always)]
-    pub fn request_done(
-        &mut self,
-        request: &Request,
-        now_ns: u64,
-        latency_ns: u64,
-        waited: (u64, usize),
-        parts: MadeOf<'_>,
-    ) {
-        let op = request.op as usize;
+    pub fn request_done(&mut self, request: &Request, now_ns: u64, waited: InBucket, parts: MadeOf<'_>) {
+        let (op, InBucket { ns: latency_ns, bucket }) = (request.op as usize, parts.latency);
         if op >= OPS {
-            return self.others[op].of(parts.bucket).add_requests(1, &parts.parts());
+            return self.others[op].of(bucket).add_requests(1, &parts.parts());
         }
         if now_ns >= self.ends_ns {
             self.begin(now_ns - self.origin_ns);
         }
         if latency_ns >= self.slower_ns[op] {
-            self.note_slowest(request, now_ns, latency_ns, waited.0, parts);
+            self.note_slowest(request, now_ns, waited.ns, parts);
         }
-        let waiting = &mut self.waiting[op][waited.1];
+        let waiting = &mut self.waiting[op][waited.bucket];
         *waiting += 1;
         if *waiting == 1 {
-            self.used.insert(column(op, 1, waited.1));
+            self.used.insert(column(op, 1, waited.bucket));
         }
         if latency_ns >= LONG_NS {
             return self.count_long(op, parts);
         }
         let few = &mut self.few[op];
-        if few.len() <= parts.bucket {
-            few.resize(parts.bucket + 1, Few::default());
+        if few.len() <= bucket {
+            few.resize(bucket + 1, Few::default());
         }
-        let few = &mut few[parts.bucket];
+        let few = &mut few[bucket];
         if few.is_empty() {
-            self.used.insert(column(op, 0, parts.bucket));
+            self.used.insert(column(op, 0, bucket));
         } else if few.is_full(latency_ns) {
             return self.count_full(op, parts);
         }
@@ -192,9 +185,9 @@ impl Intervals {
     fn count_long(&mut self, op: usize, made_of: MadeOf<'_>) {
         let parts = made_of.parts();
         add(&mut self.parts_ns[op], &parts);
-        self.others[op].of(made_of.bucket).add_requests(1, &parts);
-        self.counted[op][made_of.bucket] += 1;
-        self.used.insert(column(op, 0, made_of.bucket));
+        self.others[op].of(made_of.latency.bucket).add_requests(1, &parts);
+        self.counted[op][made_of.latency.bucket] += 1;
+        self.used.insert(column(op, 0, made_of.latency.bucket));
     }
 
     /// Counts the few requests of a bucket among the many, and to the interval.
@@ -207,15 +200,16 @@ impl Intervals {
     /// Those that 32 bits hold no more are counted before the next one.
     #[cold]
     fn count_full(&mut self, op: usize, made_of: MadeOf<'_>) {
-        let (few, mut interval) = (&mut self.few[op][made_of.bucket], Many::default());
-        self.counted[op][made_of.bucket] += Self::count(few, self.many[op].of(made_of.bucket), &mut interval);
+        let (few, mut interval) = (&mut self.few[op][made_of.latency.bucket], Many::default());
+        self.counted[op][made_of.latency.bucket] +=
+            Self::count(few, self.many[op].of(made_of.latency.bucket), &mut interval);
         add(&mut self.parts_ns[op], &interval.parts());
         made_of.add_to(few);
     }
 
     #[cold]
-    fn note_slowest(&mut self, request: &Request, now_ns: u64, latency_ns: u64, waited_ns: u64, parts: MadeOf<'_>) {
-        let parts = parts.parts();
+    fn note_slowest(&mut self, request: &Request, now_ns: u64, waited_ns: u64, made_of: MadeOf<'_>) {
+        let (latency_ns, parts) = (made_of.latency.ns, made_of.parts());
         let largest = (0..PARTS).fold(0, |most, part| if parts[part] > parts[most] { part } else { most });
         self.slower_ns[request.op as usize] = latency_ns.saturating_add(1);
         self.slowest[request.op as usize] = Some(Slow {
@@ -365,10 +359,6 @@ mod tests {
 
     use crate::observe::waits::Waits;
 
-    fn with_bucket(ns: u64) -> (u64, usize) {
-        (ns, LatencyHistogram::bucket(ns))
-    }
-
     /// Against a list of all requests.
     #[test]
     fn each_interval_holds_the_requests_that_end_in_it() {
@@ -397,8 +387,8 @@ mod tests {
                 waits.enter(0, 0);
                 waits.flash(0, latency_ns);
                 let request = Request { time_ns: 0, offset: all.len() as u64, bytes: 1, op, flags: 0, stream: 0 };
-                let made_of = waits.made_of(Some(0), latency_ns, |_| Some(&flash));
-                intervals.request_done(&request, now_ns, latency_ns, with_bucket(latency_ns / 3), made_of);
+                let made_of = waits.made_of(Some(0), InBucket::of(latency_ns), |_| Some(&flash));
+                intervals.request_done(&request, now_ns, InBucket::of(latency_ns / 3), made_of);
                 all.push((op, now_ns - 77, latency_ns, part));
             }
             let (course, run) = intervals.finish();

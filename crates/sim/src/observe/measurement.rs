@@ -1,6 +1,6 @@
 //! The measured phase: response times, the series, and the difference between its end and its start.
 
-use ssdlab_core::LatencyHistogram;
+use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_ftl::{Ftl, FtlChoice, Occupied};
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::{Cause, Counts};
@@ -125,10 +125,10 @@ impl Measurement {
 
     /// A request of the host is done.
     #[inline(always)]
-    pub fn request_done<P: Parts>(&mut self, stack: &Stack<P>, op: Op, latency_ns: u64) {
+    pub fn request_done<P: Parts>(&mut self, stack: &Stack<P>, op: Op, latency: InBucket) {
         if stack.sinks.flash.is_timed() {
-            self.latency[op as usize].record(latency_ns);
-            self.series.request_took(op, latency_ns);
+            self.latency[op as usize].add(latency);
+            self.series.request_took(op, latency.ns);
         }
         let (latency, start) = (&self.latency, &self.start);
         self.series.request_done(|| start.totals(&Moment::of(stack), latency));

@@ -1,6 +1,7 @@
 //! Measurement: the figures of a run, its series, merges, map look-ups, busy times of dies and channels.
 
 pub(crate) mod activity;
+pub(crate) mod apart;
 mod columns;
 pub(crate) mod concentration;
 pub(crate) mod diagnosis;

@@ -9,7 +9,7 @@
 //! given before. That time is shared out among the kinds of work that the dies do meanwhile, in proportion to the time
 //! that each takes; dies that rest do not count. Sums are kept by bucket of the histogram of response times.
 
-use ssdlab_core::LatencyHistogram;
+use ssdlab_core::InBucket;
 use ssdlab_nand::backend::parallel::{Charges, DieTime, STATES, WAITS};
 
 use crate::observe::parts::{PARTS, Part};
@@ -89,9 +89,7 @@ fn by_part(response_ns: u64, flash: &Charges, outside_ns: [u64; OUTSIDE_PARTS]) 
 /// What the response time of a request is made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MadeOf<'a> {
-    /// Of the histogram of response times.
-    pub bucket: usize,
-    latency_ns: u64,
+    pub latency: InBucket,
     /// In the flash, if it was there.
     flash: Option<&'a Charges>,
     /// For the flash as a whole, if it waited for that.
@@ -103,7 +101,7 @@ impl MadeOf<'_> {
     #[inline(always)]
     fn outside_ns(&self) -> [u64; OUTSIDE_PARTS] {
         let mut outside_ns = self.way.outside_ns;
-        outside_ns[0] = self.latency_ns - (self.way.until_ns - self.way.issued_ns);
+        outside_ns[0] = self.latency.ns - (self.way.until_ns - self.way.issued_ns);
         outside_ns
     }
 
@@ -117,7 +115,7 @@ impl MadeOf<'_> {
             add_flash(sums, behind_flash);
         }
         sums[OUTSIDE..].iter_mut().zip(self.outside_ns()).for_each(|(sum, part)| *sum += part as u32);
-        sums[RESPONSE] += self.latency_ns as u32;
+        sums[RESPONSE] += self.latency.ns as u32;
         sums[REQUESTS] += 1;
     }
 
@@ -127,7 +125,7 @@ impl MadeOf<'_> {
         for more in [self.flash, self.behind_flash].into_iter().flatten() {
             flash.0.iter_mut().zip(more.0).for_each(|(sum, part)| *sum += part);
         }
-        by_part(self.latency_ns, &flash, self.outside_ns())
+        by_part(self.latency.ns, &flash, self.outside_ns())
     }
 }
 
@@ -247,19 +245,18 @@ impl Waits {
     pub fn made_of<'a>(
         &'a self,
         flight: Option<u32>,
-        latency_ns: u64,
+        latency: InBucket,
         flash: impl Fn(u32) -> Option<&'a Charges>,
     ) -> MadeOf<'a> {
         let way = flight.map_or(&Way::ABOVE, |flight| &self.ways[flight as usize]);
         let behind_flash = flight.filter(|_| way.behind_flash == Behind::Waited);
         let made_of = MadeOf {
-            bucket: LatencyHistogram::bucket(latency_ns),
-            latency_ns,
+            latency,
             flash: flight.filter(|_| way.in_flash).and_then(flash),
             behind_flash: behind_flash.map(|flight| &self.behind_flash[flight as usize]),
             way,
         };
-        debug_assert_eq!(made_of.parts().iter().sum::<u64>(), latency_ns, "the parts are the whole");
+        debug_assert_eq!(made_of.parts().iter().sum::<u64>(), latency.ns, "the parts are the whole");
         made_of
     }
 }
@@ -285,8 +282,8 @@ mod tests {
         for latency_ns in latencies_ns {
             charge(&mut waits, latency_ns);
             now_ns = now_ns.max(latency_ns);
-            let made_of = waits.made_of(Some(0), latency_ns, |_| None);
-            intervals.request_done(&request, now_ns, latency_ns, (0, 0), made_of);
+            let made_of = waits.made_of(Some(0), InBucket::of(latency_ns), |_| None);
+            intervals.request_done(&request, now_ns, InBucket::of(0), made_of);
         }
         let found = ResponseSummary::of(intervals.finish().1, [0; 7]);
         let of_op = if op == Op::Read { found.read } else { found.write };
