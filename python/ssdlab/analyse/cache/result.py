@@ -7,6 +7,7 @@ from ssdlab.analyse.cache.policies import Asked, Items
 from ssdlab.lazy import Counts, Numbers, np, pa
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.source import source_text
+from ssdlab.text import counted
 
 
 class _Caches(Finding):
@@ -99,7 +100,8 @@ class _Caches(Finding):
     plot = Plot("caches.miss_ratios")
 
     def __repr__(self) -> str:
-        shape = f"{len(self.policies)} policies, {len(self.capacities)} sizes"
+        policies = "1 policy" if len(self.policies) == 1 else f"{len(self.policies)} policies"
+        shape = f"{policies}, {counted(len(self.capacities), 'sizes')}"
         return f"<ssdlab.cache.{type(self).__name__} on {source_text(self.source)}: {shape}>"
 
 
