@@ -97,8 +97,8 @@ class TraceFile(Source):
             raise TraceError("columns say what a text holds, and Parquet names its own; leave them out")
         if len(named) > 1 and self.files != "concat":
             raise TraceError(
-                f"{len(named)} Parquet files are given, which may be different traces; pass --concat (concat=True) to replay them "
-                "one after the other, or sort their rows by time into one file"
+                f"{len(named)} Parquet files are given, which may be different traces; pass --concat (concat=True) "
+                "to replay them one after the other, or sort their rows by time into one file"
             )
         reader = ParquetReader(named)
         if reader.names_devices:
