@@ -1,11 +1,10 @@
 """What it costs to find out what requests wait for: processor time of whole processes, and of a run by itself."""
 
-import os
 import statistics
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from whole_process import measured
 
 PAIRS = 21
 TRACES = sorted((Path(__file__).parents[2] / "traces").glob("*.csv.zst"))
@@ -46,15 +45,9 @@ class Took:
 
 def took(case: Case, *, found: bool) -> Took:
     """Replays the requests in a process of its own."""
-    arguments = [sys.executable, "-c", RUN, "found" if found else "not", case.trace, *case.settings]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
-        printed = process.stdout.read() if process.stdout else ""
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{case.name} ended with {process.returncode}")
-    again, both = map(float, printed.split())
-    return Took(used.ru_utime + used.ru_stime - both, again)
+    process = measured("-c", RUN, "found" if found else "not", case.trace, *case.settings)
+    again, both = map(float, process.printed.split())
+    return Took(process.seconds - both, again)
 
 
 def pair(case: Case, *, found_first: bool) -> tuple[Took, Took]:

@@ -1,9 +1,8 @@
 """Processor time (user and system) and memory of whole commands: what loading, large drives and reports cost."""
 
-import os
-import subprocess
-import sys
 import tempfile
+
+from whole_process import measured
 
 ROUNDS = 7
 TINY = ["device.capacity=16MiB", "nand.pages_per_block=64", "precondition.overwrite=none", "workload.requests=1000"]
@@ -17,16 +16,6 @@ LARGE = [
 def running(*settings: str) -> list[str]:
     """A run of a generated workload."""
     return ["-m", "ssdlab", "run", "--workload", "uniform", *(word for one in settings for word in ("--set", one))]
-
-
-def taken(arguments: list[str]) -> tuple[float, float]:
-    """Processor time of one process, its start included, and the most MiB that it held."""
-    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{' '.join(arguments)} ended with {process.returncode}")
-    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def main() -> None:
@@ -44,11 +33,12 @@ def main() -> None:
             "`ssdlab run --json`, 1 request to 512 GiB": [*running(*LARGE, "workload.requests=1"), "--json"],
             "`ssdlab run --json`, 1 M requests to 512 GiB": [*running(*LARGE, "workload.requests=1M"), "--json"],
         }
-        rounds = [{name: taken(arguments) for name, arguments in commands.items()} for _ in range(ROUNDS)]
+        rounds = [{name: measured(*arguments) for name, arguments in commands.items()} for _ in range(ROUNDS)]
     print("\n### Start-up and reports\n")
     print("| command | processor time | memory |\n|---|---|---|")
     for name in commands:
-        seconds, mebibytes = (min(figures) for figures in zip(*(one[name] for one in rounds), strict=True))
+        seconds = min(one[name].seconds for one in rounds)
+        mebibytes = min(one[name].mebibytes for one in rounds)
         print(f"| {name} | {seconds:.2f} s | {mebibytes:.0f} MiB |")
 
 

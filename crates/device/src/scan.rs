@@ -161,6 +161,7 @@ impl<'a> Reading<'a> {
         self.flash.read_spares(block, spares)?;
         let first = block.0 * self.geometry.pages_per_block;
         let (mut latest, mut above, mut is_full) = (None, 0, true);
+        // Each is taken as it is decoded: what `decode_block` gives would go through memory.
         for ((ppn, spare), page) in (first..).map(Ppn).zip(spares.as_chunks().0).zip(&mut *pages) {
             let content = Content::decode(ppn, spare);
             *page = content.found();
@@ -183,6 +184,7 @@ impl<'a> Reading<'a> {
             let erased = pages.iter_mut().filter(|page| **page == Found::Erased);
             erased.for_each(|page| *page = Found::Unreadable);
         }
+        // Decoded once more, which is less than keeping what each page says until the next.
         if let Some((ppn, bytes)) = latest
             && let Content::Programmed(spare) = Content::decode(ppn, bytes)
         {

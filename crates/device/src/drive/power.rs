@@ -117,11 +117,11 @@ impl<B: Backend> Drive<B> {
         self.medium.surveyed = self.medium.log.is_none().then_some(table);
         let is_worn_out = ftl.is_worn_out();
         self.ftl = Some(ftl);
-        if is_worn_out || loaded.is_some() {
+        if loaded.is_some() {
             self.begin_log()?;
         }
         if is_worn_out {
-            self.medium.wear_out();
+            self.wear_out()?;
         }
         if let Err(error) = self.power_buffer(loaded, &trims[older_trims..]) {
             self.cut_power();
@@ -245,6 +245,13 @@ impl<B: Backend> Drive<B> {
         if self.medium.log.is_none() { self.checkpoint(false) } else { Ok(()) }
     }
 
+    /// The drive can only be read from now on, which its log tells.
+    fn wear_out(&mut self) -> Result<(), DriveError> {
+        self.begin_log()?;
+        self.medium.wear_out();
+        Ok(())
+    }
+
     fn checkpoint(&mut self, ends: bool) -> Result<(), DriveError> {
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
         let written = self.medium.checkpoint(ends, self.options.logical_pages, &|lpn| ftl.lookup(lpn));
@@ -256,8 +263,7 @@ impl<B: Backend> Drive<B> {
     pub(super) fn settle(&mut self) -> Result<(), DriveError> {
         // Asked of flash that may fail alone: no other wears out meanwhile, and page mapping looks at every plane.
         if self.medium.backend.fails() && self.ftl.as_ref().is_some_and(|ftl| ftl.is_worn_out()) {
-            self.begin_log()?;
-            self.medium.wear_out();
+            self.wear_out()?;
         }
         self.stop_at_fault()?;
         if let Some(ram) = self.ram.take_if(|ram| ram.is_long()) {

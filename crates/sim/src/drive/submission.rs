@@ -236,7 +236,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.meters.outstanding(now_ns, self.outstanding());
         let (latency, waited) = (InBucket::of(now_ns - issued_ns), InBucket::of(waited_ns));
         if let Some(apart) = &self.apart {
-            apart.expect(request.op, latency);
+            apart.intervals.expect(request.op, latency.bucket);
         }
         let so_far = self.cache.as_ref().map_or(self.measurement.latency(), CacheStage::latency_below);
         self.meters.request_done(request, now_ns, latency.ns, waited, so_far);

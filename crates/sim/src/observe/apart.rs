@@ -2,7 +2,7 @@
 
 use ssdlab_core::InBucket;
 use ssdlab_nand::backend::parallel::{Charges, DieTime};
-use ssdlab_trace::{Op, Request};
+use ssdlab_trace::Request;
 
 use crate::observe::intervals::{Course, Intervals};
 use crate::observe::parts::ResponseSummary;
@@ -11,7 +11,7 @@ use crate::observe::waits::Waits;
 /// Both while a run goes on.
 pub(crate) struct Apart {
     pub waits: Waits,
-    intervals: Intervals,
+    pub intervals: Intervals,
 }
 
 impl Apart {
@@ -23,12 +23,6 @@ impl Apart {
     pub fn start_measuring(&mut self, start_ns: u64, dies: DieTime) {
         self.waits.start_measuring(dies);
         self.intervals = Intervals::new(start_ns);
-    }
-
-    /// A request of this operation will be complete next: what it is counted in is fetched.
-    #[inline(always)]
-    pub fn expect(&self, op: Op, latency: InBucket) {
-        self.intervals.expect(op, latency.bucket);
     }
 
     /// A request of the host is complete with a flight, or without one if it never was in the drive; `flash` tells what

@@ -149,16 +149,16 @@ impl Intervals {
 
     /// A request is complete, with what its response time is made of.
     #[inline(always)]
-    pub fn request_done(&mut self, request: &Request, now_ns: u64, waited: InBucket, parts: MadeOf<'_>) {
-        let (op, InBucket { ns: latency_ns, bucket }) = (request.op as usize, parts.latency);
+    pub fn request_done(&mut self, request: &Request, now_ns: u64, waited: InBucket, made_of: MadeOf<'_>) {
+        let (op, InBucket { ns: latency_ns, bucket }) = (request.op as usize, made_of.latency);
         if op >= OPS {
-            return self.others[op].of(bucket).add_requests(1, &parts.parts());
+            return self.others[op].of(bucket).add_requests(1, &made_of.parts());
         }
         if now_ns >= self.ends_ns {
             self.begin(now_ns - self.origin_ns);
         }
         if latency_ns >= self.slower_ns[op] {
-            self.note_slowest(request, now_ns, waited.ns, parts);
+            self.note_slowest(request, now_ns, waited.ns, made_of);
         }
         let waiting = &mut self.waiting[op][waited.bucket];
         *waiting += 1;
@@ -166,7 +166,7 @@ impl Intervals {
             self.used.insert(column(op, 1, waited.bucket));
         }
         if latency_ns >= LONG_NS {
-            return self.count_long(op, parts);
+            return self.count_long(op, made_of);
         }
         let few = &mut self.few[op];
         if few.len() <= bucket {
@@ -176,9 +176,9 @@ impl Intervals {
         if few.is_empty() {
             self.used.insert(column(op, 0, bucket));
         } else if few.is_full(latency_ns) {
-            return self.count_full(op, parts);
+            return self.count_full(op, made_of);
         }
-        parts.add_to(few);
+        made_of.add_to(few);
     }
 
     #[inline(never)]
