@@ -40,6 +40,12 @@ impl SharedEntry {
         self.0.store(entry.0, Ordering::Relaxed);
     }
 
+    /// What it is.
+    #[inline(always)]
+    pub fn get(&self) -> Entry {
+        Entry(self.0.load(Ordering::Relaxed))
+    }
+
     /// Sets it if it is still `known`.
     ///
     /// # Errors

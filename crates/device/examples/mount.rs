@@ -1,4 +1,5 @@
-//! How long the mount of a drive takes: `mount [GIBIBYTES]`, 64 of them if left out. Part of `make bench`.
+//! How long a drive takes to be mounted, and its checkpoint to be written: `mount [GIBIBYTES]`, 64 of them if left out.
+//! Part of `make bench`.
 //!
 //! The drive is full, as that is the most there is to read; the data of pages, of which a mount reads hardly any, is not
 //! kept. First spare areas and log are in memory, as they are where the system has the file in its cache; then they are
@@ -50,8 +51,8 @@ impl<B: Backend> Backend for SpareAreas<B> {
         self.kept.read(ppn, &mut [], spare)
     }
 
-    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
-        self.kept.read_spares(block, spares)
+    fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault> {
+        self.kept.read_spares(first, spares)
     }
 
     fn program(&mut self, ppn: Ppn, _page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {
@@ -154,7 +155,10 @@ fn opened(drive: Drive<InMemory>, shown: &str) -> Result<Drive<InMemory>, Box<dy
 
 fn report(mut drive: Drive<InMemory>, history: &str) -> Result<Drive<InMemory>, Box<dyn Error>> {
     let pages = drive.capacity_bytes() / u64::from(PAGE_BYTES);
+    let watch = Watch::start();
     drive.shut_down()?;
+    let [wall, worked] = watch.seconds();
+    println!("| {history}: its checkpoint is written | {wall:.2} | {worked:.2} | | |");
     drive = opened(drive, &format!("{history}, shut down"))?;
     let mut rng = Rng::named(2, "journalled");
     let page = vec![0; PAGE_BYTES as usize];
@@ -187,7 +191,7 @@ fn pass(drive: &Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     let watch = Watch::start();
     let mut written = 0_u64;
     for block in (0..flash.geometry.blocks).map(BlockId) {
-        flash.read_spares(block, &mut spares)?;
+        flash.read_spares(Ppn(block.0 * PAGES_PER_BLOCK), &mut spares)?;
         let areas = (block.0 * PAGES_PER_BLOCK..).map(Ppn).zip(spares.chunks_exact(SPARE_BYTES));
         for (ppn, spare) in areas {
             written += u64::from(Content::decode(ppn, spare.try_into()?) != Content::Erased);
@@ -208,7 +212,7 @@ fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
     FileBackend::finish(&path.0)?;
     let mut spares = vec![0; PAGES_PER_BLOCK as usize * SPARE_BYTES];
     for block in (0..geometry.blocks).map(BlockId) {
-        flash.read_spares(block, &mut spares)?;
+        flash.read_spares(Ppn(block.0 * PAGES_PER_BLOCK), &mut spares)?;
         let pages = (block.0 * PAGES_PER_BLOCK..).map(Ppn).zip(spares.as_chunks().0);
         for (ppn, spare) in pages.filter(|(_, spare)| **spare != [0; SPARE_BYTES]) {
             file.program(ppn, &[], spare)?;
@@ -252,7 +256,7 @@ fn from_disk(drive: Drive<InMemory>) -> Result<(), Box<dyn Error>> {
 fn read(file: &FileBackend, checked: bool) -> Result<(), Box<dyn Error>> {
     let mut spares = vec![0; PAGES_PER_BLOCK as usize * SPARE_BYTES];
     for block in (0..file.geometry().blocks).map(BlockId) {
-        file.read_spares(block, &mut spares)?;
+        file.read_spares(Ppn(block.0 * PAGES_PER_BLOCK), &mut spares)?;
         let areas = (block.0 * PAGES_PER_BLOCK..).map(Ppn).zip(spares.as_chunks().0);
         if checked && areas.into_iter().any(|(ppn, spare)| Content::decode(ppn, spare) == Content::Damaged) {
             return Err(format!("block {block} is damaged").into());

@@ -12,17 +12,13 @@ use crate::backend::{Backend, Fault};
 use crate::life::Life;
 use crate::log::{Facts, Log, forget_block};
 use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
-use crate::table::PageTable;
+use crate::translation::Translation;
 
 /// Flash and what is known of it beside the map.
 pub(crate) struct Medium<B> {
     pub backend: B,
     /// None while the drive has no log to trust.
     pub log: Option<Log>,
-    /// What a mount read without one.
-    pub surveyed: Option<PageTable>,
-    /// Blocks that have changed since, while there was no log.
-    unlogged: BTreeSet<BlockId>,
     /// Whether a page may have been programmed since the backend was last synced.
     unsynced: bool,
     /// The sequence number that the first program since the mount could have. What came before may have been torn by a
@@ -61,8 +57,6 @@ impl<B: Backend> Medium<B> {
         Self {
             backend,
             log: None,
-            surveyed: None,
-            unlogged: BTreeSet::new(),
             unsynced: true,
             begun: 0,
             counts: Counts::default(),
@@ -94,8 +88,7 @@ impl<B: Backend> Medium<B> {
 
     /// Forgets what a controller holds in RAM.
     pub fn power_off(&mut self) {
-        (self.log, self.surveyed, self.fault, self.failure, self.held) = (None, None, None, None, None);
-        self.unlogged.clear();
+        (self.log, self.fault, self.failure, self.held) = (None, None, None, None);
         self.unsynced = true;
     }
 
@@ -106,29 +99,11 @@ impl<B: Backend> Medium<B> {
         }
     }
 
-    /// Writes a checkpoint and begins a journal, unless the drive ends. Where there was no log, what the mount read saves
-    /// reading the flash once more.
-    pub fn checkpoint(
-        &mut self,
-        ends: bool,
-        logical_pages: u32,
-        newest: &dyn Fn(Lpn) -> Option<Ppn>,
-    ) -> Result<(), Fault> {
-        let Self { backend, log, surveyed, unlogged, erases, closed, damaged, sequence, life, .. } = self;
-        let facts = Facts {
-            sequence: *sequence,
-            life: *life,
-            erases,
-            closed,
-            is_damaged: &|ppn| damaged.contains(&ppn),
-            newest,
-            logical_pages,
-            ends,
-            surveyed: &|block| surveyed.as_ref().filter(|_| !unlogged.contains(&block))?.encoded(block),
-        };
+    /// Writes a checkpoint and begins a journal, unless the drive ends.
+    pub fn checkpoint(&mut self, ends: bool, logical_pages: u32, ftl: Option<&dyn Translation>) -> Result<(), Fault> {
+        let Self { backend, log, erases, closed, damaged, sequence, life, .. } = self;
+        let facts = Facts { sequence: *sequence, life: *life, erases, closed, damaged, ftl, logical_pages, ends };
         *log = Some(Log::begin(log.as_ref(), backend, &facts)?);
-        *surveyed = None;
-        unlogged.clear();
         self.unsynced = false;
         Ok(())
     }
@@ -178,11 +153,9 @@ impl<B: Backend> Medium<B> {
 
     /// The version of the page that is programmed there.
     pub fn version(&self, ppn: Ppn) -> Result<Option<u64>, Fault> {
-        let pages = self.backend.geometry().pages_per_block;
-        let mut spares = vec![0; pages as usize * SPARE_BYTES];
-        self.backend.read_spares(self.block_of(ppn), &mut spares)?;
-        let spare = spares.chunks_exact(SPARE_BYTES).nth((ppn.0 % pages) as usize).expect("a page of the block");
-        Ok(match Content::decode(ppn, spare.try_into().expect("a spare area")) {
+        let mut spare = [0; SPARE_BYTES];
+        self.backend.read_spares(ppn, &mut spare)?;
+        Ok(match Content::decode(ppn, &spare) {
             Content::Programmed(spare) => Some(spare.version),
             Content::Erased | Content::Damaged => None,
         })
@@ -190,13 +163,10 @@ impl<B: Backend> Medium<B> {
 
     fn program_page(&mut self, ppn: Ppn, oob: &Oob, version: u64, lost: bool, page: &[u8]) {
         let block = self.block_of(ppn);
-        match &mut self.log {
-            Some(log) => match log.program(&mut self.backend, block) {
+        if let Some(log) = &mut self.log {
+            match log.program(&mut self.backend, block) {
                 Ok(synced) => self.unsynced &= !synced,
                 Err(fault) => return self.note_fault(Err(fault)),
-            },
-            None => {
-                self.unlogged.insert(block);
             }
         }
         let safe = if self.unsynced { 0 } else { oob.sequence - self.begun };
@@ -481,7 +451,6 @@ impl<B: Backend> Move for Flash<'_, B> {
                 }
             }
             None => {
-                medium.unlogged.insert(block);
                 // What was copied from it must be safe first, as a log would have it.
                 if medium.unsynced {
                     let synced = medium.backend.sync();

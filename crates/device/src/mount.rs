@@ -25,7 +25,7 @@ use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
 use crate::life::Life;
 use crate::log::{Known, Log, Touch, forget_block};
-use crate::scan::Reading;
+use crate::scan::{Read, Reading};
 use crate::spare::{SPARE_BYTES, SpareBytes, belongs, decode_block};
 use crate::table::PageTable;
 
@@ -66,12 +66,11 @@ impl MountReport {
 
 /// What recovery needs.
 pub(crate) struct Surveyed {
-    pub table: PageTable,
+    /// None if all was as it seemed at first sight.
+    pub table: Option<PageTable>,
     pub trims: Vec<Trimmed>,
     /// How many of them are no newer than the checkpoint.
     pub older_trims: usize,
-    /// Whether all was as it seemed at first sight.
-    pub is_sound: bool,
     pub report: MountReport,
 }
 
@@ -83,6 +82,13 @@ struct Scanned {
     from: u64,
     /// The checksums of pages with this sequence number or a higher one are compared; none if it is not given.
     verify: Option<u64>,
+}
+
+impl Scanned {
+    /// Nothing but its spare areas.
+    const fn unknown() -> Self {
+        Self { trusted: false, from: 0, verify: None }
+    }
 }
 
 /// The sequence number of a page.
@@ -120,11 +126,12 @@ pub(crate) fn is_whole(backend: &dyn Backend, ppn: Ppn, spare: &SpareBytes, page
 
 impl<B: Backend> Medium<B> {
     /// Finds out what is on the flash. No sequence number below `least` is given from now on. Where all of it has to be
-    /// read, `at_first_sight` is shown it meanwhile, when no page is known to be damaged yet.
+    /// read, `at_first_sight` is shown it meanwhile, when no page is known to be damaged yet, and tells whether that is
+    /// enough if none is.
     pub fn survey(
         &mut self,
         least: u64,
-        at_first_sight: impl FnOnce(&dyn Scan, &[Trimmed]),
+        at_first_sight: impl FnOnce(&dyn Scan, &[Trimmed]) -> bool,
     ) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
         let loaded = Log::load(&self.backend)?;
@@ -132,23 +139,25 @@ impl<B: Backend> Medium<B> {
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
         // Nothing that is emitted from now on may have a lower number, even where the one it had been given to is gone.
         let above = |sequence| Trimmed { lpn: Lpn(0), count: 0, sequence };
-        let (table, mut trims, is_sound) = match loaded {
+        let (table, mut trims) = match loaded {
             Some((log, known)) => {
                 let (table, trims) = self.survey_touched(log, known, &mut report)?;
-                (table, trims, false)
+                self.sequence = self.sequence.max(table.sequence);
+                self.erases.copy_from_slice(&table.erases);
+                (Some(table), trims)
             }
             None => {
-                let (table, is_sound) = self.survey_all(|scan| at_first_sight(scan, &[above(least)]), &mut report)?;
-                (table, Vec::new(), is_sound)
+                let table = self.survey_all(|scan| at_first_sight(scan, &[above(least)]), &mut report)?;
+                self.erases.fill(0);
+                (table, Vec::new())
             }
         };
-        self.sequence = self.sequence.max(table.sequence).max(least);
+        self.sequence = self.sequence.max(least);
         self.begun = self.sequence;
         trims.push(above(self.sequence));
-        self.erases.copy_from_slice(&table.erases);
         // What was found may not have been flushed: the next flush has something to tell of.
         self.changed = !report.clean;
-        Ok(Surveyed { table, trims, older_trims, is_sound, report })
+        Ok(Surveyed { table, trims, older_trims, report })
     }
 
     fn survey_touched(
@@ -206,25 +215,34 @@ impl<B: Backend> Medium<B> {
         Ok((table, trims))
     }
 
-    /// What the flash says, and whether it is what `at_first_sight` was shown.
+    /// What the flash says, unless `at_first_sight` has been shown it and that is enough.
     fn survey_all(
         &mut self,
-        at_first_sight: impl FnOnce(&dyn Scan),
+        at_first_sight: impl FnOnce(&dyn Scan) -> bool,
         report: &mut MountReport,
-    ) -> Result<(PageTable, bool), Fault> {
+    ) -> Result<Option<PageTable>, Fault> {
         report.full_scan = true;
-        let mut memory = Reading::memory(self.backend.geometry());
+        let geometry = *self.backend.geometry();
+        let mut memory = Reading::memory(&geometry);
         let reading = Reading::new(&self.backend, &mut memory);
-        at_first_sight(&reading);
-        let (mut table, spoiled) = reading.finish(report)?.table(memory);
-        // Recovery looks at no bad block, and what such blocks hold may have the highest sequence numbers.
-        let is_sound = spoiled.is_empty() && !table.bad.contains(&true);
-        (self.log, self.sequence, self.life) = (None, table.sequence, Life::default());
+        let is_enough = at_first_sight(&reading);
+        let Read { sequence, spoiled } = reading.finish(report)?;
+        drop(memory);
+        (self.log, self.sequence, self.life) = (None, sequence, Life::default());
         self.closed.fill(true);
         self.damaged = spoiled.iter().map(|page| page.ppn).collect();
-        self.scan_again(&spoiled, &mut table, report)?;
+        // Recovery looks at no bad block, and what such blocks hold may have the highest sequence numbers.
+        if is_enough && spoiled.is_empty() && self.bad_blocks() == 0 {
+            return Ok(None);
+        }
+        let mut table = PageTable::erased(&geometry);
+        let mut spares = Vec::new();
+        for block in (0..geometry.blocks).map(BlockId) {
+            self.scan_block(block, Scanned::unknown(), &mut spares, &mut table, report)?;
+            table.bad[block.index()] = self.backend.is_bad(block);
+        }
         self.take_back_lost(spoiled, |page| page.version < page.sequence, &mut table, report)?;
-        Ok((table, is_sound))
+        Ok(Some(table))
     }
 
     /// Of pages that were found damaged, returns those that may have been torn: an older copy counts in their place.
@@ -255,7 +273,7 @@ impl<B: Backend> Medium<B> {
         let mut spares = Vec::new();
         for pages in pages.chunk_by(|page, next| page.ppn.0 / pages_per_block == next.ppn.0 / pages_per_block) {
             let (block, from) = (BlockId(pages[0].ppn.0 / pages_per_block), pages[0].from);
-            let known = Scanned { trusted: false, from, verify: None };
+            let known = Scanned { from, ..Scanned::unknown() };
             self.scan_block(block, known, &mut spares, table, report)?;
         }
         Ok(())
@@ -278,7 +296,7 @@ impl<B: Backend> Medium<B> {
     fn read_block(&self, block: BlockId, spares: &mut Vec<u8>, report: &mut MountReport) -> Result<Vec<Found>, Fault> {
         let pages = self.backend.geometry().pages_per_block;
         spares.resize(pages as usize * SPARE_BYTES, 0);
-        self.backend.read_spares(block, spares)?;
+        self.backend.read_spares(Ppn(block.0 * pages), spares)?;
         report.blocks_scanned += 1;
         report.spares_read += u64::from(pages);
         Ok(found_in(block, spares))
@@ -335,7 +353,7 @@ impl<B: Backend> Medium<B> {
         let mut spares = vec![0; pages as usize * SPARE_BYTES];
         let mut now = PageTable::erased(geometry);
         for block in (0..self.closed.len() as u32).map(BlockId).filter(|&block| log.touch(block) == Touch::None) {
-            self.backend.read_spares(block, &mut spares).map_err(text)?;
+            self.backend.read_spares(Ppn(block.0 * pages), &mut spares).map_err(text)?;
             now.set(block, &found_in(block, &spares), false);
             for ppn in (block.0 * pages..).take(pages as usize).map(Ppn) {
                 let (mut then, now) = (known.table.page(ppn), now.page(ppn));

@@ -7,6 +7,8 @@ use std::thread;
 
 use ssdlab_core::BlockId;
 
+use crate::backend::Backend;
+
 /// Blocks that a processor takes at a time.
 const RUN: u32 = 64;
 
@@ -14,6 +16,11 @@ const RUN: u32 = 64;
 pub(crate) fn processors(blocks: u32) -> usize {
     // Asking the system takes longer than a few blocks.
     if blocks <= RUN { 1 } else { thread::available_parallelism().map_or(1, NonZero::get) }
+}
+
+/// As many as may read so many blocks of a flash.
+pub(crate) fn readers(flash: &dyn Backend, blocks: u32) -> usize {
+    if flash.reads_at_once() { processors(blocks) } else { 1 }
 }
 
 /// Does `work` on so many processors at once, each with blocks of its own until there are no more; what they return.

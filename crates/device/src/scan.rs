@@ -4,22 +4,29 @@
 //! which pages are damaged. The page that was programmed last in a block may be torn, so its checksum is compared, unless
 //! a page that was programmed later tells that all before it was safe. Such pages lie far from each other, so they are
 //! asked for some time before they are needed.
+//!
+//! Of what was read the versions of pages are kept, as recovery asks for many of those; for the little else that it asks
+//! the flash is read again.
 
-use std::mem;
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use ssdlab_core::{BlockId, HugeVec, Ppn};
+use ssdlab_core::entry::SharedEntry;
+use ssdlab_core::mem::{prefetch, shared};
+use ssdlab_core::{BlockId, Entry, HugeVec, Ppn};
 use ssdlab_nand::{Found, Geometry, Scan};
 
 use crate::backend::{Backend, Fault};
 use crate::mount::{MountReport, Spoiled, is_whole};
-use crate::processors::{processors, share};
+use crate::processors::{readers, share};
 use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes};
-use crate::table::{BlockPages, PageTable, Written};
 
 /// Pages that are asked for before the first of them is needed.
 const AHEAD: usize = 32;
+
+/// The version of no page: those of a block are not kept.
+const NOT_KEPT: u64 = u64::MAX;
 
 /// A page of which the spare area is sound.
 type Page = (Ppn, Spare, SpareBytes);
@@ -29,38 +36,12 @@ pub(crate) struct Reading<'a> {
     geometry: Geometry,
     processors: usize,
     flash: &'a dyn Backend,
-    /// Those that were read.
-    blocks: Vec<OnceLock<Block<'a>>>,
-    /// What they take of memory that is large, as pages are looked up at random.
-    room: Mutex<Room<'a>>,
+    /// How far the version of each page is above the lowest of its block.
+    versions: &'a [SharedEntry],
+    /// The lowest version of each block, or [`NOT_KEPT`].
+    lowest: Vec<AtomicU64>,
     shares: Mutex<Vec<Share>>,
     fault: Mutex<Option<Fault>>,
-}
-
-/// A block as a checkpoint holds it.
-struct Block<'a> {
-    bytes: &'a [u8],
-    /// Where they begin in the memory for blocks.
-    at: usize,
-    /// Of its columns.
-    widths: [u8; 4],
-}
-
-/// What is left of the memory for blocks.
-struct Room<'a> {
-    rest: &'a mut [u8],
-    taken: usize,
-}
-
-impl<'a> Room<'a> {
-    fn keep(&mut self, block: &[u8]) -> Block<'a> {
-        let (bytes, rest) = mem::take(&mut self.rest).split_at_mut(block.len());
-        bytes.copy_from_slice(block);
-        let widths = *bytes.first_chunk().expect("widths come first");
-        let at = self.taken;
-        (self.rest, self.taken) = (rest, self.taken + bytes.len());
-        Block { bytes, at, widths }
-    }
 }
 
 /// What one processor has read.
@@ -103,28 +84,26 @@ impl Safe {
 }
 
 impl<'a> Reading<'a> {
-    /// Memory for the blocks of a drive, which is not touched before it is needed.
-    pub fn memory(&Geometry { pages_per_block, blocks, .. }: &Geometry) -> HugeVec<u8> {
-        HugeVec::zeros(blocks as usize * BlockPages::most_bytes(pages_per_block as usize))
+    /// Memory for the versions of pages, which is not touched before it is needed.
+    pub fn memory(geometry: &Geometry) -> HugeVec<Entry> {
+        HugeVec::zeros(geometry.pages() as usize)
     }
 
     /// Flash of which nothing is read yet.
-    pub fn new(flash: &'a dyn Backend, memory: &'a mut [u8]) -> Self {
-        let blocks = flash.geometry().blocks;
-        Self::on(if flash.reads_at_once() { processors(blocks) } else { 1 }, flash, memory)
+    pub fn new(flash: &'a dyn Backend, versions: &'a mut [Entry]) -> Self {
+        Self::on(readers(flash, flash.geometry().blocks), flash, versions)
     }
 
-    fn on(processors: usize, flash: &'a dyn Backend, memory: &'a mut [u8]) -> Self {
+    fn on(processors: usize, flash: &'a dyn Backend, versions: &'a mut [Entry]) -> Self {
         let geometry = *flash.geometry();
-        let room = Mutex::new(Room { rest: memory, taken: 0 });
-        let blocks = (0..geometry.blocks).map(|_| OnceLock::new()).collect();
-        let (shares, fault) = (Mutex::default(), Mutex::default());
-        Self { geometry, processors, flash, blocks, room, shares, fault }
+        let lowest = (0..geometry.blocks).map(|_| AtomicU64::new(NOT_KEPT)).collect();
+        let (versions, shares, fault) = (shared(versions), Mutex::default(), Mutex::default());
+        Self { geometry, processors, flash, versions, lowest, shares, fault }
     }
 
     /// What all spare areas say, all blocks having been looked at.
     pub fn finish(self, report: &mut MountReport) -> Result<Read, Fault> {
-        let Self { geometry, flash, blocks, shares, fault, .. } = self;
+        let Self { geometry, flash, shares, fault, .. } = self;
         if let Some(fault) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(fault);
         }
@@ -140,35 +119,24 @@ impl<'a> Reading<'a> {
         report.blocks_scanned += u64::from(geometry.blocks);
         report.spares_read += geometry.pages();
         report.pages_verified += latest.len() as u64;
-        let spoiled = damaged(flash, &latest)?;
-        let bad = (0..geometry.blocks).map(|block| flash.is_bad(BlockId(block))).collect();
-        let written = |block: OnceLock<Block<'_>>| {
-            let Block { at, widths, .. } = block.into_inner()?;
-            Some(Written { part: 0, at, widths, closed: true })
-        };
-        Ok(Read { geometry, written: blocks.into_iter().map(written).collect(), bad, sequence, spoiled })
-    }
-
-    /// The pages of a block that was read.
-    fn pages(&self, block: usize) -> Option<BlockPages<'_>> {
-        let mut bytes = self.blocks[block].get()?.bytes;
-        BlockPages::take(self.geometry.pages_per_block as usize, &mut bytes)
+        Ok(Read { sequence, spoiled: damaged(flash, &latest)? })
     }
 
     /// Reads a block, to `pages` too, and takes up what it says.
-    fn read(&self, block: BlockId, buffers: &mut Buffers, share: &mut Share) -> Result<(), Fault> {
-        let Buffers { spares, bytes, pages } = buffers;
-        self.flash.read_spares(block, spares)?;
+    fn read(&self, block: BlockId, spares: &mut [u8], pages: &mut [Found], share: &mut Share) -> Result<(), Fault> {
         let first = block.0 * self.geometry.pages_per_block;
+        self.flash.read_spares(Ppn(first), spares)?;
         let (mut latest, mut above, mut is_full) = (None, 0, true);
+        let (mut lowest, mut highest) = (u64::MAX, 0);
         // Each is taken as it is decoded: what `decode_block` gives would go through memory.
         for ((ppn, spare), page) in (first..).map(Ppn).zip(spares.as_chunks().0).zip(&mut *pages) {
             let content = Content::decode(ppn, spare);
             *page = content.found();
-            let Content::Programmed(Spare { oob, safe, .. }) = content else {
+            let Content::Programmed(Spare { oob, version, safe, .. }) = content else {
                 is_full = false;
                 continue;
             };
+            (lowest, highest) = (lowest.min(version), highest.max(version));
             if safe > 0 {
                 share.safe.add(oob.sequence.saturating_sub(safe)..oob.sequence);
             }
@@ -176,10 +144,12 @@ impl<'a> Reading<'a> {
                 (latest, above) = (Some((ppn, spare)), oob.sequence + 1);
             }
         }
-        bytes.clear();
-        BlockPages::encode(pages, bytes);
-        let kept = self.room.lock().unwrap_or_else(PoisonError::into_inner).keep(bytes);
-        self.blocks[block.index()].get_or_init(|| kept);
+        if highest.wrapping_sub(lowest) < u64::from(u32::MAX) {
+            for (kept, page) in self.versions[first as usize..].iter().zip(&*pages) {
+                kept.set(version_of(page).map_or(Entry::NONE, |version| Entry::of((version - lowest) as u32)));
+            }
+            self.lowest[block.index()].store(lowest, Ordering::Relaxed);
+        }
         if !is_full {
             let erased = pages.iter_mut().filter(|page| **page == Found::Erased);
             erased.for_each(|page| *page = Found::Unreadable);
@@ -199,25 +169,40 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// What a processor uses for one block after the other.
-struct Buffers {
-    spares: Vec<u8>,
-    bytes: Vec<u8>,
-    pages: Vec<Found>,
+fn version_of(page: &Found) -> Option<u64> {
+    match page {
+        Found::Programmed { version, .. } => Some(*version),
+        Found::Erased | Found::Unreadable => None,
+    }
 }
 
 impl Scan for Reading<'_> {
     fn page(&self, ppn: Ppn) -> Found {
-        let (block, at) = (ppn.0 / self.geometry.pages_per_block, ppn.0 % self.geometry.pages_per_block);
-        self.pages(block as usize).map_or(Found::Unreadable, |pages| pages.page(at as usize, true))
+        let mut spare = [0; SPARE_BYTES];
+        if let Err(fault) = self.flash.read_spares(ppn, &mut spare) {
+            self.note(fault);
+            return Found::Unreadable;
+        }
+        match Content::decode(ppn, &spare).found() {
+            Found::Erased => Found::Unreadable,
+            found => found,
+        }
+    }
+
+    fn version(&self, ppn: Ppn) -> Option<u64> {
+        let block = ppn.0 / self.geometry.pages_per_block;
+        match self.lowest[block as usize].load(Ordering::Relaxed) {
+            NOT_KEPT => version_of(&self.page(ppn)),
+            lowest => match self.versions[ppn.index()].get() {
+                Entry::NONE => None,
+                above => Some(lowest + u64::from(above.page())),
+            },
+        }
     }
 
     #[inline]
     fn expect(&self, ppn: Ppn) {
-        let pages = self.geometry.pages_per_block as usize;
-        if let Some(Block { bytes, widths, .. }) = self.blocks[ppn.index() / pages].get() {
-            BlockPages::expect(bytes, *widths, pages, ppn.index() % pages);
-        }
+        prefetch(self.versions, ppn.index());
     }
 
     /// A block that cannot be read, which [`Self::finish`] reports, is shown as one without a page that can.
@@ -225,23 +210,18 @@ impl Scan for Reading<'_> {
         let pages = pages_per_block as usize;
         let shares = share(self.processors, blocks, |own| {
             let mut share = Share::default();
-            let mut buffers = Buffers {
-                spares: vec![0; pages * SPARE_BYTES],
-                bytes: Vec::new(),
-                pages: vec![Found::Unreadable; pages],
-            };
+            let (mut spares, mut pages) = (vec![0; pages * SPARE_BYTES], vec![Found::Unreadable; pages]);
             for block in own {
-                if let Some(read) = self.pages(block.index()) {
-                    read.all(true, &mut buffers.pages);
-                } else if let Err(fault) = self.read(block, &mut buffers, &mut share) {
+                if let Err(fault) = self.read(block, &mut spares, &mut pages, &mut share) {
                     self.note(fault);
-                    buffers.pages.fill(Found::Unreadable);
+                    pages.fill(Found::Unreadable);
                 }
-                visit(block, &buffers.pages);
+                visit(block, &pages);
             }
             share
         });
-        self.shares.lock().unwrap_or_else(PoisonError::into_inner).extend(shares);
+        // Whoever looks again finds the same.
+        *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
     }
 
     fn is_bad(&self, block: BlockId) -> bool {
@@ -256,23 +236,10 @@ impl Scan for Reading<'_> {
 
 /// What was read.
 pub(crate) struct Read {
-    geometry: Geometry,
-    written: Vec<Option<Written>>,
-    bad: Vec<bool>,
-    sequence: u64,
-    /// Pages that are damaged, which the table holds as sound.
-    spoiled: Vec<Spoiled>,
-}
-
-impl Read {
-    /// All of it as a table, in the memory that it was read to, and the pages that are damaged.
-    pub fn table(self, memory: HugeVec<u8>) -> (PageTable, Vec<Spoiled>) {
-        let Self { geometry, written, bad, sequence, spoiled } = self;
-        let erases = vec![0; bad.len()];
-        let mut table = PageTable::of(&geometry, memory, written, sequence, erases);
-        table.bad = bad;
-        (table, spoiled)
-    }
+    /// Above the sequence number of every page.
+    pub sequence: u64,
+    /// Pages that are damaged, and that [`Reading`] shows as sound.
+    pub spoiled: Vec<Spoiled>,
 }
 
 /// Those of some pages whose data is damaged.
@@ -329,7 +296,9 @@ mod tests {
                 }
                 let is_torn = at + 1 == programs && rng.below(2) == 0;
                 let mut page = [7; 16];
-                let spare = Spare { oob, version: sequence, lost: false, safe }.encode(ppn, Some(&page));
+                // Too far from those beside it to be kept, or not.
+                let version = if rng.below(20) == 0 { 0 } else { sequence + (1 << 40) };
+                let spare = Spare { oob, version, lost: false, safe }.encode(ppn, Some(&page));
                 page[0] ^= u8::from(is_torn);
                 backend.program(ppn, &page, &spare).expect("memory does not fail");
                 torn.extend(is_torn.then_some(ppn));
@@ -358,24 +327,27 @@ mod tests {
                 let looked_at = Mutex::new(vec![0; blocks as usize]);
                 reading.blocks(blocks, PAGES, &|block, _| looked_at.lock().expect("no panic")[block.index()] += 1);
                 assert_eq!(looked_at.into_inner().expect("no panic"), vec![1; blocks as usize]);
-                let (table, spoiled) = reading.finish(&mut report).expect("memory does not fail").table(memory);
-                assert_eq!(spoiled.iter().map(|page| page.ppn).collect::<Vec<_>>(), torn);
                 let mut spares = [0; PAGES as usize * SPARE_BYTES];
-                let mut latest = 0;
+                let mut above = 0;
                 for block in (0..blocks).map(BlockId) {
-                    backend.read_spares(block, &mut spares).expect("memory does not fail");
+                    backend.read_spares(Ppn(block.0 * PAGES), &mut spares).expect("memory does not fail");
                     for (ppn, content) in decode_block(block, &spares) {
-                        let found = table.page(ppn);
                         match content {
                             Content::Programmed(Spare { oob, version, .. }) => {
-                                latest = latest.max(oob.sequence + 1);
-                                assert_eq!(found, Found::Programmed { oob, version, outdated: false });
+                                above = above.max(oob.sequence + 1);
+                                let found = Found::Programmed { oob, version, outdated: false };
+                                assert_eq!((reading.page(ppn), reading.version(ppn)), (found, Some(version)));
                             }
-                            _ => assert_eq!(found, Found::Unreadable, "the block is closed"),
+                            _ => {
+                                let found = (reading.page(ppn), reading.version(ppn));
+                                assert_eq!(found, (Found::Unreadable, None), "the block is closed");
+                            }
                         }
                     }
                 }
-                assert_eq!(table.sequence, latest);
+                let Read { sequence, spoiled } = reading.finish(&mut report).expect("memory does not fail");
+                assert_eq!(spoiled.iter().map(|page| page.ppn).collect::<Vec<_>>(), torn);
+                assert_eq!(sequence, above);
                 let MountReport { blocks_scanned, spares_read, pages_verified, .. } = report;
                 let all = u64::from(blocks);
                 assert_eq!((blocks_scanned, spares_read, pages_verified), (all, all * u64::from(PAGES), untold));

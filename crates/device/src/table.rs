@@ -30,9 +30,6 @@ const SLOPES: [u64; 4] = [0, 1, 1, 0];
 const LEAST_PART: usize = 4 << 10;
 const MOST_PART: usize = 16 << 20;
 
-/// The widest that columns can be, by page.
-const WIDEST: usize = 1 + 8 + 8 + 8;
-
 /// Pages decoded at a time.
 const LANES: usize = 64;
 
@@ -54,11 +51,6 @@ pub(crate) struct BlockPages<'a> {
 }
 
 impl<'a> BlockPages<'a> {
-    /// Bytes that a block without marks takes at most.
-    pub const fn most_bytes(count: usize) -> usize {
-        HEADER_BYTES + WIDEST * count
-    }
-
     /// Appends the pages of a block.
     pub fn encode(pages: &[Found], into: &mut Vec<u8>) {
         let states = pages.iter().map(|page| state_of(page) as i64);
@@ -282,15 +274,6 @@ impl PageTable {
                 self.sequence = self.sequence.max(oob.sequence + 1);
             }
         }
-    }
-
-    /// A block as a checkpoint holds it, if it is not erased.
-    pub fn encoded(&self, block: BlockId) -> Option<&[u8]> {
-        let written = self.written[block.index()]?;
-        let from = self.parts.from(written);
-        let mut behind = from;
-        BlockPages::take(self.pages_per_block, &mut behind)?;
-        Some(&from[..from.len() - behind.len()])
     }
 
     /// Takes those versions of pages out of `wanted` of which there is no copy that counts.

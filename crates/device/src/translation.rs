@@ -24,6 +24,9 @@ pub(crate) trait Translation: Send {
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
+    /// Shows the newest copy of each of so many logical pages that has one, and where it is.
+    fn copies(&self, logical_pages: u32, visit: &mut dyn FnMut(Lpn, Ppn));
+
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 
     fn free_blocks(&self) -> u32;
@@ -63,6 +66,14 @@ impl<F: Ftl + Send, const FAILS: bool> Translation for Over<F, FAILS> {
 
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.0.lookup(lpn)
+    }
+
+    fn copies(&self, logical_pages: u32, visit: &mut dyn FnMut(Lpn, Ppn)) {
+        for lpn in (0..logical_pages).map(Lpn) {
+            if let Some(ppn) = self.0.lookup(lpn) {
+                visit(lpn, ppn);
+            }
+        }
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived {

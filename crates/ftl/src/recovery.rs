@@ -11,6 +11,7 @@
 //! last page could not be programmed looks the same, so that recovery need not know which blocks have failed: those of
 //! which the erase fails too are bad then, the others are tried once more.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -291,20 +292,20 @@ impl Filled<'_> {
         // once. Above it would wait for each, as no entry is replaced before all earlier loads are done.
         let close = rivals.iter().filter(|&&(page, .., known)| !is_newer(page, known));
         close.for_each(|(.., known)| self.scan.expect(Ppn(known.page())));
-        let rank = |&(page, .., known): &(&Found, usize, u32, Entry)| {
-            if is_newer(page, known) { (None, Reverse(known.page())) } else { self.rank(known) }
+        let version = |&(page, .., known): &(&Found, usize, u32, Entry)| {
+            if is_newer(page, known) { None } else { self.scan.version(Ppn(known.page())) }
         };
-        let others: Vec<_> = rivals.iter().map(rank).collect();
-        for (&(page, lpn, ppn, known), other) in rivals.iter().zip(others) {
-            let (mut known, mut other) = (known, other);
-            while (recency(page), Reverse(ppn)) > other {
+        let versions: Vec<_> = rivals.iter().map(version).collect();
+        for (&(page, lpn, ppn, known), version) in rivals.iter().zip(versions) {
+            let (mut known, mut version) = (known, version);
+            while self.replaces(page, ppn, known, version) {
                 match self.l2p[lpn].replace(known, Entry::of(ppn)) {
                     Ok(()) => {
                         valid += 1;
                         self.valid[(known.page() / self.pages_per_block) as usize].fetch_sub(1, Ordering::Relaxed);
                         break;
                     }
-                    Err(newer) => (known, other) = (newer, self.rank(newer)),
+                    Err(newer) => (known, version) = (newer, self.scan.version(Ppn(newer.page()))),
                 }
             }
         }
@@ -312,9 +313,17 @@ impl Filled<'_> {
         Ok(())
     }
 
-    /// Tells which of two copies stays: the newer; of equal ones, as of pages that a fault has doubled, the first.
-    fn rank(&self, copy: Entry) -> (Option<(u64, u64)>, Reverse<u32>) {
-        (recency(&self.scan.page(Ppn(copy.page()))), Reverse(copy.page()))
+    /// Whether a copy takes the place of one of this version: if it is newer; of equal ones, as of pages that a fault has
+    /// doubled, the first stays.
+    fn replaces(&self, page: &Found, ppn: u32, known: Entry, version: Option<u64>) -> bool {
+        match version_of(page).cmp(&version) {
+            Less => false,
+            Greater => true,
+            Equal => {
+                let other = self.scan.page(Ppn(known.page()));
+                (recency(page), Reverse(ppn)) > (recency(&other), Reverse(known.page()))
+            }
+        }
     }
 }
 
@@ -333,7 +342,7 @@ fn version_of(page: &Found) -> Option<u64> {
 
 /// The version of the copy at `ppn`, if there is one.
 fn version(scan: &dyn Scan, ppn: u32) -> Option<u64> {
-    recency_at(scan, ppn).map(|(version, _)| version)
+    if ppn == NONE { None } else { scan.version(Ppn(ppn)) }
 }
 
 /// [`recency`] of the copy at a place, if it is one.

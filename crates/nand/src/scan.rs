@@ -35,7 +35,15 @@ pub trait Scan: Sync {
     /// What the spare area of a page says. Nothing is asked about bad blocks.
     fn page(&self, ppn: Ppn) -> Found;
 
-    /// [`Self::page`] will be asked of the page soon: what takes long can begin.
+    /// Which copy is there, if a page is. Recovery asks for that of many pages, and for all of [`Self::page`] of few.
+    fn version(&self, ppn: Ppn) -> Option<u64> {
+        match self.page(ppn) {
+            Found::Programmed { version, .. } => Some(version),
+            Found::Erased | Found::Unreadable => None,
+        }
+    }
+
+    /// [`Self::version`] will be asked of the page soon: what takes long can begin.
     fn expect(&self, _ppn: Ppn) {}
 
     /// Shows what the spare areas of each of so many blocks say, one block after the other or several at once. Recovery

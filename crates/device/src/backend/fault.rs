@@ -126,8 +126,8 @@ fn is_erased(spare: &[u8]) -> bool {
 fn is_blank<B: Backend>(flash: &B) -> Result<bool, Fault> {
     let Geometry { pages_per_block, blocks, .. } = *flash.geometry();
     let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
-    for block in (0..blocks).map(BlockId) {
-        flash.read_spares(block, &mut spares)?;
+    for block in 0..blocks {
+        flash.read_spares(Ppn(block * pages_per_block), &mut spares)?;
         if !is_erased(&spares) {
             return Ok(false);
         }
@@ -254,8 +254,8 @@ impl<B: Backend> FaultBackend<B> {
         }
         let pages = self.inner.geometry().pages_per_block as usize;
         let mut spares = vec![0; pages * SPARE_BYTES];
-        self.inner.read_spares(block, &mut spares)?;
         let first = block.index() * pages;
+        self.inner.read_spares(Ppn(first as u32), &mut spares)?;
         let (spares, _) = spares.as_chunks::<SPARE_BYTES>();
         for (at, spare) in spares.iter().enumerate().filter(|(_, spare)| !is_erased(*spare)) {
             self.cells[first + at] = Cells::Programmed;
@@ -368,8 +368,8 @@ impl<B: Backend> Backend for FaultBackend<B> {
         if drawn.uncorrectable[ppn.index()] { Err(Fault::Uncorrectable) } else { Ok(()) }
     }
 
-    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
-        if self.powered { self.inner.read_spares(block, spares) } else { Err(Fault::PowerLost) }
+    fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault> {
+        if self.powered { self.inner.read_spares(first, spares) } else { Err(Fault::PowerLost) }
     }
 
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {

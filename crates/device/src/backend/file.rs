@@ -343,9 +343,8 @@ impl Backend for FileBackend {
         let _ = fadvise(&self.file, self.page_at(ppn), bytes, Advice::WillNeed);
     }
 
-    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
-        let first = u64::from(block.0) * u64::from(self.geometry.pages_per_block);
-        Ok(self.file.read_exact_at(spares, self.spares + spare_at(first))?)
+    fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault> {
+        Ok(self.file.read_exact_at(spares, self.spares + spare_at(first.0.into()))?)
     }
 
     /// The spare area comes last: without it the page is still erased.

@@ -73,8 +73,8 @@ impl Backend for MemoryBackend {
         prefetch(&self.spares, spare_at(ppn.0.into()) as usize);
     }
 
-    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
-        let at = spare_at(u64::from(block.0) * u64::from(self.geometry.pages_per_block)) as usize;
+    fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault> {
+        let at = spare_at(first.0.into()) as usize;
         spares.copy_from_slice(&self.spares[at..at + spares.len()]);
         Ok(())
     }

@@ -90,11 +90,11 @@ pub trait Backend: Send + Sync {
     /// The page will be read after some thirty others, from wherever it is: that can begin.
     fn fetch(&self, _ppn: Ppn) {}
 
-    /// Reads the spare areas of a block, [`SPARE_BYTES`] for each page.
+    /// Reads the spare areas of pages in a row, [`SPARE_BYTES`] for each.
     ///
     /// # Errors
     /// If they cannot be read.
-    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault>;
+    fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault>;
 
     /// Programs an erased page and its spare area.
     ///
@@ -180,8 +180,8 @@ impl Backend for Box<dyn Backend> {
         (**self).fetch(ppn);
     }
 
-    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
-        (**self).read_spares(block, spares)
+    fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault> {
+        (**self).read_spares(first, spares)
     }
 
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {

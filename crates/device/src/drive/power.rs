@@ -22,7 +22,7 @@ impl<B: Backend> Drive<B> {
     pub fn create(backend: B, options: Options) -> Result<Self, DriveError> {
         let mut drive = Self::off(backend, options)?;
         let has_bad = drive.bad_blocks() > 0;
-        drive.medium.checkpoint(has_bad, options.logical_pages, &|_| None)?;
+        drive.medium.checkpoint(has_bad, options.logical_pages, None)?;
         if has_bad {
             // The FTL must hear of them; the drive has not been switched on again by that.
             drive.mount()?;
@@ -86,24 +86,21 @@ impl<B: Backend> Drive<B> {
         let mut ftl = self.erased_ftl()?;
         let loaded = Ram::load(&self.medium.backend)?;
         let least = loaded.as_ref().map_or(0, |(_, kept)| above(kept));
-        let mut at_first_sight = None;
-        let Surveyed { table, trims, older_trims, is_sound, mut report } =
-            self.medium.survey(least, |scan, trims| {
-                let mut recorded = Recorded::default();
-                at_first_sight = ftl.recover(scan, trims, &mut recorded).is_ok().then_some(recorded);
-            })?;
         let may_fail = self.medium.backend.fails();
-        let at_first_sight = at_first_sight.filter(|recorded| is_sound && (recorded.is_empty() || !may_fail));
-        if report.full_scan && at_first_sight.is_none() {
+        let mut recorded = Recorded::default();
+        let Surveyed { table, trims, older_trims, mut report } = self.medium.survey(least, |scan, trims| {
+            ftl.recover(scan, trims, &mut recorded).is_ok() && (recorded.is_empty() || !may_fail)
+        })?;
+        if report.full_scan && table.is_some() {
             ftl = self.build()?;
         }
         let mut flash = Flash { medium: &mut self.medium, payload: Payload::None };
-        let recovered = match at_first_sight {
-            Some(recorded) => {
+        let recovered = match table {
+            Some(table) => ftl.recover(&table, &trims, &mut flash),
+            None => {
                 recorded.replay(&mut flash);
                 Ok(())
             }
-            None => ftl.recover(&table, &trims, &mut flash),
         };
         if recovered.is_ok() {
             ftl.preload(&mut flash);
@@ -114,7 +111,6 @@ impl<B: Backend> Drive<B> {
         }
         recovered.map_err(DriveError::Unmountable)?;
         self.medium.life.mounted(report.clean);
-        self.medium.surveyed = self.medium.log.is_none().then_some(table);
         let is_worn_out = ftl.is_worn_out();
         self.ftl = Some(ftl);
         if loaded.is_some() {
@@ -254,7 +250,7 @@ impl<B: Backend> Drive<B> {
 
     fn checkpoint(&mut self, ends: bool) -> Result<(), DriveError> {
         let ftl = self.ftl.as_ref().ok_or(DriveError::Off)?;
-        let written = self.medium.checkpoint(ends, self.options.logical_pages, &|lpn| ftl.lookup(lpn));
+        let written = self.medium.checkpoint(ends, self.options.logical_pages, Some(ftl.as_ref()));
         self.medium.note_fault(written);
         self.stop_at_fault()
     }

@@ -15,8 +15,10 @@
 //! wrong bit of a header is put right.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
-use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn};
+use ssdlab_core::{BlockId, HugeVec, Lpn, PageBits, Ppn};
 use ssdlab_nand::{Found, Geometry, Trimmed};
 use twox_hash::XxHash3_64;
 
@@ -24,8 +26,10 @@ use super::stream::Writer;
 use crate::backend::{Backend, Fault, Slot};
 use crate::bits::put_right;
 use crate::life::{Life, NUMBERS};
-use crate::spare::{SPARE_BYTES, decode_block};
+use crate::processors::{readers, share};
+use crate::spare::{Content, SPARE_BYTES};
 use crate::table::{BlockPages, PageTable, Written};
+use crate::translation::Translation;
 
 const MAGIC: [u8; 8] = *b"ssdchkpt";
 /// Bytes before the body.
@@ -48,16 +52,14 @@ pub(crate) struct Facts<'a> {
     pub erases: &'a [u32],
     /// Blocks whose erased pages must not be programmed.
     pub closed: &'a [bool],
-    /// Whether the data of a page was found damaged.
-    pub is_damaged: &'a dyn Fn(Ppn) -> bool,
-    /// Where the newest copy of a logical page is.
-    pub newest: &'a dyn Fn(Lpn) -> Option<Ppn>,
+    /// Pages of which the data was found damaged.
+    pub damaged: &'a BTreeSet<Ppn>,
+    /// Knows where the newest copies are; none if nothing was written yet.
+    pub ftl: Option<&'a dyn Translation>,
     /// Logical pages.
     pub logical_pages: u32,
     /// Whether the drive is shut down. If not, a first record says so: it is there with the checkpoint or not at all.
     pub ends: bool,
-    /// A block as it was surveyed, of which no copy is trimmed, if it has not changed since.
-    pub surveyed: &'a dyn Fn(BlockId) -> Option<&'a [u8]>,
 }
 
 /// A checkpoint as it was read.
@@ -145,40 +147,120 @@ impl Body {
     }
 }
 
+/// Blocks that processors share before any of them is written: what they take waits in memory, some megabytes.
+const ROUND: u32 = 1024;
+
+/// Blocks on their way to a checkpoint, one behind the other.
+#[derive(Default)]
+struct Encoded {
+    blocks: Vec<(BlockId, Range<usize>)>,
+    bytes: Vec<u8>,
+    /// Pages of which they hold a copy and that are trimmed.
+    trimmed: Vec<Lpn>,
+}
+
+impl Encoded {
+    fn clear(&mut self) {
+        self.blocks.clear();
+        self.bytes.clear();
+        self.trimmed.clear();
+    }
+}
+
 /// Writes what the spare areas say; returns the trimmed pages of which there are still copies, in ascending order.
 fn write_blocks<B: Backend>(writer: &mut Writer<'_, B>, facts: &Facts<'_>) -> Result<Vec<u32>, Fault> {
-    let Geometry { pages_per_block, blocks, .. } = *writer.backend().geometry();
-    let mut spares = vec![0; pages_per_block as usize * SPARE_BYTES];
-    let (mut pages, mut bytes) = (Vec::with_capacity(pages_per_block as usize), Vec::new());
-    let mut trimmed = vec![false; facts.logical_pages as usize];
-    for block in (0..blocks).map(BlockId) {
-        let closed = facts.closed[block.index()];
-        if let Some(surveyed) = (facts.surveyed)(block) {
-            writer.bytes(&[if closed { CLOSED } else { WRITTEN }])?;
-            writer.bytes(surveyed)?;
-            continue;
+    let blocks = writer.backend().geometry().blocks;
+    let marked = Marked::of(facts, writer.backend().geometry());
+    let mut trimmed = PageBits::new(facts.logical_pages);
+    // Memory handed back would have to be cleared in the next round.
+    let unused = Mutex::new(Vec::new());
+    for first in (0..blocks).step_by(ROUND as usize) {
+        let (flash, round) = (writer.backend(), ROUND.min(blocks - first));
+        let all = share(readers(flash, round), round, |own| {
+            let mut encoded = unused.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+            marked.encode(flash, &mut own.map(|block| BlockId(first + block.0)), &mut encoded).map(|()| encoded)
+        });
+        let mut all = all.into_iter().collect::<Result<Vec<Encoded>, Fault>>()?;
+        let mut in_order = Vec::with_capacity(round as usize);
+        for Encoded { blocks, bytes, trimmed: copies } in &all {
+            in_order.extend(blocks.iter().map(|(block, at)| (*block, &bytes[at.clone()])));
+            copies.iter().for_each(|lpn| trimmed.set(lpn.0));
         }
-        writer.backend().read_spares(block, &mut spares)?;
-        if !closed && spares.iter().all(|&byte| byte == 0) {
-            writer.bytes(&[ERASED])?;
-            continue;
+        in_order.sort_unstable_by_key(|(block, _)| *block);
+        in_order.into_iter().try_for_each(|(_, bytes)| writer.bytes(bytes))?;
+        all.iter_mut().for_each(Encoded::clear);
+        unused.lock().unwrap_or_else(PoisonError::into_inner).extend(all);
+    }
+    Ok((0..facts.logical_pages).filter(|&lpn| trimmed.is_set(lpn)).collect())
+}
+
+/// Pages by what is known of them beside their spare areas.
+struct Marked<'a> {
+    closed: &'a [bool],
+    damaged: &'a BTreeSet<Ppn>,
+    /// Logical pages that have a copy, and where these are: a look at the map for each page of the flash would be one to
+    /// wherever its entry is.
+    has_copy: PageBits,
+    is_newest: PageBits,
+    logical_pages: u32,
+}
+
+impl<'a> Marked<'a> {
+    fn of(facts: &Facts<'a>, geometry: &Geometry) -> Self {
+        let Facts { closed, damaged, logical_pages, .. } = *facts;
+        let (mut has_copy, mut is_newest) = (PageBits::new(logical_pages), PageBits::new(geometry.pages() as u32));
+        if let Some(ftl) = facts.ftl {
+            ftl.copies(logical_pages, &mut |lpn, ppn| {
+                has_copy.set(lpn.0);
+                is_newest.set(ppn.0);
+            });
         }
-        writer.bytes(&[if closed { CLOSED } else { WRITTEN }])?;
-        pages.clear();
-        pages.extend(decode_block(block, &spares).map(|(ppn, content)| match content.found() {
-            Found::Programmed { .. } if (facts.is_damaged)(ppn) => Found::Unreadable,
-            Found::Programmed { oob, version, .. } if oob.lpn.0 < facts.logical_pages => {
-                let newest = (facts.newest)(oob.lpn);
-                trimmed[oob.lpn.index()] |= newest.is_none();
-                Found::Programmed { oob, version, outdated: newest != Some(ppn) }
+        Self { closed, damaged, has_copy, is_newest, logical_pages }
+    }
+
+    /// Appends blocks as a checkpoint holds them.
+    fn encode(
+        &self,
+        flash: &impl Backend,
+        blocks: &mut dyn Iterator<Item = BlockId>,
+        encoded: &mut Encoded,
+    ) -> Result<(), Fault> {
+        let count = flash.geometry().pages_per_block;
+        let mut spares = vec![0; count as usize * SPARE_BYTES];
+        let (mut pages, mut outdated) = (vec![Found::Erased; count as usize], Vec::new());
+        for block in blocks {
+            let (first, closed, begin) = (block.0 * count, self.closed[block.index()], encoded.bytes.len());
+            flash.read_spares(Ppn(first), &mut spares)?;
+            if !closed && spares.iter().all(|&byte| byte == 0) {
+                encoded.bytes.push(ERASED);
+            } else {
+                for ((ppn, spare), page) in (first..).map(Ppn).zip(spares.as_chunks().0).zip(&mut pages) {
+                    *page = self.page(ppn, Content::decode(ppn, spare).found(), &mut outdated);
+                }
+                encoded.bytes.push(if closed { CLOSED } else { WRITTEN });
+                BlockPages::encode(&pages, &mut encoded.bytes);
+                // Together, so that the processor waits for many at once.
+                encoded.trimmed.extend(outdated.drain(..).filter(|lpn: &Lpn| !self.has_copy.is_set(lpn.0)));
+            }
+            encoded.blocks.push((block, begin..encoded.bytes.len()));
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn page(&self, ppn: Ppn, found: Found, outdated: &mut Vec<Lpn>) -> Found {
+        match found {
+            Found::Programmed { .. } if self.damaged.contains(&ppn) => Found::Unreadable,
+            Found::Programmed { oob, version, .. } if oob.lpn.0 < self.logical_pages => {
+                let is_newest = self.is_newest.is_set(ppn.0);
+                if !is_newest {
+                    outdated.push(oob.lpn);
+                }
+                Found::Programmed { oob, version, outdated: !is_newest }
             }
             found => found,
-        }));
-        bytes.clear();
-        BlockPages::encode(&pages, &mut bytes);
-        writer.bytes(&bytes)?;
+        }
     }
-    Ok((0..facts.logical_pages).filter(|&lpn| trimmed[lpn as usize]).collect())
 }
 
 fn write_trims<B: Backend>(writer: &mut Writer<'_, B>, trimmed: &[u32]) -> Result<(), Fault> {

@@ -369,11 +369,10 @@ mod tests {
             life: Life::default(),
             erases: &[0; 3],
             closed: &[false; 3],
-            is_damaged: &|_| false,
-            newest: &|_| None,
+            damaged: const { &BTreeSet::new() },
+            ftl: None,
             logical_pages: 2,
             ends: true,
-            surveyed: &|_| None,
         };
         (MemoryBackend::new(geometry), facts)
     }

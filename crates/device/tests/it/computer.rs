@@ -97,8 +97,8 @@ impl Backend for Disk {
         self.now.read(ppn, page, spare)
     }
 
-    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
-        self.now.read_spares(block, spares)
+    fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault> {
+        self.now.read_spares(first, spares)
     }
 
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {

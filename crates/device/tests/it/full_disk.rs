@@ -50,8 +50,8 @@ impl Backend for Disk {
         self.inner.read(ppn, page, spare)
     }
 
-    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
-        self.inner.read_spares(block, spares)
+    fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault> {
+        self.inner.read_spares(first, spares)
     }
 
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {

@@ -1,6 +1,5 @@
 //! The erase blocks of a device: one table for every FTL, and what collection needs beside it.
 
-mod bits;
 mod sealed;
 mod table;
 

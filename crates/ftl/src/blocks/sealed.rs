@@ -12,9 +12,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::list::Queue;
-use ssdlab_core::{Archive, Archived, BlockId};
+use ssdlab_core::{Archive, Archived, BlockId, PageBits};
 
-use super::bits::PageBits;
 use super::table::{Allocation, BlockTable, FLAG, FreeList};
 use crate::recovery;
 

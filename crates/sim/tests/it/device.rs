@@ -46,8 +46,8 @@ impl Backend for Recording {
         self.flash.read(ppn, page, spare)
     }
 
-    fn read_spares(&self, block: BlockId, spares: &mut [u8]) -> Result<(), Fault> {
-        self.flash.read_spares(block, spares)
+    fn read_spares(&self, first: Ppn, spares: &mut [u8]) -> Result<(), Fault> {
+        self.flash.read_spares(first, spares)
     }
 
     fn program(&mut self, ppn: Ppn, page: &[u8], spare: &SpareBytes) -> Result<(), Fault> {

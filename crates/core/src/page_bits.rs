@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use ssdlab_core::{Access, Archive, Archived, HugeVec};
+use crate::{Access, Archive, Archived, HugeVec};
 
 /// Bits of a word.
 const WORD: u32 = u64::BITS;
 
 /// A bit for each page, in words that any 64 pages in a row can be read from.
 #[derive(Debug)]
-pub(super) struct PageBits {
+pub struct PageBits {
     words: HugeVec<u64>,
 }
 
@@ -19,11 +19,19 @@ impl PageBits {
         Self { words: HugeVec::zeros(pages as usize / WORD as usize + 2) }
     }
 
+    /// Whether the bit of a page is set.
+    #[inline(always)]
+    pub fn is_set(&self, page: u32) -> bool {
+        self.words[(page / WORD) as usize] >> (page % WORD) & 1 != 0
+    }
+
+    /// Clears the bit of a page.
     #[inline(always)]
     pub fn clear(&mut self, page: u32) {
         self.words[(page / WORD) as usize] &= !(1 << (page % WORD));
     }
 
+    /// Sets the bit of a page.
     #[inline(always)]
     pub fn set(&mut self, page: u32) {
         self.words[(page / WORD) as usize] |= 1 << (page % WORD);
@@ -59,12 +67,14 @@ impl PageBits {
         })
     }
 
+    /// Sets the bits of pages, or clears them.
     pub fn fill(&mut self, pages: Range<u32>, value: bool) {
         for (first, count) in Self::windows(pages) {
             self.set_window(first, count, if value { lowest(count) } else { 0 });
         }
     }
 
+    /// How many bits of pages are set.
     pub fn count(&self, pages: Range<u32>) -> u32 {
         Self::windows(pages).map(|(first, count)| self.window(first, count).count_ones()).sum()
     }
@@ -143,6 +153,7 @@ mod tests {
                 let count = (300 - at).min(WORD);
                 let window = (0..count).map(|bit| u64::from(truth[0][(at + bit) as usize]) << bit).sum::<u64>();
                 prop_assert_eq!(bits[0].window(at, count), window);
+                prop_assert_eq!(bits[0].is_set(at.min(299)), truth[0][at.min(299) as usize]);
             }
         }
     }
