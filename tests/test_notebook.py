@@ -1,6 +1,7 @@
 """Notebooks: what is shown of results in them, and the tutorial as one."""
 
 import html
+import pydoc
 import re
 import sys
 import types
@@ -62,6 +63,11 @@ def test_a_notebook_shows_results_configurations_and_studies(small: ssdlab.Confi
     assert "as it is" in words(compared)
     study = ssdlab.sweep({"device.op": ["20%", "30%"]}, small, outcomes=["write_amplification"], jobs=1)
     assert "device.op" in words(study) and "write_amplification" in words(study)
+
+
+def test_help_on_a_method_that_plots_is_of_what_it_takes_and_returns() -> None:
+    helped = pydoc.plain(pydoc.render_doc(ssdlab.Comparison.plot_latency_percentiles))
+    assert "op: str = 'read'" in helped and "-> 'Figure'" in helped
 
 
 def test_a_figure_is_explored_in_a_frame_of_its_own(small: ssdlab.Config) -> None:

@@ -4,6 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
@@ -61,10 +62,13 @@ class Plot:
         if found is not None:
             return Drawable(self._load, found)
 
-        @wraps(self._load())
+        of_chart = self._load()
+
+        @wraps(of_chart)
         def draw(found: object, *arguments: Any, **options: Any) -> "Figure":
             return Drawable(self._load, found)(*arguments, **options)
 
+        vars(draw)["__signature__"] = signature(of_chart).replace(return_annotation="Figure")
         return draw
 
     def _load(self) -> "Callable[..., Chart]":
