@@ -279,7 +279,7 @@ def test_what_is_no_trace_is_told_what_is(tmp_path: Path) -> None:
     for given in (columns(), 5, [5]):
         with pytest.raises(ssdlab.TraceError, match=r"(dict|int|list) is no trace; .* Trace\.from_frame\(columns\)"):
             ssdlab.simulate(None, given)  # type: ignore[arg-type]
-    with pytest.raises(ssdlab.TraceError, match="int is no trace"):
+    with pytest.raises(ssdlab.ConfigError, match="trace: 1 is no path"):
         ssdlab.fleet(1, out=tmp_path)  # type: ignore[arg-type]
     check(ssdlab.Trace.from_frame(columns()))
 

@@ -62,9 +62,10 @@ def test_what_is_no_whole_number_is_told_with_its_argument(call: Callable[..., A
 
 def test_what_is_no_number_above_zero_is_told_with_its_argument() -> None:
     for name in ("years", "dwpd", "p99_ns"):
-        given: dict[str, Any] = {name: "3"}
-        with pytest.raises(ssdlab.ConfigError, match=rf"^{name}: '3' is no number above 0"):
-            ssdlab.advise_drive(None, SMALL, **given)
+        for value, message in (("3", "'3' is no number"), (-3, "-3 is no number above 0")):
+            given: dict[str, Any] = {name: value}
+            with pytest.raises(ssdlab.ConfigError, match=f"^{name}: {message}"):
+                ssdlab.advise_drive(None, SMALL, **given)
 
 
 def test_the_seed_of_a_design_is_not_below_zero() -> None:

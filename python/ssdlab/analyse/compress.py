@@ -18,6 +18,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse import corpus
 from ssdlab.analyse.corpus import Corpus
 from ssdlab.analyse.finished import finished_part
+from ssdlab.model.arguments import takes
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.numbers import whole
 from ssdlab.model.requests import Ending, Monitor
@@ -221,6 +222,7 @@ def machine() -> str:
     return f"{platform.machine()}, {_ssdlab.processors()} processors, Python {platform.python_version()}"
 
 
+@takes()
 def bench(
     paths: Sequence[str | os.PathLike[str]] | Corpus | None = None,
     *,

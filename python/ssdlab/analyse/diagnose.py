@@ -3,6 +3,7 @@
 import re
 
 from ssdlab._ssdlab import ConfigError, SimulationError
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.diagnosis import Diagnosis, WhatIf
 from ssdlab.model.requests import Monitor
@@ -19,6 +20,7 @@ MOST = 6
 """Changes that are tried: those of the weightiest findings."""
 
 
+@takes()
 def diagnose(
     config: Config | Overrides | None = None,
     trace: Given | None = None,

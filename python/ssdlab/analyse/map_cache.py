@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError, TraceError
 from ssdlab.lazy import Counts, Numbers, np, room
-from ssdlab.model.config import Config, Overrides
+from ssdlab.model.arguments import takes
+from ssdlab.model.config import Config, Overrides, layered, set_by
 from ssdlab.model.envelope import written
 from ssdlab.model.finding import Finding, Plot
 from ssdlab.model.requests import Monitor
@@ -317,6 +318,7 @@ def _plain(choice: MapCacheChoice) -> dict[str, Any]:
     return {name: None if value != value else value for name, value in asdict(choice).items()}
 
 
+@takes(caches=["64KiB"], segments=["4KiB"])
 def map_cache(
     trace: Given | None = None,
     config: Config | Overrides | None = None,
@@ -347,7 +349,7 @@ def map_cache(
         SimulationError: If a request lies beyond the device and `host.fit` is `error`.
         TraceError: If the trace cannot be read, or neither reads nor writes.
     """
-    config = config if isinstance(config, Config) else Config(PRESET, overrides=config or ())
+    config = config if isinstance(config, Config) else layered(PRESET, [], set_by("config", config or ()))
     source = source_of(trace, config)
     if trace is not None:
         source.open_addresses()

@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import room
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, as_written, config_of
 from ssdlab.model.files import naming, replacing
 from ssdlab.model.result import Result
+from ssdlab.model.several import several
 from ssdlab.model.source import Source
 
 SCENES = Path(__file__).parent / "scenes"
@@ -310,6 +312,7 @@ def _without_pages(skip: int, count: int, *, whole: bool) -> str:
     return f"the first {count} requests of the trace read, write and trim no pages; raise --skip or --most"
 
 
+@takes(requests="0 4 8-11 r5")
 def explain(
     what: "str | os.PathLike[str] | Config | Overrides | Iterable[Config | Mapping[str, object]]", requests: str = ""
 ) -> Explanation:
@@ -331,8 +334,8 @@ def explain(
         if requests:
             raise ConfigError("a scene has its own requests; leave them out, or give a configuration")
         return Explanation(scene(what))
-    several = not isinstance(what, Config | Mapping) and not isinstance(next(iter(what), None), str)
-    configs = [_drawn(one) for one in what] if several else [_drawn(what)]  # type: ignore[arg-type]
+    each: list[Any] = [what] if isinstance(what, Config | Mapping) else several(what)
+    configs = [_drawn(each)] if each and isinstance(each[0], str) else [_drawn(one) for one in each]
     return Explanation(of_configs(configs, requests))
 
 
@@ -365,10 +368,6 @@ def of_configs(configs: Sequence[Config], requests: str, about: str = "") -> Sce
     drives = tuple(json.loads(_ssdlab.steps_drive(config._inner)) for config in configs)
     if not 1 <= len(drives) <= 2:
         raise ConfigError(f"{len(drives)} configurations cannot stand side by side; give one or two")
-    if not isinstance(requests, str):
-        raise ConfigError(
-            f"{type(requests).__name__} says no requests to explain; write pages as text, such as '0 4 8-11 r5'"
-        )
     if not requests.split():
         raise ConfigError("nothing is requested; give pages to write, such as 0 4 8-11")
     filled = drives[0]["filled"]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import room
+from ssdlab.model.arguments import is_switch, shown, takes
 from ssdlab.model.files import read_utf8
 
 Overrides = Mapping[str, object] | Iterable[str]
@@ -67,24 +68,40 @@ def _read(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 def _written(value: object) -> str:
     """A Python value as `--set` takes it."""
-    # Those of NumPy as well.
-    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+    if is_switch(value):
         return "true" if value else "false"
     return str(value)
 
 
 def as_written(overrides: Overrides) -> list[str]:
-    """Settings as `key=value`."""
+    """Settings as `key=value`.
+
+    Raises:
+        ConfigError: If it is nothing that holds settings, or a table is empty.
+    """
     if isinstance(overrides, str):
         return [overrides]
     if isinstance(overrides, Mapping):
         return [f"{key}={_written(value)}" for key, value in _flat(overrides)]
-    return list(overrides)
+    listed = [*overrides] if isinstance(overrides, Iterable) and not isinstance(overrides, bytes) else [overrides]
+    for one in listed:
+        if not isinstance(one, str):
+            raise ConfigError(
+                f"{shown(one)} is no setting; give settings such as {{'device.op': '7%'}} or ['device.op=7%']"
+            )
+    return listed
 
 
 def set_by(origin: str, overrides: Overrides) -> Sets:
-    """Settings that a person made with `origin`."""
-    return [(origin, one) for one in as_written(overrides)]
+    """Settings that a person made with `origin`.
+
+    Raises:
+        ConfigError: As `as_written`, with the origin.
+    """
+    try:
+        return [(origin, one) for one in as_written(overrides)]
+    except ConfigError as error:
+        raise ConfigError(f"{origin}: {error}") from None
 
 
 def _flat(settings: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
@@ -143,6 +160,7 @@ class Config(Mapping[str, Any]):
         '1GiB'
     """
 
+    @takes(preset="tlc-nvme", file="my.toml")
     def __init__(
         self,
         preset: str | None = None,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self, SupportsIndex
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import TYPE_CHECKING
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of, layered
 
 if TYPE_CHECKING:
@@ -154,20 +155,15 @@ class Drive:
             EBADF for one that is closed.
     """
 
+    @takes(path="drive.ssd", faults=Faults(programs=1000))
     def __init__(
         self,
         config: Config | Overrides | None = None,
         path: str | os.PathLike[str] | None = None,
         faults: Faults | None = None,
     ) -> None:
-        if not isinstance(path, str | os.PathLike | None):
-            raise ConfigError(
-                f"path: {path!r} is no path; give that of a file, such as 'drive.ssd', or None for memory"
-            )
         where = None if path is None else Path(path)
         faults = Faults() if faults is None else faults
-        if not isinstance(faults, Faults):
-            raise ConfigError(f"faults: {faults!r} does not say which; give such as ssdlab.Faults(programs=1000)")
         self.config = config_of_drive(config, where)
         if faults.programs or faults.erases or faults.factory:
             self.config = _spared(self.config, where)

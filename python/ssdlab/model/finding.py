@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from ssdlab.lazy import pa, room
+from ssdlab.model.arguments import takes
 from ssdlab.model.envelope import envelope, written
 from ssdlab.model.files import filling, naming, write
 
@@ -157,6 +158,7 @@ class Finding(ABC):
         """What is saved beside report and JSON."""
         return {}
 
+    @takes(figures="pdf")
     def save(self, directory: str | os.PathLike[str], figures: FigureFormat | None = None) -> None:
         """Writes it into a directory, which is made if need be: report, JSON, tables.
 

@@ -15,6 +15,7 @@ from typing import Protocol, Self
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.arguments import shown, takes
 
 CODEC, SHARE, POLICY, COMPRESSED_POLICY = "lz4", "50%", "clock", "fifo"
 """Of a cache unless others are asked for."""
@@ -95,6 +96,7 @@ class Pool:
     The interpreter is free while pages are copied, compressed and read from a file.
     """
 
+    @takes(budget="64MiB", page_size="8KiB")
     def __init__(
         self,
         budget: str | int,
@@ -149,8 +151,12 @@ class Pool:
             raise ConfigError("budget and page_size are positive and of some memory; workers are 256 at most")
         if isinstance(loader, str | os.PathLike):
             self._inner = _ssdlab.PagePool(settings, None, Path(loader))
-        else:
+        elif all(callable(getattr(loader, name, None)) for name in ("load", "store")):
             self._inner = _ssdlab.PagePool(settings, loader, None)
+        else:
+            raise ConfigError(
+                f"loader: {shown(loader)} is no storage; give the path of a file, or an object with load and store"
+            )
         self._loader = loader
         # Workers that call Python must have ended before the interpreter does.
         self._close = weakref.finalize(self, self._inner.close)
@@ -214,4 +220,4 @@ class Pool:
 
 def size_of(size: str | int) -> int:
     """Bytes, as they are or written as `64MiB`."""
-    return size if isinstance(size, int) else _ssdlab.size(size)
+    return _ssdlab.size(size) if isinstance(size, str) else int(size)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import text
 from ssdlab.lazy import np, npt, pa, room
+from ssdlab.model.arguments import takes
 from ssdlab.model.arrow import table
 from ssdlab.model.columns import (
     ActivityColumns,
@@ -100,6 +101,7 @@ class Result(Finding):
         return self._columns.dispatched()
 
     @staticmethod
+    @takes()
     def load(path: str | os.PathLike[str]) -> "Result":
         """What `save`, or `ssdlab run --out`, wrote: all of it as it was, and equal bytes when saved again.
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError, SsdlabError
 from ssdlab.lazy import Counts
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides
 from ssdlab.model.drive import config_of_drive
 from ssdlab.model.finding import Finding
@@ -68,6 +69,7 @@ class DriveServer:
         OSError: If file, certificates or socket cannot be used.
     """
 
+    @takes(file="drive.ssd", socket="drive.socket", listen="127.0.0.1:10809")
     def __init__(
         self,
         config: Config | Overrides | None = None,
@@ -82,7 +84,7 @@ class DriveServer:
     ) -> None:
         if socket is None and listen is None:
             raise ConfigError("a server listens at a path or at an address; give socket or listen")
-        if scale is not None and not (isinstance(scale, int | float) and LEAST_SCALE <= scale < float("inf")):
+        if scale is not None and not LEAST_SCALE <= scale < float("inf"):
             raise ConfigError(
                 f"scale {scale!r}: replies cannot be timed so; give 1.0 for real time, another number from "
                 f"{LEAST_SCALE:g} on, or None for replies at once"

@@ -12,6 +12,7 @@ from typing import Any
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np, npt
+from ssdlab.model.arguments import takes
 from ssdlab.model.columns import ActivityColumns, LatencyColumns, LogColumns
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.files import naming, try_filling
@@ -25,6 +26,7 @@ from ssdlab.model.trace_file import Given, TraceFile, source_of
 _LOG = logging.getLogger("ssdlab")
 
 
+@takes(state="drive.state", save_state="drive.state")
 def simulate(
     config: Config | Overrides | None = None,
     trace: Given | None = None,

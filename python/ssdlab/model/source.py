@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import room
+from ssdlab.model.arguments import takes
 from ssdlab.model.conversion import objects_of
 from ssdlab.model.pipe import name_of
 from ssdlab.model.requests import Monitor, RequestSource, batches
@@ -119,6 +120,7 @@ class Source(ABC):
             )
         return space
 
+    @takes()
     def intervals(
         self, *, page: str = INTERVAL_PAGE, logs: Sequence[str] = LOGS, monitor: Monitor | None = None
     ) -> "WriteIntervals":
@@ -138,6 +140,7 @@ class Source(ABC):
         found: WriteIntervals = room("analyse.intervals").measure(self, page, logs, monitor)
         return found
 
+    @takes()
     def analyze(self, *, range: str = RANGE, monitor: Monitor | None = None) -> "TraceAnalysis":
         """Where, how far apart, how large, how much at a time, in which order and when, from one pass in at most some
         240 MiB however many requests.

@@ -8,6 +8,7 @@ from typing import Any
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np, npt, pa, room
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.conversion import write
 from ssdlab.model.devices import chosen, no_devices
@@ -44,6 +45,7 @@ class Trace(Source):
         """What was met while reading it from a file (None without): `counts`, `notes`, `other_devices` ..."""
 
     @classmethod
+    @takes(streams=["log", "data"])
     def from_columns(
         cls,
         *,
@@ -85,6 +87,7 @@ class Trace(Source):
         return cls(requests, streams)
 
     @classmethod
+    @takes(device="all")
     def from_arrow(cls, data: Any, device: str | None = None) -> "Trace":
         """Builds a trace from Arrow data: anything with `__arrow_c_stream__`, such as a pyarrow Table.
 
@@ -165,6 +168,7 @@ class Trace(Source):
         """The trace for any Arrow library: `polars.from_arrow(trace)`, `pyarrow.table(trace)`."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
+    @takes(path="t.parquet", format="parquet")
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Writes the trace to a file.
 

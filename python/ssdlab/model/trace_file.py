@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ssdlab import _ssdlab, text
-from ssdlab._ssdlab import TraceError
+from ssdlab._ssdlab import ConfigError, TraceError
+from ssdlab.model.arguments import shown, takes
 from ssdlab.model.config import Config
 from ssdlab.model.devices import DeviceReader, no_devices
 from ssdlab.model.parquet import ParquetReader, are_parquet
@@ -47,6 +48,7 @@ class TraceFile(Source):
         TraceError: If two of the options exclude each other; all else when a pass starts or goes on.
     """
 
+    @takes(device="all", action="issue", format="blkparse")
     def __init__(
         self,
         *paths: str | os.PathLike[str],
@@ -143,7 +145,14 @@ class TraceFile(Source):
 
 
 def _spelled(columns: Columns | None) -> str | None:
-    return ",".join(f"{name}={place}" for name, place in columns.items()) if isinstance(columns, Mapping) else columns
+    if isinstance(columns, Mapping):
+        return ",".join(f"{name}={place}" for name, place in columns.items())
+    if not isinstance(columns, str | None):
+        raise ConfigError(
+            f"columns: {shown(columns)} does not say what columns hold; give a text or a mapping, such as "
+            "'time=0:us,op=2,offset=3:sectors,size=4', or None"
+        )
+    return columns
 
 
 def read_trace(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import pa, room
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.numbers import whole
@@ -180,6 +181,7 @@ def _numbers(summary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
             yield f"{above}{name}", float(value)
 
 
+@takes()
 def compare(
     cases: "Mapping[str, Config | Overrides]",
     trace: Given | None = None,

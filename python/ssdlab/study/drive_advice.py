@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.numbers import above_zero
@@ -176,6 +177,7 @@ class DriveAdvice(Finding):
         return f"<ssdlab.DriveAdvice on {len(self.choices)} drives>"
 
 
+@takes(axes=["ftl.page.gc=greedy,fifo"])
 def advise_drive(
     trace: Given | None,
     config: Config | Overrides | None = None,

@@ -18,6 +18,7 @@ from ssdlab.analyse import corpus
 from ssdlab.analyse.cache.accesses import drawn, of_trace
 from ssdlab.analyse.compress import Spread, bytes_of_page, machine
 from ssdlab.analyse.corpus import Corpus
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.numbers import whole
@@ -161,6 +162,7 @@ class CacheBench(Finding):
     plot_hits = Plot("cache_bench.hits")
 
 
+@takes()
 def bench(
     dataset: Sequence[str | os.PathLike[str]] | Corpus | None = None,
     *,

@@ -18,6 +18,7 @@ from ssdlab.analyse.cache.sizes import read_sizes
 from ssdlab.analyse.finished import finished_part
 from ssdlab.analyse.tasks import Tasks, at_a_time
 from ssdlab.lazy import np
+from ssdlab.model.arguments import takes
 from ssdlab.model.requests import Monitor, batches
 from ssdlab.model.source import ingest_dict, nothing_in
 from ssdlab.model.trace_file import Given, source_of
@@ -120,6 +121,7 @@ def _while_read(
     return common, found
 
 
+@takes(policies=["lru"], sizes=["64MiB"], ttl="300s", dirty="50%")
 def simulate(
     trace: Given,
     policies: Sequence[str],
@@ -261,6 +263,7 @@ def _refuse_write_back(items: Items, asked: Sequence[Asked], ignore_trims: bool)
             )
 
 
+@takes(sizes=["64MiB"], sample="1%")
 def mrc(
     trace: Given,
     policies: Sequence[str] = ("lru",),

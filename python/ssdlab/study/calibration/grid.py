@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.numbers import whole
 from ssdlab.model.several import several
 
 IN_FLIGHT = tuple(1 << power for power in range(9))
@@ -59,6 +60,7 @@ def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
     Raises:
         ConfigError: If there is none, or one is out of range.
     """
-    if not asked or not 1 <= min(asked) <= max(asked) <= 65536:
+    numbers = {whole("in_flight", one) for one in several(asked)}
+    if not numbers or not 1 <= min(numbers) <= max(numbers) <= 65536:
         raise ConfigError("requests in flight are numbers from 1 to 65536; write 1,2,4,8, for example")
-    return tuple(sorted(set(asked)))
+    return tuple(sorted(numbers))

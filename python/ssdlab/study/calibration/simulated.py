@@ -7,6 +7,7 @@ from itertools import product
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of, presets, rebuilt, set_by
 from ssdlab.model.requests import Monitor
 from ssdlab.study.calibration.grid import IN_FLIGHT, in_flight_of, regions_of
@@ -21,6 +22,7 @@ BUFFER = "the drive has a write buffer, in which writes are complete: few in fli
 READS = {"read": "100%", "write": "0%"}
 
 
+@takes(regions=["64MiB"])
 def calibrate(
     config: Config | Overrides | None = None,
     *,

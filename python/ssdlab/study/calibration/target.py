@@ -10,6 +10,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.drive import fio
 from ssdlab.analyse.drive.target import engine_of, inspect
 from ssdlab.lazy import np
+from ssdlab.model.arguments import takes
 from ssdlab.model.requests import Monitor
 from ssdlab.study.calibration import knee
 from ssdlab.study.calibration.grid import IN_FLIGHT, in_flight_of, regions_of
@@ -25,6 +26,7 @@ SIZE = "4KiB"
 """Size of a request unless another is asked for."""
 
 
+@takes(regions=["64MiB"])
 def calibrate_target(
     path: str | os.PathLike[str],
     *,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.arguments import takes
 from ssdlab.study.experiments.definition import Anchor, Axis, Experiment, Given, Replay, Table
 from ssdlab.study.experiments.reader import FILE, read
 from ssdlab.study.experiments.result import ExperimentResult, TableResult, Winner
@@ -41,6 +42,7 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in _SHIPPED.glob(f"*/{FILE}"))
 
 
+@takes()
 def load(experiment: str | os.PathLike[str]) -> Experiment:
     """Reads an experiment.
 

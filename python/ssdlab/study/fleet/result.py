@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np, npt, pa
+from ssdlab.model.arguments import takes
 from ssdlab.model.finding import Contents, Finding, Plot
 from ssdlab.model.volumes import Volume, Volumes
 from ssdlab.study.fleet.packing import Drive
@@ -182,6 +183,7 @@ class Fleet(Finding):
         known = self.study.figures
         return [Outcome.of(one, known) for one in USUAL if one.partition(":")[0] in known]
 
+    @takes(outcomes=["write_amplification"])
     def asked_for(self, outcomes: Sequence[str], years: float = SERVICE_YEARS) -> "Fleet":
         """The same fleet with other figures to show, or other years to serve.
 
@@ -190,6 +192,7 @@ class Fleet(Finding):
         """
         return Fleet(self.study.asked_for(outcomes) if outcomes else self.study, self.dataset, years)
 
+    @takes(figure="write_amplification")
     def cdf(self, figure: str) -> Cdf:
         """The distribution of a figure over drives.
 

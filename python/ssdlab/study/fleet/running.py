@@ -10,6 +10,7 @@ from typing import Any
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.tasks import at_a_time
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.numbers import whole
 from ssdlab.model.requests import Monitor
@@ -90,6 +91,7 @@ def plan(volumes: Volumes, base: Config, rule: str, drives: int | None, outcomes
     return Plan(dealt, rule, base, volumes, outcomes, keys, runs)
 
 
+@takes(outcomes=["write_amplification"])
 def fleet(
     trace: Traces,
     config: Config | Overrides | None = None,
@@ -165,6 +167,7 @@ def _check(folder: Path) -> None:
         )
 
 
+@takes()
 def open_fleet(path: str | os.PathLike[str]) -> Fleet:
     """A fleet from its folder; what it holds so far, if it is still being run.
 

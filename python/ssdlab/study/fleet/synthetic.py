@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, Self
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np, npt, pa, pq
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config
 from ssdlab.model.files import refuse_drive, replacing
 from ssdlab.model.requests import Monitor
@@ -253,6 +254,7 @@ def _named(columns: "dict[str, npt.NDArray[Any]]") -> "pa.Table":
     return pa.table({**columns, "op": operations})
 
 
+@takes(path="fleet.parquet")
 def generate_fleet(
     path: str | os.PathLike[str],
     *,

@@ -13,6 +13,7 @@ import tomllib
 from pathlib import Path
 
 from ssdlab import _ssdlab, text
+from ssdlab.model.arguments import takes
 from ssdlab.study.screening.definition import Screening
 from ssdlab.study.screening.reader import read
 
@@ -36,6 +37,7 @@ def holds(name: str | os.PathLike[str]) -> bool:
         return False
 
 
+@takes()
 def load(screening: str | os.PathLike[str]) -> Screening:
     """Reads a screening: one that ships with ssdlab by its name, or a TOML file by its path.
 

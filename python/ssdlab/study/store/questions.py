@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.arguments import takes
 from ssdlab.study.store.remarks import Remarked
 from ssdlab.study.survey import curves, effects, front, indices
 from ssdlab.study.survey.outcome import estimate
@@ -20,6 +21,7 @@ LOSSES_OF_TRACES = (
 class Questions(Remarked):
     """Runs that are asked for effects, curves and the front."""
 
+    @takes(outcome="write_amplification")
     def effects(self, outcome: str) -> effects.Effects:
         """What each axis does to an outcome, alone and with another.
 
@@ -82,6 +84,7 @@ class Questions(Remarked):
             total *= len(one["levels"])
         return total * int(self.plan["seeds"]) != self.asked
 
+    @takes(outcome="write_amplification", x="device.op", by="device.op")
     def curves(self, outcome: str, x: str | None = None, by: str | None = None) -> curves.Curves:
         """An outcome against an axis, averaged over the axes that are not named.
 
@@ -138,6 +141,7 @@ class Questions(Remarked):
             if one["range"]
         }
 
+    @takes(outcomes=["write_amplification", "time.iops:max"])
     def pareto(self, outcomes: Sequence[str] = ()) -> front.Front:
         """The points that no other beats in all outcomes, by their means over seeds.
 

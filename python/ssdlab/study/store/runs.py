@@ -7,6 +7,7 @@ from typing import Any
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import pa
+from ssdlab.model.arguments import takes
 from ssdlab.model.finding import Finding
 from ssdlab.model.several import several
 from ssdlab.study.store.folder import points_of
@@ -90,6 +91,7 @@ class Runs(Finding):
             if field.name not in beside and (pa.types.is_integer(field.type) or pa.types.is_floating(field.type))
         ]
 
+    @takes(asked=["write_amplification"])
     def outcomes(self, asked: Sequence[str] = ()) -> list[Outcome]:
         """The outcomes that are asked for; else those of the sweep, or the usual ones, as far as runs have them.
 
@@ -110,6 +112,7 @@ class Runs(Finding):
         swept = {Outcome.read(one).figure: one for one in self.plan["outcomes"]}
         return [swept.get(one, one) for one in outcomes]
 
+    @takes()
     def result(self, run: int) -> dict[str, Any]:
         """The whole result of a row, as `Result.to_dict` has it.
 

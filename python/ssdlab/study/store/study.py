@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab.lazy import pa
+from ssdlab.model.arguments import takes
 from ssdlab.model.finding import Contents, Plot
 from ssdlab.model.several import several
 from ssdlab.study.store.folder import read_plan, records_of
@@ -35,6 +36,7 @@ class Study(Questions, Frames):
         with reading(where) as folder:
             return cls(read_plan(folder, where), records_of(folder))
 
+    @takes(outcomes=["write_amplification"])
     def asked_for(self, outcomes: Sequence[str]) -> "Study":
         """The same study with other outcomes to show first.
 

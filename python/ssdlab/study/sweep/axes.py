@@ -20,6 +20,8 @@ from typing import Self
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.arguments import shown
+from ssdlab.model.several import several
 from ssdlab.study.sweep.quantity import Quantity, quantity, written
 
 TRACE, PRESET = "trace", "preset"
@@ -113,6 +115,10 @@ def of(given: Mapping[str, Values]) -> Axis:
     Raises:
         ConfigError: If a key is no setting, a value is none, or keys have different numbers of values.
     """
+    if not isinstance(given, Mapping):
+        raise ConfigError(
+            f"axes: {shown(given)} is no axis; give such as {{'device.op': '7%..28%:4'}} or ['device.op=7%,28%']"
+        )
     if not given:
         raise ConfigError("an axis is empty; write device.op=7%,28%, for example")
     for key in given:
@@ -172,7 +178,7 @@ def _all_of(key: str) -> list[str]:
 
 
 def _values(key: str, given: Values) -> "list[str] | Range":
-    words = next(csv.reader([given])) if isinstance(given, str) else [_text(one) for one in given]
+    words = next(csv.reader([given])) if isinstance(given, str) else [_text(one) for one in several(given)]
     if not words or not all(word.strip() for word in words):
         raise ConfigError(f"axis {key}: a value is empty; write values with commas, such as A,B")
     if len(words) == 1 and ".." in words[0] and key != TRACE:

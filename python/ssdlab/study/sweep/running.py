@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from ssdlab._ssdlab import ConfigError
 from ssdlab.analyse.tasks import at_a_time
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of
 from ssdlab.model.notebook import following
 from ssdlab.model.numbers import whole
@@ -34,6 +35,7 @@ Axes = Mapping[str, Values] | Sequence[str | Mapping[str, Values]]
 """Axes as a user gives them: values by key, or texts such as `device.op=7%,28%` and linked keys, one or a list."""
 
 
+@takes(outcomes=["write_amplification"], without=["device.op>20%"])
 def sweep(
     axes: Axes,
     config: Config | Overrides | None = None,
@@ -201,6 +203,7 @@ def run(
     return found
 
 
+@takes()
 def open_study(path: str | os.PathLike[str]) -> Study:
     """A study from its folder, or from its address; what it holds so far, if it is still being written.
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides
 from ssdlab.model.numbers import whole
 from ssdlab.model.remarks import other_spare
@@ -39,6 +40,7 @@ TRIALS, BATCH, REPEATS = 100, 4, 5
 """Unless they are given."""
 
 
+@takes(outcomes=["write_amplification"], constraints=["time.iops>=5000"])
 def tune(
     axes: Axes,
     config: Config | Overrides | None = None,

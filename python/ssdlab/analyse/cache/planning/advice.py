@@ -12,6 +12,7 @@ from ssdlab.analyse.cache.planning.comparison import compare
 from ssdlab.analyse.cache.planning.compressors import PAPER_DEVICE_US, Compressor, measure, of_paper
 from ssdlab.analyse.cache.planning.result import CachePlan
 from ssdlab.analyse.drive import reads
+from ssdlab.model.arguments import takes
 from ssdlab.model.requests import Ending, Monitor
 
 Distribution = str | Sequence[tuple[float, float]]
@@ -36,6 +37,7 @@ def busy(waited: float) -> list[str]:
     ]
 
 
+@takes(memory="15GiB", data="200GiB")
 def plan(
     memory: str,
     data: str,
