@@ -93,6 +93,10 @@ def test_drives_that_volumes_share_are_runs_of_merged_files(trace: Path, alone: 
     for run, row in enumerate(ssdlab.open_fleet(alone).by_volume()):
         summary = ssdlab.open_fleet(alone).study.result(run)["latency"]["write"]
         assert row["write.p99_ns"] == (summary and summary["p99_ns"])
+    # Where nobody knows response times of a volume, the page says when they are known.
+    serial = ssdlab.fleet(trace, {**CONFIG, "time": "serial"}, pack="round-robin", drives=2)
+    when = "response times are known where time is event"
+    assert [when in repr(one.page().sections[-1]) for one in (serial, found)] == [True, False]
     # All volumes on a drive are all devices of the trace side by side.
     whole = ssdlab.fleet(trace, CONFIG, pack="name", drives=1, out=tmp_path / "f")
     side_by_side = json.loads(json.dumps(ssdlab.simulate(CONFIG, ssdlab.TraceFile(trace, device="all")).to_dict()))
@@ -178,6 +182,8 @@ def test_distributions_are_those_of_the_drives(alone: Path) -> None:
     assert found.write_amplification == pytest.approx(programs / sum(one["host"]["pages_written"] for one in results))
     requests = sorted((one.requests for one in found.volumes), reverse=True)
     assert found.busiest(0.01) == requests[0] / sum(requests)
+    told = {"volumes": 0.01, "count": 1, "requests": found.busiest(0.01)}
+    assert found.to_dict()["busiest"][0] == told
     assert found.busiest(0.4) == sum(requests[:2]) / sum(requests) and found.busiest(1.0) == 1.0
 
 

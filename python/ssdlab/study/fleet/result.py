@@ -287,7 +287,9 @@ class Fleet(Finding):
             "finished": self.study.finished,
             "write_amplification": self.write_amplification,
             "needed": self.needed()._asdict(),
-            "busiest": [{"volumes": share, "requests": self.busiest(share)} for share in BUSIEST],
+            "busiest": [
+                {"volumes": share, "count": self.count_of(share), "requests": self.busiest(share)} for share in BUSIEST
+            ],
             "distributions": [
                 {
                     "figure": one.figure,

@@ -112,8 +112,10 @@ def _drives(found: Fleet) -> Table:
 
 def _volumes(found: Fleet) -> Table:
     """The volumes, some of which share drives: their own requests, and figures of the drive, which are called so."""
-    names = {name: form(name) for name in OWN_TIMES if name.endswith("p99_ns")}
-    names |= {f"drive.{one.figure}": form(one.figure) for one in found.outcomes()}
+    own = [name for name in OWN_TIMES if name.endswith("p99_ns")]
+    of_drive = [f"drive.{one.figure}" for one in found.outcomes()]
+    names = {name: form(name.removeprefix("drive.")) for name in (*own, *of_drive)}
+    volumes = sorted(found.by_volume(), key=lambda row: -row["requests"])
     rows: list[Row] = [
         [
             text.path(row["name"]),
@@ -123,8 +125,19 @@ def _volumes(found: Fleet) -> Table:
             text.size(row["read_bytes"]),
             *(text.MISSING if row[name] is None else write(row[name]) for name, write in names.items()),
         ]
-        for row in sorted(found.by_volume(), key=lambda row: -row["requests"])
+        for row in volumes
     ]
     note = "Requests, bytes and response times are the volume's own; figures of the drive are of all volumes on it."
+    # A volume of a drive that was run, and that takes time.
+    if any(
+        row["read_bytes"] + row["written_bytes"]
+        and any(row[name] is not None for name in of_drive)
+        and all(row[name] is None for name in own)
+        for row in volumes
+    ):
+        note += (
+            " Of a volume that shares a drive response times are known where time is event, nothing caches above the "
+            "drive, it has at most 256 volumes, and the trace names no streams."
+        )
     heads = ("volume", "on drive", "requests", "written", "read", *names)
     return Table(heads, rows, left=2, most=MOST_ROWS, note=note)
