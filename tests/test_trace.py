@@ -282,3 +282,11 @@ def test_a_notebook_shows_a_trace() -> None:
     assert generated.streams and "streams" not in generated._repr_html_()
     flushing = ssdlab.Trace.from_columns(op=["write", "flush"], offset=[0, 0], bytes=[512, 0], stream=["a", "b"])
     assert flushing.profile()["streams"] == 1 and 'streams</th><td class="number">1</td>' in flushing._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_an_action_that_nothing_has_is_told_of_every_format(tmp_path: Path, name: str) -> None:
+    ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[512]).save(tmp_path / name)
+    with pytest.raises(ssdlab.TraceError, match='"Z" is not an action; use queue'):
+        ssdlab.read_trace(tmp_path / name, action="Z")
+    assert len(ssdlab.read_trace(tmp_path / name, action="issue")) == 1

@@ -44,6 +44,7 @@ __all__ = [
     "bench_codecs",
     "cache_admissions",
     "cache_policies",
+    "check_action",
     "check_cache",
     "check_log_size",
     "codecs",
@@ -424,6 +425,9 @@ def count(text: str) -> int:
 
 def nanos(text: str) -> int:
     """A duration such as `"25us"` in nanoseconds."""
+
+def check_action(text: str) -> None:
+    """Fails with a `TraceError` unless it names an event of a request's life, such as `"queue"` or `"D"`."""
 
 def operation(text: str) -> int | None:
     """The number of an operation such as `"R"`, `"write"` or `"1"`; None if it is none."""

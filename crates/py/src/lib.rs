@@ -71,7 +71,7 @@ mod _ssdlab {
     #[pymodule_export]
     use profile::Profile;
     #[pymodule_export]
-    use quantity::{count, nanos, operation, share, size};
+    use quantity::{check_action, count, nanos, operation, share, size};
     #[pymodule_export]
     use requests::Requests;
     #[pymodule_export]

@@ -3,9 +3,9 @@
 use pyo3::prelude::*;
 use ssdlab_core::units::{parse_count, parse_percent};
 use ssdlab_core::{Bytes, Nanos};
-use ssdlab_trace::Op;
+use ssdlab_trace::{Action, Op};
 
-use crate::errors::ConfigError;
+use crate::errors::{ConfigError, trace_error};
 
 /// A share such as `"95%"` as a fraction of 1.
 #[pyfunction]
@@ -29,6 +29,12 @@ pub fn nanos(text: &str) -> PyResult<u64> {
 #[pyfunction]
 pub fn operation(text: &str) -> Option<u8> {
     Op::parse(text.trim().as_bytes()).map(|op| op as u8)
+}
+
+/// Fails with a `TraceError` unless it names an event of a request's life, such as `"queue"` or `"D"`.
+#[pyfunction]
+pub fn check_action(text: &str) -> PyResult<()> {
+    Action::parse(text).map(drop).map_err(|error| trace_error(&error))
 }
 
 /// A size such as `"64KiB"` in bytes.

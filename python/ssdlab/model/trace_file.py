@@ -45,7 +45,8 @@ class TraceFile(Source):
         names: What results call the files of this trace, if not by their paths.
 
     Raises:
-        TraceError: If two of the options exclude each other; all else when a pass starts or goes on.
+        TraceError: If two of the options exclude each other, or there is no such action; all else when a pass starts or
+            goes on.
     """
 
     @takes(device="all", action="issue", format="blkparse")
@@ -77,6 +78,9 @@ class TraceFile(Source):
         self.format = _ssdlab.named(format, ["parquet"]) or format if format is not None else None
         self.columns = _spelled(columns)
         self.files = "concat" if concat else "merge" if merge else None
+        if action is not None:
+            # Formats without actions, as Parquet, have no use for one.
+            _ssdlab.check_action(action)
         self.device = device
         self.action = action
         self.skip_bad = skip_bad
