@@ -6,6 +6,8 @@ import socket
 import ssl
 import struct
 import subprocess
+import time
+from contextlib import ExitStack
 from itertools import takewhile
 from pathlib import Path
 from urllib.parse import quote
@@ -15,7 +17,8 @@ import pytest
 import ssdlab
 from conftest import Cli
 from forked import PATIENCE_SECONDS
-from serving import CERTIFICATES, served, sets, small
+from nbd_client import connected
+from serving import CERTIFICATES, MIB, served, sets, small
 
 
 def test_the_address_of_an_encrypted_drive_says_so(tmp_path: Path) -> None:
@@ -93,3 +96,27 @@ def test_clients_without_a_certificate_are_refused_if_asked(tmp_path: Path, cli:
     assert (done.returncode, done.stderr) == (2, f"ssdlab: {remedy}\n")
     with pytest.raises(ssdlab.ConfigError, match="give their folder as tls"):
         ssdlab.DriveServer(small(), socket=tmp_path / "s.sock", verify_clients=True)
+
+
+def resident(process: subprocess.Popen[str]) -> int:
+    """Bytes of memory that a process has."""
+    lines = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8").splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
+
+
+@pytest.mark.parametrize("timed", [[], ["--time", "real", "--set", "time=event"]])
+def test_clients_that_take_no_replies_hold_hardly_more_memory_than_these(tmp_path: Path, timed: list[str]) -> None:
+    clients, longest = 4, 32 * MIB
+    # In time two replies of a client and a third are made before it has taken the first, which is on its way.
+    replies = 4 if timed else 1
+    with served(tmp_path, *sets(), "--set", "device.capacity=32MiB", *timed) as (process, path), ExitStack() as held:
+        before = resident(process)
+        for _ in range(clients):
+            held.enter_context(connected(path)).ask_and_leave(0, longest, times=8)
+        grown, seen = 0, -1
+        until = time.monotonic() + PATIENCE_SECONDS
+        while grown < clients * longest or grown != seen:
+            assert time.monotonic() < until, f"{grown} bytes"
+            time.sleep(0.5)
+            grown, seen = resident(process) - before, grown
+        assert grown < clients * (replies * longest + 8 * MIB)

@@ -16,6 +16,9 @@ use crate::session::{Held, Output};
 /// Replies of one connection may wait with so many bytes, and one more.
 const MOST_BYTES: usize = 64 << 20;
 
+/// Replies that are due are sent together up to so many bytes, and one more, so that hardly more are held than that.
+const MOST_AT_ONCE: usize = 1 << 20;
+
 /// Sends the replies of one connection: directly, until the first that has a time to leave at; from then on all go
 /// through a thread that waits for their times.
 pub(super) struct Sender {
@@ -186,7 +189,8 @@ impl Queue {
         let mut state = self.lock();
         while !state.broken {
             let now = Instant::now();
-            while let Some(Reverse(first)) = state.waiting.peek()
+            while batch.len() < MOST_AT_ONCE
+                && let Some(Reverse(first)) = state.waiting.peek()
                 && first.at <= now
             {
                 let Some(Reverse(first)) = state.waiting.pop() else { break };

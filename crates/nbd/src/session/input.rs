@@ -1,10 +1,9 @@
 //! Received bytes that no message has consumed.
 
+use crate::buffer::KEPT;
+
 /// Room at first, and again after a larger message; many requests fit.
 const FIRST: usize = 256 << 10;
-
-/// Memory that an emptied buffer keeps.
-const KEPT: usize = 4 << 20;
 
 /// A buffer that grows with what arrives, not with what a client announces.
 pub(super) struct Input {
@@ -57,8 +56,9 @@ impl Input {
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
-        if self.end == self.buffer.len() {
-            self.buffer.resize(2 * self.buffer.len(), 0);
+        let room = self.buffer.len();
+        if self.end == room {
+            self.buffer.resize((2 * room).min(room.max(self.wanted) + FIRST), 0);
         }
         &mut self.buffer[self.end..]
     }
@@ -69,5 +69,27 @@ impl Input {
         if unwanted > 0 {
             self.discard(unwanted);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_takes_hardly_more_than_its_length() {
+        const LENGTH: usize = (32 << 20) + 28;
+        let mut input = Input::default();
+        let mut rest = LENGTH;
+        while rest > 0 {
+            input.want(LENGTH);
+            let bytes = input.space().len().min(rest);
+            input.received(bytes);
+            rest -= bytes;
+        }
+        assert_eq!(input.filled().len(), LENGTH);
+        assert!(input.buffer.len() <= LENGTH + FIRST);
+        input.consume(LENGTH);
+        assert_eq!(input.space().len(), FIRST);
     }
 }

@@ -6,6 +6,7 @@ use super::Step;
 use super::input::Input;
 use super::negotiation::CONTEXT_ID;
 use super::output::Output;
+use crate::buffer::KEPT;
 use crate::export::{BlockSizes, Errno, Export, Extent, Features, Leave, Zeroing};
 use crate::protocol::{ReplyKind, Request, Writer, cmd, cmd_flag, transmission};
 
@@ -178,7 +179,6 @@ impl Transmission {
         let leave = self.export.read(request.offset, data)?;
         let may_fragment = self.kind != ReplyKind::Simple && request.flags & cmd_flag::DF == 0;
         if may_fragment && runs(request.offset, data).any(|run| run.zero) {
-            self.scratch.clear();
             self.scratch.extend_from_slice(data);
             output.bytes.truncate(start);
             let mut writer = Writer { out: &mut output.bytes, kind: self.kind, request };
@@ -192,6 +192,8 @@ impl Transmission {
                     writer.out.extend(&self.scratch[run.start..][..run.bytes]);
                 }
             }
+            self.scratch.clear();
+            self.scratch.shrink_to(KEPT);
         }
         Ok(leave)
     }
