@@ -44,10 +44,14 @@ def test_a_file_that_grows_too_large_leaves_what_was_there(cli: Cli, tmp_path: P
     assert contents(tmp_path / "out") == before and len(list(tmp_path.iterdir())) == 1
 
 
+TRACE, FLEET = ["trace", "generate", *SMALL_SETS], ["fleet", "generate", "--volumes", "3", "--requests", "9000"]
+
+
+@pytest.mark.parametrize("command", [TRACE, FLEET], ids=["trace", "fleet"])
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.zst", "t.parquet"])
-def test_a_trace_that_grows_too_large_leaves_what_was_there(cli: Cli, tmp_path: Path, name: str) -> None:
+def test_a_trace_that_grows_too_large_leaves_what_was_there(tmp_path: Path, command: list[str], name: str) -> None:
     (tmp_path / name).write_text("mine", encoding="utf-8")
-    failed = limited(["trace", "generate", name, *SMALL_SETS], tmp_path, small_files(4096))
+    failed = limited([*command, name], tmp_path, small_files(4096))
     assert failed.returncode == 2
     [line] = failed.stderr.splitlines()
     assert line.startswith(f"ssdlab: {name}: ") and "File too large" in line

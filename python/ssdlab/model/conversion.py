@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
-from ssdlab.model.files import refuse_drive, replacing
+from ssdlab.model.files import naming, refuse_drive, replacing
 from ssdlab.model.parquet import ParquetWriter
 
 
@@ -125,15 +125,13 @@ def write(
 
 def _write_parquet(batches: Iterator[_ssdlab.Requests], path: Path, streams: Callable[[], list[str]]) -> list[Count]:
     try:
-        with replacing(path) as temporary, ParquetWriter(temporary) as writer:
+        with naming(path), replacing(path) as temporary, ParquetWriter(temporary) as writer:
             requests = 0
             for batch in batches:
                 writer.write(batch)
                 requests += len(batch)
             writer.name_streams(streams())
     except OSError as error:
-        # Errors of pyarrow name no file, and have words of their own.
-        words = os.strerror(error.errno) if error.errno and not error.filename else error.strerror
-        reason = words or str(error)
+        reason = error.strerror or str(error)
         raise TraceError(f"{text.path(path)}: cannot be written: {reason}; check the directory and its room") from None
     return [("requests", "requests", "Requests written.", requests)]

@@ -24,7 +24,9 @@ def naming(name: object) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:
             raise
-        raise OSError(error.errno, error.strerror or os.strerror(error.errno), str(name)) from None
+        # Errors of pyarrow name no file, and have words of their own.
+        words = error.strerror if error.filename else os.strerror(error.errno)
+        raise OSError(error.errno, words, str(name)) from None
 
 
 _UNFINISHED = ".ssdlab-unfinished-"

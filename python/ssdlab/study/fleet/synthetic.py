@@ -31,7 +31,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np, npt, pa, pq
 from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config
-from ssdlab.model.files import refuse_drive, replacing
+from ssdlab.model.files import naming, refuse_drive, replacing
 from ssdlab.model.requests import Monitor
 
 BATCH_REQUESTS = 1 << 20
@@ -300,7 +300,7 @@ def generate_fleet(
         )
     refuse_drive(path, text.path(path))
     done, last_ns = 0, 0
-    with replacing(path) as hidden, _Parquet(hidden) if parquet else _Csv(hidden) as file:
+    with naming(path), replacing(path) as hidden, _Parquet(hidden) if parquet else _Csv(hidden) as file:
         for columns in _batches(profile, many, requests, seed):
             file.write(columns)
             done += len(columns["op"])
