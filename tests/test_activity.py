@@ -330,6 +330,22 @@ def test_streams_have_response_times_of_their_own(small: ssdlab.Config) -> None:
     assert requests == sorted(requests, reverse=True)
 
 
+@pytest.mark.parametrize(("writes", "told"), [("back", True), ("through", False)])
+def test_what_a_cache_writes_back_is_said_to_be_of_no_stream(writes: str, told: bool) -> None:
+    count = 600
+    trace = ssdlab.Trace.from_columns(
+        op=["write", "read"] * (count // 2),
+        offset=[number * 7919 % 4000 * 4096 for number in range(count)],
+        bytes=[4096] * count,
+        stream=["log", "data", "data"] * (count // 3),
+    )
+    above = {"cache.policy": "lru", "cache.size": "64KiB", "cache.writes": writes}
+    drive = {"device.capacity": "32MiB", "nand.pages_per_block": 32, "time": "event"}
+    found = ssdlab.simulate({**drive, **above}, trace)
+    assert any(one["stream"] == "0" for one in found.summary["drive"]["streams"]) == told
+    assert ("writes back is of stream 0" in found.report_html()) == told
+
+
 def test_only_the_busiest_streams_are_listed(serial: ssdlab.Result) -> None:
     many = faked.drive(serial, streams=quantities.STREAMS_SHOWN + 5)
     many.summary["drive"]["streams"][-1]["stream"] = None

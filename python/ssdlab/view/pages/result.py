@@ -190,6 +190,8 @@ def _times(result: Result) -> Iterator[Section]:
     streams, more = stream_times(result.summary)
     if streams:
         note = "Streams with most requests first."
+        if result.summary["cache"] is not None and any(name == "0" for name, _ in streams):
+            note += " What the cache writes back is of stream 0, which is that of nobody."
         title = below("Response times by stream", result.summary)
         items.append(_counted(title, STREAM_COLUMNS, streams, note))
         if more:
