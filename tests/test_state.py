@@ -86,6 +86,14 @@ def test_the_cache_keeps_its_limit(large: ssdlab.Config, cache: Path, monkeypatc
         ssdlab.simulate(large)
 
 
+def test_drives_are_kept_in_a_directory_or_nowhere(small: ssdlab.Config, cache: Path, cli: Cli) -> None:
+    cache.write_text("mine", encoding="utf-8")
+    with pytest.raises(ssdlab.ConfigError, match=f"^{kept.DIRECTORY}: .*drives is no directory; name one"):
+        ssdlab.simulate(small)
+    assert cli("cache-dir", check=False).stderr.startswith(f"ssdlab: {kept.DIRECTORY}: ")
+    assert cache.read_text(encoding="utf-8") == "mine"
+
+
 def test_a_small_drive_is_not_kept(small: ssdlab.Config, cache: Path) -> None:
     ssdlab.simulate(small)
     assert not kept.drives()

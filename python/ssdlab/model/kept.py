@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.config import Config
 
@@ -34,9 +34,14 @@ def directory() -> Path | None:
     """Where drives are kept; None if they are not.
 
     It is that of `SSDLAB_CACHE_DIR`, else `ssdlab` in `XDG_CACHE_HOME` or `~/.cache`.
+
+    Raises:
+        ConfigError: If something else than a directory is named.
     """
     named = os.environ.get(DIRECTORY)
     if named is not None:
+        if os.path.lexists(named) and not Path(named).is_dir():
+            raise ConfigError(f"{DIRECTORY}: {text.path(named)} is no directory; name one, or give it no value")
         return Path(named) if named else None
     base = os.environ.get("XDG_CACHE_HOME")
     # A relative path there is to be ignored, says the XDG specification.
