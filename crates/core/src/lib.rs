@@ -32,7 +32,7 @@ pub use parameter::{Parameter, ParameterError, Settings, Unit};
 pub use reciprocal::Reciprocal;
 pub use registry::{Choice, Info};
 pub use rng::Rng;
-pub use slab::Slab;
+pub use slab::{Slab, numbered};
 pub use units::{Bytes, Nanos, UnitError};
 
 /// For [`counters!`], whose structs serialise themselves wherever they are declared.

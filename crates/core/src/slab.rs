@@ -61,6 +61,21 @@ impl<T> IndexMut<u32> for Slab<T> {
     }
 }
 
+/// The item with a number, after filling up to there.
+#[inline(always)]
+pub fn numbered<T: Copy + Default>(items: &mut Vec<T>, number: u32) -> &mut T {
+    if items.len() <= number as usize {
+        fill(items, number);
+    }
+    &mut items[number as usize]
+}
+
+#[cold]
+#[inline(never)]
+fn fill<T: Copy + Default>(items: &mut Vec<T>, number: u32) {
+    items.resize(number as usize + 1, T::default());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

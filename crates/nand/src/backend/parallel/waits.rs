@@ -20,7 +20,7 @@
 //! Every operation of every request passes here, and all of it competes with the simulation itself for the first level of
 //! the processor's cache. So what is kept of an operation is one line of that.
 
-use ssdlab_core::Slab;
+use ssdlab_core::{Slab, numbered};
 
 use super::ops::{Kind, NONE, Op, Ops};
 use crate::Cause;
@@ -163,17 +163,19 @@ impl Running {
         (self.at, self.since_ns) = (wait, now_ns);
     }
 
-    /// The cells no longer work on pages of the host, if they did: that was for whoever asked for them.
+    /// The cells no longer work on pages of the host, if they did: that was for whoever asked for them. What is not
+    /// charged at all may have a path, which nobody asks about.
     #[inline(always)]
     fn end_work(&mut self, owns: &mut Slab<Own>, paths: &mut [Path], ops: &Ops, now_ns: u64) {
         let first = std::mem::replace(&mut self.host, NONE);
-        if first != NONE {
-            let worked = (self.at, now_ns - self.since_ns);
-            if self.several {
-                Self::worked_for_several(owns, paths, ops, now_ns, worked, first);
-            } else {
-                paths[first as usize].worked(owns, now_ns, worked);
-            }
+        if first == NONE {
+            return;
+        }
+        let worked = (self.at, now_ns - self.since_ns);
+        if self.several {
+            Self::worked_for_several(owns, paths, ops, now_ns, worked, first);
+        } else if let Some(path) = paths.get_mut(first as usize) {
+            path.worked(owns, now_ns, worked);
         }
     }
 
@@ -189,18 +191,14 @@ impl Running {
         let mut index = first;
         while index != NONE {
             let op = &ops[index];
-            if is_asked_for(op) {
-                paths[index as usize].worked(owns, now_ns, worked);
+            if op.cause == Cause::Host
+                && let Some(path) = paths.get_mut(index as usize)
+            {
+                path.worked(owns, now_ns, worked);
             }
             index = op.next;
         }
     }
-}
-
-/// Whether an operation that is charged is for a page of the host.
-#[inline(always)]
-fn is_asked_for(op: &Op) -> bool {
-    op.watched && op.cause == Cause::Host
 }
 
 /// What all dies do, summed over them.
@@ -258,17 +256,23 @@ impl Own {
 }
 
 /// What an operation of a request was charged for since its emission.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Path {
     /// What it was charged for; while it waits for its die, where the sums of that stood when it began to, less that;
     /// while it waits for the bus, less the time when it began to.
     charges: Charges,
-    /// What its die does for its request; none while it is the only operation of that on the die.
+    /// What its die does for its request; none while it is the only operation of that on the die, and when it has ended.
     own: u32,
     die: u16,
     /// Whether it waits for the bus instead.
     on_bus: bool,
+}
+
+impl Default for Path {
+    fn default() -> Self {
+        Self { charges: Charges::default(), own: NONE, die: 0, on_bus: false }
+    }
 }
 
 impl Path {
@@ -312,7 +316,7 @@ impl Path {
         let mut index = die.host;
         while index != NONE {
             let op = &ops[index];
-            if is_asked_for(op) && paths[index as usize].own == self.own {
+            if op.cause == Cause::Host && paths.get(index as usize).is_some_and(|path| path.own == self.own) {
                 worked[die.at as usize] += now_ns - die.since_ns;
                 break;
             }
@@ -363,7 +367,7 @@ impl Waits {
         // The operations of a request on a die share what that does for the request, from the second on. They are
         // emitted before any of them begins.
         let (submission, before) = std::mem::replace(&mut die.latest, (self.submissions, index));
-        let path = entry(&mut self.paths, index);
+        let path = numbered(&mut self.paths, index);
         die.turn(&Charges::default(), &mut path.charges, now_ns);
         (path.own, path.die, path.on_bus) = (NONE, number, false);
         if submission == self.submissions {
@@ -400,24 +404,21 @@ impl Waits {
         let die = &mut self.dies[number as usize];
         die.turn_to(Wait::of(op), &mut self.all, now_ns);
         die.several = op.next != NONE;
-        let is_asked_for = is_asked_for(op) || (die.several && op.cause == Cause::Host);
-        die.host = if is_asked_for { first } else { NONE };
+        die.host = if op.cause == Cause::Host { first } else { NONE };
     }
 
     /// They interrupt it.
     #[inline(always)]
     pub fn cells_interrupt(&mut self, number: u32, ops: &Ops, now_ns: u64) {
-        let Self { dies, owns, paths, .. } = self;
-        dies[number as usize].end_work(owns, paths, ops, now_ns);
+        self.dies[number as usize].end_work(&mut self.owns, &mut self.paths, ops, now_ns);
     }
 
     /// They end it.
     #[inline(always)]
     pub fn cells_end(&mut self, number: u32, ops: &Ops, now_ns: u64) {
-        let Self { dies, all, owns, paths, .. } = self;
-        let die = &mut dies[number as usize];
-        die.end_work(owns, paths, ops, now_ns);
-        die.turn_to(Wait::Bus, all, now_ns);
+        let die = &mut self.dies[number as usize];
+        die.end_work(&mut self.owns, &mut self.paths, ops, now_ns);
+        die.turn_to(Wait::Bus, &mut self.all, now_ns);
     }
 
     /// From now on an operation waits for its die, or its data for the bus; or it has waited there.
@@ -453,7 +454,7 @@ impl Waits {
     #[inline(always)]
     pub fn request_done(&mut self, index: u32, turned: bool, owner: u32, ops: &Ops, now_ns: u64) {
         let Self { dies, owns, paths, done, .. } = self;
-        let (path, charges) = (&paths[index as usize], entry(done, owner));
+        let (path, charges) = (&paths[index as usize], numbered(done, owner));
         if turned {
             *charges = path.charges;
         } else {
@@ -464,14 +465,14 @@ impl Waits {
     /// An operation has ended.
     #[inline(always)]
     pub fn ended(&mut self, index: u32) {
-        let own = self.paths[index as usize].own;
-        if own != NONE {
-            self.leave_own(own);
+        if self.paths[index as usize].own != NONE {
+            self.leave_own(index);
         }
     }
 
     #[inline(never)]
-    fn leave_own(&mut self, own: u32) {
+    fn leave_own(&mut self, index: u32) {
+        let own = std::mem::replace(&mut self.paths[index as usize].own, NONE);
         self.owns[own].ops -= 1;
         if self.owns[own].ops == 0 {
             self.owns.remove(own);
@@ -489,21 +490,6 @@ impl Waits {
     pub fn of_dies(&self, now_ns: u64) -> DieTime {
         self.all.so_far(now_ns)
     }
-}
-
-/// The item with a number, after filling up to there.
-#[inline(always)]
-fn entry<T: Copy + Default>(items: &mut Vec<T>, number: u32) -> &mut T {
-    if items.len() <= number as usize {
-        fill(items, number);
-    }
-    &mut items[number as usize]
-}
-
-#[cold]
-#[inline(never)]
-fn fill<T: Copy + Default>(items: &mut Vec<T>, number: u32) {
-    items.resize(number as usize + 1, T::default());
 }
 
 #[cfg(test)]
