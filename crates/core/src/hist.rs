@@ -26,7 +26,7 @@ impl Default for LatencyHistogram {
 }
 
 #[inline]
-fn bucket_of(value: u64) -> usize {
+const fn bucket_of(value: u64) -> usize {
     if value < 2 * SUB as u64 {
         return value as usize;
     }
@@ -66,7 +66,7 @@ impl LatencyHistogram {
 
     /// The bucket that a duration falls into; longer durations never fall into a lower one.
     #[inline]
-    pub fn bucket(nanos: u64) -> usize {
+    pub const fn bucket(nanos: u64) -> usize {
         bucket_of(nanos)
     }
 

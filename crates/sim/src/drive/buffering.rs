@@ -8,7 +8,7 @@ use ssdlab_trace::{Op, Request, flag};
 use super::buffer::{Accepted, Buffer};
 use super::parts::{Parts, TimedParts};
 use super::stack::{Stack, context_of};
-use super::{BUFFERED, TimedDrive};
+use super::{BUFFERED, Flight, TimedDrive};
 use crate::check::buffer::BufferOracle;
 use crate::host::issue::Issuer;
 use crate::observe::parts::Part;
@@ -39,6 +39,7 @@ impl<P: TimedParts> TimedDrive<P> {
         request: &Request,
         issuer: &mut Issuer<'_>,
     ) -> Result<(), SimError> {
+        self.pass_by_flash(index);
         let stalled = &mut self.stalled;
         self.stack.take(request, |stack, offset, end| {
             let pages = stack.page.split(offset, end);
@@ -76,10 +77,12 @@ impl<P: TimedParts> TimedDrive<P> {
             self.stalled.pop_front();
             // A request that wraps around the device has a second run of pages.
             if self.stalled.front().is_none_or(|next| next.flight != flight) {
-                self.waited_for_flash(flight);
+                let Flight { request, submitted_ns, behind_flash, .. } = self.flights[flight];
+                if behind_flash {
+                    self.waited_for_flash(flight, submitted_ns);
+                }
                 // Work on it begins where it has found room.
-                let flags = self.flights[flight].request.flags;
-                if flags & (flag::FUA | flag::PREFLUSH) != 0 {
+                if request.flags & (flag::FUA | flag::PREFLUSH) != 0 {
                     self.make_safe(flight, issuer);
                 } else {
                     self.served(flight, self.now_ns(), issuer);
@@ -108,7 +111,7 @@ impl<P: TimedParts> TimedDrive<P> {
                 break;
             }
             self.unsafe_flights.pop_front();
-            self.charge(flight, Part::Flush);
+            self.charge(flight, Part::Flush, self.now_ns() - began_ns);
             self.served(flight, began_ns, issuer);
         }
         self.accept_pages(issuer);

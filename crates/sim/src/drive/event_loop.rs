@@ -227,10 +227,6 @@ impl<P: TimedParts> TimedDrive<P> {
             buffer.programmed(owner & !BUFFERED);
             self.page_left_buffer(issuer);
         } else {
-            let now_ns = self.now_ns();
-            if let Some(apart) = &mut self.apart {
-                apart.waits.flash(owner, now_ns);
-            }
             self.served(owner, began_ns, issuer);
         }
         if let Some(violation) = self.oracle.as_ref().and_then(|oracle| oracle.violation.clone()) {

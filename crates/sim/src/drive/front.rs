@@ -143,6 +143,12 @@ impl Pipe {
         self.0.front().map_or(u64::MAX, |&(time_ns, _)| time_ns)
     }
 
+    /// A request comes out at this time, which is told again.
+    fn enter(&mut self, request: u32, done_ns: u64) -> u64 {
+        self.0.push_back((done_ns, request));
+        done_ns
+    }
+
     /// The first, if it comes out by now.
     #[inline]
     pub fn pop(&mut self, now_ns: u64) -> Option<u32> {
@@ -182,32 +188,23 @@ impl Path {
         self.front.link_bytes_per_s.map_or(0, |rate| (u64::from(bytes) * 1_000_000_000 + rate / 2) / rate)
     }
 
-    /// Lets the controller work on a request; false if that takes no time.
-    pub fn command(&mut self, request: u32, now_ns: u64) -> bool {
+    /// Lets the controller work on a request; says when that is done, if it takes time.
+    pub fn command(&mut self, request: u32, now_ns: u64) -> Option<u64> {
         let duration_ns = self.front.command.0;
-        if duration_ns > 0 {
-            self.commands.0.push_back((self.controller.serve(now_ns, duration_ns), request));
-        }
-        duration_ns > 0
+        (duration_ns > 0).then(|| self.commands.enter(request, self.controller.serve(now_ns, duration_ns)))
     }
 
-    /// Moves data to the drive; false if that takes no time.
-    pub fn receive(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
+    /// Moves data to the drive; likewise.
+    pub fn receive(&mut self, request: u32, bytes: u32, now_ns: u64) -> Option<u64> {
         let duration_ns = self.link_ns(bytes);
-        if duration_ns > 0 {
-            self.incoming.0.push_back((self.inward.serve(now_ns, duration_ns), request));
-        }
-        duration_ns > 0
+        (duration_ns > 0).then(|| self.incoming.enter(request, self.inward.serve(now_ns, duration_ns)))
     }
 
-    /// Moves data to the host; false if that takes no time.
-    pub fn send(&mut self, request: u32, bytes: u32, now_ns: u64) -> bool {
+    /// Moves data to the host; likewise.
+    pub fn send(&mut self, request: u32, bytes: u32, now_ns: u64) -> Option<u64> {
         let duration_ns = self.link_ns(bytes);
-        if duration_ns > 0 {
-            let link = if self.front.full_duplex { &mut self.outward } else { &mut self.inward };
-            self.outgoing.0.push_back((link.serve(now_ns, duration_ns), request));
-        }
-        duration_ns > 0
+        let link = if self.front.full_duplex { &mut self.outward } else { &mut self.inward };
+        (duration_ns > 0).then(|| self.outgoing.enter(request, link.serve(now_ns, duration_ns)))
     }
 }
 
@@ -254,10 +251,10 @@ mod tests {
                 command: Nanos(0),
             };
             let mut path = Path::new(front);
-            assert!(path.receive(1, 2_000, 0));
-            assert!(path.send(2, 1_000, 0));
+            assert_eq!(path.receive(1, 2_000, 0), Some(2_000));
+            assert_eq!(path.send(2, 1_000, 0), Some(read_done_ns));
             assert_eq!((path.incoming.next_ns(), path.outgoing.next_ns()), (2_000, read_done_ns));
-            assert!(!path.command(1, 0));
+            assert_eq!(path.command(1, 0), None);
         }
     }
 }

@@ -83,6 +83,8 @@ struct Flight {
     number: u64,
     /// Whether one of the other direction was in the drive when it took this.
     met_other: bool,
+    /// Whether what it waits for now is told to be the flash as a whole.
+    behind_flash: bool,
     /// Who completes it: [`HOST`], or a number of the cache; told to the block layer where there is one.
     origin: u32,
     /// The request of the block layer that it is; none if there is no block layer.

@@ -23,7 +23,7 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn enter(&mut self, issued: Issued, origin: u32, block: Option<RequestId>) {
         let Issued { request, time_ns: issued_ns } = issued;
         let queue = self.queues.queue_of(request.stream);
-        let (taken_ns, submitted_ns, waited_ns, met_other) = (0, 0, 0, false);
+        let (taken_ns, submitted_ns, waited_ns, met_other, behind_flash) = (0, 0, 0, false, false);
         let flight = Flight {
             request,
             issued_ns,
@@ -33,15 +33,13 @@ impl<P: TimedParts> TimedDrive<P> {
             queue,
             number: 0,
             met_other,
+            behind_flash,
             origin,
             block,
         };
         let index = self.flights.insert(flight);
-        if let Some(apart) = &mut self.apart {
-            apart.waits.enter(index, issued_ns);
-            if self.buffer.is_none() && self.stack.sinks.flash.under_way() >= self.most_under_way {
-                self.wait_for_flash(index);
-            }
+        if self.apart.is_some() && self.buffer.is_none() && self.stack.sinks.flash.under_way() >= self.most_under_way {
+            self.wait_for_flash(index);
         }
         self.queues.push(queue, index);
     }
@@ -66,10 +64,17 @@ impl<P: TimedParts> TimedDrive<P> {
                 Op::Trim | Op::Flush => false,
             };
             self.inside[op as usize] += 1;
-            self.waited_for_flash(index);
-            self.charge(index, Part::HostQueue);
-            if !self.path.command(index, now_ns) {
-                self.receive(index, issuer)?;
+            let (issued_ns, behind_flash) = (flight.issued_ns, flight.behind_flash);
+            if let Some(apart) = &mut self.apart {
+                let queued_ns = if behind_flash { 0 } else { now_ns - issued_ns };
+                apart.waits.taken(index, issued_ns, queued_ns);
+            }
+            if behind_flash {
+                self.waited_for_flash(index, issued_ns);
+            }
+            match self.path.command(index, now_ns) {
+                None => self.receive(index, issuer)?,
+                Some(done_ns) => self.charge(index, Part::Controller, done_ns - now_ns),
             }
         }
         Ok(())
@@ -79,15 +84,12 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn follow_path(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         while let Some(index) = self.path.commands.pop(now_ns) {
-            self.charge(index, Part::Controller);
             self.receive(index, issuer)?;
         }
         while let Some(index) = self.path.incoming.pop(now_ns) {
-            self.charge(index, Part::Link);
             self.submit(index, issuer)?;
         }
         while let Some(index) = self.path.outgoing.pop(now_ns) {
-            self.charge(index, Part::Link);
             self.complete(index, issuer);
         }
         Ok(())
@@ -96,7 +98,11 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Moves in the data of a write.
     pub(super) fn receive(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let Request { op, bytes, .. } = self.flights[index].request;
-        if op == Op::Write && self.path.receive(index, bytes, self.now_ns()) {
+        let now_ns = self.now_ns();
+        if op == Op::Write
+            && let Some(done_ns) = self.path.receive(index, bytes, now_ns)
+        {
+            self.charge(index, Part::Link, done_ns - now_ns);
             return Ok(());
         }
         self.submit(index, issuer)
@@ -111,12 +117,19 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// The time since a request was charged last went to this.
+    /// So much of the time of a request goes to this.
     #[inline(always)]
-    pub(super) fn charge(&mut self, index: u32, part: Part) {
-        let now_ns = self.now_ns();
+    pub(super) fn charge(&mut self, index: u32, part: Part, ns: u64) {
         if let Some(apart) = &mut self.apart {
-            apart.waits.charge(index, part, now_ns);
+            apart.waits.charge(index, part, ns);
+        }
+    }
+
+    /// A request has no operations of its own in the flash.
+    #[inline(always)]
+    pub(super) fn pass_by_flash(&mut self, index: u32) {
+        if let Some(apart) = &mut self.apart {
+            apart.waits.pass_by_flash(index);
         }
     }
 
@@ -124,18 +137,16 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn wait_for_flash(&mut self, index: u32) {
         if let (Some(apart), Some(dies)) = (&mut self.apart, self.stack.sinks.flash.waits_of_dies()) {
             apart.waits.wait_for_flash(index, dies);
+            self.flights[index].behind_flash = true;
         }
     }
 
-    /// It has, if it did.
-    #[inline(always)]
-    pub(super) fn waited_for_flash(&mut self, index: u32) {
+    /// It has, since then.
+    pub(super) fn waited_for_flash(&mut self, index: u32, since_ns: u64) {
         let now_ns = self.now_ns();
-        if let Some(apart) = &mut self.apart
-            && apart.waits.is_behind_flash(index)
-            && let Some(dies) = self.stack.sinks.flash.waits_of_dies()
-        {
-            apart.waits.waited_for_flash(index, &dies, now_ns);
+        if let (Some(apart), Some(dies)) = (&mut self.apart, self.stack.sinks.flash.waits_of_dies()) {
+            apart.waits.waited_for_flash(index, &dies, now_ns - since_ns);
+            self.flights[index].behind_flash = false;
         }
     }
 
@@ -156,6 +167,7 @@ impl<P: TimedParts> TimedDrive<P> {
             (Op::Write, true) => return self.submit_to_buffer(index, &request, issuer),
             (Op::Flush, true) => {
                 self.stack.take(&request, |_, _, _| {});
+                self.pass_by_flash(index);
                 self.make_safe(index, issuer);
                 return Ok(());
             }
@@ -169,6 +181,7 @@ impl<P: TimedParts> TimedDrive<P> {
             None => stack.access(&request, offset, end),
         });
         if self.stack.sinks.flash.submitted() == 0 {
+            self.pass_by_flash(index);
             self.served(index, now_ns, issuer);
         }
         if self.buffer.is_some() {
@@ -184,7 +197,12 @@ impl<P: TimedParts> TimedDrive<P> {
         let flight = &mut self.flights[index];
         flight.waited_ns = (flight.taken_ns - flight.issued_ns) + (began_ns - flight.submitted_ns);
         let Request { op, bytes, .. } = flight.request;
-        if op != Op::Read || !self.path.send(index, bytes, self.now_ns()) {
+        let now_ns = self.now_ns();
+        if op == Op::Read
+            && let Some(done_ns) = self.path.send(index, bytes, now_ns)
+        {
+            self.charge(index, Part::Link, done_ns - now_ns);
+        } else {
             self.complete(index, issuer);
         }
     }
@@ -235,9 +253,6 @@ impl<P: TimedParts> TimedDrive<P> {
         let now_ns = self.now_ns();
         self.meters.outstanding(now_ns, self.outstanding());
         let (latency, waited) = (InBucket::of(now_ns - issued_ns), InBucket::of(waited_ns));
-        if let Some(apart) = &self.apart {
-            apart.intervals.expect(request.op, latency.bucket);
-        }
         let so_far = self.cache.as_ref().map_or(self.measurement.latency(), CacheStage::latency_below);
         self.meters.request_done(request, now_ns, latency.ns, waited, so_far);
         if let Some(apart) = &mut self.apart {

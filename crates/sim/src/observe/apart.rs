@@ -37,7 +37,7 @@ impl Apart {
         waited: InBucket,
         flash: impl Fn(u32) -> Option<&'a Charges>,
     ) {
-        let made_of = self.waits.made_of(flight, latency, flash);
+        let made_of = self.waits.made_of(flight, now_ns, latency, flash);
         self.intervals.request_done(request, now_ns, waited, made_of);
     }
 

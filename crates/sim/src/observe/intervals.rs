@@ -7,7 +7,6 @@
 //! made of is added to its bucket alone, in 32 bits; these sums are added to those of the interval and of the run when the
 //! interval ends, or before they overflow. What takes so long that 32 bits would hold few is added there at once.
 
-use ssdlab_core::mem::prefetch;
 use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_trace::{Op, Request};
 
@@ -87,8 +86,15 @@ fn of_column(column: usize) -> (usize, usize) {
     (column / LatencyHistogram::BUCKETS, column % LatencyHistogram::BUCKETS)
 }
 
-/// Longer response times are not added up in 32 bits, which would hold few of them.
+/// Response times from here on are long: they are not added up in 32 bits, which would hold few of them.
 const LONG_NS: u64 = 1 << 28;
+/// Buckets of those that are not.
+const SHORT_BUCKETS: usize = LatencyHistogram::bucket(LONG_NS);
+
+/// So many items without a copy of all of them on the stack.
+fn boxed<T: Clone + Default, const N: usize>() -> Box<[T; N]> {
+    vec![T::default(); N].try_into().unwrap_or_else(|_| unreachable!("as many"))
+}
 
 /// Counts requests as they are complete, one interval after the other.
 #[derive(Debug)]
@@ -101,12 +107,12 @@ pub(crate) struct Intervals {
     ends_ns: u64,
     /// Of it, requests by operation and bucket of their response times, if these are not long: those that are nowhere
     /// else yet.
-    few: [Vec<Few>; OPS],
+    few: [Box<[Few; SHORT_BUCKETS]>; OPS],
     /// Those that are not among the few any more or never were, and what they are made of.
     counted: [Vec<u32>; OPS],
     parts_ns: [[u64; PARTS]; OPS],
     /// Its requests by bucket of how long they waited.
-    waiting: [Vec<u32>; OPS],
+    waiting: [Box<[u32; LatencyHistogram::BUCKETS]>; OPS],
     /// Its columns that are not 0.
     used: Columns,
     /// Its slowest requests, by operation, and what response times are longer from.
@@ -126,24 +132,16 @@ impl Intervals {
             shift: FIRST_SHIFT,
             intervals: vec![Interval::default()],
             ends_ns: origin_ns + (1 << FIRST_SHIFT),
-            few: Default::default(),
+            few: std::array::from_fn(|_| boxed()),
             counted: std::array::from_fn(|_| vec![0; LatencyHistogram::BUCKETS]),
             parts_ns: [[0; PARTS]; OPS],
-            waiting: std::array::from_fn(|_| vec![0; LatencyHistogram::BUCKETS]),
+            waiting: std::array::from_fn(|_| boxed()),
             used: Columns::new(column(OPS, 0, 0)),
             slowest: [None; OPS],
             slower_ns: [0; OPS],
             room: Vec::new(),
             many: Default::default(),
             others: Default::default(),
-        }
-    }
-
-    /// A request of this operation, with a response time of this bucket, will be complete next: its row is fetched.
-    #[inline(always)]
-    pub fn expect(&self, op: Op, bucket: usize) {
-        if let Some(few) = self.few.get(op as usize) {
-            prefetch(few, bucket);
         }
     }
 
@@ -165,14 +163,7 @@ impl Intervals {
         if *waiting == 1 {
             self.used.insert(column(op, 1, waited.bucket));
         }
-        if latency_ns >= LONG_NS {
-            return self.count_long(op, made_of);
-        }
-        let few = &mut self.few[op];
-        if few.len() <= bucket {
-            few.resize(bucket + 1, Few::default());
-        }
-        let few = &mut few[bucket];
+        let Some(few) = self.few[op].get_mut(bucket) else { return self.count_long(op, made_of) };
         if few.is_empty() {
             self.used.insert(column(op, 0, bucket));
         } else if few.is_full(latency_ns) {
@@ -384,10 +375,9 @@ mod tests {
                 if let Some(charged_ns) = flash.0.get_mut(part) {
                     *charged_ns = latency_ns;
                 }
-                waits.enter(0, 0);
-                waits.flash(0, latency_ns);
+                waits.taken(0, 0, 0);
                 let request = Request { time_ns: 0, offset: all.len() as u64, bytes: 1, op, flags: 0, stream: 0 };
-                let made_of = waits.made_of(Some(0), InBucket::of(latency_ns), |_| Some(&flash));
+                let made_of = waits.made_of(Some(0), latency_ns, InBucket::of(latency_ns), |_| Some(&flash));
                 intervals.request_done(&request, now_ns, InBucket::of(latency_ns / 3), made_of);
                 all.push((op, now_ns - 77, latency_ns, part));
             }

@@ -9,18 +9,20 @@
 //! given before. That time is shared out among the kinds of work that the dies do meanwhile, in proportion to the time
 //! that each takes; dies that rest do not count. Sums are kept by bucket of the histogram of response times.
 
-use ssdlab_core::InBucket;
+use ssdlab_core::{InBucket, numbered};
 use ssdlab_nand::backend::parallel::{Charges, DieTime, STATES, WAITS};
 
 use crate::observe::parts::{PARTS, Part};
 
-/// Number of the parts outside the flash.
-const OUTSIDE_PARTS: usize = PARTS - WAITS;
+/// Number of the first part in the drive but outside the flash, and of such parts.
+const FIRST_AROUND: usize = Part::BlockLayer as usize + 1;
+const PARTS_AROUND: usize = PARTS - FIRST_AROUND;
 
-/// What is added up of requests, by number: the sums of [`Charges`], of the parts outside the flash, of response times, and
-/// how many there are. Their own work is the rest.
-const OUTSIDE: usize = STATES;
-const RESPONSE: usize = OUTSIDE + OUTSIDE_PARTS;
+/// What is added up of requests, by number: the sums of [`Charges`], of the time above the drive, of the parts around the
+/// flash, of response times, and how many there are. Their own work is the rest.
+const ABOVE: usize = STATES;
+const AROUND: usize = ABOVE + 1;
+const RESPONSE: usize = AROUND + PARTS_AROUND;
 const REQUESTS: usize = RESPONSE + 1;
 const SUMS: usize = REQUESTS + 1;
 
@@ -42,7 +44,7 @@ impl Few {
         self.0[REQUESTS]
     }
 
-    /// Whether one more, which takes this long, is too much. No part is larger than the whole.
+    /// Whether one more, which takes this long, is too much; no part is larger than the whole.
     #[inline(always)]
     pub fn is_full(&self, latency_ns: u64) -> bool {
         self.0[RESPONSE].checked_add(latency_ns as u32).is_none()
@@ -71,18 +73,19 @@ impl Many {
 
     /// Their response times by part.
     pub fn parts(&self) -> [u64; PARTS] {
-        let (mut flash, mut outside) = (Charges::default(), [0; OUTSIDE_PARTS]);
+        let (mut flash, mut around_ns) = (Charges::default(), [0; PARTS_AROUND]);
         flash.0.copy_from_slice(&self.0[..STATES]);
-        outside.copy_from_slice(&self.0[OUTSIDE..RESPONSE]);
-        by_part(self.0[RESPONSE], &flash, outside)
+        around_ns.copy_from_slice(&self.0[AROUND..RESPONSE]);
+        by_part(self.0[RESPONSE], &flash, self.0[ABOVE], &around_ns)
     }
 }
 
-fn by_part(response_ns: u64, flash: &Charges, outside_ns: [u64; OUTSIDE_PARTS]) -> [u64; PARTS] {
+fn by_part(response_ns: u64, flash: &Charges, above_ns: u64, around_ns: &[u64; PARTS_AROUND]) -> [u64; PARTS] {
     let mut parts = [0; PARTS];
-    let in_flash_ns = response_ns - outside_ns.iter().sum::<u64>();
+    let in_flash_ns = response_ns - above_ns - around_ns.iter().sum::<u64>();
     parts[..WAITS].copy_from_slice(&flash.parts(in_flash_ns));
-    parts[WAITS..].copy_from_slice(&outside_ns);
+    parts[Part::BlockLayer as usize] = above_ns;
+    parts[FIRST_AROUND..].copy_from_slice(around_ns);
     parts
 }
 
@@ -90,77 +93,55 @@ fn by_part(response_ns: u64, flash: &Charges, outside_ns: [u64; OUTSIDE_PARTS]) 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MadeOf<'a> {
     pub latency: InBucket,
-    /// In the flash, if it was there.
-    flash: Option<&'a Charges>,
+    /// In the flash.
+    flash: &'a Charges,
     /// For the flash as a whole, if it waited for that.
     behind_flash: Option<&'a Charges>,
-    way: &'a Way,
+    /// Before the drive got it, and in the drive around the flash.
+    above_ns: u64,
+    around_ns: &'a [u64; PARTS_AROUND],
 }
 
 impl MadeOf<'_> {
-    #[inline(always)]
-    fn outside_ns(&self) -> [u64; OUTSIDE_PARTS] {
-        let mut outside_ns = self.way.outside_ns;
-        outside_ns[0] = self.latency.ns - (self.way.until_ns - self.way.issued_ns);
-        outside_ns
-    }
-
     /// Adds all of it to sums of requests.
     #[inline(always)]
     pub fn add_to(self, Few(sums): &mut Few) {
-        if let Some(flash) = self.flash {
-            add_flash(sums, flash);
-        }
+        add_flash(sums, self.flash);
         if let Some(behind_flash) = self.behind_flash {
             add_flash(sums, behind_flash);
         }
-        sums[OUTSIDE..].iter_mut().zip(self.outside_ns()).for_each(|(sum, part)| *sum += part as u32);
+        sums[ABOVE] += self.above_ns as u32;
+        sums[AROUND..].iter_mut().zip(self.around_ns).for_each(|(sum, part)| *sum += *part as u32);
         sums[RESPONSE] += self.latency.ns as u32;
         sums[REQUESTS] += 1;
     }
 
     /// By part.
     pub fn parts(self) -> [u64; PARTS] {
-        let mut flash = Charges::default();
-        for more in [self.flash, self.behind_flash].into_iter().flatten() {
-            flash.0.iter_mut().zip(more.0).for_each(|(sum, part)| *sum += part);
+        let mut flash = *self.flash;
+        if let Some(behind_flash) = self.behind_flash {
+            flash.0.iter_mut().zip(behind_flash.0).for_each(|(sum, part)| *sum += part);
         }
-        by_part(self.latency.ns, &flash, self.outside_ns())
+        by_part(self.latency.ns, &flash, self.above_ns, self.around_ns)
     }
 }
 
-/// How a request stands to the flash as a whole.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Behind {
-    /// It never waited for it.
-    Never,
-    Waits,
-    Waited,
-}
-
 /// A request on its way through the drive, in one line of the processor's cache.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Way {
-    /// What it was charged for outside the flash.
-    outside_ns: [u64; OUTSIDE_PARTS],
+    /// What it was charged for around the flash.
+    around_ns: [u64; PARTS_AROUND],
+    /// When it came to the drive.
     issued_ns: u64,
-    until_ns: u64,
-    behind_flash: Behind,
-    /// Whether it was in the flash.
+    /// Whether it waited for the flash as a whole.
+    behind_flash: bool,
+    /// Whether the flash knows what it waited for there.
     in_flash: bool,
 }
 
-impl Way {
-    /// One that never was in the drive.
-    const ABOVE: Self = Self {
-        outside_ns: [0; OUTSIDE_PARTS],
-        issued_ns: 0,
-        until_ns: 0,
-        behind_flash: Behind::Never,
-        in_flash: false,
-    };
-}
+/// Of what was not in the flash.
+static NOTHING: Charges = Charges([0; STATES]);
 
 /// Charges requests.
 #[derive(Debug, Default)]
@@ -185,58 +166,39 @@ impl Waits {
         between(&self.dies_at_start, dies)
     }
 
-    /// A request enters the drive's queues.
+    /// The drive takes a request from its queues, which came there at this time and waited for so long there. It will
+    /// have been in the flash, unless [`Self::pass_by_flash`] says otherwise.
     #[inline(always)]
-    pub fn enter(&mut self, flight: u32, issued_ns: u64) {
-        let flight = flight as usize;
-        if self.ways.len() <= flight {
-            self.make_room(flight);
-        }
-        self.ways[flight] = Way { issued_ns, until_ns: issued_ns, ..Way::ABOVE };
+    pub fn taken(&mut self, flight: u32, issued_ns: u64, queued_ns: u64) {
+        let mut around_ns = [0; PARTS_AROUND];
+        around_ns[Part::HostQueue as usize - FIRST_AROUND] = queued_ns;
+        *numbered(&mut self.ways, flight) = Way { around_ns, issued_ns, behind_flash: false, in_flash: true };
     }
 
-    #[cold]
-    fn make_room(&mut self, flight: usize) {
-        self.ways.resize(flight + 1, Way::ABOVE);
-        self.dies_before.resize(flight + 1, Default::default());
-        self.behind_flash.resize(flight + 1, Charges::default());
+    /// So much time of a request went to this.
+    #[inline(always)]
+    pub fn charge(&mut self, flight: u32, part: Part, ns: u64) {
+        self.ways[flight as usize].around_ns[part as usize - FIRST_AROUND] += ns;
     }
 
-    /// The time since a request was charged last went to this.
+    /// A request is not for the flash.
     #[inline(always)]
-    pub fn charge(&mut self, flight: u32, part: Part, now_ns: u64) {
-        let way = &mut self.ways[flight as usize];
-        way.outside_ns[part as usize - WAITS] += now_ns - way.until_ns;
-        way.until_ns = now_ns;
-    }
-
-    /// The flash is done with a request, and knows what went by there.
-    #[inline(always)]
-    pub fn flash(&mut self, flight: u32, now_ns: u64) {
-        let way = &mut self.ways[flight as usize];
-        (way.until_ns, way.in_flash) = (now_ns, true);
+    pub fn pass_by_flash(&mut self, flight: u32) {
+        self.ways[flight as usize].in_flash = false;
     }
 
     /// From now on a request waits for the flash as a whole.
     #[cold]
     pub fn wait_for_flash(&mut self, flight: u32, dies: DieTime) {
-        self.dies_before[flight as usize] = dies;
-        self.ways[flight as usize].behind_flash = Behind::Waits;
+        *numbered(&mut self.dies_before, flight) = dies;
     }
 
-    /// Whether it still does.
-    #[inline(always)]
-    pub fn is_behind_flash(&self, flight: u32) -> bool {
-        self.ways[flight as usize].behind_flash == Behind::Waits
-    }
-
-    /// It has waited: for what the dies did since.
+    /// It has waited so long, for what the dies did meanwhile.
     #[cold]
-    pub fn waited_for_flash(&mut self, flight: u32, dies: &DieTime, now_ns: u64) {
-        let way = &mut self.ways[flight as usize];
+    pub fn waited_for_flash(&mut self, flight: u32, dies: &DieTime, waited_ns: u64) {
         let meanwhile = between(&self.dies_before[flight as usize], dies);
-        self.behind_flash[flight as usize] = Charges::divide(now_ns - way.until_ns, &meanwhile);
-        (way.until_ns, way.behind_flash) = (now_ns, Behind::Waited);
+        *numbered(&mut self.behind_flash, flight) = Charges::divide(waited_ns, &meanwhile);
+        self.ways[flight as usize].behind_flash = true;
     }
 
     /// A request of the host is complete with a flight. Before that entered the drive, it was in the block layer; if there
@@ -245,17 +207,27 @@ impl Waits {
     pub fn made_of<'a>(
         &'a self,
         flight: Option<u32>,
+        now_ns: u64,
         latency: InBucket,
         flash: impl Fn(u32) -> Option<&'a Charges>,
     ) -> MadeOf<'a> {
-        let way = flight.map_or(&Way::ABOVE, |flight| &self.ways[flight as usize]);
-        let behind_flash = flight.filter(|_| way.behind_flash == Behind::Waited);
-        let made_of = MadeOf {
+        let mut made_of = MadeOf {
             latency,
-            flash: flight.filter(|_| way.in_flash).and_then(flash),
-            behind_flash: behind_flash.map(|flight| &self.behind_flash[flight as usize]),
-            way,
+            flash: &NOTHING,
+            behind_flash: None,
+            above_ns: latency.ns,
+            around_ns: &[0; PARTS_AROUND],
         };
+        if let Some(flight) = flight {
+            let way = &self.ways[flight as usize];
+            (made_of.above_ns, made_of.around_ns) = (latency.ns - (now_ns - way.issued_ns), &way.around_ns);
+            if way.in_flash {
+                made_of.flash = flash(flight).unwrap_or(&NOTHING);
+            }
+            if way.behind_flash {
+                made_of.behind_flash = Some(&self.behind_flash[flight as usize]);
+            }
+        }
         debug_assert_eq!(made_of.parts().iter().sum::<u64>(), latency.ns, "the parts are the whole");
         made_of
     }
@@ -282,7 +254,7 @@ mod tests {
         for latency_ns in latencies_ns {
             charge(&mut waits, latency_ns);
             now_ns = now_ns.max(latency_ns);
-            let made_of = waits.made_of(Some(0), InBucket::of(latency_ns), |_| None);
+            let made_of = waits.made_of(Some(0), latency_ns, InBucket::of(latency_ns), |_| None);
             intervals.request_done(&request, now_ns, InBucket::of(0), made_of);
         }
         let found = ResponseSummary::of(intervals.finish().1, [0; 7]);
@@ -294,9 +266,8 @@ mod tests {
     #[test]
     fn percentiles_are_means_of_the_requests_around_them() {
         let read = summary(Op::Read, (1..=1_000).map(|number| number * 1_000), |waits, latency_ns| {
-            waits.enter(0, 0);
-            waits.charge(0, Part::HostQueue, latency_ns / 2);
-            waits.charge(0, Part::Link, latency_ns);
+            waits.taken(0, 0, latency_ns / 2);
+            waits.charge(0, Part::Link, latency_ns - latency_ns / 2);
         });
         assert_eq!((read.all.requests, read.all.sum_ns), (1_000, 500_500_000));
         for (parts, quantile) in [(read.p50, 0.5), (read.p99, 0.99), (read.p99_9, 0.999)] {
@@ -315,7 +286,7 @@ mod tests {
     fn sums_go_on_beyond_64_bits() {
         let long_ns = u64::MAX / 3;
         let read = summary(Op::Read, [long_ns; 10].into_iter(), |waits, latency_ns| {
-            waits.enter(0, 0);
+            waits.taken(0, 0, 0);
             waits.charge(0, Part::Link, latency_ns);
         });
         let expected = 10 * u128::from(long_ns);
@@ -327,8 +298,8 @@ mod tests {
     #[test]
     fn what_the_drive_did_not_see_is_the_block_layer() {
         let write = summary(Op::Write, [1_000].into_iter(), |waits, latency_ns| {
-            waits.enter(0, 700);
-            waits.charge(0, Part::Link, latency_ns);
+            waits.taken(0, 700, 0);
+            waits.charge(0, Part::Link, latency_ns - 700);
         });
         let [above, link] = [Part::BlockLayer, Part::Link].map(|part| write.all.parts_ns[part as usize]);
         assert_eq!((above, link), (700, 300));
