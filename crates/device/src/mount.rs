@@ -40,7 +40,7 @@ pub struct MountReport {
     pub log_bytes_read: u64,
     /// Blocks whose spare areas were read.
     pub blocks_scanned: u64,
-    /// Spare areas read.
+    /// Spare areas read, each once in a pass over a block.
     pub spares_read: u64,
     /// Pages read to compare their checksums.
     pub pages_verified: u64,

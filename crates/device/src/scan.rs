@@ -146,7 +146,7 @@ impl<'a> Reading<'a> {
         }
         if highest.wrapping_sub(lowest) < u64::from(u32::MAX) {
             for (kept, page) in self.versions[first as usize..].iter().zip(&*pages) {
-                kept.set(version_of(page).map_or(Entry::NONE, |version| Entry::of((version - lowest) as u32)));
+                kept.set(page.version().map_or(Entry::NONE, |version| Entry::of((version - lowest) as u32)));
             }
             self.lowest[block.index()].store(lowest, Ordering::Relaxed);
         }
@@ -169,13 +169,6 @@ impl<'a> Reading<'a> {
     }
 }
 
-fn version_of(page: &Found) -> Option<u64> {
-    match page {
-        Found::Programmed { version, .. } => Some(*version),
-        Found::Erased | Found::Unreadable => None,
-    }
-}
-
 impl Scan for Reading<'_> {
     fn page(&self, ppn: Ppn) -> Found {
         let mut spare = [0; SPARE_BYTES];
@@ -192,7 +185,7 @@ impl Scan for Reading<'_> {
     fn version(&self, ppn: Ppn) -> Option<u64> {
         let block = ppn.0 / self.geometry.pages_per_block;
         match self.lowest[block as usize].load(Ordering::Relaxed) {
-            NOT_KEPT => version_of(&self.page(ppn)),
+            NOT_KEPT => self.page(ppn).version(),
             lowest => match self.versions[ppn.index()].get() {
                 Entry::NONE => None,
                 above => Some(lowest + u64::from(above.page())),

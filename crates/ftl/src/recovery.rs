@@ -286,8 +286,8 @@ impl Filled<'_> {
             self.p2l[ppn as usize].set(Entry::of(held));
         }
         let bounds = |known: Entry| self.versions[(known.page() / self.pages_per_block) as usize].get();
-        rivals.retain(|&(page, .., known)| version_of(page) >= Some(bounds(known)[0]));
-        let is_newer = |page: &Found, known| version_of(page) > Some(bounds(known)[1]);
+        rivals.retain(|&(page, .., known)| page.version() >= Some(bounds(known)[0]));
+        let is_newer = |page: &Found, known| page.version() > Some(bounds(known)[1]);
         // All others are fetched before one is judged: they are far apart, and the processor then waits for many at
         // once. Above it would wait for each, as no entry is replaced before all earlier loads are done.
         let close = rivals.iter().filter(|&&(page, .., known)| !is_newer(page, known));
@@ -316,7 +316,7 @@ impl Filled<'_> {
     /// Whether a copy takes the place of one of this version: if it is newer; of equal ones, as of pages that a fault has
     /// doubled, the first stays.
     fn replaces(&self, page: &Found, ppn: u32, known: Entry, version: Option<u64>) -> bool {
-        match version_of(page).cmp(&version) {
+        match page.version().cmp(&version) {
             Less => false,
             Greater => true,
             Equal => {
@@ -333,11 +333,6 @@ fn recency(page: &Found) -> Option<(u64, u64)> {
         Found::Programmed { oob, version, .. } => Some((*version, oob.sequence)),
         Found::Erased | Found::Unreadable => None,
     }
-}
-
-/// The version of a copy.
-fn version_of(page: &Found) -> Option<u64> {
-    recency(page).map(|(version, _)| version)
 }
 
 /// The version of the copy at `ppn`, if there is one.

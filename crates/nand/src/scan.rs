@@ -28,6 +28,17 @@ pub enum Found {
     Unreadable,
 }
 
+impl Found {
+    /// Which copy it is, if it is one.
+    #[inline(always)]
+    pub const fn version(&self) -> Option<u64> {
+        match self {
+            Self::Programmed { version, .. } => Some(*version),
+            Self::Erased | Self::Unreadable => None,
+        }
+    }
+}
+
 /// Flash as recovery sees it: what each page holds, and what is known of blocks. It may be the state before recovery
 /// began, as nothing is asked of a block once it has been erased. Recovery looks at all blocks first, and until then asks
 /// for pages of those alone that it has looked at.
@@ -37,10 +48,7 @@ pub trait Scan: Sync {
 
     /// Which copy is there, if a page is. Recovery asks for that of many pages, and for all of [`Self::page`] of few.
     fn version(&self, ppn: Ppn) -> Option<u64> {
-        match self.page(ppn) {
-            Found::Programmed { version, .. } => Some(version),
-            Found::Erased | Found::Unreadable => None,
-        }
+        self.page(ppn).version()
     }
 
     /// [`Self::version`] will be asked of the page soon: what takes long can begin.
