@@ -4,15 +4,15 @@
 //! How long a run takes is not known at its start, so intervals begin short and double (pairs merge) whenever time goes
 //! beyond the last of them. The histograms are those of [`LatencyHistogram`]: all intervals add up to that of the run.
 //! All this costs some percent of a run, so it is kept where response times are taken apart anyway. What a request is
-//! made of is added to its bucket alone, in 32 bits; these sums are added to those of the interval and of the run when the
-//! interval ends, or before they overflow. What takes so long that 32 bits would hold few is added there at once.
+//! made of is added to its bucket and to the interval in 32 bits, and these sums to longer ones before they overflow. What
+//! takes so long that 32 bits would hold few is added there at once.
 
 use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_trace::{Op, Request};
 
-use crate::observe::columns::Columns;
+use crate::observe::counts::{Counted, Counts};
 use crate::observe::parts::{ByBucket, PART_NAMES, PARTS, Parts};
-use crate::observe::waits::{Few, MadeOf, Many};
+use crate::observe::waits::{Few, LONG_NS, MadeOf, Many};
 
 /// So many that an interval is a hundredth of the run, and that a page has room for them.
 const MOST: usize = 128;
@@ -27,8 +27,10 @@ const KINDS: usize = 2;
 /// What is counted in one interval.
 #[derive(Clone, Debug, Default)]
 struct Interval {
-    /// Requests by column, in the order of these; see [`column`]. If there are none, nothing was counted.
-    requests: Vec<(u16, u32)>,
+    /// Requests by column; see [`column`].
+    counted: Counted,
+    /// How many requests are not counted yet.
+    latest: usize,
     /// Sums of the parts of response times, by operation.
     parts_ns: [[u64; PARTS]; OPS],
     /// The first of the slowest requests, by operation.
@@ -36,15 +38,20 @@ struct Interval {
 }
 
 impl Interval {
+    fn is_empty(&self) -> bool {
+        self.latest == 0 && self.counted.is_empty()
+    }
+
     fn merge(&mut self, later: Self) {
-        if later.requests.is_empty() {
+        if later.is_empty() {
             return;
         }
-        if self.requests.is_empty() {
+        if self.is_empty() {
             *self = later;
             return;
         }
-        self.requests = merged(&self.requests, &later.requests);
+        self.latest += later.latest;
+        self.counted.merge(later.counted);
         for (sums, more) in self.parts_ns.iter_mut().zip(&later.parts_ns) {
             add(sums, more);
         }
@@ -54,19 +61,6 @@ impl Interval {
             }
         }
     }
-}
-
-/// Both, in their order; what both have is added up.
-fn merged(one: &[(u16, u32)], other: &[(u16, u32)]) -> Vec<(u16, u32)> {
-    let mut merged = Vec::with_capacity(one.len() + other.len());
-    let (mut one, mut other) = (one.iter().copied().peekable(), other.iter().copied().peekable());
-    while let (Some(&(first, _)), Some(&(second, _))) = (one.peek(), other.peek()) {
-        let one = one.next_if(|_| first <= second).map_or(0, |(_, requests)| requests);
-        let other = other.next_if(|_| second <= first).map_or(0, |(_, requests)| requests);
-        merged.push((first.min(second), one + other));
-    }
-    merged.extend(one.chain(other));
-    merged
 }
 
 /// Adds what 64 bits hold for half a thousand years of waiting.
@@ -86,9 +80,10 @@ fn of_column(column: usize) -> (usize, usize) {
     (column / LatencyHistogram::BUCKETS, column % LatencyHistogram::BUCKETS)
 }
 
-/// Response times from here on are long: they are not added up in 32 bits, which would hold few of them.
-const LONG_NS: u64 = 1 << 28;
-/// Buckets of those that are not.
+/// So many requests are counted at a time: intervals that hold few have been merged by then.
+const MOST_LATEST: usize = 1 << 15;
+
+/// Buckets of response times that are not long.
 const SHORT_BUCKETS: usize = LatencyHistogram::bucket(LONG_NS);
 
 /// So many items without a copy of all of them on the stack.
@@ -105,23 +100,19 @@ pub(crate) struct Intervals {
     intervals: Vec<Interval>,
     /// When that ends.
     ends_ns: u64,
-    /// Of it, requests by operation and bucket of their response times, if these are not long: those that are nowhere
-    /// else yet.
-    few: [Box<[Few; SHORT_BUCKETS]>; OPS],
-    /// Those that are not among the few any more or never were, and what they are made of.
-    counted: [Vec<u32>; OPS],
+    /// The columns of each request that is not counted yet, by interval, and where those of this one begin.
+    latest: Vec<[u16; KINDS]>,
+    begun: usize,
+    /// What those that are not long are made of, by operation: the latest, and those before; and the parts of long ones.
+    few: [Few; OPS],
+    many: [Many; OPS],
     parts_ns: [[u64; PARTS]; OPS],
-    /// Its requests by bucket of how long they waited.
-    waiting: [Box<[u32; LatencyHistogram::BUCKETS]>; OPS],
-    /// Its columns that are not 0.
-    used: Columns,
     /// Its slowest requests, by operation, and what response times are longer from.
     slowest: [Option<Slow>; OPS],
     slower_ns: [u64; OPS],
-    /// Room for the columns of an interval, which keeps no more than it has.
-    room: Vec<(u16, u32)>,
-    /// Requests of the run that are not long, by operation and bucket; and all others.
-    many: [ByBucket<Many>; OPS],
+    /// Requests of the run that are not long, by operation and bucket: the latest, and those before; and all others.
+    few_of_run: [Box<[Few; SHORT_BUCKETS]>; OPS],
+    many_of_run: [ByBucket<Many>; OPS],
     others: [ByBucket<Parts>; Op::ALL.len()],
 }
 
@@ -132,15 +123,15 @@ impl Intervals {
             shift: FIRST_SHIFT,
             intervals: vec![Interval::default()],
             ends_ns: origin_ns + (1 << FIRST_SHIFT),
-            few: std::array::from_fn(|_| boxed()),
-            counted: std::array::from_fn(|_| vec![0; LatencyHistogram::BUCKETS]),
-            parts_ns: [[0; PARTS]; OPS],
-            waiting: std::array::from_fn(|_| boxed()),
-            used: Columns::new(column(OPS, 0, 0)),
+            latest: Vec::with_capacity(MOST_LATEST),
+            begun: 0,
+            few: Default::default(),
+            many: Default::default(),
+            parts_ns: Default::default(),
             slowest: [None; OPS],
             slower_ns: [0; OPS],
-            room: Vec::new(),
-            many: Default::default(),
+            few_of_run: std::array::from_fn(|_| boxed()),
+            many_of_run: Default::default(),
             others: Default::default(),
         }
     }
@@ -158,18 +149,34 @@ impl Intervals {
         if latency_ns >= self.slower_ns[op] {
             self.note_slowest(request, now_ns, waited.ns, made_of);
         }
-        let waiting = &mut self.waiting[op][waited.bucket];
-        *waiting += 1;
-        if *waiting == 1 {
-            self.used.insert(column(op, 1, waited.bucket));
+        if self.latest.len() == MOST_LATEST {
+            self.count_latest();
         }
-        let Some(few) = self.few[op].get_mut(bucket) else { return self.count_long(op, made_of) };
-        if few.is_empty() {
-            self.used.insert(column(op, 0, bucket));
-        } else if few.is_full(latency_ns) {
-            return self.count_full(op, made_of);
+        self.latest.push([column(op, 0, bucket) as u16, column(op, 1, waited.bucket) as u16]);
+        let Some(of_run) = self.few_of_run[op].get_mut(bucket) else { return self.count_long(op, made_of) };
+        let one = made_of.few();
+        let (has_room, too) = (of_run.add(&one), self.few[op].add(&one));
+        if !(has_room & too) {
+            self.make_room(op, bucket);
         }
-        made_of.add_to(few);
+    }
+
+    /// Counts the latest requests of each interval.
+    #[cold]
+    fn count_latest(&mut self) {
+        self.under_way().latest = self.latest.len() - self.begun;
+        let (mut counts, mut latest) = (Counts::new(column(OPS, 0, 0)), self.latest.as_flattened());
+        for interval in self.intervals.iter_mut().filter(|interval| interval.latest > 0) {
+            let columns = latest.split_off(..std::mem::take(&mut interval.latest) * KINDS).expect("they are there");
+            columns.iter().for_each(|&column| counts.add(column.into()));
+            interval.counted.merge(counts.take());
+        }
+        self.latest.clear();
+        self.begun = 0;
+    }
+
+    fn under_way(&mut self) -> &mut Interval {
+        self.intervals.last_mut().expect("one is under way")
     }
 
     #[inline(never)]
@@ -177,25 +184,13 @@ impl Intervals {
         let parts = made_of.parts();
         add(&mut self.parts_ns[op], &parts);
         self.others[op].of(made_of.latency.bucket).add_requests(1, &parts);
-        self.counted[op][made_of.latency.bucket] += 1;
-        self.used.insert(column(op, 0, made_of.latency.bucket));
     }
 
-    /// Counts the few requests of a bucket among the many, and to the interval.
-    fn count(few: &mut Few, many: &mut Many, interval: &mut Many) -> u32 {
-        many.add(few);
-        interval.add(few);
-        std::mem::take(few).requests()
-    }
-
-    /// Those that 32 bits hold no more are counted before the next one.
+    /// The few requests of a bucket and of the interval are among the many.
     #[cold]
-    fn count_full(&mut self, op: usize, made_of: MadeOf<'_>) {
-        let (few, mut interval) = (&mut self.few[op][made_of.latency.bucket], Many::default());
-        self.counted[op][made_of.latency.bucket] +=
-            Self::count(few, self.many[op].of(made_of.latency.bucket), &mut interval);
-        add(&mut self.parts_ns[op], &interval.parts());
-        made_of.add_to(few);
+    fn make_room(&mut self, op: usize, bucket: usize) {
+        self.many_of_run[op].of(bucket).take(&mut self.few_of_run[op][bucket]);
+        self.many[op].take(&mut self.few[op]);
     }
 
     #[cold]
@@ -218,24 +213,15 @@ impl Intervals {
     /// Ends the interval under way.
     fn end(&mut self) {
         self.slower_ns = [0; OPS];
-        self.room.clear();
-        let mut sums = [Many::default(); OPS];
-        self.used.drain(|column| {
-            let (histogram, bucket) = of_column(column);
-            let (op, kind) = (histogram / KINDS, histogram % KINDS);
-            let requests = if kind == 0 {
-                let before = std::mem::take(&mut self.counted[op][bucket]);
-                let few = self.few[op].get_mut(bucket).filter(|few| !few.is_empty());
-                before + few.map_or(0, |few| Self::count(few, self.many[op].of(bucket), &mut sums[op]))
-            } else {
-                std::mem::take(&mut self.waiting[op][bucket])
-            };
-            self.room.push((column as u16, requests));
-        });
         let mut parts_ns = std::mem::take(&mut self.parts_ns);
-        parts_ns.iter_mut().zip(&sums).for_each(|(parts_ns, sums)| add(parts_ns, &sums.parts()));
-        let ended = Interval { requests: self.room.clone(), parts_ns, slowest: std::mem::take(&mut self.slowest) };
-        *self.intervals.last_mut().expect("one is under way") = ended;
+        for ((parts_ns, many), few) in parts_ns.iter_mut().zip(&mut self.many).zip(&mut self.few) {
+            many.take(few);
+            add(parts_ns, &std::mem::take(many).parts());
+        }
+        let latest = self.latest.len() - std::mem::replace(&mut self.begun, self.latest.len());
+        let slowest = std::mem::take(&mut self.slowest);
+        let ended = self.under_way();
+        (ended.latest, ended.parts_ns, ended.slowest) = (latest, parts_ns, slowest);
     }
 
     /// Ends the interval under way and begins that of `time_ns`, a time since the origin.
@@ -258,19 +244,22 @@ impl Intervals {
 
     /// What was counted, and the requests of the run by operation.
     pub fn finish(mut self) -> (Course, [ByBucket<Parts>; Op::ALL.len()]) {
+        self.count_latest();
         self.end();
-        for (run, many) in self.others.iter_mut().zip(self.many) {
+        for (op, mut many) in self.many_of_run.into_iter().enumerate() {
+            let few = self.few_of_run[op].iter_mut().enumerate().filter(|(_, few)| !few.is_empty());
+            few.for_each(|(bucket, few)| many.of(bucket).take(few));
             for (bucket, many) in many.sorted() {
-                run.of(bucket).add_requests(many.requests(), &many.parts());
+                self.others[op].of(bucket).add_requests(many.requests(), &many.parts());
             }
         }
         let mut times: [[Vec<InInterval>; KINDS]; OPS] = Default::default();
         for (number, interval) in (0..).zip(&self.intervals) {
-            for &(column, requests) in &interval.requests {
-                let (histogram, bucket) = of_column(column.into());
+            interval.counted.iter().for_each(|(column, requests)| {
+                let (histogram, bucket) = of_column(column);
                 let found = InInterval { interval: number, bucket: bucket as u16, requests };
                 times[histogram / KINDS][histogram % KINDS].push(found);
-            }
+            });
         }
         let [[read, waiting_read], [write, waiting_write]] = times;
         let parts = |op: usize| self.intervals.iter().map(|interval| interval.parts_ns[op]).collect();
@@ -429,6 +418,41 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// Goal: requests keep their interval when many are counted at a time. Method: more of them than that, also at one
+    /// moment, beside counts by interval of requests that are counted one by one.
+    #[test]
+    fn requests_that_are_counted_together_keep_their_interval() {
+        let (mut rng, mut intervals, waits) = (Rng::named(7, "intervals"), Intervals::new(0), Waits::default());
+        let (mut all, mut now_ns) = (Vec::new(), 0);
+        for number in 0..5 * MOST_LATEST / 2 {
+            let is_burst = (MOST_LATEST / 2..2 * MOST_LATEST).contains(&number);
+            now_ns += if is_burst { 0 } else { rng.below(2_000) };
+            let (waited_ns, latency_ns) = (rng.below(1_000), rng.below(100_000));
+            let op = Op::ALL[rng.below(2) as usize];
+            let request = Request { time_ns: 0, offset: 0, bytes: 1, op, flags: 0, stream: 0 };
+            let made_of = waits.made_of(None, now_ns, InBucket::of(latency_ns), |_| None);
+            intervals.request_done(&request, now_ns, InBucket::of(waited_ns), made_of);
+            all.push((request.op as usize, now_ns, [latency_ns, waited_ns]));
+        }
+        let (course, _) = intervals.finish();
+        let mut expected: [[BTreeMap<(u16, u16), u32>; KINDS]; OPS] = Default::default();
+        let mut sums_ns = [vec![0; course.parts_ns[0].len()], vec![0; course.parts_ns[1].len()]];
+        for (op, end_ns, times_ns) in all {
+            let interval = end_ns / course.interval_ns;
+            for (expected, time_ns) in expected[op].iter_mut().zip(times_ns) {
+                *expected.entry((interval as u16, LatencyHistogram::bucket(time_ns) as u16)).or_default() += 1;
+            }
+            sums_ns[op][interval as usize] += times_ns[0];
+        }
+        for (op, expected) in expected.into_iter().enumerate() {
+            for (found, expected) in [&course.response[op], &course.waiting[op]].into_iter().zip(expected) {
+                let found = found.iter().map(|one| ((one.interval, one.bucket), one.requests));
+                assert!(found.eq(expected));
+            }
+            assert!(course.parts_ns[op].iter().map(|parts| parts.iter().sum::<u64>()).eq(sums_ns[op].iter().copied()));
         }
     }
 }

@@ -2,8 +2,8 @@
 
 pub(crate) mod activity;
 pub(crate) mod apart;
-mod columns;
 pub(crate) mod concentration;
+mod counts;
 pub(crate) mod diagnosis;
 pub(crate) mod intervals;
 pub(crate) mod lifetime;

@@ -18,6 +18,9 @@ use crate::observe::parts::{PARTS, Part};
 const FIRST_AROUND: usize = Part::BlockLayer as usize + 1;
 const PARTS_AROUND: usize = PARTS - FIRST_AROUND;
 
+/// Response times from here on are long: they are not added up in 32 bits, which would hold few of them.
+pub(crate) const LONG_NS: u64 = 1 << 28;
+
 /// What is added up of requests, by number: the sums of [`Charges`], of the time above the drive, of the parts around the
 /// flash, of response times, and how many there are. Their own work is the rest.
 const ABOVE: usize = STATES;
@@ -33,21 +36,15 @@ pub(crate) struct Few([u32; SUMS]);
 
 impl Few {
     /// Whether there is none.
-    #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.requests() == 0
+        self.0[REQUESTS] == 0
     }
 
-    /// Requests.
+    /// Adds others. Whether there is room for as many nanoseconds once more, no part being larger than the whole.
     #[inline(always)]
-    pub fn requests(&self) -> u32 {
-        self.0[REQUESTS]
-    }
-
-    /// Whether one more, which takes this long, is too much; no part is larger than the whole.
-    #[inline(always)]
-    pub fn is_full(&self, latency_ns: u64) -> bool {
-        self.0[RESPONSE].checked_add(latency_ns as u32).is_none()
+    pub fn add(&mut self, Self(others): &Self) -> bool {
+        self.0.iter_mut().zip(others).for_each(|(sum, more)| *sum += more);
+        self.0[RESPONSE] < u32::MAX - LONG_NS as u32
     }
 }
 
@@ -66,9 +63,9 @@ impl Many {
         self.0[REQUESTS]
     }
 
-    #[inline(always)]
-    pub fn add(&mut self, few: &Few) {
-        self.0.iter_mut().zip(few.0).for_each(|(sum, more)| *sum += u64::from(more));
+    /// Adds a few, of which none is left.
+    pub fn take(&mut self, few: &mut Few) {
+        self.0.iter_mut().zip(std::mem::take(few).0).for_each(|(sum, more)| *sum += u64::from(more));
     }
 
     /// Their response times by part.
@@ -103,17 +100,19 @@ pub(crate) struct MadeOf<'a> {
 }
 
 impl MadeOf<'_> {
-    /// Adds all of it to sums of requests.
+    /// As the sums of one request, if it does not take long.
     #[inline(always)]
-    pub fn add_to(self, Few(sums): &mut Few) {
-        add_flash(sums, self.flash);
+    pub fn few(self) -> Few {
+        let mut sums = [0; SUMS];
+        add_flash(&mut sums, self.flash);
         if let Some(behind_flash) = self.behind_flash {
-            add_flash(sums, behind_flash);
+            add_flash(&mut sums, behind_flash);
         }
-        sums[ABOVE] += self.above_ns as u32;
-        sums[AROUND..].iter_mut().zip(self.around_ns).for_each(|(sum, part)| *sum += *part as u32);
-        sums[RESPONSE] += self.latency.ns as u32;
-        sums[REQUESTS] += 1;
+        sums[ABOVE] = self.above_ns as u32;
+        sums[AROUND..].iter_mut().zip(self.around_ns).for_each(|(sum, part)| *sum = *part as u32);
+        sums[RESPONSE] = self.latency.ns as u32;
+        sums[REQUESTS] = 1;
+        Few(sums)
     }
 
     /// By part.

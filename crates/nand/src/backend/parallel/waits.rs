@@ -105,12 +105,13 @@ impl Charges {
         let mut divided = Self::default();
         let held = &dies[..HOLDS];
         let total: u64 = held.iter().sum();
-        let ns_each = time_ns as f64 / total as f64;
-        let (mut before, mut given_ns) = (0, 0);
         if total == 0 {
             divided.add(Wait::Order, time_ns);
+            return divided;
         }
-        for (part, work) in divided.0.iter_mut().zip(held).filter(|(_, work)| **work > 0) {
+        let ns_each = time_ns as f64 / total as f64;
+        let (mut before, mut given_ns) = (0, 0);
+        for (part, work) in divided.0.iter_mut().zip(held) {
             before += work;
             // A processor converts numbers with a sign in one step.
             let until_ns = (before as i64 as f64 * ns_each) as i64 as u64;
@@ -149,11 +150,11 @@ impl Running {
     /// What it is at comes last, to where it is kept, so that no sum is stored alone which the processor would wait for
     /// before it reads that with its neighbours.
     #[inline(always)]
-    fn turn(&self, Charges(before): &Charges, Charges(after): &mut Charges, now_ns: u64) {
-        for ((after, before), sum) in after.iter_mut().zip(before).zip(self.sums) {
-            *after = sum.wrapping_sub(*before);
+    fn turn(&self, charges: &mut Charges, now_ns: u64) {
+        for (charge, sum) in charges.0.iter_mut().zip(self.sums) {
+            *charge = sum.wrapping_sub(*charge);
         }
-        after[self.at as usize] = after[self.at as usize].wrapping_add(now_ns - self.since_ns);
+        charges.add(self.at, now_ns - self.since_ns);
     }
 
     #[inline(always)]
@@ -286,44 +287,18 @@ impl Path {
         }
     }
 
-    /// What is kept of it once it waits for its die, or its data for the bus; or has waited there.
+    /// Charges of this operation become what is kept of it once it waits for its die, or its data for the bus; or has
+    /// waited there.
     #[inline(always)]
-    fn turn(&self, charges: &mut Charges, dies: &[Running], owns: &Slab<Own>, paths: &[Self], ops: &Ops, now_ns: u64) {
-        let die = &dies[usize::from(self.die)];
+    fn turn(self, charges: &mut Charges, dies: &[Running], worked: [u64; 2], now_ns: u64) {
         if self.on_bus {
-            *charges = self.charges;
             charges.add(Wait::Bus, now_ns);
-        } else {
-            die.turn(&self.charges, charges, now_ns);
-            if self.own != NONE {
-                self.leave_out_own(charges, die, owns, paths, ops, now_ns);
-            }
+            return;
         }
-    }
-
-    /// What its die did for its request is its own.
-    #[inline(never)]
-    fn leave_out_own(
-        &self,
-        charges: &mut Charges,
-        die: &Running,
-        owns: &Slab<Own>,
-        paths: &[Self],
-        ops: &Ops,
-        now_ns: u64,
-    ) {
-        let mut worked = owns[self.own].sums;
-        let mut index = die.host;
-        while index != NONE {
-            let op = &ops[index];
-            if op.cause == Cause::Host && paths.get(index as usize).is_some_and(|path| path.own == self.own) {
-                worked[die.at as usize] += now_ns - die.since_ns;
-                break;
-            }
-            index = op.next;
-        }
-        for (state, worked_ns) in [Wait::HostReads, Wait::HostWrites].into_iter().zip(worked) {
-            charges.add(state, worked_ns.wrapping_neg());
+        dies[usize::from(self.die)].turn(charges, now_ns);
+        if self.own != NONE {
+            charges.add(Wait::HostReads, worked[0].wrapping_neg());
+            charges.add(Wait::HostWrites, worked[1].wrapping_neg());
         }
     }
 }
@@ -368,8 +343,8 @@ impl Waits {
         // emitted before any of them begins.
         let (submission, before) = std::mem::replace(&mut die.latest, (self.submissions, index));
         let path = numbered(&mut self.paths, index);
-        die.turn(&Charges::default(), &mut path.charges, now_ns);
-        (path.own, path.die, path.on_bus) = (NONE, number, false);
+        (path.charges, path.own, path.die, path.on_bus) = (Charges::default(), NONE, number, false);
+        die.turn(&mut path.charges, now_ns);
         if submission == self.submissions {
             self.share_own(before, index);
         }
@@ -424,12 +399,34 @@ impl Waits {
     /// From now on an operation waits for its die, or its data for the bus; or it has waited there.
     #[inline(always)]
     pub fn turn(&mut self, index: u32, ops: &Ops, now_ns: u64) {
-        let mut charges = Charges::default();
-        self.paths[index as usize].turn(&mut charges, &self.dies, &self.owns, &self.paths, ops, now_ns);
-        self.paths[index as usize].charges = charges;
+        let (path, worked) = (self.paths[index as usize], self.worked(index, ops, now_ns));
+        path.turn(&mut self.paths[index as usize].charges, &self.dies, worked, now_ns);
+    }
+
+    /// What the die of an operation did for its request while others of that shared it: reads and programs.
+    #[inline(always)]
+    fn worked(&self, index: u32, ops: &Ops, now_ns: u64) -> [u64; 2] {
+        let path = &self.paths[index as usize];
+        if path.own == NONE { [0; 2] } else { self.worked_for_several_ops(path, ops, now_ns) }
+    }
+
+    #[inline(never)]
+    fn worked_for_several_ops(&self, path: &Path, ops: &Ops, now_ns: u64) -> [u64; 2] {
+        let (die, mut worked) = (&self.dies[usize::from(path.die)], self.owns[path.own].sums);
+        let mut index = die.host;
+        while index != NONE {
+            let op = &ops[index];
+            if op.cause == Cause::Host && self.paths.get(index as usize).is_some_and(|other| other.own == path.own) {
+                worked[die.at as usize] += now_ns - die.since_ns;
+                break;
+            }
+            index = op.next;
+        }
+        worked
     }
 
     /// From now on its data waits for the bus or is on it.
+    #[inline(always)]
     pub fn wait_for_bus(&mut self, index: u32, ops: &Ops, now_ns: u64) {
         self.turn(index, ops, now_ns);
         let path = &mut self.paths[index as usize];
@@ -453,12 +450,11 @@ impl Waits {
     /// An operation has ended, as the last one of a request of this owner; `turned` says whether it has turned.
     #[inline(always)]
     pub fn request_done(&mut self, index: u32, turned: bool, owner: u32, ops: &Ops, now_ns: u64) {
-        let Self { dies, owns, paths, done, .. } = self;
-        let (path, charges) = (&paths[index as usize], numbered(done, owner));
-        if turned {
-            *charges = path.charges;
-        } else {
-            path.turn(charges, dies, owns, paths, ops, now_ns);
+        let worked = self.worked(index, ops, now_ns);
+        let (path, charges) = (&self.paths[index as usize], numbered(&mut self.done, owner));
+        *charges = path.charges;
+        if !turned {
+            path.turn(charges, &self.dies, worked, now_ns);
         }
     }
 
