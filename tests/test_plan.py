@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ssdlab
@@ -234,6 +235,17 @@ def test_negative_costs_and_shares_beyond_the_memory_are_refused() -> None:
     for share in (-1, 101):
         with pytest.raises(ssdlab.ConfigError, match="0 to 100 %"):
             MODELS["cache_plan"]({"share": share})
+
+
+def test_a_curve_is_of_points() -> None:
+    wrong: list[Any] = [[], [1], [("a", "b")], [(0.1,)], [(0.1, None)], np.zeros(3)]
+    for points in wrong:
+        with pytest.raises(ssdlab.ConfigError, match=r"^distribution: .*give pairs of numbers"):
+            ssdlab.cache.plan("1GiB", "2GiB", distribution=points, paper=True)
+    points = [(0.25, 0.5), (0.5, 0.75)]
+    right: list[Any] = [points, np.array(points), [list(point) for point in points]]
+    for given in right:
+        assert ssdlab.cache.plan("1GiB", "2GiB", distribution=given, paper=True).raw_hit_ratio == 0.75
 
 
 def test_every_cell_of_the_experiment_is_near_the_document(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,19 @@ def busy(waited: float) -> list[str]:
     ]
 
 
+def _curve(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
+    try:
+        curve = [(float(pages), float(hits)) for pages, hits in points]
+    except (TypeError, ValueError):
+        curve = []
+    if not curve:
+        raise ConfigError(
+            "distribution: no points of a miss-ratio curve; give pairs of numbers, "
+            "the share of the pages and that of the hits, such as [(0.1, 0.6)]"
+        )
+    return curve
+
+
 @takes(memory="15GiB", data="200GiB")
 def plan(
     memory: str,
@@ -60,7 +73,8 @@ def plan(
         memory: Memory of the cache, such as `"15GiB"`.
         data: Size of the data.
         page: Size of a page.
-        distribution: How requests spread over the pages.
+        distribution: How requests spread over the pages; or points of a curve, as pairs of the share of the pages that
+            a cache holds and of its hits, neither falling.
         compressors: Names such as `lz4` and `zstd:1`, which are measured on this machine, or figures of them.
         paths: Files with typical data to measure compressors on; the corpus of `compress.bench` if there are none.
         paper: Whether to take compressors and device from table 4 of Harper 2018 instead.
@@ -99,6 +113,8 @@ def plan(
         raise ConfigError(
             "a cache at work is of this machine, and the figures of the paper are of another; leave out one of them"
         )
+    if not isinstance(distribution, str):
+        distribution = _curve(distribution)
     remarks: list[str] = []
     ending = Ending(monitor)
     # A wrong figure is told of before anything is measured.
