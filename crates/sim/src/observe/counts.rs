@@ -2,8 +2,6 @@
 
 /// Numbers whose counts lie next to each other, in one line of the processor's cache.
 const NEIGHBOURS: usize = 16;
-/// So many of these are looked at in one step.
-const STEP: usize = 8;
 
 /// How often there was each of the numbers up to so many, mostly few of them.
 ///
@@ -23,8 +21,8 @@ pub(super) struct Counted(Vec<(u32, [u32; NEIGHBOURS])>);
 impl Counts {
     /// Of numbers below `most`, none.
     pub fn new(most: usize) -> Self {
-        let steps = most.div_ceil(NEIGHBOURS * STEP);
-        Self { counts: vec![[0; NEIGHBOURS]; steps * STEP], are_there: vec![false; steps * STEP] }
+        let lines = most.div_ceil(NEIGHBOURS);
+        Self { counts: vec![[0; NEIGHBOURS]; lines], are_there: vec![false; lines] }
     }
 
     /// There is one more.
@@ -36,16 +34,11 @@ impl Counts {
 
     /// Takes all out.
     pub fn take(&mut self) -> Counted {
-        let is_step_there = |are_there: &[bool]| are_there != [false; STEP];
-        let number = self.are_there.iter().filter(|is_there| **is_there).count();
-        let mut counted = Vec::with_capacity(number);
-        for (step, are_there) in self.are_there.chunks_exact_mut(STEP).enumerate() {
-            if is_step_there(are_there) {
-                for (at, _) in are_there.iter().enumerate().filter(|(_, is_there)| **is_there) {
-                    let at = step * STEP + at;
-                    counted.push((at as u32, std::mem::take(&mut self.counts[at])));
-                }
-                are_there.fill(false);
+        let lines = self.are_there.iter().filter(|is_there| **is_there).count();
+        let mut counted = Vec::with_capacity(lines);
+        for (at, is_there) in self.are_there.iter_mut().enumerate() {
+            if std::mem::take(is_there) {
+                counted.push((at as u32, std::mem::take(&mut self.counts[at])));
             }
         }
         Counted(counted)
