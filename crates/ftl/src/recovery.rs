@@ -14,12 +14,12 @@
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ssdlab_core::entry::SharedEntry;
 use ssdlab_core::mem::{prefetch, shared};
-use ssdlab_core::{BlockId, Entry, Ppn};
+use ssdlab_core::{BlockId, Entry, PageBits, Ppn};
 use ssdlab_nand::{Found, Oob, Role, Scan, Trimmed};
 
 /// Nothing was programmed here, or a page has no copy.
@@ -96,6 +96,8 @@ impl Block {
 /// What a scan found.
 pub(crate) struct Survey {
     pub blocks: Vec<Block>,
+    /// Whether each flash page holds a newest copy.
+    pub valid: PageBits,
     /// Above every number of a program or trim that was found.
     pub sequence: u64,
 }
@@ -136,8 +138,9 @@ struct Filled<'a> {
     p2l: &'a [SharedEntry],
     /// Of each block. Mostly they tell which of two copies is the newer without a look at the other.
     versions: Vec<Bounds>,
-    /// Newest copies in each block. While several look, one may be taken off before it is added.
-    valid: Vec<AtomicU32>,
+    /// A bit for each flash page, whether it holds a newest copy. While several look, one may be displaced before it is
+    /// taken up, so both turn its bit over.
+    valid: Vec<AtomicU64>,
     logical_pages: u32,
     pages_per_block: u32,
     scan: &'a dyn Scan,
@@ -152,12 +155,13 @@ impl Survey {
         trims: &[Trimmed],
         without: &BTreeSet<BlockId>,
     ) -> Result<Self, String> {
-        let blocks = maps.p2l.len() as u32 / maps.pages_per_block;
+        let pages = maps.p2l.len() as u32;
+        let blocks = pages / maps.pages_per_block;
         let filled = Filled {
             l2p: shared(maps.l2p),
             p2l: shared(maps.p2l),
             versions: (0..blocks).map(|_| Bounds::any()).collect(),
-            valid: (0..blocks).map(|_| AtomicU32::new(0)).collect(),
+            valid: (0..pages.div_ceil(u64::BITS)).map(|_| AtomicU64::new(0)).collect(),
             logical_pages: maps.logical_pages,
             pages_per_block: maps.pages_per_block,
             scan,
@@ -168,8 +172,8 @@ impl Survey {
             let bad = scan.is_bad(block);
             let pages = if bad { &erased } else { pages };
             let found = Block { bad, erases: scan.erases(block), ..Block::of(block, pages) };
-            let is_programmed = pages.iter().any(|page| matches!(page, Found::Programmed { .. }));
-            let above = if is_programmed { found.written + 1 } else { 0 };
+            let has_a_page = found.versions[0] <= found.versions[1];
+            let above = if has_a_page { found.written + 1 } else { 0 };
             let ignored = |outdated: bool| outdated && without.is_empty() || without.contains(&block);
             filled.versions[block.index()].narrow(found.versions);
             let result = filled.look_at(block, pages, ignored).map(|()| found);
@@ -177,11 +181,16 @@ impl Survey {
         });
         let mut looked_at = looked_at.into_inner().unwrap_or_else(PoisonError::into_inner);
         looked_at.sort_unstable_by_key(|(block, ..)| *block);
-        let mut survey = Self { blocks: Vec::with_capacity(blocks as usize), sequence: 0 };
-        for ((_, above, found), valid) in looked_at.into_iter().zip(filled.valid) {
-            let found = found?;
+        let (found, valid) = (Vec::with_capacity(blocks as usize), PageBits::new(pages));
+        let mut survey = Self { blocks: found, valid, sequence: 0 };
+        for (first, valid) in (0..).step_by(u64::BITS as usize).zip(filled.valid) {
+            survey.valid.set_window(first, u64::BITS, valid.into_inner());
+        }
+        for (block, above, found) in looked_at {
+            let first = block.0 * maps.pages_per_block;
+            let valid = survey.valid.count(first..first + maps.pages_per_block);
             survey.sequence = survey.sequence.max(above);
-            survey.blocks.push(Block { valid: valid.into_inner(), ..found });
+            survey.blocks.push(Block { valid, ..found? });
         }
         for &Trimmed { lpn, count, sequence } in trims {
             survey.sequence = survey.sequence.max(sequence + 1);
@@ -189,6 +198,7 @@ impl Survey {
                 let known = maps.l2p[lpn].page();
                 if version(scan, known).is_some_and(|version| version < sequence) {
                     maps.l2p[lpn] = Entry::NONE;
+                    survey.valid.clear(known);
                     survey.blocks[(known / maps.pages_per_block) as usize].valid -= 1;
                 }
             }
@@ -250,13 +260,25 @@ impl Survey {
     }
 }
 
+/// The word with the bit of a page.
+fn word_of(ppn: u32) -> usize {
+    (ppn / u64::BITS) as usize
+}
+
+/// Its bit there.
+fn bit_of(ppn: u32) -> u64 {
+    1 << (ppn % u64::BITS)
+}
+
 impl Filled<'_> {
     /// Maps the pages of a block.
     fn look_at(&self, block: BlockId, pages: &[Found], ignored: impl Fn(bool) -> bool) -> Result<(), String> {
         let first = block.0 * self.pages_per_block;
         // Copies of pages of which there is another, and where that is.
         let mut rivals = Vec::new();
-        let mut valid = 0;
+        let words = &self.valid[word_of(first)..=word_of(first + self.pages_per_block - 1)];
+        let mut won = vec![0; words.len()];
+        let mut win = |ppn: u32| won[word_of(ppn) - word_of(first)] |= bit_of(ppn);
         let fetch = |page: &Found| {
             if let Found::Programmed { oob, .. } = page {
                 prefetch(self.l2p, oob.lpn.index());
@@ -276,7 +298,7 @@ impl Filled<'_> {
                     }
                     if !ignored(*outdated) && lpn.0 < self.logical_pages {
                         match self.l2p[lpn.index()].replace(Entry::NONE, Entry::of(ppn)) {
-                            Ok(()) => valid += 1,
+                            Ok(()) => win(ppn),
                             Err(known) => rivals.push((page, lpn.index(), ppn, known)),
                         }
                     }
@@ -290,6 +312,7 @@ impl Filled<'_> {
         let is_newer = |page: &Found, known| page.version() > Some(bounds(known)[1]);
         // All others are fetched before one is judged: they are far apart, and the processor then waits for many at
         // once. Above it would wait for each, as no entry is replaced before all earlier loads are done.
+        rivals.iter().for_each(|(.., known)| prefetch(&self.valid, word_of(known.page())));
         let close = rivals.iter().filter(|&&(page, .., known)| !is_newer(page, known));
         close.for_each(|(.., known)| self.scan.expect(Ppn(known.page())));
         let version = |&(page, .., known): &(&Found, usize, u32, Entry)| {
@@ -301,15 +324,17 @@ impl Filled<'_> {
             while self.replaces(page, ppn, known, version) {
                 match self.l2p[lpn].replace(known, Entry::of(ppn)) {
                     Ok(()) => {
-                        valid += 1;
-                        self.valid[(known.page() / self.pages_per_block) as usize].fetch_sub(1, Ordering::Relaxed);
+                        win(ppn);
+                        self.valid[word_of(known.page())].fetch_xor(bit_of(known.page()), Ordering::Relaxed);
                         break;
                     }
                     Err(newer) => (known, version) = (newer, self.scan.version(Ppn(newer.page()))),
                 }
             }
         }
-        self.valid[block.index()].fetch_add(valid, Ordering::Relaxed);
+        for (word, won) in words.iter().zip(won) {
+            word.fetch_xor(won, Ordering::Relaxed);
+        }
         Ok(())
     }
 
@@ -437,6 +462,7 @@ mod tests {
                     let own = |copy: &&Option<u32>| copy.is_some_and(|copy| copy / PAGES == found.block.0);
                     assert_eq!(found.valid as usize, expected.iter().filter(own).count());
                 }
+                assert!((0..pages.len() as u32).all(|at| survey.valid.is_set(at) == expected.contains(&Some(at))));
                 assert!(survey.blocks.iter().map(|found| found.block.0).eq(0..blocks));
                 let held = |(at, page): (usize, &Found)| match page {
                     _ if is_bad(at) => NONE,

@@ -15,7 +15,7 @@ use ssdlab_core::list::Queue;
 use ssdlab_core::{Archive, Archived, BlockId, PageBits};
 
 use super::table::{Allocation, BlockTable, FLAG, FreeList};
-use crate::recovery;
+use crate::recovery::Survey;
 
 const CHUNK: usize = 64;
 
@@ -188,11 +188,10 @@ impl SealedBlocks {
         }
     }
 
-    /// Takes up the blocks of a device in use, which has these valid pages, in place of erased ones; those written to
-    /// are open.
-    pub(crate) fn take_up(&mut self, found: &[recovery::Block], valid: impl Iterator<Item = u32>) {
-        self.table.take_up(found);
-        valid.for_each(|ppn| self.valid.set(ppn));
+    /// Takes up the blocks of a device in use in place of erased ones; those written to are open.
+    pub(crate) fn take_up(&mut self, survey: &Survey) {
+        self.table.take_up(&survey.blocks);
+        self.valid.copy(0, &survey.valid, 0..self.table.len() * self.pages_per_block());
     }
 
     /// Counts pages of an open block as valid that are not yet written.

@@ -38,8 +38,7 @@ impl<M: MapModel> PageFtl<M> {
         sink: &mut S,
     ) -> Result<(), String> {
         let (survey, given_up) = self.survey(scan, trims)?;
-        let valid = self.l2p.iter().filter(|&&entry| entry != Entry::NONE);
-        self.blocks.take_up(&survey.blocks, valid.map(|entry| entry.page()));
+        self.blocks.take_up(&survey);
         self.sequence = survey.sequence;
         self.host_pages = survey.sequence;
         let pages = self.blocks.pages_per_block();
