@@ -26,7 +26,7 @@ const PAGE_BYTES: u32 = 4096;
 const PAGES_PER_BLOCK: u32 = 512;
 /// Writes between the latest checkpoint and the loss of power.
 const JOURNALLED_PAGES: u64 = 100_000;
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 7;
 
 /// Flash that keeps no data: its spare areas and logs are those of flash whose pages have no bytes.
 #[derive(Clone)]
