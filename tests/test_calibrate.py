@@ -51,7 +51,7 @@ def made_up(**iops: list[list[float]]) -> ssdlab.Calibration:
     tables = {op: np.array(rows) for op, rows in iops.items()}
     shape = next(iter(tables.values())).shape
     return ssdlab.Calibration(
-        source={"kind": "simulated", "bytes": 1 << 40, "overwrite": "none", "requests": 1},
+        source={"kind": "simulated", "bytes": 1 << 40, "overwrite": "none", "rounds": 3, "requests": 1},
         config=None,
         size="4KiB",
         regions=tuple(1 << 30 + row for row in range(shape[0])),
@@ -147,6 +147,15 @@ def test_reads_of_a_simulated_drive_follow_the_law_of_its_dies() -> None:
     assert found.write_amplification is not None and (found.write_amplification == 1).all()
 
 
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_what_seeds_make_of_a_cell_is_no_difference_between_regions(seed: int) -> None:
+    found = small(drive(seed=seed), regions=["16MiB", "64MiB", "128MiB", "256MiB"], in_flight=[16, 64], requests=300)
+    assert found.noise["read"] > found.differences["read"] > 0.05 and not found.region_matters
+    alone = small(drive(seed=seed), regions=["16MiB"], in_flight=[16], requests=300)
+    others = [small(drive(seed=seed + more), regions=["16MiB"], in_flight=[16], requests=300) for more in (1, 2)]
+    assert found.iops["read"][0, 0] == alone.iops["read"][0, 0] != others[0].iops["read"][0, 0]
+
+
 def test_the_number_of_jobs_changes_nothing() -> None:
     assert small(jobs=1).to_json() == small(jobs=4).to_json()
 
@@ -191,7 +200,7 @@ def test_a_monitor_ends_a_simulated_calibration() -> None:
         return True
 
     found = small(requests=10_000_000, monitor=watch)
-    assert found.partial and phases == {("cells", 12)} and np.isnan(found.iops["read"]).all()
+    assert found.partial and phases == {("cells", 36)} and np.isnan(found.iops["read"]).all()
 
 
 @pytest.mark.parametrize(

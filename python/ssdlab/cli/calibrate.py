@@ -12,9 +12,9 @@ from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import watching
 from ssdlab.study.calibration import Calibration, calibrate_target
 from ssdlab.study.calibration import calibrate as calibrate_simulated
-from ssdlab.study.calibration.grid import IN_FLIGHT
+from ssdlab.study.calibration.grid import IN_FLIGHT, ROUNDS
 from ssdlab.study.calibration.simulated import REQUESTS
-from ssdlab.study.calibration.target import ROUNDS, SECONDS, SIZE
+from ssdlab.study.calibration.target import SECONDS, SIZE
 
 app = App()
 
@@ -61,7 +61,7 @@ def calibrate(
         int | None,
         option(
             "--requests INTEGER",
-            f"Requests measured in each cell, after as many to warm up; {REQUESTS} if left out.",
+            f"Requests measured in each of {ROUNDS} rounds, after as many to warm up; {REQUESTS} if left out.",
             GRID,
             min=1,
         ),

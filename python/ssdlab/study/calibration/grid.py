@@ -1,14 +1,18 @@
-"""Which cells are measured: sizes of a region and requests in flight."""
+"""Which cells are measured, sizes of a region and requests in flight, and what counts of their rounds."""
 
 from collections.abc import Sequence
 
 from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
+from ssdlab.lazy import Numbers, np
 from ssdlab.model.numbers import whole
 from ssdlab.model.several import several
 
 IN_FLIGHT = tuple(1 << power for power in range(9))
 """Requests in flight unless others are asked for: 1 to 256."""
+
+ROUNDS = 3
+"""Passes over all cells; the median of each counts, and what passes differ by is noise."""
 
 LEAST_REGION_BYTES = 64 << 20
 """The smallest region unless others are asked for. The next are twice as large each, the last is the whole drive."""
@@ -64,3 +68,12 @@ def in_flight_of(asked: Sequence[int]) -> tuple[int, ...]:
     if not numbers or not 1 <= min(numbers) <= max(numbers) <= 65536:
         raise ConfigError("requests in flight are numbers from 1 to 65536; write 1,2,4,8, for example")
     return tuple(sorted(numbers))
+
+
+def medians(rounds: "Numbers") -> "Numbers":
+    """Of each cell, over the rounds that reached it: NaN where none did. Rounds are the first axis."""
+    found: Numbers = np.full(rounds.shape[1:], np.nan)
+    # NumPy would warn of a cell without a number.
+    reached = np.isfinite(rounds).any(axis=0)
+    found[reached] = np.nanmedian(rounds[:, reached], axis=0)
+    return found

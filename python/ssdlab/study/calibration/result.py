@@ -56,10 +56,10 @@ class Calibration(Finding):
         """Requests per second of `read` and, if they were measured, of `write`; NaN in cells that were not reached."""
         self._partial = partial
         self.noise = dict(noise or {})
-        """On a real drive, for each operation the largest difference between rounds of a cell, as a share of the larger
-        throughput; empty for a partial result."""
+        """For each operation the largest difference between rounds of a cell, as a share of the larger throughput;
+        empty for a partial result."""
         self.write_amplification = write_amplification
-        """Of the writes of each cell, on a simulated drive; None on a real one."""
+        """Of the writes of each cell, the median of its rounds, on a simulated drive; None on a real one."""
         self.remarks = remarks
         """What a person should know before reading figures."""
 

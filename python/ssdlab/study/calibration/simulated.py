@@ -10,12 +10,13 @@ from ssdlab.lazy import np
 from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of, presets, rebuilt, set_by
 from ssdlab.model.requests import Monitor
-from ssdlab.study.calibration.grid import IN_FLIGHT, in_flight_of, regions_of
+from ssdlab.study.calibration import knee
+from ssdlab.study.calibration.grid import IN_FLIGHT, ROUNDS, in_flight_of, medians, regions_of
 from ssdlab.study.calibration.result import Calibration
 from ssdlab.study.executor import Executor
 
 REQUESTS = 10_000
-"""Requests measured in each cell, and as many before them that are not."""
+"""Requests measured in each round of a cell, and as many before them that are not."""
 
 BUFFER = "the drive has a write buffer, in which writes are complete: few in flight keep its dies busy"
 
@@ -35,7 +36,8 @@ def calibrate(
     """Measures what a simulated drive does with requests into one region, reads and writes by themselves.
 
     Each cell is a simulation of its own, from preconditioning on: requests at uniformly random places of the region,
-    which begins at the start of the drive, in a closed loop. `workload.size` and `workload.align` are those of the
+    which begins at the start of the drive, in a closed loop. All cells are measured in three rounds, with the `seed` of
+    the configuration and those that follow; the median counts. `workload.size` and `workload.align` are those of the
     configuration; the scheduler of the host is left out. The drive is filled in order, and not overwritten unless
     `precondition.overwrite` is set: dies are to be measured, not garbage collection. The result depends on the
     arguments but for `jobs` alone.
@@ -44,11 +46,11 @@ def calibrate(
         config: The drive; it must have `time = "event"`.
         regions: Sizes of a region, such as `"64MiB"`. If left out, powers of two from 64 MiB on, and the whole drive.
         in_flight: Requests in flight; powers of two up to 256, as far as the drive's queue holds them, if left out.
-        requests: Requests measured in each cell, after as many that are not: a write buffer is full by then if it holds
-            no more.
+        requests: Requests measured in each round of a cell, after as many that are not: a write buffer is full by then
+            if it holds no more.
         jobs: Simulations at a time; one per processor if left out.
-        monitor: Told how many cells are done, in the phase `cells`. If it returns something true, the calibration ends
-            and `Calibration.partial` is set.
+        monitor: Told how many cells are done, of all rounds, in the phase `cells`. If it returns something true, the
+            calibration ends and `Calibration.partial` is set.
 
     Raises:
         ConfigError: If the configuration serves one request at a time or in no time, or a region or number does not fit
@@ -83,56 +85,60 @@ def calibrate(
         "host.replay": "closed",
         "block.scheduler": "direct",
     }
+    shape = ROUNDS, len(sizes), len(depths)
     cells = {
-        (op, row, column): _over(
+        (op, at): _over(
             config,
             {
                 **common,
+                "seed": config["seed"] + at[0],
                 "workload.reads": READS[op],
-                "workload.span": f"{sizes[row]}B",
-                "host.replay.closed.queue_depth": depths[column],
+                "workload.span": f"{sizes[at[1]]}B",
+                "host.replay.closed.queue_depth": depths[at[2]],
             },
         )
-        for op, row, column in product(READS, range(len(sizes)), range(len(depths)))
+        for op, at in product(READS, np.ndindex(shape))
     }
     config.check()
     # The last has the largest region and most in flight.
     [*cells.values()][-1].check()
-    iops = {op: np.full((len(sizes), len(depths)), np.nan) for op in READS}
-    amplification = np.full((len(sizes), len(depths)), np.nan)
+    iops = {op: np.full(shape, np.nan) for op in READS}
+    amplification = np.full(shape, np.nan)
     executor = Executor("cells", len(cells), jobs=jobs, monitor=monitor)
 
-    def one(at: tuple[str, int, int]) -> None:
-        result = executor.simulate(cells[at])
+    def one(op: str, at: tuple[int, ...]) -> None:
+        result = executor.simulate(cells[op, at])
         if result is None:
             return
-        op, row, column = at
         rate = result.iops
         if rate is None:
             raise ConfigError(
                 f"{op}s take no time, so that they have no throughput; set drive.command or drive.link, or ask for "
                 "more requests than the write buffer holds"
             )
-        iops[op][row, column] = rate
+        iops[op][at] = rate
         if op == "write":
-            amplification[row, column] = result.summary["write_amplification"]
+            amplification[at] = result.summary["write_amplification"]
 
-    executor.run([partial(one, at) for at in cells])
+    executor.run([partial(one, *cell) for cell in cells])
+    is_partial = executor.finished < len(cells)
     return Calibration(
         source={
             "kind": "simulated",
             "bytes": whole,
             "queue_depth": queue_depth,
             "overwrite": state,
+            "rounds": ROUNDS,
             "requests": requests,
         },
         config=config,
         size=size,
         regions=sizes,
         in_flight=depths,
-        iops=iops,
-        partial=executor.finished < len(cells),
-        write_amplification=amplification,
+        iops={op: medians(table) for op, table in iops.items()},
+        partial=is_partial,
+        noise=None if is_partial else {op: knee.difference(table) for op, table in iops.items()},
+        write_amplification=medians(amplification),
         remarks=() if config["drive.buffer"] == "none" else (BUFFER,),
     )
 

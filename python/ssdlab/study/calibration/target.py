@@ -13,14 +13,11 @@ from ssdlab.lazy import np
 from ssdlab.model.arguments import takes
 from ssdlab.model.requests import Monitor
 from ssdlab.study.calibration import knee
-from ssdlab.study.calibration.grid import IN_FLIGHT, in_flight_of, regions_of
+from ssdlab.study.calibration.grid import IN_FLIGHT, ROUNDS, in_flight_of, medians, regions_of
 from ssdlab.study.calibration.result import Calibration
 
 SECONDS = 1.0
 """Time of each cell unless another is asked for."""
-
-ROUNDS = 3
-"""Passes over all cells; the median of each counts, and what passes differ by is noise."""
 
 SIZE = "4KiB"
 """Size of a request unless another is asked for."""
@@ -105,11 +102,6 @@ def calibrate_target(
         requests += figures[0]
         rounds[op][at] = figures[1]
     partial = done < len(cells)
-    # A cell that no round reached has no median; NumPy would warn of it.
-    medians = {op: np.full(shape, np.nan) for op in ops}
-    for op, table in rounds.items():
-        reached = np.isfinite(table[0])
-        medians[op][reached] = np.nanmedian(table[:, reached], axis=0)
     return Calibration(
         source={
             "kind": target.kind,
@@ -126,7 +118,7 @@ def calibrate_target(
         size=size,
         regions=sizes,
         in_flight=depths,
-        iops=medians,
+        iops={op: medians(table) for op, table in rounds.items()},
         partial=partial,
         noise=None if partial else {op: knee.difference(table) for op, table in rounds.items()},
         remarks=target.remarks,

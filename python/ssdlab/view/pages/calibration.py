@@ -45,7 +45,10 @@ def _how(found: Calibration) -> str:
     if source["kind"] == "simulated":
         requests = text.count(source["requests"])
         state = STATES[source["overwrite"]]
-        return f"random requests of {found.size}, {requests} in each cell after as many to warm up; drive {state}"
+        return (
+            f"random requests of {found.size}, {source['rounds']} x {requests} in each cell, each after as many to "
+            f"warm up; drive {state}"
+        )
     way = "direct" if source["direct"] else "through the page cache"
     return (
         f"random requests of {found.size}, {source['rounds']} x {source['seconds']:g} s in each cell, regions from "
