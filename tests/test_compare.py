@@ -130,6 +130,16 @@ def test_what_one_case_alone_has_is_not_the_best() -> None:
     assert of_log and not any(cell.endswith(" *") for cells in of_log for cell in cells)
 
 
+def test_times_that_include_waiting_in_one_case_alone_are_no_better_nor_worse() -> None:
+    slow = {"nand.program": "5ms"}
+    serial, event = {**SMALL, "time": "serial"}, {**SMALL, "time": "event", **slow}
+    rows = rows_of(ssdlab.compare({"alone": serial, "queued": event}))
+    assert "Service time or response time" in rows
+    assert [cell.count("*") for cell in rows["write mean"]] == [0, 0]
+    rows = rows_of(ssdlab.compare({"alone": serial, "slow": {**serial, **slow}}))
+    assert [cell.count("*") for cell in rows["write mean"]] == [1, 0]
+
+
 def test_a_life_at_a_lower_rate_is_no_better() -> None:
     slow = {"nand.program": "5ms"}
     rows = rows_of(ssdlab.compare({"fast": {**SMALL, "time": "event"}, "slow": {**SMALL, "time": "event", **slow}}))

@@ -13,7 +13,10 @@ from ssdlab.view.page import Cell, Figure, Page, Paragraph, Row, Section, Table
 from ssdlab.view.pages.figures import of_seeds
 from ssdlab.view.pages.quantities import AT_THAT_RATE, QUANTITIES, Quantity, above, under
 from ssdlab.view.pages.remarks import clock_remark, unlike_flash
-from ssdlab.view.times import served_alone, title_of_times
+from ssdlab.view.times import name_of_times, title_of_times
+
+TIMES = "Response time"
+"""The section of the times that requests took."""
 
 ALIKE = "all seeds of a case gave the same figures: nothing random decides them here"
 
@@ -49,10 +52,12 @@ def page(found: Comparison, *, all: bool = False) -> Page:
     notes.extend(filter(None, [unlike_flash(found.results)]))
     if found.seeds > 1 and not any(one and one.standard_deviation for line in lines for one in line.spreads):
         notes.append(ALIKE)
-    unqueued = {served_alone(result.config) for result in results} == {True}
     headings = _below(found)
-    if unqueued:
-        headings["Response time"] = title_of_times(results[0].config)
+    names = _names_of_times(found)
+    if len(names) > 1:
+        headings[TIMES] = " or ".join(names).capitalize()
+    elif names == ["service time"]:
+        headings[TIMES] = title_of_times(results[0].config)
     words = "All figures are equal." if not differing else f"{len(equal)} more figures are equal in all cases."
     return Page(
         title=source_text(results[0].source),
@@ -174,9 +179,9 @@ def _best(line: _Line) -> list[bool]:
 def _rows(lines: list[_Line], titles: dict[str, str], found: Comparison) -> list[Row]:
     """Under the heading of each section, or its title, its quantities, the best of each marked. There is none where a
     case was cut short, which others cannot be measured by, nor below a cache: what serves the host best may leave the
-    drive its slowest requests.
+    drive its slowest requests; nor of times that include waiting in some cases alone.
     """
-    below = _below(found)
+    unranked = {*_below(found), *([TIMES] if len(_names_of_times(found)) > 1 else [])}
     rows: list[Row] = []
     section = ""
     for line in lines:
@@ -184,12 +189,17 @@ def _rows(lines: list[_Line], titles: dict[str, str], found: Comparison) -> list
         if title != section:
             section = title
             rows.append([Cell(title, "strong"), *("" for _ in line.texts)])
-        unjudged = found.cut_short or line.quantity.section in below
+        unjudged = found.cut_short or line.quantity.section in unranked
         best = [False] * len(line.texts) if unjudged else _best(line)
         marked = zip(line.texts, best, strict=True)
         cells = [Cell(f"{one} *", "best") if is_best else f"{one}  " for one, is_best in marked]
         rows.append([line.quantity.label, *cells])
     return rows
+
+
+def _names_of_times(found: Comparison) -> list[str]:
+    """What the times of requests are called, of all cases."""
+    return [*dict.fromkeys(name_of_times(one.config) for one in found.results.values())]
 
 
 def _below(found: Comparison) -> dict[str, str]:
