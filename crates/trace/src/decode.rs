@@ -21,8 +21,18 @@ const SNIFF_LINES: usize = 32;
 
 /// Reads one file of one format.
 pub(crate) trait Decoder: Send {
-    /// Appends about [`BATCH`] requests, with absolute times, to `out`; `false` at the end of the file.
-    fn decode(&mut self, input: &mut Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<bool, TraceError>;
+    /// Appends requests, with absolute times, to `out` until it holds `most`; `false` at the end of the file. What one
+    /// line or record holds is appended whole.
+    fn decode(
+        &mut self,
+        input: &mut Input,
+        intake: &mut Intake,
+        out: &mut Vec<Request>,
+        most: usize,
+    ) -> Result<bool, TraceError>;
+
+    /// Where in the file the line or record stands that was decoded last.
+    fn place(&self) -> String;
 }
 
 /// A text format of one entry a line.
@@ -222,12 +232,18 @@ impl<F: LineFormat> Lines<F> {
 }
 
 impl<F: LineFormat> Decoder for Lines<F> {
-    fn decode(&mut self, input: &mut Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+    fn decode(
+        &mut self,
+        input: &mut Input,
+        intake: &mut Intake,
+        out: &mut Vec<Request>,
+        most: usize,
+    ) -> Result<bool, TraceError> {
         loop {
             let bytes = input.bytes();
             let mut done = 0;
             let mut result = Ok(());
-            while out.len() < BATCH && result.is_ok() {
+            while out.len() < most && result.is_ok() {
                 let Some(length) = memchr(b'\n', &bytes[done..]) else { break };
                 result = self.line(&bytes[done..done + length], input, intake, out);
                 // A line that ends the reading stays in view: asking again meets it again.
@@ -237,7 +253,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
             self.note(&bytes[..done]);
             input.advance(done);
             result?;
-            if out.len() >= BATCH || (intake.measuring() && done > 0) {
+            if out.len() >= most || (intake.measuring() && done > 0) {
                 return Ok(true);
             }
             if left > LINE_MAX {
@@ -255,6 +271,10 @@ impl<F: LineFormat> Decoder for Lines<F> {
                 return Ok(false);
             }
         }
+    }
+
+    fn place(&self) -> String {
+        self.place.count.to_string()
     }
 }
 
@@ -293,12 +313,19 @@ pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
 pub(crate) struct Records<F> {
     format: F,
     place: Place,
+    /// Where in the file the last record begins.
+    at: u64,
+}
+
+/// Where a record stands.
+fn record_place(number: u64, offset: u64) -> String {
+    format!("record {number} at byte {offset}")
 }
 
 impl<F: RecordFormat> Records<F> {
     /// A decoder at the beginning of a file.
     pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
-        Box::new(Self { format: F::new(options), place: Place::new(options.skip_bad) })
+        Box::new(Self { format: F::new(options), place: Place::new(options.skip_bad), at: 0 })
     }
 
     /// Handles the record at the beginning of `bytes`, whose first byte is at `offset` of the file, and
@@ -329,26 +356,33 @@ impl<F: RecordFormat> Records<F> {
                 Err(fault)
             }
         };
-        self.place.met(result, input, intake, |number| format!("record {number} at byte {offset}"))?;
+        self.place.met(result, input, intake, |number| record_place(number, offset))?;
+        self.at = offset;
         Ok(Some(length))
     }
 }
 
 impl<F: RecordFormat> Decoder for Records<F> {
-    fn decode(&mut self, input: &mut Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+    fn decode(
+        &mut self,
+        input: &mut Input,
+        intake: &mut Intake,
+        out: &mut Vec<Request>,
+        most: usize,
+    ) -> Result<bool, TraceError> {
         loop {
             let bytes = input.bytes();
             let position = input.position();
             let mut done = 0;
             let mut result = Ok(Some(0));
-            while out.len() < BATCH {
+            while out.len() < most {
                 result = self.record(&bytes[done..], position + done as u64, input, intake, out);
                 let Ok(Some(length)) = result else { break };
                 done += length;
             }
             input.advance(done);
             result?;
-            if out.len() >= BATCH || (intake.measuring() && done > 0) {
+            if out.len() >= most || (intake.measuring() && done > 0) {
                 return Ok(true);
             }
             if !self.place.refill(input, intake)? {
@@ -366,5 +400,9 @@ impl<F: RecordFormat> Decoder for Records<F> {
                 return Ok(false);
             }
         }
+    }
+
+    fn place(&self) -> String {
+        record_place(self.place.count, self.at)
     }
 }

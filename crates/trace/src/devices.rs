@@ -42,8 +42,34 @@ impl Devices {
     /// Appends the requests of a batch that are asked for; their times count from the first of them.
     pub fn take(&mut self, batch: &Parted, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let before = out.len();
+        self.take_until(batch, out, |_| false)?;
+        for request in &mut out[before..] {
+            let first_ns = *self.first_ns.get_or_insert(request.time_ns);
+            self.last_ns = self.base_ns.saturating_add(request.time_ns - first_ns);
+            request.time_ns = self.last_ns;
+        }
+        self.intake.report.counts.requests += (out.len() - before) as u64;
+        Ok(())
+    }
+
+    /// Of the requests of a batch that are asked for, the first that ends beyond `capacity_bytes`, and its number in
+    /// the batch.
+    pub fn find_beyond(&mut self, batch: &Parted, capacity_bytes: u64) -> Result<Option<(usize, Request)>, TraceError> {
+        let mut out = Vec::new();
+        let row = self.take_until(batch, &mut out, |request| request.ends_beyond(capacity_bytes))?;
+        Ok(row.zip(out.pop()))
+    }
+
+    /// Appends the requests of a batch that are asked for, at times of their trace, up to one that is the last; the
+    /// number of that.
+    fn take_until(
+        &mut self,
+        batch: &Parted,
+        out: &mut Vec<Request>,
+        is_last: impl Fn(&Request) -> bool,
+    ) -> Result<Option<usize>, TraceError> {
         self.ids.resize(batch.names.len(), None);
-        for (request, &volume) in batch.requests.iter().zip(&batch.volumes) {
+        for (row, (request, &volume)) in batch.requests.iter().zip(&batch.volumes).enumerate() {
             let devices = &mut self.intake.tables.devices;
             let name = batch.names[volume as usize].as_bytes();
             let id = *self.ids[volume as usize].get_or_insert_with(|| devices.id(name));
@@ -55,14 +81,11 @@ impl Devices {
             let io = Io { time_ns, op, offset, bytes: bytes.into(), device: Device::Id(id), flags, stream };
             let taken = self.intake.take(Entry::Io(io), |_| id, out);
             taken.map_err(|fault| TraceError::Device(fault.to_string()))?;
+            if out.last().is_some_and(&is_last) {
+                return Ok(Some(row));
+            }
         }
-        for request in &mut out[before..] {
-            let first_ns = *self.first_ns.get_or_insert(request.time_ns);
-            self.last_ns = self.base_ns.saturating_add(request.time_ns - first_ns);
-            request.time_ns = self.last_ns;
-        }
-        self.intake.report.counts.requests += (out.len() - before) as u64;
-        Ok(())
+        Ok(None)
     }
 
     /// Completes the report at the end of the trace.
@@ -123,6 +146,23 @@ mod tests {
         let mut none = Devices::new(&DeviceChoice::Named("c".into()));
         assert_eq!(taken(&mut none), []);
         assert!(none.conclude().unwrap_err().to_string().starts_with("device \"c\" is not in the trace; it has b, a"));
+    }
+
+    #[test]
+    fn a_request_beyond_a_drive_has_its_row() {
+        let found = |choice: &DeviceChoice, capacity_bytes| {
+            let mut devices = Devices::new(choice);
+            if devices.measuring() {
+                taken(&mut devices);
+                devices.lay_out().unwrap();
+            }
+            let found = devices.find_beyond(&batch(), capacity_bytes).unwrap();
+            found.map(|(row, request)| (row, request.offset))
+        };
+        assert_eq!(found(&DeviceChoice::First, 4096), Some((2, 8192)));
+        assert_eq!(found(&DeviceChoice::Named("a".into()), 4096), Some((1, 4096)));
+        assert_eq!(found(&DeviceChoice::All, 16_384), Some((1, (1 << 20) + 4096)));
+        assert_eq!(found(&DeviceChoice::First, 8704), None);
     }
 
     #[test]

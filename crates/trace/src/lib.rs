@@ -50,7 +50,7 @@ pub use partition::{Parted, Partition, VolumeReader, VolumeTotals};
 pub use profile::Profile;
 pub use reader::TraceReader;
 pub use report::{IngestCounts, IngestReport};
-pub use request::{Op, Request, flag};
+pub use request::{Op, Placed, Request, flag};
 pub use source::{Progress, SliceSource, Source};
 pub use stack_distance::{CacheCurves, StackDistances, UseCounts};
 pub use workload::{Arrival, Filebench, Locality, Pattern, Placement, Seeding, Streams, Workload};

@@ -5,15 +5,17 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::decode::{BATCH, Decoder};
+use crate::error::shown;
 use crate::files::{are_different, are_parts, device_names, format_of, missing_siblings};
 use crate::input::{Input, Origin};
 use crate::intake::Intake;
 use crate::reorder::{Reorder, WINDOW};
 use crate::spread::Spread;
-use crate::{DeviceChoice, Files, Format, IngestReport, Progress, ReadOptions, Request, Source, TraceError};
+use crate::{DeviceChoice, Files, Format, IngestReport, Placed, Progress, ReadOptions, Request, Source, TraceError};
 
 /// One file and the requests decoded from it.
 pub(crate) struct Lane {
@@ -32,12 +34,31 @@ impl Lane {
 
     /// Decodes the next batch; `false` at the end.
     pub fn refill(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
+        self.decode(intake, BATCH)
+    }
+
+    fn decode(&mut self, intake: &mut Intake, most: usize) -> Result<bool, TraceError> {
         self.batch.clear();
         self.next = 0;
         while self.more && self.batch.is_empty() {
-            self.more = self.decoder.decode(&mut self.input, intake, &mut self.batch)?;
+            self.more = self.decoder.decode(&mut self.input, intake, &mut self.batch, most)?;
         }
         Ok(!self.batch.is_empty())
+    }
+
+    /// Decodes the next request alone; `false` at the end.
+    fn step(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
+        self.decode(intake, 1)
+    }
+
+    /// The request of the last step, if it ends beyond `capacity_bytes`: what was decoded last is its line or record.
+    fn stepped_beyond(&self, capacity_bytes: u64) -> Option<Placed> {
+        // There are several where it was cut into pieces.
+        let (first, last) = self.batch.first().zip(self.batch.last())?;
+        last.ends_beyond(capacity_bytes).then(|| {
+            let place = format!("{}:{}", shown(self.input.path()), self.decoder.place());
+            Placed { bytes: last.end() - first.offset, ..Placed::at(place, first) }
+        })
     }
 
     /// Bytes of the file read so far.
@@ -163,6 +184,27 @@ impl TraceReader {
     /// The format, given or recognised.
     pub fn format(&self) -> Format {
         self.format
+    }
+
+    /// Looks, of a reader at its beginning, for the first request that ends beyond `capacity_bytes`: one file after the
+    /// other, line by line, whatever the order of times. No request keeps its line for that; those before it are read
+    /// once more. After so many requests as `most` it goes on when it is called again.
+    ///
+    /// # Errors
+    /// If the files cannot be read.
+    pub fn find_beyond(&mut self, capacity_bytes: u64, most: usize) -> Result<ControlFlow<Option<Placed>>, TraceError> {
+        for _ in 0..most {
+            let Some(lane) = self.lanes.get_mut(self.lane) else {
+                self.ended = true;
+                return Ok(ControlFlow::Break(None));
+            };
+            if !lane.step(&mut self.intake)? {
+                self.lane += 1;
+            } else if let Some(found) = lane.stepped_beyond(capacity_bytes) {
+                return Ok(ControlFlow::Break(Some(found)));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Brings the next requests into `self.ready`, which is empty.
@@ -364,6 +406,53 @@ mod tests {
         // Flags and pid may be left out by a line that is whole.
         assert_eq!(read(Format::Csv, &format!("{GOOD}20,R,0,512\n")).0.len(), 3);
         assert_eq!(read(Format::Csv, "0,R,0,512\n10,W,8,512,0x1,7").0.len(), 2);
+    }
+
+    /// Place, offset and length of the first request beyond; looked for one request at a time.
+    fn beyond(bytes: &[u8], options: &ReadOptions, capacity_bytes: u64) -> Option<(String, u64, u64)> {
+        let mut reader = TraceReader::over(&[Origin::Memory(bytes.into())], options).unwrap();
+        loop {
+            if let ControlFlow::Break(found) = reader.find_beyond(capacity_bytes, 1).unwrap() {
+                return found.map(|one| (one.place, one.offset, one.bytes));
+            }
+        }
+    }
+
+    /// Goal: the line is that of the request, whatever else is in the file. Method: each request of a text with
+    /// everything that is no request is the first beyond the drive that ends a byte before its end.
+    #[test]
+    fn a_request_beyond_a_drive_has_its_line() {
+        let text = format!(
+            "\u{feff}time_ns,op,sector,bytes,flags,pid\r\n# a comment\n\n0,R,1,512\n5,R,9,0\n10,X,99,512\nrubbish\n{}\n\
+             30,W,2,512\n \t\n20,R,3,512\n{}40,F,0,0\n50,D,9000,{}\n60,R,90000000,512",
+            "9".repeat(200_000),
+            "20,R,2,512\n".repeat(10_000),
+            5_u64 << 30,
+        );
+        let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
+        for (line, sector, bytes) in
+            [(4, 1, 512), (9, 2, 512), (11, 3, 512), (10_013, 9000, 5 << 30), (10_014, 90_000_000, 512)]
+        {
+            let expected = Some((format!("memory:{line}"), sector * 512, bytes));
+            for bytes_of_it in [text.as_bytes(), &packed] {
+                assert_eq!(beyond(bytes_of_it, &csv(true), sector * 512 + bytes - 1), expected);
+            }
+        }
+        assert_eq!(beyond(text.as_bytes(), &csv(true), 90_000_001 * 512), None);
+    }
+
+    #[test]
+    fn a_request_beyond_a_drive_is_of_the_devices_that_are_taken() {
+        let text = b"3,W,9000,512,1\n4,W,0,512,2\n3,W,8000,512,3\n4,W,1000,512,4\n";
+        let of = |device, capacity_bytes| {
+            let options = ReadOptions { format: Some(Format::Alibaba), device, ..ReadOptions::default() };
+            beyond(text, &options, capacity_bytes)
+        };
+        assert_eq!(of(DeviceChoice::Named("4".into()), 1000), Some(("memory:4".into(), 1000, 512)));
+        assert_eq!(of(DeviceChoice::First, 9511), Some(("memory:1".into(), 9000, 512)));
+        assert_eq!(of(DeviceChoice::First, 9512), None);
+        // Side by side the second device begins at 1 MiB.
+        assert_eq!(of(DeviceChoice::All, 1 << 20), Some(("memory:2".into(), 1 << 20, 512)));
     }
 
     #[test]

@@ -93,6 +93,32 @@ impl Request {
     pub const fn end(&self) -> u64 {
         self.offset + self.bytes as u64
     }
+
+    /// Whether it ends beyond so many bytes; a flush, which has no address, never does.
+    #[inline]
+    pub const fn ends_beyond(&self, bytes: u64) -> bool {
+        self.offset.saturating_add(self.bytes as u64) > bytes && !matches!(self.op, Op::Flush)
+    }
+}
+
+/// A request and where it stands, for messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Where: file and line, file and record, row.
+    pub place: String,
+    /// What it does.
+    pub op: Op,
+    /// First byte addressed on the device.
+    pub offset: u64,
+    /// Length in bytes, before it is cut into pieces.
+    pub bytes: u64,
+}
+
+impl Placed {
+    /// One that stands there.
+    pub fn at(place: String, request: &Request) -> Self {
+        Self { place, op: request.op, offset: request.offset, bytes: request.bytes.into() }
+    }
 }
 
 #[cfg(test)]

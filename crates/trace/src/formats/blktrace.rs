@@ -191,9 +191,12 @@ impl Encoder for BlktraceEncoder {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
     use super::*;
+    use crate::input::Origin;
     use crate::testing::{detect_bytes, error_bytes, read_bytes, request};
-    use crate::{Format, ReadOptions, Request, flag};
+    use crate::{Format, Placed, ReadOptions, Request, TraceReader, flag};
 
     struct Event {
         time: u64,
@@ -300,6 +303,16 @@ mod tests {
         let options = ReadOptions { skip_bad: true, ..ReadOptions::default() };
         let (requests, report) = read_bytes(Format::Blktrace, &bytes, &options).unwrap();
         assert_eq!((requests.len(), report.counts.bad_lines), (2, 1));
+    }
+
+    #[test]
+    fn a_request_beyond_a_drive_has_its_record_and_byte() {
+        let bytes: Vec<u8> = life().iter().flat_map(Event::little).collect();
+        let before: usize = life()[..8].iter().map(|event| event.little().len()).sum();
+        let mut reader = TraceReader::over(&[Origin::Memory(bytes.into())], &ReadOptions::default()).unwrap();
+        let ControlFlow::Break(Some(found)) = reader.find_beyond(12_288, 10).unwrap() else { panic!("none is found") };
+        let place = format!("memory:record 9 at byte {before}");
+        assert_eq!(found, Placed { place, op: Op::Trim, offset: 12_288, bytes: 8192 });
     }
 
     #[test]
