@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 import ssdlab
@@ -109,6 +111,107 @@ def test_a_bad_pipe_is_one_clear_error(cli: Cli, arguments: list[object], data: 
     done = cli(*arguments, data=data, check=False)
     assert done.returncode == 2 and done.stderr.startswith(f"ssdlab: {said}"), done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+FAR = "0,W,0,4096,0x2,1\n# far\n\n5,R,8,0\n10,W,65536,8192,0x2,2\n20,W,8,4096,0x2,1\n"
+"""A trace whose line 5 ends beyond a small drive."""
+
+BEYOND = (
+    "of the device ends 16392KiB beyond its 16MiB; raise device.capacity, or choose --fit compact, grow, scale or wrap"
+)
+
+
+def refused(config: ssdlab.Config, trace: object, **more: object) -> str:
+    """The error that a run ends with."""
+    with pytest.raises(ssdlab.SimulationError) as caught:
+        ssdlab.simulate(config, trace, **more)  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("t.csv", ":3"),
+        ("t.csv.gz", ":3"),
+        ("t.csv.zst", ":3"),
+        ("t.fio3", ":5"),
+        ("t.vscsi", ":record 2 at byte 40"),
+        ("t.blktrace", ":record 2 at byte 48"),
+        ("t.parquet", ": row 1"),
+    ],
+)
+def test_a_request_beyond_the_drive_is_named_by_its_place_in_every_format(
+    small: ssdlab.Config, tmp_path: Path, name: str, place: str
+) -> None:
+    (tmp_path / "far.csv").write_text(FAR)
+    path = tmp_path / name
+    formats = {".fio3": "fio3", ".vscsi": "vscsi2", ".blktrace": "blktrace"}
+    ssdlab.read_trace(tmp_path / "far.csv").save(path, format=formats.get(path.suffix))
+    assert refused(small, path) == f"{path}{place}: a write of 8KiB at byte 33554432 {BEYOND}"
+
+
+def test_the_line_of_a_request_beyond_the_drive_counts_what_is_none(
+    cli: Cli, small: ssdlab.Config, tmp_path: Path
+) -> None:
+    (tmp_path / "far.csv").write_text(FAR)
+    for command in ("run", "advise mapcache"):
+        done = cli(*command.split(), "far.csv", *SMALL_SETS, check=False)
+        assert done.stderr.startswith(f"ssdlab: far.csv:5: a write of 8KiB at byte 33554432 {BEYOND}"), done.stderr
+    done = cli("run", "-", *SMALL_SETS, data=FAR.encode(), check=False)
+    assert done.stderr.startswith("ssdlab: standard input:5: a write of 8KiB at"), done.stderr
+    # The host knows requests in the order in which it issues them: that of its processes is the first or the second.
+    more = {"host.replay": "processes", "time": "event", "device.op": "30%"}
+    path = tmp_path / "order.csv"
+    path.write_text("0,R,0,4096,0,1\n" * 20 + "0,R,65536,4096,0,2\n")
+    assert refused(small.with_overrides(more), path).startswith(f"{path}:21: a read of 4KiB at byte 33554432 ")
+    path.write_text("9,W,65536,4096\n5,W,0,4096\n3,W,131072,4096\n")
+    assert refused(small, path).startswith(f"{path}:1: a write of 4KiB at byte 33554432 ")
+
+
+def test_a_request_beyond_the_drive_is_named_by_its_file_where_there_are_several(
+    small: ssdlab.Config, tmp_path: Path
+) -> None:
+    near, far = tmp_path / "near.csv", tmp_path / "far.csv"
+    near.write_text("0,W,0,4096,0x2,1\n10,W,32760,4096,0x2,2\n")
+    far.write_text(FAR)
+    joined = refused(small, ssdlab.TraceFile(near, far, concat=True))
+    assert joined == f"{far}:5: a write of 8KiB at byte 33554432 {BEYOND}"
+    # Merged it lies behind the 16 MiB of the other.
+    merged = refused(small, ssdlab.TraceFile(near, far, merge=True))
+    assert merged.startswith(f"{far}:1: a write of 4KiB at byte 16777216 of the device ends 4KiB beyond its 16MiB; ")
+    tables = [path.with_suffix(".parquet") for path in (near, far)]
+    for path, table in zip((near, far), tables, strict=True):
+        ssdlab.read_trace(path).save(table)
+    assert refused(small, ssdlab.TraceFile(*tables, concat=True)).startswith(f"{tables[1]}: row 1: a write of 8KiB at")
+
+
+def test_a_request_beyond_the_drive_is_named_by_its_row(small: ssdlab.Config, tmp_path: Path) -> None:
+    table = pyarrow.table(
+        {
+            "time_ns": range(5),
+            "op": ["write"] * 5,
+            "offset": [0, 1 << 30, 4096, 0, 32 << 20],
+            "bytes": [4096, 4096, 4096, 4096, 8192],
+            "volume": ["a", "b", "a", "b", "a"],
+        }
+    )
+    path = tmp_path / "volumes.parquet"
+    pyarrow.parquet.write_table(table, path, row_group_size=2)
+    assert refused(small, path) == f"{path}: row 4: a write of 8KiB at byte 33554432 {BEYOND}"
+    for device in ("b", "all"):
+        told = refused(small, ssdlab.TraceFile(path, device=device))
+        assert told.startswith(f"{path}: row 1: a write of 4KiB at byte ")
+    trace = ssdlab.Trace.from_frame(table.drop_columns("volume"))
+    assert refused(small, trace).startswith("5 requests in memory: row 1: a write of 4KiB at byte 1073741824 of the")
+    with pytest.raises(ssdlab.SimulationError, match=r"^5 requests in memory: row 1: a write of 4KiB at"):
+        ssdlab.advise.map_cache(trace, small)
+
+
+def test_a_request_beyond_the_drive_is_refused_though_its_trace_has_gone(small: ssdlab.Config, tmp_path: Path) -> None:
+    path = tmp_path / "far.csv"
+    path.write_text(FAR)
+    told = refused(small, path, monitor=lambda *_: path.unlink(missing_ok=True))
+    assert told == f"request 2: a write of 8KiB at byte 33554432 {BEYOND}"
 
 
 def test_several_traces_are_not_one_unless_somebody_says_so(cli: Cli, trace: Path, tmp_path: Path) -> None:
@@ -304,7 +407,7 @@ def test_a_trace_sizes_the_default_drive_unless_somebody_does(cli: Cli, tmp_path
     assert said == set(asked.stdout.splitlines())
     for own in (["--set", "device.capacity=4GiB"], ["--fit", "error"], ["--preset", "tlc-nvme"]):
         done = cli("run", path, "--no-cache", *own, "--set", "precondition.overwrite=none", check=False)
-        assert done.returncode == 2 and " of the device: raise device.capacity" in done.stderr, (own, done.stderr)
+        assert done.returncode == 2 and "; raise device.capacity, or choose --fit" in done.stderr, (own, done.stderr)
     # A trace of one page is no drive, and still has an answer: that of the smallest drive there can be.
     tiny = ssdlab.simulate(trace=ssdlab.Trace.from_columns(op=[1], offset=[0], bytes=[4096]))
     assert tiny.summary["device"]["capacity_bytes"] == 32 << 20

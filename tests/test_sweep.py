@@ -140,7 +140,8 @@ def test_a_run_that_fails_is_a_row_with_its_error(tmp_path: Path) -> None:
     found = ssdlab.sweep(both, BASE, out=tmp_path / "s")
     errors = found.table["error"].to_pylist()
     assert [error is not None for error in errors] == [False, False, True, True]
-    assert "SimulationError: request 2 ends at byte" in errors[2] and sum(found.failures.values()) == 2
+    assert f"SimulationError: {tmp_path}/far.parquet: row 1: a write of 4KiB at byte" in errors[2]
+    assert sum(found.failures.values()) == 2
     assert found.table["write_amplification"].to_pylist()[2:] == [None, None]
     # It stays a row, unless it is asked to be run again.
     assert runs_of(both, tmp_path / "s") == 0
@@ -152,7 +153,7 @@ def test_a_sweep_of_which_every_run_fails_has_failed(cli: Cli, tmp_path: Path) -
     (tmp_path / "beyond.csv").write_text("0,W,32768,4096,0x2,1\n", encoding="ascii")
     for capacities, status in (("4MiB,8MiB", 1), ("8MiB,32MiB", 0)):
         done = cli("sweep", "beyond.csv", *TINY_SETS, "-A", f"device.capacity={capacities}", check=False)
-        assert done.returncode == status and "failed: SimulationError: request 1 ends at byte" in done.stdout
+        assert done.returncode == status and "beyond.csv:1: a write of 4KiB at byte 16777216" in done.stdout
 
 
 def test_every_value_out_of_range_is_listed_before_anything_runs(tmp_path: Path) -> None:

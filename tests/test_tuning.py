@@ -318,7 +318,7 @@ def test_a_search_of_which_nothing_can_be_run_says_why() -> None:
     page = found.page()
     assert found.best is None and not found.partial and not page.legend
     assert [one.text for one in page.conclusion] == ["Nothing could be run."]
-    assert page.remarks[0].startswith("4 trials failed, most often: SimulationError: request ")
+    assert page.remarks[0].startswith(f"4 trials failed, most often: SimulationError: {trace}:")
 
 
 def test_finalists_are_judged_by_fresh_seeds() -> None:

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{detached, trace_error};
-use crate::requests::Requests;
+use crate::requests::{Requests, row_beyond};
 use crate::source::{device_choice, exclusive, report};
 use crate::volumes::Parted;
 
@@ -45,6 +45,21 @@ impl Devices {
         let (devices, mut inner) = (exclusive(&mut self.inner), Vec::new());
         detached(py, None, || devices.take(&batch.inner, &mut inner))?.map_err(|error| trace_error(&error))?;
         Ok(Requests { inner })
+    }
+
+    /// Of the requests that are asked for, what `Requests.beyond` says.
+    fn beyond(
+        &mut self,
+        py: Python<'_>,
+        batch: &Parted,
+        capacity_bytes: u64,
+        table: &str,
+        first: usize,
+    ) -> PyResult<Option<String>> {
+        let devices = exclusive(&mut self.inner);
+        let found = detached(py, None, || devices.find_beyond(&batch.inner, capacity_bytes))?;
+        let found = found.map_err(|error| trace_error(&error))?;
+        Ok(found.map(|(row, request)| row_beyond(&request, capacity_bytes, table, first + row)))
     }
 
     /// Completes the report; fails if the device that is asked for was not met.

@@ -10,6 +10,7 @@ use pyo3::exceptions::{PyBlockingIOError, PyException, PyOSError};
 use pyo3::prelude::*;
 use ssdlab_device::{DriveError, FileError};
 use ssdlab_sim::SimError;
+use ssdlab_trace::Placed;
 
 create_exception!(ssdlab, SsdlabError, PyException, "Base of every error that ssdlab raises on purpose.");
 create_exception!(
@@ -19,7 +20,12 @@ create_exception!(
     "A configuration is wrong; one line for each fault, with its remedy."
 );
 create_exception!(ssdlab, TraceError, SsdlabError, "A trace is wrong: file, place, fault and remedy in one line.");
-create_exception!(ssdlab, SimulationError, SsdlabError, "A simulation cannot start or go on.");
+create_exception!(
+    ssdlab,
+    SimulationError,
+    SsdlabError,
+    "A simulation cannot start or go on. Where a request lies beyond the device, `capacity_bytes` is its capacity."
+);
 create_exception!(
     ssdlab,
     InternalError,
@@ -47,8 +53,18 @@ pub fn sim_error(error: &SimError) -> PyErr {
     match error {
         SimError::Trace(error) => trace_error(error),
         SimError::Setup(message) => ConfigError::new_err(message.clone()),
+        SimError::BeyondDevice { capacity_bytes, .. } => {
+            let refused = SimulationError::new_err(error.to_string());
+            let told = Python::attach(|py| refused.value(py).setattr("capacity_bytes", capacity_bytes));
+            told.err().unwrap_or(refused)
+        }
         _ => SimulationError::new_err(error.to_string()),
     }
+}
+
+/// What is wrong with a request beyond the device.
+pub fn beyond_device(request: Placed, capacity_bytes: u64) -> String {
+    SimError::BeyondDevice { request, capacity_bytes }.to_string()
 }
 
 /// The Python exception for an error of a drive that holds bytes, in the file at `path` if there is one: an `OSError`

@@ -4,10 +4,10 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssdlab_trace::{Op, Request};
+use ssdlab_trace::{Op, Placed, Request};
 
 use crate::columns::array;
-use crate::errors::TraceError;
+use crate::errors::{TraceError, beyond_device};
 
 /// Names of the columns.
 const COLUMNS: [&str; 6] = ["time_ns", "op", "offset", "bytes", "flags", "stream"];
@@ -84,6 +84,13 @@ impl Requests {
         self.inner.len()
     }
 
+    /// What is wrong with the first request that ends beyond a device, with its row in `table`, of which these are the
+    /// rows from `first` on; None if none does.
+    fn beyond(&self, capacity_bytes: u64, table: &str, first: usize) -> Option<String> {
+        let row = self.inner.iter().position(|request| request.ends_beyond(capacity_bytes))?;
+        Some(row_beyond(&self.inner[row], capacity_bytes, table, first + row))
+    }
+
     /// One column: `time_ns` u64, `op` u8, `offset` u64, `bytes` u32, `flags` u8 or `stream` u16.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let requests = &self.inner;
@@ -106,6 +113,11 @@ impl Requests {
         }
         Ok(columns)
     }
+}
+
+/// What is wrong with a request beyond a device that is a row of a table.
+pub fn row_beyond(request: &Request, capacity_bytes: u64, table: &str, row: usize) -> String {
+    beyond_device(Placed::at(format!("{table}: row {row}"), request), capacity_bytes)
 }
 
 fn column<'py, T: numpy::Element>(

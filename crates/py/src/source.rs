@@ -1,5 +1,6 @@
 //! Where requests come from: trace files, generators, Python; and what they look like as a whole.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -14,8 +15,11 @@ use ssdlab_trace::{
 
 use crate::config::Config;
 use crate::counters;
-use crate::errors::{config_error, detached, trace_error};
+use crate::errors::{beyond_device, config_error, detached, trace_error};
 use crate::requests::Requests;
+
+/// Requests looked through between two looks for Ctrl-C.
+const LOOKED_THROUGH: usize = 1 << 18;
 
 /// Reads at most `max` requests with the interpreter released.
 fn read_batch(py: Python<'_>, source: &mut (dyn Source + Send), max: usize) -> PyResult<Requests> {
@@ -121,6 +125,19 @@ impl Reader {
     /// The next requests, at most `max`; none at the end.
     fn read(&mut self, py: Python<'_>, max: usize) -> PyResult<Requests> {
         read_batch(py, self.source(), max)
+    }
+
+    /// What is wrong with the first request that ends beyond a device, with its place in the files; None if none does.
+    /// Of a reader at its beginning.
+    fn beyond(&mut self, py: Python<'_>, capacity_bytes: u64) -> PyResult<Option<String>> {
+        let reader = exclusive(&mut self.inner);
+        loop {
+            let found = detached(py, None, || reader.find_beyond(capacity_bytes, LOOKED_THROUGH))?;
+            if let ControlFlow::Break(found) = found.map_err(|error| trace_error(&error))? {
+                return Ok(found.map(|request| beyond_device(request, capacity_bytes)));
+            }
+            py.check_signals()?;
+        }
     }
 
     /// `(bytes read, bytes in all or None)`.

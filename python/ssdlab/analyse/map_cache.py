@@ -357,7 +357,8 @@ def map_cache(
     advisor = _ssdlab.MapAdvisor(
         config._inner, entry, caches and several(caches), segments and several(segments), space
     )
-    ingest = source.read(advisor, monitor, "advise")
+    with source.placing():
+        ingest = source.read(advisor, monitor, "advise")
     found = advisor.advice()
     if found["host_ns"] == 0:
         requests = source.profile()["requests"]

@@ -94,6 +94,13 @@ class DeviceReader:
             self._devices.conclude()
         return _ssdlab.Requests.concatenate([])
 
+    def beyond(self, capacity_bytes: int) -> str | None:
+        """What is wrong with the first request that ends beyond a device, with its file and row; None if none does."""
+        while (batch := self._part(BATCH)) is not None:
+            if (found := self._devices.beyond(batch, capacity_bytes, *self._reader.place)) is not None:
+                return found
+        return None
+
     def rewind(self) -> None:
         """Goes back to the first request."""
         self._reader.rewind()

@@ -115,6 +115,7 @@ class ParquetReader:
         self._rows = self._iterate()
         self._total = sum(file.metadata.num_rows for file in self._opened)
         self._done = 0
+        self._began = 0
         self._base_ns, self._last_ns = 0, 0
         self._first: Any = None
         self._last: Any = None
@@ -126,6 +127,8 @@ class ParquetReader:
         """The devices of the requests that were last read; None where no column of their file names any."""
         self.file = 0
         """The number of the file that they were in."""
+        self.place = ("", 0)
+        """The name of that file, and the row in it of the first of them."""
 
     @staticmethod
     def _open(path: Path, name: Path) -> Any:
@@ -144,6 +147,7 @@ class ParquetReader:
 
         for number, (name, file, frame) in enumerate(zip(self._names, self._opened, self._frames, strict=True)):
             self.file, self._name, self._frame = number, name, frame
+            self._began = self._done
             self._base_ns, self._first, self._last = self._last_ns, None, None
             try:
                 yield from file.iter_batches(BATCH, columns=frame.names)
@@ -170,8 +174,16 @@ class ParquetReader:
             self.devices = self._frame.devices(batch, "this part")
         except TraceError as error:
             raise TraceError(f"{text.path(self._name)}: from row {self._done} of the trace on: {error}") from None
+        self.place = (text.path(self._name), self._done - self._began)
         self._done += batch.num_rows
         return requests
+
+    def beyond(self, capacity_bytes: int) -> str | None:
+        """What is wrong with the first request that ends beyond a device, with its file and row; None if none does."""
+        while len(batch := self.read(BATCH)):
+            if (found := batch.beyond(capacity_bytes, *self.place)) is not None:
+                return found
+        return None
 
     def _in_order(self, values: Any) -> Any:
         """Times of a batch; those of a further file begin where those of the one before it end."""

@@ -89,7 +89,7 @@ def simulate(
     requests = source._requests if isinstance(source, Trace) else reader
     from_state = None if state is None else Path(state)
     keeps = keeping(config, space) if keep and state is None else nullcontext()
-    with keeps as kept, following(monitor) as shown:
+    with keeps as kept, following(monitor) as shown, source.placing():
         outcome = _ssdlab.simulate(
             config._inner, requests, space, shown, watch=watch and _decoded(watch), state=from_state, kept=kept,
             save_state=saved, watch_waits=diagnose,

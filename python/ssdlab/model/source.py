@@ -3,14 +3,14 @@
 import hashlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ssdlab import _ssdlab, text
-from ssdlab._ssdlab import TraceError
+from ssdlab._ssdlab import SimulationError, TraceError
 from ssdlab.lazy import room
 from ssdlab.model.arguments import takes
 from ssdlab.model.conversion import objects_of
@@ -90,6 +90,25 @@ class Source(ABC):
         for batch in batches(reader, monitor, phase, ahead=True):
             into.add(batch)
         return self.report_of(reader)
+
+    @contextmanager
+    def placing(self) -> Iterator[None]:
+        """Names a request that is refused meanwhile, as it lies beyond the device, by its place in the trace. That is
+        read once more then: whoever replays requests knows their numbers, which are those of no lines.
+        """
+        try:
+            yield
+        except SimulationError as error:
+            capacity_bytes = getattr(error, "capacity_bytes", None)
+            if capacity_bytes is not None:
+                # A trace that has gone since then does not hide what was wrong with it.
+                with suppress(TraceError):
+                    error.args = (self.beyond(capacity_bytes) or str(error),)
+            raise
+
+    @abstractmethod
+    def beyond(self, capacity_bytes: int) -> str | None:
+        """What is wrong with the first request that ends beyond a device, with its place; None if none does."""
 
     def profile(self) -> dict[str, Any]:
         """What the requests are like, from one pass: volumes, sizes, footprint, sequentiality, and how many named

@@ -15,7 +15,7 @@ from ssdlab.model.devices import chosen, no_devices
 from ssdlab.model.frame import Frame, Streams, Words
 from ssdlab.model.parquet import stream_names, table_of
 from ssdlab.model.requests import RequestSource, array, batches, from_columns, since_first, unsigned
-from ssdlab.model.source import Source
+from ssdlab.model.source import Source, source_text
 
 
 class Trace(Source):
@@ -185,6 +185,10 @@ class Trace(Source):
         """Starts a pass."""
         return _InMemory(self)
 
+    def beyond(self, capacity_bytes: int) -> str | None:
+        """What is wrong with the first request that ends beyond a device, with its row; None if none does."""
+        return self._requests.beyond(capacity_bytes, source_text(self.about), 0)
+
     @property
     def about(self) -> dict[str, Any]:
         """That the requests are in memory, and how many."""
@@ -234,6 +238,9 @@ class Workload(Source):
     def open(self) -> RequestSource:
         """Starts to generate it."""
         return _ssdlab.Generator(self._config._inner)
+
+    def beyond(self, capacity_bytes: int) -> None:
+        """Nothing: it has no place."""
 
     @property
     def about(self) -> dict[str, Any]:

@@ -113,6 +113,15 @@ class TraceFile(Source):
         no_devices(self.device, text.path(named[0][1]))
         return reader
 
+    def beyond(self, capacity_bytes: int) -> str | None:
+        """What is wrong with the first request that ends beyond a device, with its file and its line, record or row;
+        None if none does.
+
+        Raises:
+            TraceError: As `open`, or where the content is at fault.
+        """
+        return self.open().beyond(capacity_bytes)
+
     def load(self) -> Trace:
         """Reads the whole trace into memory.
 

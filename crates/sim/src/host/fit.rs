@@ -1,7 +1,7 @@
 //! Where on the device the bytes of a request lie. A request is fitted once, when the host issues it, above cache and
 //! block layer: these see only addresses that the device has.
 
-use ssdlab_trace::{Op, Request};
+use ssdlab_trace::{Placed, Request};
 
 use crate::run::error::SimError;
 use crate::setup::Setup;
@@ -57,7 +57,7 @@ impl Fitter {
     #[inline(always)]
     pub(crate) fn stays(&mut self, request: &Request) -> bool {
         self.requests += 1;
-        request.offset.saturating_add(u64::from(request.bytes)) <= self.untouched_bytes || request.op == Op::Flush
+        !request.ends_beyond(self.untouched_bytes)
     }
 
     /// Places a request that does not stay as it is.
@@ -67,10 +67,12 @@ impl Fitter {
     #[cold]
     #[inline(never)]
     pub(crate) fn place(&self, mut request: Request) -> Result<Fitted, SimError> {
-        let end = request.offset.saturating_add(u64::from(request.bytes));
         let Self { capacity_bytes, page_bytes, requests: number, .. } = *self;
         match self.fit {
-            Fit::Error => Err(SimError::BeyondDevice { number, end, capacity_bytes }),
+            Fit::Error => {
+                let request = Placed::at(format!("request {number}"), &request);
+                Err(SimError::BeyondDevice { request, capacity_bytes })
+            }
             Fit::Wrap => {
                 request.offset %= capacity_bytes;
                 Ok(Fitted { request, wrapped: true })

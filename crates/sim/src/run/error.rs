@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ssdlab_core::units::write_bytes;
-use ssdlab_trace::TraceError;
+use ssdlab_trace::{Placed, TraceError};
 
 /// Why a simulation cannot start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -17,15 +17,15 @@ pub enum SimError {
     Trace(#[from] TraceError),
     /// A request lies beyond the device.
     #[error(
-        "request {number} ends at byte {end}, {} beyond the {} of the device: raise device.capacity, or choose --fit \
+        "{}: a {} of {} at byte {} of the device ends {} beyond its {}; raise device.capacity, or choose --fit \
          compact, grow, scale or wrap",
-        write_bytes(end - capacity_bytes), write_bytes(*capacity_bytes)
+        request.place, request.op.name(), write_bytes(request.bytes), request.offset,
+        write_bytes(request.offset.saturating_add(request.bytes) - capacity_bytes), write_bytes(*capacity_bytes)
     )]
     BeyondDevice {
-        /// Number of the request, from 1.
-        number: u64,
-        /// First byte after the request.
-        end: u64,
+        /// The request. To the host its place is its number, in the order in which requests are issued, from 1; whoever
+        /// has its trace knows a better one.
+        request: Placed,
         /// Bytes the host sees.
         capacity_bytes: u64,
     },

@@ -7,7 +7,7 @@ use ssdlab_sched::SCHEDULERS;
 use ssdlab_sim::{BlockOptions, Fit, Outcome, Replay, Setup, SimError, run};
 use ssdlab_testkit::drives::{array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::requests;
-use ssdlab_trace::{Op, Request, SliceSource};
+use ssdlab_trace::{Op, Placed, Request, SliceSource};
 
 /// Requests in whole sectors of several processes, most of them beyond the device, some across its end.
 fn beyond(requests: &[Request], capacity: u64) -> Vec<Request> {
@@ -79,10 +79,10 @@ fn the_request_beyond_the_device_is_named_below_every_scheduler() {
     let capacity_bytes = setup.capacity_bytes();
     let mut requests: Vec<_> = (0..8).map(|page| request(Op::Write, page * 4096, 4096)).collect();
     requests.push(request(Op::Read, capacity_bytes - 512, 1024));
-    let end = capacity_bytes + 512;
     for setup in with_every_scheduler(setup).map(|(_, setup)| setup).chain([setup]) {
         let error = run(&setup, &mut SliceSource::new(&requests), &mut ()).expect_err("beyond");
-        let expected = SimError::BeyondDevice { number: 9, end, capacity_bytes };
+        let request = Placed::at("request 9".into(), &requests[8]);
+        let expected = SimError::BeyondDevice { request, capacity_bytes };
         assert_eq!(error.to_string(), expected.to_string());
     }
 }
