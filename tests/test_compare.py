@@ -134,7 +134,7 @@ def test_times_that_include_waiting_in_one_case_alone_are_no_better_nor_worse() 
     slow = {"nand.program": "5ms"}
     serial, event = {**SMALL, "time": "serial"}, {**SMALL, "time": "event", **slow}
     rows = rows_of(ssdlab.compare({"alone": serial, "queued": event}))
-    assert "Service time or response time" in rows
+    assert any("Service time or response time" in label for label in rows)
     assert [cell.count("*") for cell in rows["write mean"]] == [0, 0]
     rows = rows_of(ssdlab.compare({"alone": serial, "slow": {**serial, **slow}}))
     assert [cell.count("*") for cell in rows["write mean"]] == [1, 0]

@@ -106,7 +106,8 @@ def _state(config: Config, summary: Summary, generated: bool) -> list[Remark]:
             found.append(Remark(asked, summed))
     if repeat is not None and repeat["steady"]:
         replays = text.counted(repeat["replays"], "replays")
-        found.append(Remark(f"write amplification was steady after {replays} of the same requests; the last is measured", None))
+        steady = f"write amplification was steady after {replays} of the same requests; the last is measured"
+        found.append(Remark(steady, None))
     elif repeat is not None and repeat["steady"] is not None:
         found.append(_unsteady(repeat["replays"], "and the last was measured", "host.repeat"))
     if before["runs_pages_written"] and config["host.fit"] == "compact" and not generated:
