@@ -102,7 +102,8 @@ def test_what_is_steady_is_said(sparse: ssdlab.Trace) -> None:
     assert repeat["steady"] and repeat["replays"] == len(repeat["write_amplification"]) > 1
     assert steady.write_amplification == repeat["write_amplification"][-1]
     said = [one.text for one in remarks_on(steady)]
-    assert f"was steady after {repeat['replays']} replays of the same requests; the last is measured" in said
+    told = f"was steady after {repeat['replays']} replays of the same requests; the last is measured"
+    assert f"write amplification {told}" in said
     cut = ssdlab.simulate(
         PACKED.with_overrides({"host.repeat": "until-steady", "host.repeat.until-steady.most": 2}), sparse
     )
