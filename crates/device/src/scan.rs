@@ -25,8 +25,11 @@ use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes};
 /// Pages that are asked for before the first of them is needed.
 const AHEAD: usize = 32;
 
-/// The version of no page: those of a block are not kept.
+/// In place of the lowest version of a block: none of it is kept.
 const NOT_KEPT: u64 = u64::MAX;
+
+/// Set in the lowest version of a block whose versions follow each other from there on, page by page: no other is kept.
+const IN_ORDER: u64 = 1 << 63;
 
 /// A page of which the spare area is sound.
 type Page = (Ppn, Spare, SpareBytes);
@@ -36,9 +39,9 @@ pub(crate) struct Reading<'a> {
     geometry: Geometry,
     processors: usize,
     flash: &'a dyn Backend,
-    /// How far the version of each page is above the lowest of its block.
+    /// How far the version of each page is above the lowest of its block, where they are not in order.
     versions: &'a [SharedEntry],
-    /// The lowest version of each block, or [`NOT_KEPT`].
+    /// The lowest version of each block, with [`IN_ORDER`] or not; or [`NOT_KEPT`].
     lowest: Vec<AtomicU64>,
     shares: Mutex<Vec<Share>>,
     fault: Mutex<Option<Fault>>,
@@ -127,7 +130,7 @@ impl<'a> Reading<'a> {
         let first = block.0 * self.geometry.pages_per_block;
         self.flash.read_spares(Ppn(first), spares)?;
         let (mut latest, mut above, mut is_full) = (None, 0, true);
-        let (mut lowest, mut highest) = (u64::MAX, 0);
+        let (mut lowest, mut highest, mut in_order) = (u64::MAX, 0_u64, true);
         // Each is taken as it is decoded: what `decode_block` gives would go through memory.
         for ((ppn, spare), page) in (first..).map(Ppn).zip(spares.as_chunks().0).zip(&mut *pages) {
             let content = Content::decode(ppn, spare);
@@ -136,6 +139,7 @@ impl<'a> Reading<'a> {
                 is_full = false;
                 continue;
             };
+            in_order &= lowest == u64::MAX || version == highest.wrapping_add(1);
             (lowest, highest) = (lowest.min(version), highest.max(version));
             if safe > 0 {
                 share.safe.add(oob.sequence.saturating_sub(safe)..oob.sequence);
@@ -144,7 +148,9 @@ impl<'a> Reading<'a> {
                 (latest, above) = (Some((ppn, spare)), oob.sequence + 1);
             }
         }
-        if highest.wrapping_sub(lowest) < u64::from(u32::MAX) {
+        if is_full && in_order && highest < IN_ORDER {
+            self.lowest[block.index()].store(lowest | IN_ORDER, Ordering::Relaxed);
+        } else if lowest <= highest && highest < IN_ORDER && highest - lowest < u64::from(u32::MAX) {
             for (kept, page) in self.versions[first as usize..].iter().zip(&*pages) {
                 kept.set(page.version().map_or(Entry::NONE, |version| Entry::of((version - lowest) as u32)));
             }
@@ -183,9 +189,10 @@ impl Scan for Reading<'_> {
     }
 
     fn version(&self, ppn: Ppn) -> Option<u64> {
-        let block = ppn.0 / self.geometry.pages_per_block;
+        let (block, at) = (ppn.0 / self.geometry.pages_per_block, ppn.0 % self.geometry.pages_per_block);
         match self.lowest[block as usize].load(Ordering::Relaxed) {
             NOT_KEPT => self.page(ppn).version(),
+            lowest if lowest & IN_ORDER != 0 => Some((lowest ^ IN_ORDER) + u64::from(at)),
             lowest => match self.versions[ppn.index()].get() {
                 Entry::NONE => None,
                 above => Some(lowest + u64::from(above.page())),
@@ -274,9 +281,10 @@ mod tests {
             next = blocks.min(first + 1 + rng.below(100) as u32);
             let (mut latest, mut synced) = (vec![None; (next - first) as usize], begun);
             let mut used = vec![0; latest.len()];
+            let one_by_one = rng.below(3) == 0;
             let programs = rng.below(u64::from(PAGES * (next - first)) + 1);
             for at in 0..programs {
-                let block = rng.below(latest.len() as u64) as usize;
+                let block = if one_by_one { at / u64::from(PAGES) } else { rng.below(latest.len() as u64) } as usize;
                 if used[block] == PAGES {
                     continue;
                 }
@@ -296,7 +304,7 @@ mod tests {
                 backend.program(ppn, &page, &spare).expect("memory does not fail");
                 torn.extend(is_torn.then_some(ppn));
                 latest[block] = Some(sequence);
-                sequence += 1 + rng.below(3);
+                sequence += if one_by_one { 1 } else { 1 + rng.below(3) };
             }
             untold += latest.into_iter().flatten().filter(|&latest| latest >= synced).count() as u64;
             sequence += 1;

@@ -285,27 +285,30 @@ impl Filled<'_> {
             }
         };
         pages.iter().take(AHEAD).for_each(fetch);
+        // By itself, as an entry of the map is replaced only once all stores before are done.
+        for ((at, page), held) in pages.iter().enumerate().zip(&self.p2l[first as usize..]) {
+            held.set(Entry::of(match page {
+                Found::Erased => NONE,
+                Found::Unreadable => SPOILED,
+                Found::Programmed { oob: Oob { lpn, .. }, .. } if lpn.index() < self.l2p.len() => lpn.0,
+                Found::Programmed { oob: Oob { lpn, .. }, .. } => {
+                    return Err(format!("page {at} of block {block} holds page {lpn}, which this drive lacks"));
+                }
+            }));
+        }
         for ((at, page), ppn) in pages.iter().enumerate().zip(first..) {
             if let Some(page) = pages.get(at + AHEAD) {
                 fetch(page);
             }
-            let held = match page {
-                Found::Erased => NONE,
-                Found::Unreadable => SPOILED,
-                Found::Programmed { oob: Oob { lpn, .. }, outdated, .. } => {
-                    if lpn.index() >= self.l2p.len() {
-                        return Err(format!("page {at} of block {block} holds page {lpn}, which this drive lacks"));
-                    }
-                    if !ignored(*outdated) && lpn.0 < self.logical_pages {
-                        match self.l2p[lpn.index()].replace(Entry::NONE, Entry::of(ppn)) {
-                            Ok(()) => win(ppn),
-                            Err(known) => rivals.push((page, lpn.index(), ppn, known)),
-                        }
-                    }
-                    lpn.0
+            if let Found::Programmed { oob: Oob { lpn, .. }, outdated, .. } = page
+                && !ignored(*outdated)
+                && lpn.0 < self.logical_pages
+            {
+                match self.l2p[lpn.index()].replace(Entry::NONE, Entry::of(ppn)) {
+                    Ok(()) => win(ppn),
+                    Err(known) => rivals.push((page, lpn.index(), ppn, known)),
                 }
-            };
-            self.p2l[ppn as usize].set(Entry::of(held));
+            }
         }
         let bounds = |known: Entry| self.versions[(known.page() / self.pages_per_block) as usize].get();
         rivals.retain(|&(page, .., known)| page.version() >= Some(bounds(known)[0]));
