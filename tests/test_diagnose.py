@@ -43,6 +43,21 @@ def test_findings_are_in_words(in_time: ssdlab.Config) -> None:
     assert all(part in html for part in ("Findings", "What requests wait for", "own work of the cells"))
 
 
+def test_a_host_that_thinks_bounds_throughput_and_less_of_that_is_tried(in_time: ssdlab.Config) -> None:
+    """Whatever the few requests wait for: four at a time with 50 ms between are at most 80 a second."""
+    sets = {"host.replay.closed.think": "50ms", "host.replay.closed.queue_depth": 4, "workload.reads": "0%"}
+    found = ssdlab.diagnose(in_time.with_overrides(sets))
+    first = found.findings[0]
+    assert (first["name"], first["what_ifs"]) == ("think_time", ["no_think", "depth"])
+    think_ns, mean_ns = 50e6, found.summary["latency"]["all"]["mean_ns"]
+    assert first["share"] == pytest.approx(think_ns / (think_ns + mean_ns))
+    headline, _ = words.words(first)
+    share = f"{100 * first['share']:.0f} %"
+    assert headline == f"throughput is bounded: the host thinks for {share} of its time, 50.0 ms after each request"
+    faster = [one["after"]["iops"] / one["before"]["iops"] for one in found.to_dict()["what_ifs"][:2]]
+    assert found.summary["time"]["iops"] <= 80 and min(faster) > 1.5
+
+
 def test_merges_on_a_few_dies_are_told_and_so_is_a_change_for_the_worse(in_time: ssdlab.Config) -> None:
     in_time = in_time.with_overrides({"ftl": "fast", "workload.reads": "0%"})
     result = ssdlab.simulate(in_time)

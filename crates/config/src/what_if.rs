@@ -36,6 +36,9 @@ impl Config {
                 changes
             }
             WhatIf::Depth => self.each(&["host.replay.closed.queue_depth"], doubled),
+            WhatIf::NoThink => {
+                self.each(&["host.replay.closed.think", "host.replay.processes.think"], |_| Some(Value::Nanos(0)))
+            }
             WhatIf::NoBlockLayer => choose("block.scheduler", "direct"),
             WhatIf::Spare => self.more_spare(),
             WhatIf::Placement => choose("ftl.page.survivors", "own"),

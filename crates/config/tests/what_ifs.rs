@@ -25,7 +25,7 @@ fn before_and_after(sets: &[&str], what_if: WhatIf) -> (Setup, Option<Setup>) {
 }
 
 const DRIVES: [&[&str]; 6] = [
-    &["device.capacity=256MiB"],
+    &["device.capacity=256MiB", "host.replay.closed.think=1ms"],
     &[
         "device.capacity=256MiB",
         "drive.protocol=nvme",
@@ -40,7 +40,7 @@ const DRIVES: [&[&str]; 6] = [
     ],
     &["device.capacity=256MiB", "drive.buffer=watermark", "ftl.page.survivors=shared", "device.spare=10%"],
     &["device.capacity=256MiB", "ftl=fast", "device.reserve=inside", "device.op=20%"],
-    &["device.capacity=256MiB", "device.op=2%"],
+    &["device.capacity=256MiB", "device.op=2%", "host.replay=processes", "host.replay.processes.think=1ms"],
     &["device.capacity=512MiB", "device.op=3%", "nand.pages_per_block=512", "nand.channels=4", "nand.ways=4"],
 ];
 

@@ -18,7 +18,7 @@ FINDINGS: Mapping[str, tuple[str, ...]] = {
     "throughput": (
         *("controller", "link", "channels", "dies", "host_reads", "host_writes", "partial_pages", "collection"),
         *("merges", "map", "uneven_dies", "uneven_channels", "full_buffer", "flush", "block_layer", "queue_slots"),
-        *("host_depth", "arrivals", "cache"),
+        *("host_depth", "think_time", "arrivals", "cache"),
     ),
     "host": ("drive", "dirty_limit", "cache"),
     **dict.fromkeys(("slow_reads", "slow_writes", "slow_reads_below", "slow_writes_below"), PARTS),
@@ -34,8 +34,8 @@ FINDINGS: Mapping[str, tuple[str, ...]] = {
 """What findings are about, and their names."""
 
 WHAT_IFS = (
-    *("dies", "channels", "link", "controller", "buffer", "protected", "slots", "depth", "no_block_layer", "spare"),
-    *("placement", "map", "cache"),
+    *("dies", "channels", "link", "controller", "buffer", "protected", "slots", "depth", "no_think", "no_block_layer"),
+    *("spare", "placement", "map", "cache"),
 )
 """Names of changes."""
 
@@ -45,7 +45,7 @@ class WhatIf(NamedTuple):
 
     name: str
     """What was changed: `dies`, `channels`, `link` or `controller` twice as fast; `buffer`, `slots`, `depth`, `spare`
-    or `cache` twice as much; `protected`, `no_block_layer`, `placement` or `map`."""
+    or `cache` twice as much; `protected`, `no_think`, `no_block_layer`, `placement` or `map`."""
     settings: Mapping[str, str]
     """The settings that change it."""
     summary: Summary | None

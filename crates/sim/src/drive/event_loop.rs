@@ -169,7 +169,7 @@ impl<P: TimedParts> TimedDrive<P> {
         }
         while let Some((request, latency_ns)) = self.cache.as_mut().and_then(|cache| cache.take_done(now_ns)) {
             self.measurement.request_done(&self.stack, request.op, InBucket::of(latency_ns));
-            issuer.completed(&request, now_ns);
+            issuer.completed(&request, now_ns, latency_ns);
         }
     }
 

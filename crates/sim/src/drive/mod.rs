@@ -300,6 +300,7 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         let mut issuer = Issuer::new(source, monitor, phase, self.stack.setup.replay, limit, self.fitter.requests());
         self.idle_since_ns = self.now_ns();
         self.go_on(&mut issuer, Until::Complete)?;
+        self.measurement.cycled(issuer.cycles);
         if let Some((first_ns, latest_ns)) = issuer.arrivals_ns() {
             self.measurement.arrived(first_ns, latest_ns, issuer.shift_ns.unwrap_or(0));
         }

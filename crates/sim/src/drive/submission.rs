@@ -262,7 +262,7 @@ impl<P: TimedParts> TimedDrive<P> {
         match &mut self.cache {
             None => {
                 self.measurement.request_done(&self.stack, request.op, latency);
-                issuer.completed(request, now_ns);
+                issuer.completed(request, now_ns, latency.ns);
             }
             Some(cache) => cache.completed(origin, request.op, now_ns, latency.ns),
         }

@@ -89,6 +89,7 @@ pub(crate) struct Issuer<'s> {
     able: VecDeque<u16>,
     /// Tokens to come.
     thinking: BinaryHeap<Reverse<(u64, u16)>>,
+    pub cycles: Cycles,
     /// Asynchronous writes, with their numbers.
     unawaited: VecDeque<(u64, Request)>,
     order: Order,
@@ -96,6 +97,22 @@ pub(crate) struct Issuer<'s> {
     pub held_up: bool,
     /// Receives completed requests with their times, if asked for.
     pub done: Option<&'s mut Vec<(Request, u64)>>,
+}
+
+/// How a host that thinks spends the time from one request to the next, summed over all that it waited for; nothing of a
+/// host that does not think.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cycles {
+    pub thinking_ns: u128,
+    pub waiting_ns: u128,
+}
+
+impl Cycles {
+    /// None of a host that does not think.
+    pub fn thinking_share(self) -> Option<f64> {
+        let all_ns = self.thinking_ns + self.waiting_ns;
+        (self.thinking_ns > 0).then(|| self.thinking_ns as f64 / all_ns as f64)
+    }
 }
 
 /// Which requests have been issued, by their numbers in the trace; kept where they overtake each other and it matters.
@@ -152,6 +169,7 @@ impl<'s> Issuer<'s> {
             held_back: 0,
             able: VecDeque::new(),
             thinking: BinaryHeap::new(),
+            cycles: Cycles::default(),
             unawaited: VecDeque::new(),
             order: Order::default(),
             held_up: false,
@@ -392,9 +410,9 @@ impl<'s> Issuer<'s> {
         }
     }
 
-    /// A request of the host is complete.
+    /// A request of the host is complete, after so long.
     #[inline(always)]
-    pub fn completed(&mut self, request: &Request, now_ns: u64) {
+    pub fn completed(&mut self, request: &Request, now_ns: u64, latency_ns: u64) {
         if let Some(done) = &mut self.done {
             done.push((*request, now_ns));
         }
@@ -407,6 +425,8 @@ impl<'s> Issuer<'s> {
         if think.0 == 0 {
             self.give_token(stream);
         } else {
+            self.cycles.thinking_ns += u128::from(think.0);
+            self.cycles.waiting_ns += u128::from(latency_ns);
             self.thinking.push(Reverse((now_ns + think.0, stream)));
         }
     }

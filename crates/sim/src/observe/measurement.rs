@@ -10,7 +10,7 @@ use crate::check::shadow::Checker;
 use crate::drive::parts::Parts;
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
-use crate::host::issue::scaled;
+use crate::host::issue::{Cycles, scaled};
 use crate::observe::activity::{Activity, DriveSummary};
 use crate::observe::concentration::Concentration;
 use crate::observe::lifetime::Life;
@@ -33,6 +33,7 @@ pub(crate) struct Measurement {
     arrivals_ns: Option<(u64, u64)>,
     /// How much later than in the trace these were, on the clock of the run.
     shift_ns: u64,
+    cycles: Cycles,
     start: Start,
     series: Series,
 }
@@ -102,6 +103,7 @@ impl Measurement {
             latency: Default::default(),
             arrivals_ns: None,
             shift_ns: 0,
+            cycles: Cycles::default(),
             start: Start { at: Moment::of(stack), erases: stack.ftl.erase_counts().to_vec() },
             series: Series::new(Tally::default()),
         }
@@ -121,6 +123,11 @@ impl Measurement {
     pub fn arrived(&mut self, first_ns: u64, latest_ns: u64, shift_ns: u64) {
         self.shift_ns = shift_ns;
         self.arrivals_ns = Some((self.arrivals_ns.map_or(first_ns, |(first, _)| first), latest_ns));
+    }
+
+    /// How the host spent the time between its requests.
+    pub fn cycled(&mut self, cycles: Cycles) {
+        self.cycles = cycles;
     }
 
     /// A request of the host is done.
@@ -255,6 +262,7 @@ impl Measurement {
             warmup_pages: 0,
             written_share: end.written_share,
             collected_ahead: 0,
+            thinking_share: self.cycles.thinking_share(),
             series: self.series,
             erase_counts,
             latency: self.latency,

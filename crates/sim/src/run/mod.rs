@@ -45,6 +45,11 @@ pub struct Outcome {
     pub written_share: Option<f64>,
     /// Of the pages that collection copied and the blocks erased in the measured phase, those ahead of need.
     pub collected_ahead: u64,
+    /// Share of the time from one request that the host waits for to the next in which it thinks; none if it does not
+    /// think, or without [`Clock::Event`].
+    ///
+    /// [`Clock::Event`]: crate::Clock::Event
+    pub thinking_share: Option<f64>,
     /// The measured phase in epochs.
     pub series: Series,
     /// Erases of each block during the measured phase.

@@ -34,6 +34,14 @@ impl Replay {
     pub const ONE_BY_ONE: Self = Self::Closed { depth: 1, per_stream: false, think: Nanos::ZERO };
     /// At the times of the trace.
     pub const AS_TRACED: Self = Self::Open { time_scale: 1.0 };
+
+    /// Time between a completion and the request that waits for it; zero where none does.
+    pub const fn think(self) -> Nanos {
+        match self {
+            Self::Closed { think, .. } | Self::Processes { think } => think,
+            Self::Open { .. } => Nanos::ZERO,
+        }
+    }
 }
 
 /// How often a trace is replayed. A replay begins when the one before it is over, and its times follow those of that.

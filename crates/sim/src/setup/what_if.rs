@@ -35,6 +35,8 @@ pub enum WhatIf {
     Slots,
     /// The host keeps twice as many requests outstanding.
     Depth,
+    /// The host does not think between requests.
+    NoThink,
     /// There is no block layer.
     NoBlockLayer,
     /// Flash beyond the capacity and the reserve is twice as much; of a log-block FTL, log blocks are.
@@ -49,7 +51,7 @@ pub enum WhatIf {
 
 impl WhatIf {
     /// Every change.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Dies,
         Self::Channels,
         Self::Link,
@@ -58,6 +60,7 @@ impl WhatIf {
         Self::Protected,
         Self::Slots,
         Self::Depth,
+        Self::NoThink,
         Self::NoBlockLayer,
         Self::Spare,
         Self::Placement,
@@ -76,6 +79,7 @@ impl WhatIf {
             Self::Protected => "protected",
             Self::Slots => "slots",
             Self::Depth => "depth",
+            Self::NoThink => "no_think",
             Self::NoBlockLayer => "no_block_layer",
             Self::Spare => "spare",
             Self::Placement => "placement",
@@ -127,6 +131,15 @@ impl WhatIf {
                 }
                 Replay::Processes { .. } | Replay::Open { .. } => return None,
             },
+            Self::NoThink => {
+                let think = Nanos::ZERO;
+                let replay = match setup.replay {
+                    Replay::Closed { depth, per_stream, .. } => Replay::Closed { depth, per_stream, think },
+                    Replay::Processes { .. } => Replay::Processes { think },
+                    Replay::Open { .. } => return None,
+                };
+                Setup { replay, ..*setup }
+            }
             Self::NoBlockLayer => Setup { block: None, ..*setup },
             Self::Spare => with_spare(setup)?,
             Self::Placement => match setup.ftl {

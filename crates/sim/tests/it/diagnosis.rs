@@ -123,6 +123,29 @@ fn planted() -> Vec<Planted> {
     plant("uneven_dies", setup, on_one_die.collect(), Some((WhatIf::Dies, 1.5)));
     let setup = full(eight, 1, TIMING, PLAIN);
     plant("host_depth", setup, random(&setup, Op::Read), Some((WhatIf::Depth, 1.6)));
+    // Whatever requests wait for, a host that thinks for longer than they take asks for no more.
+    let thinking = |setup: Setup, think| {
+        let Replay::Closed { depth, per_stream, .. } = setup.replay else { unreachable!("a closed loop") };
+        Setup { replay: Replay::Closed { depth, per_stream, think: Nanos(think) }, ..setup }
+    };
+    let idle = full(eight, 4, TIMING, PLAIN);
+    let mut collecting = idle;
+    collecting.precondition.overwrite = Overwrite::Passes(3.0);
+    for (setup, op) in [(idle, Op::Read), (idle, Op::Write), (collecting, Op::Write)] {
+        let setup = thinking(setup, 50_000);
+        for (what_if, gain) in [(WhatIf::NoThink, 2.0), (WhatIf::Depth, 1.7)] {
+            plant("think_time", setup, random(&setup, op), Some((what_if, gain)));
+        }
+    }
+    let setup = Setup { replay: Replay::Processes { think: Nanos(50_000) }, ..idle };
+    plant("think_time", setup, random(&setup, Op::Read), Some((WhatIf::NoThink, 2.0)));
+    // So do many that think, however many of their requests come to one die at a time.
+    let setup = thinking(Setup { replay: full(eight, 128, TIMING, PLAIN).replay, ..collecting }, 200_000);
+    plant("think_time", setup, random(&setup, Op::Write), Some((WhatIf::NoThink, 1.5)));
+    // Thinking is short.
+    plant("collection", thinking(collecting, 1_000), random(&idle, Op::Write), Some((WhatIf::Dies, 1.5)));
+    let setup = thinking(full(eight, 32, TIMING, in_front(one_slot)), 1_000);
+    plant("queue_slots", setup, random(&setup, Op::Read), Some((WhatIf::Slots, 1.3)));
     let setup = Setup { replay: Replay::AS_TRACED, ..full(eight, 1, TIMING, PLAIN) };
     let sparse = (0..).zip(random(&setup, Op::Read)).map(|(n, read)| Request { time_ns: n * 10_000, ..read });
     plant("arrivals", setup, sparse.collect(), None);

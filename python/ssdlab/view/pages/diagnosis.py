@@ -48,6 +48,7 @@ WHAT_IFS = {
     "protected": "write buffer that survives a power loss",
     "slots": "twice as many requests at the drive at a time",
     "depth": "twice as many requests outstanding",
+    "no_think": "no think time",
     "no_block_layer": "no block layer",
     "spare": "twice the spare",
     "placement": "survivors of collection in blocks of their own",
@@ -126,6 +127,13 @@ def _host(evidence: Evidence, _share: float) -> _Words:
     )
 
 
+def _thinks(evidence: Evidence, share: float) -> _Words:
+    return (
+        f"the host thinks for {_percent(share)} of its time, {text.duration(evidence['think_ns'])} after each request",
+        _utilisations(evidence),
+    )
+
+
 def _arrivals(evidence: Evidence, _share: float) -> _Words:
     return "no more requests arrive, and the drive keeps up with them", _utilisations(evidence)
 
@@ -141,6 +149,7 @@ THROUGHPUT: Mapping[str, _Wording] = {
     "block_layer": partial(_waiting, "waiting in the block layer"),
     "queue_slots": partial(_waiting, "waiting until the drive takes a request"),
     "host_depth": _host,
+    "think_time": _thinks,
     "arrivals": _arrivals,
 }
 """What bounds throughput: headline and evidence."""

@@ -1,6 +1,6 @@
 //! What bounds throughput: the arrivals, if the drive keeps up with them; else the resource that is busy most, if one
-//! is; else what requests wait for; else the host. A cache above the drive works on one page after the other, and is
-//! such a resource.
+//! is; else thinking of the host, if that takes longer than its requests; else what requests wait for; else the host,
+//! which keeps too few outstanding. A cache above the drive works on one page after the other, and is such a resource.
 
 use ssdlab_nand::backend::parallel::{WAITS, Wait};
 
@@ -8,6 +8,7 @@ use super::{Finding, Subject, cached, inputs};
 use crate::observe::activity::{DriveSummary, Spread};
 use crate::observe::parts::{Part, Parts};
 use crate::observe::summary::{Summary, TimeSummary};
+use crate::run::Outcome;
 use crate::setup::drive::{DriveOptions, Front, WriteBuffer};
 use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
@@ -26,14 +27,16 @@ const SPREADABLE: f64 = 1.5;
 /// With so many requests outstanding for each die, it is not the host that keeps a drive from being busy.
 const ENOUGH: f64 = 2.0;
 
-/// A part that is this share of the response times bounds throughput where nothing is saturated.
+/// A part that is this share of the response times bounds throughput where nothing is saturated; so does thinking that is
+/// this share of the time from one request to the next, whatever requests wait for in the rest of it.
 const PREVAILING: f64 = 0.5;
 
 const NANOS_PER_SECOND: f64 = 1e9;
 
 /// What bounds throughput, and not what bounds response times alone; none where there is no drive in time, or no time
 /// passed, or of a single request.
-pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
+pub(super) fn limit(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
+    let summary = &outcome.summary;
     let Clock::Event(_, options) = setup.clock else { return None };
     let (time, drive) = (summary.time.as_ref()?, summary.drive.as_ref()?);
     // One request has no others that it could be slower or faster than.
@@ -48,6 +51,7 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
     let by_use = || by_use(summary, drive, busiest);
     let cache = summary.cache.as_ref().and_then(|cache| cache.waits.as_ref());
     let at_cache = cache.map(|waits| waits.utilisation).filter(|&share| share >= SATURATED && share > busiest.1);
+    let thinking = outcome.thinking_share.filter(|&share| share >= PREVAILING);
     let found = if is_open(setup) && inputs::behind_ns(summary).is_none() {
         host(setup, drive, busiest.1)
     } else if let Some(share) = at_cache {
@@ -58,6 +62,8 @@ pub(super) fn limit(setup: &Setup, summary: &Summary) -> Option<Finding> {
         uneven("uneven_dies", &drive.die_utilisation).tried_by(&[WhatIf::Dies])
     } else if is_uneven(&drive.channel_utilisation) {
         uneven("uneven_channels", &drive.channel_utilisation).tried_by(&[WhatIf::Channels])
+    } else if let Some(share) = thinking {
+        thinks(setup, share)
     } else if let Some(found) = waiting(setup, &options, summary, drive).filter(|_| cached::waits_below(summary)) {
         found
     } else if drive.queue_depth_mean >= ENOUGH * f64::from(drive.dies) {
@@ -256,4 +262,11 @@ fn host(setup: &Setup, drive: &DriveSummary, busiest: f64) -> Finding {
     Finding::new(Subject::Throughput, name, 1.0 - busiest)
         .with("dies_count", f64::from(drive.dies))
         .tried_by(&[WhatIf::Depth])
+}
+
+/// The host would ask for more if it thought less.
+fn thinks(setup: &Setup, share: f64) -> Finding {
+    Finding::new(Subject::Throughput, "think_time", share)
+        .with("think_ns", setup.replay.think().0 as f64)
+        .tried_by(&[WhatIf::NoThink, WhatIf::Depth])
 }
