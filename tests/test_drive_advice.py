@@ -170,18 +170,18 @@ def test_life_is_at_the_rate_of_the_trace_whether_a_drive_keeps_up_or_not(
         .lead[0]
         .text.startswith("wanted: 5 years of life at what the requests write in a day by their times")
     )
-    assert not any("its projected life" in remark for remark in found.page().remarks)
+    assert not any("the projected life" in remark for remark in found.page().remarks)
 
 
-def test_life_of_requests_without_times_is_at_the_rate_of_the_drive(tmp_path: Path) -> None:
+def test_life_of_requests_without_times_is_at_the_rate_of_the_replay(tmp_path: Path) -> None:
     timeless = tmp_path / "timeless.parquet"
     ssdlab.Trace.from_columns(op=["write"] * 900, offset=[0] * 900, bytes=[4096] * 900).save(timeless)
     drive = {**SMALL, "time": "serial"}
     found = ssdlab.advise_drive(timeless, drive, op=["20%"])
     single = ssdlab.simulate({**drive, "host.repeat": "until-steady", "device.op": "20%"}, timeless).summary
     (one,) = found.choices
-    assert one.years is not None and one.years.mean == single["lifetime"]["years"] and one.rate == "drive"
-    assert "at what a drive sustains, as the requests have no times" in found.page().lead[0].text
+    assert one.years is not None and one.years.mean == single["lifetime"]["years"] and one.rate == "replay"
+    assert "at what the replay writes in a day, as the requests have no times" in found.page().lead[0].text
     assert ssdlab.advise_drive(timeless, drive, op=["20%"], dwpd=1.0).choices[0].rate == "asked"
 
 

@@ -244,21 +244,21 @@ def test_lives_are_at_the_rate_of_the_trace_by_hand(tmp_path: Path, how: dict[st
     years = lives["1"] * 2.5
     assert found.asked_for([], years).needed() == (years, 3, 1, 5, 0, "trace")
     assert found.page().lead[1].text.startswith(f"life: at the rate of the trace, as if its {10 * slower:.1f} s came")
-    assert not any("its projected life" in one for one in found.page().remarks)
+    assert not any("the projected life" in one for one in found.page().remarks)
     assert found.asked_for(["life_years:min"]).outcomes()[0].figure == "life_years"
 
 
 @pytest.mark.parametrize(("clock", "unknown"), [("serial", 0), ("count", 1)])
-def test_where_a_trace_has_no_times_the_rate_is_that_of_drives(tmp_path: Path, clock: str, unknown: int) -> None:
+def test_where_a_trace_has_no_times_the_rate_is_that_of_the_replay(tmp_path: Path, clock: str, unknown: int) -> None:
     """Or, where time is not modelled, nobody knows it: then it takes so many drives or more."""
     trace = ssdlab.Trace.from_columns(op=["write"] * 9, offset=[0] * 9, bytes=[4096] * 9)
     pq.write_table(trace.to_arrow().append_column("volume", pa.array([1] * 9)), tmp_path / "t.parquet")
     found = ssdlab.fleet(tmp_path / "t.parquet", {**SLOW, "time": clock})
     needed = found.needed()
-    assert (needed.rate, needed.unknown) == ("drive", unknown)
+    assert (needed.rate, needed.unknown) == ("replay", unknown)
     if not unknown:
         assert found.table["life_years"].to_pylist() == [found.study.result(0)["lifetime"]["years"]]
-    assert found.page().lead[1].text == "life: at the rate that a drive sustains, as the trace has no times"
+    assert found.page().lead[1].text == "life: at the rate of the replay, as the trace has no times"
     rows = found.page().sections[0].items[0]
     assert isinstance(rows, Facts)
     facts = dict(rows.rows)

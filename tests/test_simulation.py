@@ -118,11 +118,27 @@ def test_times_say_what_they_are(small: ssdlab.Config, clock: str, replay: str, 
     assert ("99 % of writes within" in html) == of_a_drive == ("service time" not in html)
 
 
+def test_that_requests_came_more_slowly_than_traced_is_no_fault_of_the_drive(small: ssdlab.Config) -> None:
+    """Writes 10 ms apart are 30 ms apart if the host thinks for so long; at their times the drive keeps up."""
+    trace = ssdlab.Trace.from_columns(
+        time_ns=[n * 10**7 for n in range(100)], op=["write"] * 100, offset=[0] * 100, bytes=[4096] * 100
+    )
+    thinks = {"host.replay.closed.queue_depth": 1, "host.replay.closed.think": "30ms"}
+    for sets, rate, told in ((thinks, "replay", True), ({"host.replay": "open"}, "trace", False)):
+        result = ssdlab.simulate(small.with_overrides(sets), trace)
+        assert result.summary["lifetime"]["rate"] == rate
+        remarks = [one for one in result.page().remarks if "by the times of the trace" in one]
+        assert remarks == told * [
+            "requests came more slowly than by the times of the trace, as each waited for one before it: the projected "
+            "life is that at the rate of the replay, and shorter at the rate of the trace"
+        ]
+
+
 def test_a_projection_says_at_whose_rate(small: ssdlab.Config) -> None:
-    """A write takes 0.48 ms: two a second apart are sustained, two 10 us apart are not."""
+    """A write takes 0.48 ms: two a second apart are sustained, of two 10 us apart one waits for the other."""
     for gap_ns, rate, row in (
         (10**9, "trace", "host data per day, as the trace writes"),
-        (10**4, "drive", "host data per day, the most the drive sustained"),
+        (10**4, "replay", "host data per day, as the replay writes"),
     ):
         trace = ssdlab.Trace.from_columns(
             time_ns=[0, gap_ns], op=["write", "write"], offset=[0, 4096], bytes=[4096, 4096]

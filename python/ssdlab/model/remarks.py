@@ -208,10 +208,10 @@ def remarks(
         )
         found.append(Remark(told, told))
     suspicious = _suspicious(summary)
-    # In an open loop a queue grows then, which is said below.
-    if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "drive":
-        slow = "the drive is slower than requests come by the times of the trace"
-        life = f"{slow}: its projected life is that at its own rate, and shorter at the rate of the trace"
+    # Whether it is the drive that is too slow for the times of the trace, only an open loop tells, as below.
+    if "times_ignored" in suspicious and not generated and summary["lifetime"]["rate"] == "replay":
+        slow = "requests came more slowly than by the times of the trace, as each waited for one before it"
+        life = f"{slow}: the projected life is that at the rate of the replay, and shorter at the rate of the trace"
         found.append(Remark(life, life, by_trace=slow))
     if "queue_grows" in suspicious:
         fast, queue = (

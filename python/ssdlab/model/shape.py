@@ -113,7 +113,7 @@ RESULT: _Object = {
     }),
     "collection": Maybe({"effective_op": FIGURE, ...: NUMBER}),
     "wear": NUMBERS,
-    "lifetime": {"rate": Maybe({"trace", "drive"}), ...: FIGURE},
+    "lifetime": {"rate": Maybe({"trace", "replay", "drive"}), ...: FIGURE},
     "check": Maybe(dict.fromkeys(("flash_operations_checked", "page_reads_checked"), NUMBER)),
     "diagnosis": [FINDING],
 }  # fmt: skip

@@ -31,8 +31,8 @@ YEARS = 5.0
 
 FLASH, WAF, P99 = "device.physical_bytes", "write_amplification", "latency.all.p99_ns"
 TBW, DWPD = "lifetime.host_tbw_bytes", "lifetime.dwpd_5_years"
-LIFE = {"trace": "lifetime.trace_years", "drive": "lifetime.years"}
-"""By the rate at which the host writes: what the trace does by its times, else what the drive sustains."""
+LIFE = {"trace": "lifetime.trace_years", "replay": "lifetime.years"}
+"""By the rate at which the host writes: what the trace does by its times, else what the replay did."""
 DWPD_YEARS = 5.0
 """That `DWPD` is for."""
 
@@ -53,8 +53,8 @@ class DriveChoice(NamedTuple):
     p99_by_seed_ns: tuple[float, ...] = ()
     years_by_seed: tuple[float, ...] = ()
     rate: str | None = None
-    """At which the host writes for so long: `asked` for, of the `trace`, or what the `drive` sustains as its requests
-    have no times; None without a life."""
+    """At which the host writes for so long: `asked` for, of the `trace`, or of the `replay` as its requests have no
+    times; None without a life."""
 
 
 class DriveAdvice(Finding):
@@ -203,7 +203,7 @@ def advise_drive(
         op: Over-provisioning to try.
         axes: What else to vary, as for `sweep`: `["ftl.page.gc=greedy,cost_benefit", "preset=tlc-nvme,sata-mlc"]`.
         dwpd: Capacities that the host writes each day; if left out, what the trace writes in a day by its times, or
-            what a drive sustains if it has none.
+            what the replay writes if it has none.
         years: How long the drive is to last.
         p99_ns: Response time that 99 % of the requests are to keep, if any.
         seeds: Runs of each drive.

@@ -15,7 +15,10 @@ const WARRANTY_YEARS: f64 = 5.0;
 pub enum WriteRate {
     /// That of the trace, which the drive keeps up with.
     Trace,
-    /// That which the drive sustained: the trace has no times, or is faster.
+    /// That of a replay in which requests wait for others, where the trace has no times or is faster: what bounds it may
+    /// be the drive, or the host that thinks or keeps few outstanding.
+    Replay,
+    /// That which the drive sustained when it was given requests faster than it serves them.
     Drive,
 }
 
@@ -28,7 +31,7 @@ pub struct LifetimeSummary {
     /// Capacities a day that make up these bytes in a warranty of five years.
     pub dwpd_5_years: Option<f64>,
     /// At whose rate the figures below let the host write; none, as they are, where nothing was written or time is not
-    /// modelled, so that nobody knows what the drive sustains.
+    /// modelled, so that nobody knows how fast it was.
     pub rate: Option<WriteRate>,
     /// Bytes the host writes per day.
     pub host_bytes_per_day: Option<f64>,
@@ -90,13 +93,14 @@ impl Life {
         (self.trace_ns > 0 && self.written_bytes > 0).then(|| per_day(self.written_bytes as f64, self.trace_ns))
     }
 
-    /// Bytes a day: no more than the drive can write.
+    /// Bytes a day: no more than the drive has been seen to write.
     fn rate(&self) -> Option<(f64, WriteRate)> {
         let elapsed_ns = self.elapsed_ns.filter(|elapsed_ns| *elapsed_ns > 0)?;
-        let sustained = per_day(self.written_bytes as f64 * self.absorbed_share, elapsed_ns);
-        match self.traced().filter(|traced| self.kept_up.unwrap_or(*traced <= sustained)) {
+        let measured = per_day(self.written_bytes as f64 * self.absorbed_share, elapsed_ns);
+        let whose = if self.kept_up.is_some() { WriteRate::Drive } else { WriteRate::Replay };
+        match self.traced().filter(|traced| self.kept_up.unwrap_or(*traced <= measured)) {
             Some(traced) => Some((traced, WriteRate::Trace)),
-            None => (sustained > 0.0).then_some((sustained, WriteRate::Drive)),
+            None => (measured > 0.0).then_some((measured, whose)),
         }
     }
 }
@@ -149,10 +153,10 @@ mod tests {
 
     #[test]
     fn no_drive_is_worn_faster_than_it_writes() {
-        assert_lives(Life { trace_ns: 100_000_000, ..LIFE }, WriteRate::Drive, 1_000.0);
+        assert_lives(Life { trace_ns: 100_000_000, ..LIFE }, WriteRate::Replay, 1_000.0);
         assert_lives(Life { trace_ns: 800_000_000, kept_up: Some(false), ..LIFE }, WriteRate::Drive, 1_000.0);
         // Half of it is still in the buffer.
-        assert_lives(Life { absorbed_share: 0.5, trace_ns: 1_500_000_000, ..LIFE }, WriteRate::Drive, 500.0);
+        assert_lives(Life { absorbed_share: 0.5, trace_ns: 1_500_000_000, ..LIFE }, WriteRate::Replay, 500.0);
         assert_lives(Life { absorbed_share: 0.5, trace_ns: 4_000_000_000, ..LIFE }, WriteRate::Trace, 250.0);
     }
 
@@ -172,8 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn requests_without_times_come_as_fast_as_the_drive_takes_them() {
-        assert_lives(LIFE, WriteRate::Drive, 1_000.0);
+    fn requests_without_times_come_as_fast_as_the_replay_was() {
+        assert_lives(LIFE, WriteRate::Replay, 1_000.0);
     }
 
     #[test]
@@ -194,7 +198,7 @@ mod tests {
         // Everything was overwritten in the buffer: written, and never programmed.
         let spared = Life { programmed: 0, ..LIFE }.summary();
         assert_eq!((spared.host_tbw_bytes, spared.dwpd_5_years, spared.years), (None, None, None));
-        assert_eq!(spared.rate, Some(WriteRate::Drive));
+        assert_eq!(spared.rate, Some(WriteRate::Replay));
         // Nothing took any time, or all of it is in the buffer.
         for life in [Life { elapsed_ns: Some(0), ..LIFE }, Life { absorbed_share: 0.0, ..LIFE }] {
             assert_eq!((life.summary().rate, life.summary().years), (None, None));

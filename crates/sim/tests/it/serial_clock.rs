@@ -131,8 +131,8 @@ fn a_projection_writes_as_the_trace_does_if_the_drive_can() {
     for (issue, time_ns, rate, bytes_per_second) in [
         // Issued one after the other, in 2,040 ns.
         (Replay::ONE_BY_ONE, 100_000, WriteRate::Trace, 2.0 * page / 100e-6),
-        (Replay::ONE_BY_ONE, 100, WriteRate::Drive, 2.0 * page / 2.04e-6),
-        (Replay::ONE_BY_ONE, 0, WriteRate::Drive, 2.0 * page / 2.04e-6),
+        (Replay::ONE_BY_ONE, 100, WriteRate::Replay, 2.0 * page / 2.04e-6),
+        (Replay::ONE_BY_ONE, 0, WriteRate::Replay, 2.0 * page / 2.04e-6),
         // Issued at their times; the second ends 1.02 us after it arrived, if it found the drive idle.
         (Replay::AS_TRACED, 1_000_000, WriteRate::Trace, 2.0 * page / 1e-3),
         (Replay::AS_TRACED, 100, WriteRate::Drive, 2.0 * page / 2.04e-6),

@@ -82,7 +82,7 @@ class Needed(NamedTuple):
     """Drives whose life is not known, each of which is counted once: not run yet, failed, or of requests without times
     where time is not modelled."""
     rate: str
-    """At which hosts write: of the `trace`, or what a `drive` sustains as requests have no times."""
+    """At which hosts write: of the `trace`, or of the `replay` as requests have no times."""
 
 
 class Fleet(Finding):
@@ -222,15 +222,15 @@ class Fleet(Finding):
 
     @property
     def rate(self) -> str:
-        """At which hosts write in lives: of the `trace`, or what a `drive` sustains as requests have no times."""
-        return "trace" if self.seconds > 0 else "drive"
+        """At which hosts write in lives: of the `trace`, or of the `replay` as requests have no times."""
+        return "trace" if self.seconds > 0 else "replay"
 
     def _with_lives(self, study: Study) -> Study:
         """With how long each drive lives, whether it keeps up with the trace or not."""
         known = {*study.table.column_names}
         if LIFE in known or not {TBW, WRITTEN} <= known:
             return study
-        if self.rate == "drive":
+        if self.rate == "replay":
             return study.with_figure(LIFE, study.table[OWN_LIFE].to_pylist()) if OWN_LIFE in known else study
         warmup = study.plan["configuration"].get("host.warmup", {"value": 0})["value"]
         lives = []

@@ -58,7 +58,7 @@ def _life(years: Estimate | None) -> str:
 
 RATES = {
     "trace": "what the requests write in a day by their times",
-    "drive": "what a drive sustains, as the requests have no times",
+    "replay": "what the replay writes in a day, as the requests have no times",
 }
 """At which the host writes unless it is said."""
 

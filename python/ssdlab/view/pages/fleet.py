@@ -75,7 +75,7 @@ def _reckoned(found: Fleet) -> str:
     """At which rate lives are reckoned."""
     if found.rate == "trace":
         return f"life: at the rate of the trace, as if its {text.duration(1e9 * found.seconds)} came again and again"
-    return "life: at the rate that a drive sustains, as the trace has no times"
+    return "life: at the rate of the replay, as the trace has no times"
 
 
 def _distributions(found: Fleet) -> Table:

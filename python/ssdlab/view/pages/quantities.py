@@ -317,6 +317,7 @@ QUANTITIES = (
     Quantity("Lifetime", "host data until worn out (TBW)", "lifetime.host_tbw_bytes", text.size_decimal, "high"),
     Quantity("Lifetime", "drive writes per day for 5 years (DWPD)", "lifetime.dwpd_5_years", text.significant, "high"),
     Quantity("Lifetime", "host data per day, as the trace writes", _per_day("trace"), text.size_decimal, rate=True),
+    Quantity("Lifetime", "host data per day, as the replay writes", _per_day("replay"), text.size_decimal, rate=True),
     Quantity(
         "Lifetime", "host data per day, the most the drive sustained", _per_day("drive"), text.size_decimal, rate=True
     ),
