@@ -163,6 +163,10 @@ fn files() {
             "my.toml:1: device.capacity: 10001KiB is not a multiple of the page size 4KiB; write 10000KiB or 10004KiB",
         ),
         (
+            "device.capacity = \"1.34GiB\"",
+            "my.toml:1: device.capacity: 1438814044B is not a multiple of the page size 4KiB; write 1405088KiB or 1405092KiB",
+        ),
+        (
             "device.capacity = \"1KiB\"",
             "my.toml:1: device.capacity: 1KiB is not a multiple of the page size 4KiB; write 4KiB",
         ),

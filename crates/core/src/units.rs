@@ -1,7 +1,8 @@
 //! Quantities with units, as people write them: `"4KiB"`, `"4g"`, `"25us"`, `"7%"`, `"20k/s"`, `"1e6"`.
 //!
-//! Binary prefixes (`KiB`, `K`) and decimal ones (`kB`) are kept apart, case does not matter, fractions must come out
-//! exact (`"1.5KiB"` is 1,536 bytes, `"1.3B"` is an error), and a quantity without its unit is an error.
+//! Binary prefixes (`KiB`, `K`) and decimal ones (`kB`) are kept apart, case does not matter, and a quantity without
+//! its unit is an error. Fractions must come out exact (`"1.5us"` is 1,500 ns, `"1.3ns"` is an error), but for those of
+//! units of bytes, which are rounded to whole bytes: few decimals of a GiB are whole, and sizes are shown with two.
 
 /// A size in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -56,17 +57,33 @@ fn split_number(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// `number` times `multiplier`, where the result must be whole.
-fn exact(number: &str, multiplier: u64) -> Option<u64> {
+/// What is done with a product that is not whole.
+#[derive(Clone, Copy, PartialEq)]
+enum Fraction {
+    Refused,
+    /// To the nearest whole number, halves up.
+    Rounded,
+}
+
+/// `number` times `multiplier`; the error says why there is no such number.
+fn product(number: &str, multiplier: u64, rest: Fraction) -> Result<u64, &'static str> {
+    const TOO_LARGE: &str = "it is too large";
     let number: String = number.chars().filter(|&c| c != '_').collect();
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
-    if whole.is_empty() || (number.contains('.') && fraction.is_empty()) || fraction.len() > 18 {
-        return None;
+    if whole.is_empty() || (number.contains('.') && fraction.is_empty()) || fraction.contains('.') {
+        return Err("the number cannot be read");
     }
-    let scale = 10_u128.checked_pow(fraction.len() as u32)?;
-    let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
-    let scaled = digits.checked_mul(u128::from(multiplier))?;
-    (scaled % scale == 0).then(|| u64::try_from(scaled / scale).ok())?
+    if fraction.len() > 18 {
+        return Err("it has more than 18 decimals");
+    }
+    let scale = 10_u128.pow(fraction.len() as u32);
+    let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| TOO_LARGE)?;
+    let scaled = digits.checked_mul(u128::from(multiplier)).ok_or(TOO_LARGE)?;
+    // A fraction of the smallest unit itself is a mistake.
+    if !scaled.is_multiple_of(scale) && (rest == Fraction::Refused || multiplier == 1) {
+        return Err("it is not a whole number of the smallest unit");
+    }
+    u64::try_from(scaled / scale + u128::from(scaled % scale >= scale.div_ceil(2))).map_err(|_| TOO_LARGE)
 }
 
 /// What a unit stands for, whatever its case: there are none that only case tells apart.
@@ -79,6 +96,7 @@ fn parse(
     what: &str,
     units: &[(&str, u64)],
     short: &[(&str, u64)],
+    rest: Fraction,
     examples: &str,
 ) -> Result<u64, UnitError> {
     let fail = |why: &str| Err(UnitError(format!("{text:?} is not {what}: {why}; write it like {examples}")));
@@ -93,16 +111,22 @@ fn parse(
         let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
         return fail(&format!("unknown unit {unit:?} (known: {})", known.join(", ")));
     };
-    match exact(number, multiplier) {
-        Some(value) => Ok(value),
-        None => fail("it is not a whole, representable number of the smallest unit"),
-    }
+    product(number, multiplier, rest).or_else(fail)
 }
 
 impl Bytes {
-    /// Reads `"4KiB"`, `"64 gib"`, `"64G"` (binary), `"480GB"` (decimal), `"512B"`.
+    /// Reads `"4KiB"`, `"64 gib"`, `"64G"` (binary), `"480GB"` (decimal), `"512B"`, and `"1.34GiB"` to the nearest byte.
     pub fn parse(text: &str) -> Result<Self, UnitError> {
-        parse(text, "a size", BYTE_UNITS, SHORT_BYTE_UNITS, "\"4KiB\" (1024) or \"4kB\" (1000)").map(Bytes)
+        Self::read(text, Fraction::Rounded)
+    }
+
+    /// The same, for what is multiplied: it must be whole bytes as it is written.
+    pub fn parse_exact(text: &str) -> Result<Self, UnitError> {
+        Self::read(text, Fraction::Refused)
+    }
+
+    fn read(text: &str, rest: Fraction) -> Result<Self, UnitError> {
+        parse(text, "a size", BYTE_UNITS, SHORT_BYTE_UNITS, rest, "\"4KiB\" (1024) or \"4kB\" (1000)").map(Bytes)
     }
 }
 
@@ -115,7 +139,7 @@ impl Nanos {
         if text.trim() == "0" {
             return Ok(Self::ZERO);
         }
-        parse(text, "a duration", TIME_UNITS, SHORT_TIME_UNITS, "\"25us\" or \"1.5ms\"").map(Nanos)
+        parse(text, "a duration", TIME_UNITS, SHORT_TIME_UNITS, Fraction::Refused, "\"25us\" or \"1.5ms\"").map(Nanos)
     }
 }
 
@@ -175,20 +199,21 @@ pub fn parse_count(text: &str) -> Result<u64, UnitError> {
         None if unit.is_empty() => Some(1),
         None => multiplier(COUNT_UNITS, unit),
     };
-    multiplier.and_then(|multiplier| exact(number, multiplier)).ok_or_else(fail)
+    multiplier.and_then(|multiplier| product(number, multiplier, Fraction::Refused).ok()).ok_or_else(fail)
 }
 
 /// Reads a rate such as `"20k/s"` as events per second.
 pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
-    parse(text, "a rate", RATE_UNITS, &[], "\"500/s\", \"20k/s\" or \"1M/s\"").map(|rate| rate as f64)
+    parse(text, "a rate", RATE_UNITS, &[], Fraction::Refused, "\"500/s\", \"20k/s\" or \"1M/s\"")
+        .map(|rate| rate as f64)
 }
 
-/// Reads a bandwidth such as `"600MB/s"` as bytes per second.
+/// Reads a bandwidth such as `"600MB/s"` as bytes per second, to the nearest.
 pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     if text.trim_end().ends_with("b/s") {
         return Err(UnitError(format!("{text:?} counts bits, as b stands for; write bytes, like \"600MB/s\"")));
     }
-    parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], "\"600MB/s\" or \"3.5GB/s\"")
+    parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], Fraction::Rounded, "\"600MB/s\" or \"3.5GB/s\"")
 }
 
 /// A value with decimals of a unit that is a power of ten.
@@ -279,6 +304,38 @@ mod tests {
         for wrong in ["1.3B", "4", "4Kbit", "KiB", "", "-4KiB", "99999999TiB", "4.KiB", "1..5KiB", ".5KiB"] {
             assert!(Bytes::parse(wrong).is_err(), "{wrong} was accepted");
         }
+    }
+
+    /// What is shown can be typed: `1.34 GiB` is no whole number of bytes.
+    #[test]
+    fn fractions_of_units_of_bytes_are_rounded_to_whole_bytes() {
+        for (text, bytes) in [
+            ("1.34GiB", 1_438_814_044),
+            ("0.1MiB", 104_858),
+            ("2.7 GiB", 2_899_102_925),
+            ("0.0005KiB", 1),
+            ("0.0004KiB", 0),
+            ("0.0005kB", 1),
+            ("1.0000000000000001TiB", 1 << 40),
+        ] {
+            assert_eq!(Bytes::parse(text), Ok(Bytes(bytes)), "{text}");
+        }
+        for bytes in [1 << 30, 1_438_814_044, 36_100_001, 5_000_000_000_000] {
+            let shown = Bytes(bytes).to_string();
+            assert!(Bytes::parse(&shown).unwrap().0.abs_diff(bytes) <= bytes / 200, "{shown}");
+        }
+        assert_eq!(parse_bandwidth("0.1MiB/s"), Ok(104_858));
+        let why = |text| Bytes::parse(text).unwrap_err().to_string();
+        assert!(why("1.3B").contains("is not a size: it is not a whole number of the smallest unit; write it like"));
+        assert!(why("99999999TiB").contains("it is too large; write it like"));
+        assert!(why("99999999999999999999999999999999999999999B").contains("it is too large"));
+        assert!(why("16777215.999999999999999TiB").contains("it is too large"));
+        assert!(why("4.KiB").contains("the number cannot be read"));
+        assert!(why("1.0000000000000000001KiB").contains("it has more than 18 decimals"));
+        assert!(Bytes::parse_exact("1.3KiB").is_err() && Bytes::parse_exact("1.5KiB") == Ok(Bytes(1536)));
+        assert!(
+            Nanos::parse("1.3ns").is_err() && Nanos::parse("1.0001us").is_err() && parse_rate("1.0005k/s").is_err()
+        );
     }
 
     #[test]

@@ -94,7 +94,7 @@ fn scale(at: usize, unit: &str) -> Option<u64> {
         TIME => Nanos::parse(&counted).ok()?.0,
         OFFSET | SIZE if unit == "bytes" => 1,
         OFFSET | SIZE if unit == "sectors" => SECTOR,
-        OFFSET | SIZE => Bytes::parse(&counted).ok()?.0,
+        OFFSET | SIZE => Bytes::parse_exact(&counted).ok()?.0,
         _ => return None,
     };
     Some(scale).filter(|scale| *scale > 0)
