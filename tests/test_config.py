@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import ssdlab
+from ssdlab.study.sweep.plan import Builder
 
 
 def test_later_layers_win_and_say_where_they_were_written(tmp_path: Path) -> None:
@@ -73,6 +74,25 @@ def test_all_faults_are_told_at_once_with_their_remedy(tmp_path: Path) -> None:
     assert len(lines) == 3 and "did you mean device.op?" in lines[0] and "unit is missing" in lines[1]
     with pytest.raises(ssdlab.ConfigError, match=r"nope\.toml: No such file"):
         ssdlab.Config(file=tmp_path / "nope.toml")
+
+
+def test_settings_made_at_once_contradict_each_other_and_later_ones_override() -> None:
+    first, second = {"ftl.fast.log": "10%"}, {"ftl": "bast"}
+    for at_once in ({**first, **second}, {**second, **first}):
+        told = 'ftl: "bast" and "fast" are both chosen (overrides); keep one'
+        with pytest.raises(ssdlab.ConfigError) as error:
+            ssdlab.Config(overrides=at_once)
+        assert str(error.value) == f"overrides: {told}"
+        with pytest.raises(ssdlab.ConfigError) as error:
+            ssdlab.Config("tlc-nvme").with_overrides(at_once)
+        assert str(error.value) == f"overrides: {told}"
+        axes = Builder(ssdlab.Config(overrides={"ftl": "faster"}))
+        with pytest.raises(ssdlab.ConfigError, match="both chosen"):
+            axes.laid(at_once, replays=False)
+    base = ssdlab.Config(overrides=first)
+    assert base.with_overrides(second) == ssdlab.Config(overrides=second) == Builder(base).laid(second, replays=False)
+    assert ssdlab.Config(overrides=second).with_overrides(first) == base
+    assert pickle.loads(pickle.dumps(base.with_overrides(second)))["ftl"] == "bast"
 
 
 PARALLEL = [preset.name for preset in ssdlab.presets() if ssdlab.Config(preset=preset.name)["time"] == "event"]

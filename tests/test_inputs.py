@@ -340,6 +340,16 @@ def test_names_are_read_whatever_their_case(cli: Cli, trace: Path) -> None:
             '--set: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"',
         ),
         (["run", "--set", "device.op=0.07"], '"0.07" may mean 0.07% or, as a share of 1, 7%; write "0.07%" or "7%"'),
+        (["run", "-s", "ftl.fast.log=3", "-s", "ftl=bast"], '--set: ftl: "bast" and "fast" are both chosen (--set)'),
+        (
+            ["run", "--repeat", "3", "-s", "host.repeat=until-steady"],
+            '--repeat: host.repeat: "until-steady" and "times" are both chosen (--set); keep one',
+        ),
+        (["compare", "--case", "a: ftl.fast.log=3 ftl=bast", "--case", "b: seed=2"], "--case a: ftl: "),
+        (
+            ["run", "-s", "device.capacity=1.34GiB"],
+            "1438814044B is not a multiple of the page size 4KiB; write 1405088KiB or 1405092KiB",
+        ),
         (["run", "--fit", "wrong"], '--fit: host.fit: "wrong" is not one of error, wrap, scale, grow, compact'),
         (["run", "--fit", "scale"], '--fit: host.fit: "scale" needs to know where a trace ends'),
         (["run", "--repeat", "until"], '--repeat: host.repeat: "until" is not one of times, until-steady'),

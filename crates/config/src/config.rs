@@ -34,7 +34,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Merges defaults, the preset with what it extends, `files` in order, and the settings `sets`; later ones win.
+    /// Merges defaults, the preset with what it extends, `files` in order, and the settings `sets`, made at once; later
+    /// ones win.
     ///
     /// A preset given here beats the one a file names; of several files naming one, the last wins. Where none is named,
     /// the preset is [`DEFAULT_PRESET`].
@@ -43,19 +44,24 @@ impl Config {
     ///
     /// Every unknown key, unreadable value and contradiction of every layer.
     pub fn resolve(preset: Option<&str>, files: &[Layer], sets: &[Layer]) -> Result<Self, ConfigError> {
-        Self::resolve_on(preset.map(|name| Layer { origin: "preset".into(), text: name.into() }), files, sets)
+        Self::resolve_on(
+            preset.map(|name| Layer { origin: "preset".into(), text: name.into() }),
+            files,
+            &[sets.to_vec()],
+        )
     }
 
-    /// As [`Self::resolve`], where the name of the preset says where it was written.
+    /// As [`Self::resolve`], where the name of the preset says where it was written. Each of `sets` was made at once,
+    /// on top of the one before: only in one of them do choices contradict each other.
     ///
     /// # Errors
     ///
     /// As [`Self::resolve`].
-    pub fn resolve_on(preset: Option<Layer>, files: &[Layer], sets: &[Layer]) -> Result<Self, ConfigError> {
+    pub fn resolve_on(preset: Option<Layer>, files: &[Layer], sets: &[Vec<Layer>]) -> Result<Self, ConfigError> {
         let mut violations = Vec::new();
         let files: Vec<Written> =
             files.iter().map(|layer| read(Form::File(&layer.origin), &layer.text, &mut violations)).collect();
-        let sets = read_sets(sets, &mut violations);
+        let sets: Vec<Written> = sets.iter().map(|sets| read_sets(sets, &mut violations)).collect();
         let named = files.iter().rev().find_map(|written| written.base.clone());
         let base = preset.map(|Layer { origin, text }| Named { name: text, origin }).or(named);
 
@@ -65,7 +71,7 @@ impl Config {
             layers = default_drive(&mut violations);
         }
         layers.extend(files);
-        layers.push(sets);
+        layers.extend(sets);
         let mut entries = Entries::new();
         for layer in layers {
             merge(&mut entries, layer.entries);
@@ -122,7 +128,7 @@ fn default_drive(violations: &mut Vec<Violation>) -> Vec<Written> {
 }
 
 /// Lays `higher` over `lower`.
-fn merge(lower: &mut Entries, higher: Entries) {
+pub(crate) fn merge(lower: &mut Entries, higher: Entries) {
     for (key, entry) in higher {
         if let Value::Choice(variant) = entry.value {
             // Parameters of a variant no longer chosen go with it.

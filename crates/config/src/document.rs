@@ -7,6 +7,7 @@ use crate::registry::{OPTIONS, SECTIONS, current_key, find, find_former};
 use crate::table::{Entries, Entry, Former, OptionSpec, below};
 use crate::value::{Value, found, with_quotes};
 use ssdlab_core::suggest::{list, named, nearest_key, split};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -45,37 +46,28 @@ pub(crate) fn read(form: Form<'_>, text: &str, violations: &mut Vec<Violation>) 
     written
 }
 
-/// Reads settings, each `key=value`, as one layer. The last of several with the same key counts, and the choice of a
-/// variant replaces what settings before it say of another.
+/// Reads settings that were made at once, each `key=value`, as one layer. The last of several with the same key counts;
+/// else their order is without meaning, as in a file, but for that in which faults are told.
 pub(crate) fn read_sets(sets: &[Layer], violations: &mut Vec<Violation>) -> Written {
     let mut written = Written::default();
-    let mut pairs = Vec::new();
-    for Layer { origin, text } in sets {
+    let mut last = BTreeMap::new();
+    let mut faults = Vec::new();
+    for (place, Layer { origin, text }) in sets.iter().enumerate() {
         match text.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
-            Some((key, value)) if is_key(key) => pairs.push((origin, known_key(key), value)),
-            _ => violations.push(Violation::new(origin, "", format!("{text:?} is not of the form key=value"))),
+            Some((key, value)) if is_key(key) => drop(last.insert(known_key(key), (place, origin, value))),
+            _ => faults.push((place, Violation::new(origin, "", format!("{text:?} is not of the form key=value")))),
         }
     }
-    let is_last =
-        |&(place, &(_, key, _)): &(usize, &(_, &str, _))| pairs[place + 1..].iter().all(|(_, later, _)| *later != key);
-    let last: Vec<_> = pairs.iter().enumerate().filter(is_last).map(|(_, pair)| *pair).collect();
-    for (place, (origin, key, value)) in last.iter().enumerate() {
+    for (key, (place, origin, value)) in last {
         let kind = find(&current_key(key)).map(|option| &option.kind);
         let document = format!("{key} = {}", with_quotes(kind, value));
-        let is_replaced = last[place + 1..].iter().any(|(_, choice, name)| chooses_another(choice, name, key));
-        // What is wrong with it is told all the same.
-        let into = if is_replaced { &mut Written::default() } else { &mut written };
-        read_into(into, Form::Set(origin), &document, violations);
+        let mut found = Vec::new();
+        read_into(&mut written, Form::Set(origin), &document, &mut found);
+        faults.extend(found.into_iter().map(|fault| (place, fault)));
     }
+    faults.sort_by_key(|(place, _)| *place);
+    violations.extend(faults.into_iter().map(|(_, fault)| fault));
     written
-}
-
-/// Whether the setting `choice=name` chooses another variant than the one that `key` belongs to.
-fn chooses_another(choice: &str, name: &str, key: &str) -> bool {
-    let of_variant = below(choice, key).and_then(|rest| rest.split('.').next());
-    let (Some(of_variant), Some(option)) = (of_variant, find(choice)) else { return false };
-    let names = option.variants().iter().map(|variant| variant.name);
-    named(name.trim_matches(['"', '\'']), names).is_some_and(|chosen| chosen != of_variant)
 }
 
 /// Whether `text` is a dotted path of bare TOML keys.

@@ -31,8 +31,8 @@ Sizes, durations, shares and rates carry their unit: `"4KiB"` (1,024 bytes) or `
 commas, `"40us,80us"`, or as an array. With `--set` no quotes are needed: `--set nand.read=25us`.
 
 Where an option offers variants, write the name (`gc = "d_choices"`) or, to set parameters, a table named after the
-variant (`[ftl.page.gc.d_choices]`). Naming another variant in a later layer or `--set` drops the
-parameters of the earlier one.
+variant (`[ftl.page.gc.d_choices]`). Naming another variant in a later layer drops the parameters of the earlier one; in
+one file, or with the `--set` of one command in whatever order, it is an error.
 "#;
 
 /// The page about every option.

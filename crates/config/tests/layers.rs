@@ -464,30 +464,49 @@ fn settings_remember_the_option_that_set_them() {
     assert!(config.settings(None).unwrap_err().to_string().starts_with("--set: host.fit: "));
 }
 
-/// As for settings with the same key, the last counts; what is wrong with the others is told all the same.
+/// Goal: no setting is dropped without a word. Method: contradictions in both orders, made at once and one after the
+/// other.
 #[test]
-fn a_later_choice_of_a_variant_replaces_settings_of_another() {
-    let of_dftl = ["ftl.page.map=dftl", "ftl.page.map.dftl.cmt=4096"];
-    for later in ["ftl.page.map=ram", "FTL.page.map='RAM'", "ftl=fast"] {
-        let values = |sets: &[&str]| -> Vec<_> {
-            resolve(None, &[], sets).leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect()
-        };
-        assert_eq!(values(&[of_dftl[0], of_dftl[1], later]), values(&[later]), "{later}");
-    }
-    // A choice that does not count itself replaces nothing.
-    let again = resolve(None, &[], &[of_dftl[1], "ftl.page.map=ram", of_dftl[0]]);
-    assert_told(&again, "ftl.page.map.dftl.cmt", "4096", "--set");
-    assert_told(&resolve(None, &[], &[of_dftl[1], of_dftl[0]]), "ftl.page.map.dftl.cmt", "4096", "--set");
-    let fault = |sets: &[&str]| {
-        let sets: Vec<Layer> = sets.iter().map(|set| file("--set", set)).collect();
-        Config::resolve(None, &[], &sets).unwrap_err().to_string()
+fn settings_made_at_once_contradict_each_other_in_whatever_order() {
+    let set = |text: &&str| Layer { origin: "--set".into(), text: (*text).into() };
+    let resolved = |made: &[&[&str]]| {
+        let made: Vec<Vec<Layer>> = made.iter().map(|sets| sets.iter().map(set).collect()).collect();
+        Config::resolve_on(None, &[], &made)
     };
-    assert_eq!(
-        fault(&["ftl.page.map=ram", of_dftl[1]]),
-        "--set: ftl.page.map: \"ram\" and \"dftl\" are both chosen (--set); keep one"
-    );
-    assert!(fault(&["ftl.page.map.dftl.cmd=4096", "ftl.page.map=ram"]).contains("did you mean ftl.page.map.dftl.cmt?"));
-    assert!(fault(&["ftl.page.map.dftl.cmt=x", "ftl.page.map=ram"]).contains("expected a whole number"));
+    let values = |made: &[&[&str]]| -> Vec<_> {
+        resolved(made).unwrap().leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect()
+    };
+    for (one, other, fault) in [
+        ("ftl.fast.log=10%", "ftl=bast", "ftl: \"bast\" and \"fast\" are both chosen (--set)"),
+        ("ftl.fast.log=10%", "FTL='Bast'", "ftl: \"bast\" and \"fast\" are both chosen (--set)"),
+        ("ftl.fast.log=10%", "ftl.bast.log=3", "ftl: \"bast\" and \"fast\" are both chosen (--set)"),
+        (
+            "host.replay.closed.queue_depth=1",
+            "host.replay=open",
+            "host.replay: \"open\" and \"closed\" are both chosen (--set)",
+        ),
+        (
+            "ftl.page.map.dftl.cmt=4096",
+            "ftl.page.map=ram",
+            "ftl.page.map: \"ram\" and \"dftl\" are both chosen (--set)",
+        ),
+        ("device.op=7%", "device.spare=9%", "device.spare: says the same in another way as device.op (--set)"),
+    ] {
+        for at_once in [[one, other], [other, one]] {
+            let message = resolved(&[&at_once]).unwrap_err().to_string();
+            assert_eq!(message, format!("--set: {fault}; keep one"), "{at_once:?}");
+        }
+        // What comes later may choose again.
+        assert_eq!(values(&[&[one], &[other]]), values(&[&[other]]), "{one}, then {other}");
+        assert_eq!(values(&[&[other], &[one]]), values(&[&[one]]), "{other}, then {one}");
+    }
+    // A choice that a later one of the same key replaces contradicts nothing.
+    let of_dftl = ["ftl.page.map.dftl.cmt=4096", "ftl.page.map=dftl"];
+    assert_eq!(values(&[&["ftl.page.map=ram", of_dftl[0], of_dftl[1]]]), values(&[&of_dftl]));
+    // What is wrong with what is replaced is told all the same.
+    let fault = |wrong| resolved(&[&[wrong], &["ftl.page.map=ram"]]).unwrap_err().to_string();
+    assert!(fault("ftl.page.map.dftl.cmd=4096").contains("did you mean ftl.page.map.dftl.cmt?"));
+    assert!(fault("ftl.page.map.dftl.cmt=x").contains("expected a whole number"));
 }
 
 /// What the drive does not take waits in the block layer.

@@ -16,17 +16,19 @@ pub struct Config {
 
 #[pymethods]
 impl Config {
-    /// Merges defaults, the name of a preset, files and `key=value` overrides, all as `(origin, text)`; later ones win.
+    /// Merges defaults, the name of a preset, files and `key=value` overrides, each made at once, all as
+    /// `(origin, text)`; later ones win.
     #[new]
     #[pyo3(signature = (preset, files, overrides))]
     fn new(
         preset: Option<(String, String)>,
         files: Vec<(String, String)>,
-        overrides: Vec<(String, String)>,
+        overrides: Vec<Vec<(String, String)>>,
     ) -> PyResult<Self> {
         let layer = |(origin, text)| Layer { origin, text };
         let layers = |written: Vec<(String, String)>| -> Vec<Layer> { written.into_iter().map(layer).collect() };
-        let resolved = ssdlab_config::Config::resolve_on(preset.map(layer), &layers(files), &layers(overrides));
+        let overrides: Vec<_> = overrides.into_iter().map(layers).collect();
+        let resolved = ssdlab_config::Config::resolve_on(preset.map(layer), &layers(files), &overrides);
         Ok(Self { inner: resolved.map_err(|error| config_error(&error))? })
     }
 

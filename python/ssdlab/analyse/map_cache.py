@@ -349,7 +349,7 @@ def map_cache(
         SimulationError: If a request lies beyond the device and `host.fit` is `error`.
         TraceError: If the trace cannot be read, or neither reads nor writes.
     """
-    config = config if isinstance(config, Config) else layered(PRESET, [], set_by("config", config or ()))
+    config = config if isinstance(config, Config) else layered(PRESET, [], [set_by("config", config or ())])
     source = source_of(trace, config)
     if trace is not None:
         source.open_addresses()

@@ -38,8 +38,13 @@ _OPERATIONS = {0: "r", 1: "", 2: "t"}
 
 def small(settings: Iterable[str]) -> list[str]:
     """What makes a drive small enough to draw, below these settings."""
+    return [*SMALL, *small_ftl(settings)]
+
+
+def small_ftl(settings: Iterable[str]) -> list[str]:
+    """What of this fits the FTL that they choose."""
     sbfast = any(one.startswith("ftl") and "sbfast" in one for one in settings)
-    return [*SMALL, *([_SMALL_SBFAST] if sbfast else [])]
+    return [_SMALL_SBFAST] if sbfast else []
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ssdlab.cli.declare import option
 from ssdlab.cli.output import deliver
 from ssdlab.cli.progress import display
 from ssdlab.cli.traces import reads_trace
-from ssdlab.model.config import Config, Sets, layered
+from ssdlab.model.config import Config, Sets, layered, set_by
 from ssdlab.model.trace_file import TraceFile
 from ssdlab.study.compare import Comparison
 from ssdlab.study.compare import compare as run_cases
@@ -54,7 +54,7 @@ def _case(text: str, preset: str | None, files: list[Path], sets: list[str], sho
             own_files.append(Path(word))
         else:
             raise ConfigError(f"--case {text!r}: {word!r} is not KEY=VALUE, preset=NAME or FILE.toml; write it as one")
-    typed = [*short, *(("--set", one) for one in sets), *((f"--case {label}", one) for one in own_sets)]
+    typed = [[*short, *set_by("--set", sets)], set_by(f"--case {label}", own_sets)]
     return label, layered(preset, [*files, *own_files], typed, where)
 
 

@@ -105,10 +105,14 @@ def explain(
 
     def configs(below: list[str]) -> list[Config]:
         def drawn(other: list[str]) -> Config:
-            small = [] if preset or config else [*steps.small([*set, *other]), *below]
+            sized = bool(preset or config)
+            small = [] if sized else [*steps.SMALL, *below]
             # No drive that is drawn is overwritten, and one that is to be may not be empty.
-            typed = [*small, "precondition.overwrite=none", *set]
-            return layered(preset, config, [*set_by("--set", typed), *set_by("--beside", other)], "--preset")
+            sets = [[*small, "precondition.overwrite=none"], set]
+            # Right below the choice of the FTL: that of another one in between would drop it.
+            sets.insert(1 if steps.small_ftl(set) else 2, [] if sized else steps.small_ftl([*set, *other]))
+            made = [*(set_by("--set", one) for one in sets), set_by("--beside", other)]
+            return layered(preset, config, made, "--preset")
 
         return [drawn(other) for other in ([[], beside] if beside else [[]])]
 

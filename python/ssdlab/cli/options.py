@@ -200,10 +200,17 @@ def shortcuts(
 
 
 def configuration(
-    preset: str | None, files: list[Path], sets: list[str], short: settings.Sets, where: str = "--preset"
+    preset: str | None,
+    files: list[Path],
+    sets: list[str],
+    short: settings.Sets,
+    where: str = "--preset",
+    below: settings.Sets = [],
 ) -> Config:
-    """The configuration that the options ask for; --set beats the shortcuts, and `where` names the preset."""
-    return layered(preset, files, [*short, *(("--set", written) for written in sets)], where)
+    """The configuration that the options ask for, on top of `below`; --set beats the shortcuts, and `where` names the
+    preset.
+    """
+    return layered(preset, files, [below, [*short, *settings.set_by("--set", sets)]], where)
 
 
 def microseconds(option: str, written: str) -> float:

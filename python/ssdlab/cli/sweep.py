@@ -138,8 +138,8 @@ def sweep(
     short = options.shortcuts(workload=workload, fit=fit, repeat=repeat, check=check)
     of_file = set_by(f"{text.path(file)}: set", written.sets)
     base = options.configuration(
-        preset or written.preset, [*written.config, *config], set, [*of_file, *short],
-        where="--preset" if preset else f"{text.path(file)}: preset",
+        preset or written.preset, [*written.config, *config], set, short,
+        where="--preset" if preset else f"{text.path(file)}: preset", below=of_file,
     )  # fmt: skip
     asked = running.question(
         [*kept, *axes],

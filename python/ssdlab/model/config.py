@@ -16,7 +16,8 @@ from ssdlab.model.files import read_utf8
 Overrides = Mapping[str, object] | Iterable[str]
 
 Sets = list[tuple[str, str]]
-"""Settings as `key=value`, each with what was typed to set it, for messages."""
+"""Settings made at once, as `key=value`, each with what was typed to set it, for messages. They may not contradict each
+other; those made later lie on top."""
 
 SIZED_BY_TRACE = "default (the trace sizes the default drive)"
 """The origin of `host.fit` where nobody said how large the drive is."""
@@ -131,7 +132,7 @@ def config_of(given: "Config | Overrides | None") -> "Config":
     if given is None:
         return Config()
     if isinstance(given, Mapping) or (isinstance(given, Iterable) and not isinstance(given, str | bytes)):
-        return layered(None, [], set_by("config", given))
+        return layered(None, [], [set_by("config", given)])
     raise ConfigError(
         f"{type(given).__name__} is no configuration; give a Config, or settings such as {{'device.op': '7%'}}; "
         "a preset is Config('tlc-nvme'), and a trace comes second"
@@ -170,7 +171,7 @@ class Config(Mapping[str, Any]):
         paths = [file] if isinstance(file, str | os.PathLike) else list(file)
         self._preset = preset
         self._files = [_read(path) for path in paths]
-        self._sets = set_by("overrides", overrides)
+        self._sets = [set_by("overrides", overrides)]
         self._inner = _resolved(preset, self._files, self._sets)
 
     @property
@@ -211,7 +212,7 @@ class Config(Mapping[str, Any]):
         Raises:
             ConfigError: As the constructor.
         """
-        return rebuilt(self._preset, self._files, [*self._sets, *set_by("overrides", overrides)])
+        return rebuilt(self._preset, self._files, [*self._sets, set_by("overrides", overrides)])
 
     def changed(self, changes: Mapping[str, str]) -> "Config":
         """The same drive but for `changes`; what was said of a variant that they replace is said no more.
@@ -219,7 +220,7 @@ class Config(Mapping[str, Any]):
         Raises:
             ConfigError: As the constructor.
         """
-        return rebuilt(None, [("configuration", self.to_toml())], set_by("change", changes))
+        return rebuilt(None, [("configuration", self.to_toml())], [set_by("change", changes)])
 
     def what_if(self, name: str) -> dict[str, str]:
         """The settings that make a change of a diagnosis, by its name; none where there is nothing to change."""
@@ -235,7 +236,7 @@ class Config(Mapping[str, Any]):
         unsaid = all(origins.get(key, "default").startswith("default") for key in ("host.fit", "device.capacity"))
         if not unsaid:
             return self
-        return rebuilt(self._preset, self._files, [*self._sets, (SIZED_BY_TRACE, "host.fit=compact")])
+        return rebuilt(self._preset, self._files, [*self._sets, [(SIZED_BY_TRACE, "host.fit=compact")]])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return rebuilt, (self._preset, self._files, self._sets)
@@ -269,11 +270,11 @@ class Config(Mapping[str, Any]):
         return html
 
     def __repr__(self) -> str:
-        return f"<ssdlab.Config with {len(self.settings)} settings, {len(self._sets)} overridden>"
+        return f"<ssdlab.Config with {len(self.settings)} settings, {sum(map(len, self._sets))} overridden>"
 
 
 def layered(
-    preset: str | None, files: Iterable[str | os.PathLike[str]], sets: Sets, where: str = PRESET_GIVEN
+    preset: str | None, files: Iterable[str | os.PathLike[str]], sets: list[Sets], where: str = PRESET_GIVEN
 ) -> Config:
     """The configuration of a preset, files and settings; `where` is what was typed to name the preset, for messages.
 
@@ -283,7 +284,7 @@ def layered(
     return rebuilt(preset, [_read(path) for path in files], sets, where)
 
 
-def rebuilt(preset: str | None, files: list[tuple[str, str]], sets: Sets, where: str = PRESET_GIVEN) -> Config:
+def rebuilt(preset: str | None, files: list[tuple[str, str]], sets: list[Sets], where: str = PRESET_GIVEN) -> Config:
     """A configuration of layers that have been read; also a pickled or copied one."""
     config = Config.__new__(Config)
     config._preset, config._files, config._sets = preset, files, sets
@@ -292,7 +293,7 @@ def rebuilt(preset: str | None, files: list[tuple[str, str]], sets: Sets, where:
 
 
 def _resolved(
-    preset: str | None, files: list[tuple[str, str]], sets: Sets, where: str = PRESET_GIVEN
+    preset: str | None, files: list[tuple[str, str]], sets: list[Sets], where: str = PRESET_GIVEN
 ) -> _ssdlab.Config:
     return _ssdlab.Config(None if preset is None else (where, preset), files, sets)
 
@@ -310,7 +311,7 @@ def recorded(settings: Mapping[str, Mapping[str, Any]]) -> Config | None:
     )
     for preset in names or [None]:
         try:
-            config = rebuilt(preset, [], said)
+            config = rebuilt(preset, [], [said])
         except ConfigError:
             continue
         if config.to_dict() == settings:

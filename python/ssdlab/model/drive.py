@@ -90,7 +90,7 @@ def config_of_drive(config: Config | Overrides | None, path: Path | None) -> Con
     if config is not None or path is None or not path.exists():
         return config_of(config)
     settings = _ssdlab.drive_settings(path)
-    return layered(None, [], [(os.fspath(path), f"{key}={value}") for key, value in settings])
+    return layered(None, [], [[(os.fspath(path), f"{key}={value}") for key, value in settings]])
 
 
 def _spared(config: Config, path: Path | None) -> Config:

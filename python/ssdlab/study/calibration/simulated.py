@@ -150,4 +150,4 @@ def parallel_presets() -> list[str]:
 
 def _over(config: Config, overrides: Mapping[str, object]) -> Config:
     """`config` as a layer below `overrides`, which may choose other variants than its own overrides do."""
-    return rebuilt(None, [("configuration", config.to_toml())], set_by("calibrate", overrides))
+    return rebuilt(None, [("configuration", config.to_toml())], [set_by("calibrate", overrides)])

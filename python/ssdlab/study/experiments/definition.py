@@ -367,7 +367,7 @@ class Experiment:
 def config_of_layers(file: str, layers: list[tuple[str, Settings]], sets: Sets) -> Config:
     """A configuration of named layers, of which the last `preset` lies below all; later ones win."""
     try:
-        return rebuilt(None, [(name, _toml(settings)) for name, settings in layers], sets)
+        return rebuilt(None, [(name, _toml(settings)) for name, settings in layers], [sets])
     except ConfigError as error:
         message = without_positions(str(error), [name for name, _ in layers])
         lines = (line if line.startswith((file, "--set")) else f"{file}: {line}" for line in message.splitlines())

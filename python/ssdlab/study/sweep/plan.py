@@ -232,8 +232,7 @@ class Builder:
         """As `of`, with its own seed and unchecked."""
         chosen = {key: value for key, value in point.items() if key not in (TRACE, PRESET)}
         # What a point sets stands above the base, so that it may choose other variants than that does.
-        sets = [(origin, one) for origin, one in self._base._sets if one.partition("=")[0] not in chosen]
-        sets += [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]
+        of_point = [(self._written.get(key, AXIS), f"{key}={value}") for key, value in chosen.items()]
         preset, where = point.get(PRESET, self._base._preset), f"{self._written.get(PRESET, AXIS)}: {PRESET}"
-        config = rebuilt(preset, self._base._files, sets, where)
+        config = rebuilt(preset, self._base._files, [*self._base._sets, of_point], where)
         return config.for_trace() if replays else config
