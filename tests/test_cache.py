@@ -115,6 +115,11 @@ def test_caches_that_follow_the_reading_see_what_those_see_that_wait() -> None:
         assert (again.misses == follow.misses).all()
 
 
+def test_a_size_as_it_is_shown_is_one() -> None:
+    shown, whole = (cache.simulate(loop(), "lru", size) for size in ("20.1KiB", "20KiB"))
+    assert shown.misses.tolist() == whole.misses.tolist()
+
+
 def test_sizes_are_a_list_an_array_or_one() -> None:
     one: Any = 7
     listed: Any = np.array([3, 7])
@@ -334,7 +339,7 @@ def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
         (["lru"], ["10%"], {"page": "3KiB"}, "write a power of two"),
         (["lru"], ["10%"], {"jobs": 0}, "0 jobs: give at least one"),
         (["lru"], ["10%"], {"jobs": 1025}, "1025 jobs: write 1 to 1024"),
-        (["belady"], ["10%"], {"write_back": True}, "must know the future"),
+        (["belady"], ["10%"], {"write_back": True}, "must know the future, and with write-back it is not told"),
         (["lru"], ["10%"], {"write_back": True, "granularity": "objects"}, "only pages are written back"),
         (["lru"], ["10%"], {"write_back": True, "ignore_trims": True}, "drops what is trimmed; do not ignore trims"),
         (["lru"], ["10%"], {"dirty": "101%", "write_back": True}, "is above 100%"),

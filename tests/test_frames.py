@@ -155,7 +155,11 @@ def test_parquet_of_others_is_read_in_parts_as_a_whole(tmp_path: Path) -> None:
         ({"lba": [8, -1, 0]}, "row 1: lba -1 is not between 0 and 18014398509481983; it counts 512 bytes each"),
         ({"time_us": [0, -4, 6]}, "row 1: time_us -4 is not between 0 and 9223372036854775; it counts 1,000 ns each"),
         ({"size": None, "sectors": [8, 1 << 23, 8]}, "row 1: sectors 8388608 is not between 0 and 8388607; it"),
-        ({"time_us": [5, 4, 6]}, "row 1: time_ns 4000 is before the 5000 of the row before"),
+        (
+            {"time_us": [5, 4, 6]},
+            r"row 1: time_us 4 is before the 5 of the row before; sort the rows by time \(rows count from 0\)",
+        ),
+        ({"time_us": [3.5, 1.0, 6.0]}, "row 1: time_us 1 is before the 3.5 of the row before"),
         (
             {"time_us": None, "timestamp": [TIMES[1], TIMES[0], TIMES[2]]},
             r"row 1: timestamp 2026-.*:05\.0+ is before the 2026-.*:05\.0015.* of the row before; sort the rows",

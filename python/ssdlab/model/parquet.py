@@ -187,11 +187,12 @@ class ParquetReader:
 
     def _in_order(self, values: Any) -> Any:
         """Times of a batch; those of a further file begin where those of the one before it end."""
-        times = times_in_order(self._frame.called["time_ns"], values)
+        name, unit = self._frame.held["time_ns"]
+        times = times_in_order(name, values, unit)
         if self._first is None:
             self._first = self._last = times[0] if self._from_first else np.zeros(1, times.dtype)[0]
         if times[0] < self._last:
-            raise TraceError(f"time_ns goes back at row {self._done} of the trace; sort it by time")
+            raise TraceError(f"{name} goes back at row {self._done} of the trace; sort it by time")
         self._last = times[-1]
         found = since(times, self._first) + np.uint64(self._base_ns)
         self._last_ns = int(found[-1])

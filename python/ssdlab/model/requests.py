@@ -138,8 +138,13 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
     return column
 
 
-def times_in_order(name: str, values: object) -> "npt.NDArray[Any]":
+def times_in_order(name: str, values: object, unit: int | None = None) -> "npt.NDArray[Any]":
     """Times that do not decrease: nanoseconds, durations, or dates with time.
+
+    Args:
+        name: What the user calls them.
+        values: The times.
+        unit: Nanoseconds of the unit in which the user has them, for messages; None for that of the values.
 
     Raises:
         TraceError: For the first row that has none, or whose time is before that of the row before.
@@ -149,15 +154,26 @@ def times_in_order(name: str, values: object) -> "npt.NDArray[Any]":
         empty = np.flatnonzero(np.isnat(times))
         if empty.size:
             raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop it")
+        unit = None
     else:
-        times, name = unsigned(name, times, "uint64"), "time_ns"
+        times = unsigned(name, times, "uint64")
     back = np.flatnonzero(times[1:] < times[:-1])
     if back.size:
         row = int(back[0]) + 1
+        time, before = (_in_unit(one, unit) for one in (times[row], times[row - 1]))
         raise TraceError(
-            f"row {row}: {name} {times[row]} is before the {times[row - 1]} of the row before; sort the rows by time"
+            f"row {row}: {name} {time} is before the {before} of the row before; sort the rows by time "
+            "(rows count from 0)"
         )
     return times
+
+
+def _in_unit(time: Any, unit: int | None) -> Any:
+    """A time as the user has it."""
+    if unit is None:
+        return time
+    whole, rest = divmod(int(time), unit)
+    return int(time) / unit if rest else whole
 
 
 def since(times: "npt.NDArray[Any]", first: Any) -> "npt.NDArray[np.uint64]":
@@ -166,13 +182,13 @@ def since(times: "npt.NDArray[Any]", first: Any) -> "npt.NDArray[np.uint64]":
     return passed.astype("timedelta64[ns]").astype(np.uint64) if passed.dtype.kind == "m" else passed
 
 
-def since_first(name: str, values: object) -> "npt.NDArray[np.uint64]":
+def since_first(name: str, values: object, unit: int | None = None) -> "npt.NDArray[np.uint64]":
     """Times of a whole trace as a trace has them: in nanoseconds since its first request.
 
     Raises:
         TraceError: As `times_in_order`.
     """
-    times = times_in_order(name, values)
+    times = times_in_order(name, values, unit)
     return since(times, times[0]) if len(times) else np.zeros(0, np.uint64)
 
 

@@ -112,7 +112,8 @@ class Trace(Source):
         frame = Frame(table.schema, "the table")
         columns = frame.columns(table, "the table")
         if "time_ns" in columns:
-            columns["time_ns"] = since_first(frame.called["time_ns"], columns["time_ns"])
+            name, unit = frame.held["time_ns"]
+            columns["time_ns"] = since_first(name, columns["time_ns"], unit)
         streams = frame.streams.listed or stream_names(table.schema)
         requests = from_columns(**columns, called=frame.called)
         devices = frame.devices(table, "the table")

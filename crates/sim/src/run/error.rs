@@ -31,8 +31,9 @@ pub enum SimError {
     },
     /// A request comes later than time is counted.
     #[error(
-        "request {number} comes at {time_ns} ns, {time_scale} times which is more than the 292 years that simulated \
-         time lasts: lower host.replay.open.time_scale, or check the times of the trace"
+        "request {number} comes at {time_ns} ns{}, more than the 292 years that simulated time lasts: lower \
+         host.replay.open.time_scale, or check the times of the trace",
+        if *time_scale == 1.0 { String::new() } else { format!(" times {time_scale}") }
     )]
     BeyondTime {
         /// Number of the request, from 1.
@@ -72,4 +73,18 @@ pub enum SimError {
         /// What was found.
         violation: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_multiplied_only_where_a_scale_was_asked_for() {
+        let message = |time_scale| SimError::BeyondTime { number: 2, time_ns: u64::MAX, time_scale }.to_string();
+        assert!(message(1.0).starts_with("request 2 comes at 18446744073709551615 ns, more than the 292 years that"));
+        assert!(
+            message(2.5).starts_with("request 2 comes at 18446744073709551615 ns times 2.5, more than the 292 years")
+        );
+    }
 }

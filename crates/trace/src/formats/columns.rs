@@ -38,6 +38,9 @@ enum Place {
     Heading(String),
 }
 
+/// How columns are written, for messages.
+pub(super) const EXAMPLE: &str = "time=0:us,op=2,offset=3:sectors,size=4";
+
 /// What the columns of a text hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
@@ -52,10 +55,7 @@ impl Columns {
     ///
     /// Any other text, with how to write it.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let wrong = |why: String| {
-            let example = "time=0:us,op=2,offset=3:sectors,size=4";
-            TraceError::Format(format!("columns {text:?}: {why}; write them like {example}"))
-        };
+        let wrong = |why: String| TraceError::Format(format!("columns {text:?}: {why}; write them like {EXAMPLE}"));
         let mut held = [const { None }; NAMES.len()];
         for part in text.split(',').map(str::trim) {
             let pair = part.split_once('=').map(|(name, place)| (name.trim(), place.trim()));
@@ -73,7 +73,12 @@ impl Columns {
             };
             let unit = unit.map_or(Some(1), |unit| scale(at, unit));
             let Some(unit) = unit else {
-                return Err(wrong(format!("{part:?} has no unit of {name}: ns, us, ms, s; bytes, sectors, 4KiB")));
+                let units = match at {
+                    TIME => "write one of ns, us, ms, s",
+                    OFFSET | SIZE => "write bytes, sectors or a size such as 4KiB",
+                    _ => "it has none",
+                };
+                return Err(wrong(format!("{part:?} has no unit of {name}: {units}")));
             };
             if held[at].replace((place, unit)).is_some() {
                 return Err(wrong(format!("{name} is given twice")));
@@ -289,7 +294,13 @@ mod tests {
             ("op=0,offset=1", "size is missing"),
             ("op=0,offset=1,size=2,size=3", "size is given twice"),
             ("op=0,offset=1,length=2", "\"length\" is not one of op, offset, size, time, stream, device"),
-            ("op=0,offset=1:us,size=2", "\"offset=1:us\" has no unit of offset"),
+            (
+                "op=0,offset=1:us,size=2",
+                "\"offset=1:us\" has no unit of offset: write bytes, sectors or a size such as 4KiB; write",
+            ),
+            ("time=0:h,op=1,offset=2,size=3", "\"time=0:h\" has no unit of time: write one of ns, us, ms, s; write"),
+            ("op=0:s,offset=1,size=2", "\"op=0:s\" has no unit of op: it has none; write"),
+            ("op=0,offset=1:1.3KiB,size=2", "\"offset=1:1.3KiB\" has no unit of offset"),
             ("op=0,offset=99,size=2", "column 99 is beyond 63"),
         ] {
             let message = Columns::parse(columns).unwrap_err().to_string();

@@ -226,8 +226,10 @@ impl Format {
             }
             let names = list(FORMATS.iter().map(|known| known.name));
             TraceError::Format(format!(
-                "{}: no trace format fits; if it is a trace, name its format with --format NAME ({names})",
-                shown(path)
+                "{}: no trace format fits; if it is a trace, name its format with --format NAME ({names}), or say what \
+                 the columns of a text hold, like --columns {}",
+                shown(path),
+                columns::EXAMPLE
             ))
         })
     }
@@ -370,5 +372,7 @@ mod tests {
             ),
             "{message}"
         );
+        let columns = "or say what the columns of a text hold, like --columns time=0:us,op=2,offset=3:sectors,size=4";
+        assert!(message.ends_with(columns), "{message}");
     }
 }

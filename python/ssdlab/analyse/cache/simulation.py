@@ -259,7 +259,8 @@ def _refuse_write_back(items: Items, asked: Sequence[Asked], ignore_trims: bool)
     for one in asked:
         if one.needs_future:
             raise ConfigError(
-                f"policy {one.name} must know the future, which requests in order do not tell; leave it out"
+                f"policy {one.name} must know the future, and with write-back it is not told, as requests are taken in "
+                "order; leave the policy out, or write-back"
             )
 
 
