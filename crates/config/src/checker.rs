@@ -11,8 +11,12 @@ use ssdlab_core::Nanos;
 /// `Err` of its methods means that the table of options and the reader of a section disagree; a faulty configuration is
 /// not an `Err` but adds to `violations`.
 pub(crate) struct Checker<'a> {
-    entries: &'a Entries,
-    options: &'a [OptionSpec],
+    pub entries: &'a Entries,
+    pub options: &'a [OptionSpec],
+    /// First byte after the last one the trace addresses, if it is known.
+    pub extent_bytes: Option<u64>,
+    /// Whether a remedy is tried.
+    pub is_trial: bool,
     pub violations: Vec<Violation>,
 }
 
@@ -34,8 +38,8 @@ macro_rules! getter {
 
 impl<'a> Checker<'a> {
     /// A checker of what the `options` are set to.
-    pub const fn new(entries: &'a Entries, options: &'a [OptionSpec]) -> Self {
-        Self { entries, options, violations: Vec::new() }
+    pub const fn new(entries: &'a Entries, options: &'a [OptionSpec], extent_bytes: Option<u64>) -> Self {
+        Self { entries, options, extent_bytes, is_trial: false, violations: Vec::new() }
     }
 
     pub fn value(&self, key: &str) -> Read<&'a Value> {

@@ -20,6 +20,7 @@ mod parameters;
 mod presets;
 mod reference;
 mod registry;
+mod remedies;
 mod render;
 mod schema;
 mod sections;

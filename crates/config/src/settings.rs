@@ -28,8 +28,8 @@ impl Config {
     ///
     /// Everything that does not fit together, each with its remedy.
     pub fn settings(&self, extent_bytes: Option<u64>) -> Result<Settings, ConfigError> {
-        let mut checker = self.checker();
-        match settings(&mut checker, extent_bytes)? {
+        let mut checker = self.checker(extent_bytes);
+        match settings(&mut checker)? {
             Some(settings) if checker.violations.is_empty() => Ok(settings),
             _ => Err(ConfigError(checker.violations)),
         }
@@ -37,23 +37,25 @@ impl Config {
 
     /// Whether [`Self::settings`] needs to know where the trace ends, as some values of `host.fit` do.
     pub fn needs_extent(&self) -> bool {
-        self.checker().fitting().is_ok_and(Fitting::needs_extent)
+        self.checker(None).fitting().is_ok_and(Fitting::needs_extent)
     }
 
     /// Bytes of the pages to which a trace is packed, if it is. Pages that cannot be are left to [`Self::settings`].
     pub fn packed_page_bytes(&self) -> Option<u32> {
-        let checker = self.checker();
+        let checker = self.checker(None);
         let packs = checker.fitting().is_ok_and(|fitting| fitting == Fitting::Compact);
         let page_bytes = checker.small("nand.page_size").ok();
         page_bytes.filter(|bytes| packs && bytes.is_power_of_two())
     }
 
-    fn checker(&self) -> Checker<'_> {
-        Checker::new(&self.entries, &OPTIONS)
+    fn checker(&self, extent_bytes: Option<u64>) -> Checker<'_> {
+        Checker::new(&self.entries, &OPTIONS, extent_bytes)
     }
 }
 
-fn settings(checker: &mut Checker<'_>, extent_bytes: Option<u64>) -> Read<Option<Settings>> {
+/// None where something leaves the drive without meaning.
+pub(crate) fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
+    let extent_bytes = checker.extent_bytes;
     let plan = checker.plan()?;
     let precondition = checker.precondition()?;
     let sized = checker.device(&plan, extent_bytes)?;

@@ -5,6 +5,8 @@ use super::ftl::plan::Plan;
 use super::nand::levels;
 use super::provision::{DEFAULT_PERCENT, Provision};
 use crate::checker::{Checker, Read};
+use crate::remedies::first_enough;
+use crate::value::Value;
 use ssdlab_core::units::{counted, write_bytes, write_percent};
 use ssdlab_nand::Parallelism;
 
@@ -61,24 +63,24 @@ impl Shape<'_> {
         }
     }
 
-    /// The smallest capacity, a power of two above this one, that has enough blocks; none if none has.
-    pub fn capacity_beyond(&self, logical_pages: u64) -> Option<u64> {
+    /// The capacities, powers of two above this one, that have enough blocks.
+    pub fn capacities_beyond(&self, logical_pages: u64) -> impl Iterator<Item = u64> {
         let page_bytes = u64::from(self.page_bytes);
         let first = (logical_pages * page_bytes + 1).next_power_of_two();
         std::iter::successors(Some(first), |bytes| bytes.checked_mul(2))
-            .take_while(|bytes| *bytes <= MOST_BYTES && bytes / page_bytes <= u64::from(u32::MAX))
-            .find(|bytes| self.blocks(bytes / page_bytes).suffice())
+            .take_while(move |bytes| *bytes <= MOST_BYTES && bytes / page_bytes <= u64::from(u32::MAX))
+            .filter(move |bytes| self.blocks(bytes / page_bytes).suffice())
     }
 
-    /// The largest share, in whole percent, that what is `share` of this many pages may be of a drive with enough blocks;
-    /// none if none is.
-    fn fill_below(&self, logical_pages: u64, share: f64) -> Option<u32> {
+    /// The shares, in whole percent from the largest down, that what is `share` of this many pages may be of a drive
+    /// with enough blocks.
+    fn fills_below(&self, logical_pages: u64, share: f64) -> impl Iterator<Item = u32> {
         let filled_pages = (logical_pages as f64 * share).ceil();
-        let suffices = |percent: &u32| {
+        let suffices = move |percent: &u32| {
             let logical_pages = (100.0 * filled_pages / f64::from(*percent)).ceil();
             logical_pages <= f64::from(u32::MAX) && self.blocks(logical_pages as u64).suffice()
         };
-        (1..(100.0 * share) as u32).rev().find(suffices)
+        (1..(100.0 * share) as u32).rev().filter(suffices)
     }
 
     /// Pages of blocks; none if 32 bits do not number them. The largest number stands for "none".
@@ -95,13 +97,17 @@ impl Shape<'_> {
         capacities.find(|bytes| self.physical_pages(&found(bytes)).is_some()).filter(|bytes| found(bytes).suffice())
     }
 
-    /// The least over-provisioning that has enough blocks, in percent; none if none has that may be asked for.
-    fn percent_beyond(&self, logical_pages: u64, most_percent: f64) -> Option<f64> {
+    /// The least over-provisioning that has enough blocks and is enough otherwise, in percent; none if none is that may
+    /// be asked for.
+    fn percent_beyond(&self, logical_pages: u64, most_percent: f64, is_enough: impl Fn(f64) -> bool) -> Option<f64> {
         let found = self.blocks(logical_pages);
-        let blocks = (found.full + found.needed()).max(found.planes);
-        let percent = self.provision.percent_for(blocks, logical_pages, u64::from(self.pages_per_block));
-        let shape = Shape { provision: self.provision.with(percent), ..*self };
-        (percent <= most_percent && shape.blocks(logical_pages).suffice()).then_some(percent)
+        let least = (found.full + found.needed()).max(found.planes);
+        let pages_per_block = u64::from(self.pages_per_block);
+        let most = self.provision.with(most_percent).blocks(logical_pages, pages_per_block);
+        let percent = |blocks| self.provision.percent_for(blocks, logical_pages, pages_per_block).min(most_percent);
+        let suffices =
+            |percent| Shape { provision: self.provision.with(percent), ..*self }.blocks(logical_pages).suffice();
+        first_enough(least, most, |blocks| suffices(percent(blocks)) && is_enough(percent(blocks))).map(percent)
     }
 
     /// The most blocks, of `least` to `most`, that collection can keep erased in each plane; none if it can keep none.
@@ -207,49 +213,69 @@ impl Checker<'_> {
             true => format!("set {CAPACITY} to {} instead of {FILL}", write_bytes(bytes)),
             false => format!("raise {} to {}", named(CAPACITY), write_bytes(bytes)),
         };
-        let mut remedies = Vec::new();
-        if let Some(percent) = shape.percent_beyond(logical_pages, self.most_percent(provision)) {
-            let same = if few_by_plane { named(provision) } else { provision };
-            remedies.push((provision, format!("raise {same} to {}", write_percent(percent))));
-        }
-        if filled && let Some(percent) = shape.fill_below(logical_pages, self.share(FILL)?) {
-            remedies.push((FILL, format!("lower {} to {percent}%", named(FILL))));
-        }
-        if let Some(bytes) = shape.capacity_beyond(logical_pages) {
-            remedies.push((CAPACITY, capacity(bytes)));
-        }
-        let fewer = (1..planes_of_level).rev().find(|&count| {
-            let planes = shape.planes / planes_of_level * count;
-            Shape { planes, ..*shape }.blocks(logical_pages).suffice()
+        let (most_percent, fill) = (self.most_percent(provision), if filled { self.share(FILL)? } else { 0.0 });
+        let mut remedies = self.remedies(|is_enough| {
+            let mut remedies = Vec::new();
+            let of_provision = |percent| is_enough(&[(provision, Value::Percent(percent))]);
+            if let Some(percent) = shape.percent_beyond(logical_pages, most_percent, of_provision) {
+                let same = if few_by_plane { named(provision) } else { provision };
+                remedies.push((provision, format!("raise {same} to {}", write_percent(percent))));
+            }
+            let of_fill = |percent: &u32| is_enough(&[(FILL, Value::Percent(f64::from(*percent)))]);
+            if let Some(percent) = shape.fills_below(logical_pages, fill).find(of_fill) {
+                remedies.push((FILL, format!("lower {} to {percent}%", named(FILL))));
+            }
+            let of_capacity = |bytes: &u64| is_enough(&[(CAPACITY, Value::Bytes(*bytes))]);
+            if let Some(bytes) = shape.capacities_beyond(logical_pages).find(of_capacity) {
+                remedies.push((CAPACITY, capacity(bytes)));
+            }
+            let fewer = (1..planes_of_level).rev().find(|&count| {
+                let planes = shape.planes / planes_of_level * count;
+                Shape { planes, ..*shape }.blocks(logical_pages).suffice()
+                    && is_enough(&[(level, Value::Count(count.into()))])
+            });
+            if let Some(count) = fewer {
+                remedies.push((level, format!("lower {} to {count}", named(level))));
+            }
+            let kept = shape.plan.kept_erased().filter(|(setting, ..)| self.is_chosen(setting));
+            if let Some((setting, erased, least)) = kept
+                && let Some(fewer) = shape.erased_within(logical_pages, least, erased - 1)
+                && is_enough(&[(setting, Value::Count(fewer.into()))])
+            {
+                remedies.push((setting, format!("lower {setting} to {fewer}")));
+            }
+            if !shape.extra
+                && (Shape { extra: true, ..*shape }).blocks(logical_pages).suffice()
+                && is_enough(&[("device.reserve", Value::Choice("extra"))])
+            {
+                remedies.push(("device.reserve", "set device.reserve to \"extra\"".into()));
+            }
+            if remedies.is_empty() {
+                let shape = Shape { provision: shape.provision.with(DEFAULT_PERCENT), ..*shape };
+                let of_both = |bytes: &u64| {
+                    is_enough(&[(CAPACITY, Value::Bytes(*bytes)), (provision, Value::Percent(DEFAULT_PERCENT))])
+                };
+                remedies.extend(shape.capacities_beyond(logical_pages).find(of_both).map(|bytes| {
+                    let percent = write_percent(DEFAULT_PERCENT);
+                    (CAPACITY, format!("{} and {} to {percent}", capacity(bytes), named(provision)))
+                }));
+            }
+            remedies
         });
-        if let Some(count) = fewer {
-            remedies.push((level, format!("lower {} to {count}", named(level))));
-        }
-        if let Some((setting, erased, least)) = shape.plan.kept_erased().filter(|(setting, ..)| self.is_chosen(setting))
-            && let Some(fewer) = shape.erased_within(logical_pages, least, erased - 1)
-        {
-            remedies.push((setting, format!("lower {setting} to {fewer}")));
-        }
-        if !shape.extra && (Shape { extra: true, ..*shape }).blocks(logical_pages).suffice() {
-            remedies.push(("device.reserve", "set device.reserve to \"extra\"".into()));
-        }
-        if remedies.is_empty() {
-            let shape = Shape { provision: shape.provision.with(DEFAULT_PERCENT), ..*shape };
-            remedies.extend(shape.capacity_beyond(logical_pages).map(|bytes| {
-                let percent = write_percent(DEFAULT_PERCENT);
-                (CAPACITY, format!("{} and {} to {percent}", capacity(bytes), named(provision)))
-            }));
-        }
         // First what is done to the setting that somebody chose.
         remedies.sort_by_key(|(changed, _)| *changed != key);
         let remedies: Vec<String> = remedies.into_iter().map(|(_, remedy)| remedy).collect();
-        let message = format!("{told}; {}", remedies.join(", or "));
-        self.report(key, message);
+        self.report(key, with_remedies(told, &remedies.join(", or ")));
         Ok(())
     }
 }
 
-const CAPACITY: &str = "device.capacity";
+/// What is wrong, and what to do if anything helps.
+pub(super) fn with_remedies(wrong: String, remedies: &str) -> String {
+    if remedies.is_empty() { wrong } else { format!("{wrong}; {remedies}") }
+}
+
+pub(super) const CAPACITY: &str = "device.capacity";
 const FILL: &str = "device.fill";
 
 /// What `ftl.page.trigger.batch.high` is by default.

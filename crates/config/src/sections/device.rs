@@ -87,7 +87,7 @@ impl Checker<'_> {
         let mut found = shape.blocks(logical_pages);
         if !found.suffice() && self.applies("device.fill") && self.share("device.fill")? == 1.0 {
             // Nobody asked for a share of the drive: a trace that sizes it gives it at least the blocks it needs.
-            if let Some(bytes) = shape.capacity_beyond(logical_pages) {
+            if let Some(bytes) = shape.capacities_beyond(logical_pages).next() {
                 logical_pages = bytes / u64::from(page_bytes);
                 found = shape.blocks(logical_pages);
             }

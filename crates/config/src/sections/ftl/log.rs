@@ -5,6 +5,9 @@ use crate::checker::{Checker, Read};
 use crate::figures::DeviceFigures;
 use crate::kind::Kind;
 use crate::parameters::parameters;
+use crate::remedies::first_enough;
+use crate::sections::blocks::{CAPACITY, with_remedies};
+use crate::sections::device::MOST_BYTES;
 use crate::table::{Fallback, OptionSpec};
 use crate::value::{LogSpace, Value};
 use ssdlab_core::units::{counted, write_bytes, write_percent};
@@ -55,7 +58,8 @@ impl Checker<'_> {
             return Ok(None);
         };
         // The setting itself gives more, unless it has all there are.
-        let more = if *self.value(&key)? == Value::LogSpace(LogSpace::All) { "device.op" } else { &key };
+        let (provision, _) = self.provision()?;
+        let more = if *self.value(&key)? == Value::LogSpace(LogSpace::All) { provision } else { &key };
         if let Err(problem) = (choice.info.role.check)(choice, &LogBlocks { count, pages: pages_per_block, more }) {
             self.report(&format!("{}.{}", path(choice.info), problem.parameter), problem.message);
             return Ok(None);
@@ -96,41 +100,62 @@ impl Checker<'_> {
         } else {
             return Ok(Some(asked as u32));
         };
-        let logical_pages = u64::from(device.logical_pages);
-        let room_for = |log: u64| {
-            let blocks = u64::from(data) + u64::from(reserve) + log;
-            self.raise_provision(blocks, logical_pages, u64::from(pages_per_block))
-        };
-        let mut remedies = Vec::new();
-        if asked < u64::from(least) && least <= most {
-            remedies.push(format!("raise it to {least}"));
-        } else if least <= most {
-            remedies.push(format!("lower it to {most}"));
-        }
-        if asked > u64::from(most) {
-            remedies.extend(room_for(asked)?);
-        }
-        if remedies.is_empty() {
-            let set = if space == LogSpace::All { "" } else { &format!("set it to {least} and ") };
-            let room = match room_for(u64::from(least))? {
-                Some(raise) => Some(raise),
-                None => self.larger(logical_pages, pages_per_block, reserve + least)?,
-            };
-            remedies.extend(room.map(|room| format!("{set}{room}")));
-        }
-        self.report(key, format!("{wrong}; {}", remedies.join(" or ")));
+        let remedies = self.log_remedies(key, u64::from(least), u64::from(most), asked, device, pages_per_block)?;
+        self.report(key, with_remedies(wrong, &remedies.join(" or ")));
         Ok(None)
     }
 
-    /// The capacity, a power of two, that has so many blocks beyond the data, as a remedy.
-    fn larger(&self, logical_pages: u64, pages_per_block: u32, beyond: u32) -> Read<Option<String>> {
-        let (_, provision) = self.provision()?;
-        let pages_per_block = u64::from(pages_per_block);
-        let enough = (0..32).map(|bits| 1 << bits).find(|&pages: &u64| {
-            let blocks = provision.blocks(pages, pages_per_block);
-            pages > logical_pages && blocks >= pages.div_ceil(pages_per_block) + u64::from(beyond)
-        });
+    /// What gives the FTL as many log blocks as are asked for, or it as many as it takes; of `most` that there are.
+    fn log_remedies(
+        &self,
+        key: &str,
+        least: u64,
+        most: u64,
+        asked: u64,
+        device: &DeviceFigures,
+        pages_per_block: u32,
+    ) -> Read<Vec<String>> {
+        let (provision, share) = self.provision()?;
         let page_bytes = u64::from(self.small("nand.page_size")?);
-        Ok(enough.map(|pages| format!("raise device.capacity to {}", write_bytes(pages * page_bytes))))
+        let (logical_pages, pages_per_block) = (u64::from(device.logical_pages), u64::from(pages_per_block));
+        let beside = logical_pages.div_ceil(pages_per_block) + u64::from(device.reserve_blocks);
+        let most_percent = self.most_percent(provision);
+        let blocks = share.with(most_percent).blocks(logical_pages, pages_per_block);
+        let most_there_can_be = blocks.saturating_sub(beside);
+        let percent = |log| share.percent_for(beside + log, logical_pages, pages_per_block).min(most_percent);
+        let room = |log| (provision, Value::Percent(percent(log)));
+        let raise = |log| format!("raise {provision} to {}", write_percent(percent(log)));
+        let of = |log| (key, Value::LogSpace(LogSpace::Blocks(log)));
+        let takes_all = *self.value(key)? == Value::LogSpace(LogSpace::All);
+        Ok(self.remedies(|is_enough| {
+            let mut remedies = Vec::new();
+            if asked < least {
+                let enough = first_enough(least, most, |log| is_enough(&[of(log)]));
+                remedies.extend(enough.map(|log| format!("raise it to {log}")));
+            } else {
+                if least <= most && is_enough(&[of(most)]) {
+                    remedies.push(format!("lower it to {most}"));
+                }
+                let enough = first_enough(asked, most_there_can_be, |log| is_enough(&[room(log)]));
+                remedies.extend(enough.map(raise));
+            }
+            if !remedies.is_empty() {
+                return remedies;
+            }
+            let changes = |log, room| if takes_all { vec![room] } else { vec![of(log), room] };
+            let set = |log| if takes_all { String::new() } else { format!("set it to {log} and ") };
+            let enough = first_enough(least, most_there_can_be, |log| is_enough(&changes(log, room(log))));
+            remedies.extend(enough.map(|log| set(log) + &raise(log)));
+            if remedies.is_empty() {
+                let larger = (logical_pages * page_bytes + 1).next_power_of_two();
+                let capacities = std::iter::successors(Some(larger), |bytes| bytes.checked_mul(2));
+                let enough = capacities
+                    .take_while(|bytes| *bytes <= MOST_BYTES)
+                    .find(|bytes| is_enough(&changes(least, (CAPACITY, Value::Bytes(*bytes)))));
+                remedies
+                    .extend(enough.map(|bytes| format!("{}raise {CAPACITY} to {}", set(least), write_bytes(bytes))));
+            }
+            remedies
+        }))
     }
 }
