@@ -159,6 +159,16 @@ def test_of_a_generated_workload_more_requests_are_proposed_and_they_settle_it(c
         assert int(told.rpartition("=")[2]) >= int(remedy[1].rpartition("=")[2])
 
 
+def test_what_a_replay_writes_while_it_warms_up_counts_for_how_many_it_takes(cli: Cli, tmp_path: Path) -> None:
+    lines = "".join(f"{1000 * at},W,{4096 * (at * 7919 % 8000)},4096\n" for at in range(16_000))
+    (tmp_path / "some.csv").write_text(lines)
+    columns = ["--columns", "time=0:us,op=1,offset=2,size=3", "--set", "device.capacity=32MiB"]
+    for warmup in (0, 15_900):
+        out = cli("run", "some.csv", *columns, "--set", f"host.warmup={warmup}", "--set", "time=count").stdout
+        [told] = [line for line in out.splitlines() if "times the capacity" in line]
+        assert told.endswith("for a true answer: --repeat until-steady"), warmup
+
+
 def test_a_workload_that_ends_by_itself_can_only_be_replayed(cli: Cli) -> None:
     drive = ["--set", "device.capacity=64MiB", "--set", "nand.pages_per_block=64", "--set", "time=count"]
     files = ["-w", "copy_files", "--set", "workload.pattern.copy_files.file_size=1MiB"]

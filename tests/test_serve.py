@@ -317,7 +317,16 @@ def test_a_server_that_is_late_says_so(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=1e-3) as server, connected(tmp_path / "s") as client:
         for page in range(50):
             client.write(page * PAGE, bytes(PAGE))
-        assert any("this machine is too slow" in remark for remark in server.service().page().remarks)
+        service = server.service()
+    assert any("this machine is too slow" in remark for remark in service.page().remarks)
+    cases = ((0.01, 43.3, 5.2, "100"), (1.0, 313, 9.18, "1000"), (1e-4, 0.05, 50, "0.01"))
+    for scale, late_us, mean_us, enough in cases:
+        times = service.report["times"]
+        latency = {**times["latency"], "all": {**times["latency"]["all"], "mean_ns": 1e3 * mean_us}}
+        times = {**times, "scale": scale, "lag_mean_ns": 1e3 * late_us, "latency": latency}
+        late = Service({**service.report, "times": times}, service.config, [], None)
+        [told] = [one for one in late.page().remarks if "too slow" in one]
+        assert told.endswith(f"slow the drive down, by --time {enough} for example")
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGHUP])

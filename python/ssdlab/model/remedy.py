@@ -40,19 +40,21 @@ def remedy(
     done = summary["repeat"]["replays"] if summary["repeat"] else 1
     # Where enough was written and nothing settled, nobody knows how much would do.
     known = "capacities_needed" in evidence
-    times = 2.0 * done
+    times, capacities = 2.0 * done, 0.0
     if known:
         before = summary["precondition"]["runs_pages_written"] / summary["device"]["logical_pages"]
-        times = done * (evidence["capacities_needed"] - before) / (evidence["capacities_written"] - before)
+        # Of a replay, with its warm-up.
+        capacities = (evidence["capacities_written"] - before) / done
+        times = (evidence["capacities_needed"] - before) / capacities
     if generated and (requests := _requests(config, summary, times)) is not None:
         return Remedy(by_requests(requests), "", requests)
     rest = _rest(config) if generated else None
-    replays = _fewest(summary, rest.times if rest else 1)
     # Packing is for a drive that the trace may size, which takes fewer. One whose capacity was given stays as it is, if
     # what is packed fits at all.
     sizable = not sized and not summary["precondition"]["runs_pages_written"]
     packable = sizable and not generated and config["host.fit"] != "compact"
-    if known and not packable and replays > (most := _most_replays()):
+    replays = _fewest(summary["device"], capacities * (rest.times if rest else 1)) if known else 0
+    if not packable and replays > (most := _most_replays()):
         of_all = f" of all {text.count(rest.requests)} requests" if rest else ""
         least = f"; it takes at least {text.count(replays)} replays{of_all}"
         return Remedy(least, f"; it takes more than {most} replays")
@@ -73,14 +75,11 @@ def _most_replays() -> int:
     return most
 
 
-def _fewest(summary: Summary, times: float) -> int:
-    """The fewest replays, each so many times as long, after which write amplification can be steady: two windows, each
-    of whole replays that write all of the flash. Whether these are alike nobody knows before.
+def _fewest(device: Mapping[str, Any], capacities: float) -> int:
+    """The fewest replays, each of which writes so many capacities, after which write amplification can be steady: two
+    windows, each of whole replays that write all of the flash. Whether these are alike nobody knows before.
     """
-    repeat = summary["repeat"]
-    written = repeat["capacities_written"] / repeat["replays"] if repeat else summary["capacities_written"]
-    device = summary["device"]
-    replays: int = 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * written * times))
+    replays: int = 2 * math.ceil(device["physical_pages"] / (device["logical_pages"] * capacities))
     return replays
 
 

@@ -140,7 +140,7 @@ class DriveServer:
         return self._rust.latency()
 
     def take_record(self) -> _ssdlab.Requests:
-        """Takes the requests that were recorded since this was called last."""
+        """Takes the requests that were recorded since this was called last: `ssdlab.Trace` makes a trace of them."""
         return self._rust.take_record()
 
     def wait(self, seconds: float) -> Ending | None:

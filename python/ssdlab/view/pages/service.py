@@ -1,5 +1,6 @@
 """The page of a drive that was served."""
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -33,8 +34,8 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
     times, cut_off = report["times"], report["cut_off"]
     if cut_off:
         yield (
-            f"{text.count(cut_off)} {'client' if cut_off == 1 else 'clients'} had not taken all replies ten seconds "
-            "after the server was asked to end: the connection was cut, and the last requests may not be done"
+            f"{text.count(cut_off)} {'client' if cut_off == 1 else 'clients'} had not taken all replies when the "
+            "server ended: the connection was cut, and the last requests may not be done"
         )
     if times is None:
         return
@@ -51,12 +52,17 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
     latency = times["latency"]["all"]
     due_ns = latency["mean_ns"] * times["scale"] if latency else 0
     if times["lag_mean_ns"] > BEHIND * due_ns:
-        # Ten times as slow as now, which is the drive's own pace or a multiple of that.
+        enough = f", by --time {_slow_enough(times):g} for example" if due_ns else ""
         yield (
             f"replies left {text.duration(times['lag_mean_ns'])} late on average, and are due after "
-            f"{text.duration(due_ns)}: this machine is too slow for it; slow the drive down, by --time "
-            f"{10 * times['scale']:g} for example"
+            f"{text.duration(due_ns)}: this machine is too slow for it; slow the drive down{enough}"
         )
+
+
+def _slow_enough(times: Mapping[str, Any]) -> float:
+    """The least power of ten by which the drive is slow enough, if replies are as late as they were."""
+    needed = times["lag_mean_ns"] / (BEHIND * times["latency"]["all"]["mean_ns"])
+    return 10.0 ** math.ceil(math.log10(needed))
 
 
 def _spare(health: Mapping[str, Any]) -> str:
