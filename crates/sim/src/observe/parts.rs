@@ -157,6 +157,12 @@ impl<T: Default> ByBucket<T> {
 }
 
 impl ResponseSummary {
+    /// Share of what dies did while they held commands; 0 where they held none.
+    pub(crate) fn share_of_held(&self, kind: Wait) -> f64 {
+        let held_ns: u64 = self.dies_ns[..Wait::Order as usize].iter().sum();
+        self.dies_ns[kind as usize] as f64 / held_ns.max(1) as f64
+    }
+
     /// Of all requests by operation, and of what the dies did meanwhile.
     pub(crate) fn of(requests: [ByBucket<Parts>; Op::ALL.len()], dies_ns: DieTime) -> Self {
         let by_op = requests.map(ByBucket::sorted);

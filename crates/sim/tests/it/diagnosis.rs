@@ -95,6 +95,13 @@ fn planted() -> Vec<Planted> {
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4), ("entry", 64)]).expect("in range"));
     setup.geometry.blocks += 112;
     plant("map", setup, random(&setup, Op::Write)[..800].to_vec(), Some((WhatIf::Map, 1.5)));
+    // Entries are loaded one after the other, each before anything else may begin: most requests wait for another die.
+    let mut setup = full(array(4, 4, 1, 1), 32, TIMING, in_front(Front { command: Nanos(10), ..front }));
+    setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 32)]).expect("in range"));
+    setup.geometry.blocks += setup.reserve_blocks();
+    let trims = (0..u64::from(setup.logical_pages) / 8).map(|number| at(Op::Trim, number * 8 * PAGE, 8 * PAGE as u32));
+    let trims = trims.flat_map(|trim| [trim, at(Op::Flush, 0, 0)]).collect();
+    plant("map", setup, trims, Some((WhatIf::Map, 10.0)));
     let slow_reads = Timing { read: PageTimes::uniform(Nanos(4_000)), ..TIMING };
     let mut setup = full(array(2, 1, 1, 1), 16, slow_reads, PLAIN);
     setup.geometry.blocks *= 2;

@@ -198,21 +198,21 @@ fn uneven(name: &'static str, of: &Spread) -> Finding {
 fn waiting(setup: &Setup, options: &DriveOptions, summary: &Summary, drive: &DriveSummary) -> Option<Finding> {
     let response = drive.response.as_ref()?;
     let all = &response.all.all;
-    let of = |part: usize, name, what_ifs: &[WhatIf]| {
-        Finding::new(Subject::Throughput, name, all.share(part)).tried_by(what_ifs)
-    };
-    // A few dies at a time work on what all requests wait for.
-    let internal = work(summary).into_iter().filter(|(kind, ..)| matches!(kind, Wait::Collection | Wait::Map));
-    let internal = internal.map(|(kind, name, what_ifs)| {
+    // A few dies at a time work on what all requests wait for: on their own dies or, where these may begin nothing
+    // before it, on others.
+    let of_dies = work(summary).into_iter().map(|(kind, name, what_ifs)| {
+        let behind = if matches!(kind, Wait::Collection | Wait::Map) { all.share(kind as usize) } else { 0.0 };
+        let share = behind + all.share(Wait::Order as usize) * response.share_of_held(kind);
         let dies = f64::from(drive.dies);
-        of(kind as usize, name, what_ifs)
+        Finding::new(Subject::Throughput, name, share)
+            .tried_by(what_ifs)
             .with("dies_count", dies)
             .with("dies_at_work", drive.die_utilisation.mean * dies)
     });
     let queued = all.share(Part::BlockLayer as usize) + all.share(Part::HostQueue as usize);
     let name = if is_drive_full(all) { "queue_slots" } else { "block_layer" };
     let queues = [
-        of(Part::Flush as usize, "flush", &[WhatIf::Protected]),
+        Finding::new(Subject::Throughput, "flush", all.share(Part::Flush as usize)).tried_by(&[WhatIf::Protected]),
         Finding::new(Subject::Throughput, name, queued).tried_by(above_drive(setup, summary, all)),
     ];
     let buffer = options.buffer.filter(|buffer| is_small(buffer, drive)).and(response.write).map(|write| {
@@ -220,7 +220,7 @@ fn waiting(setup: &Setup, options: &DriveOptions, summary: &Summary, drive: &Dri
         let share = room_ns as f64 / all.sum_ns.max(1) as f64;
         Finding::new(Subject::Throughput, "full_buffer", share).tried_by(&[WhatIf::Buffer])
     });
-    buffer.into_iter().chain(internal).chain(queues).find(|found| found.share >= PREVAILING)
+    buffer.into_iter().chain(of_dies).chain(queues).find(|found| found.share >= PREVAILING)
 }
 
 /// The changes that relieve requests of waiting above the drive: that for its slots, or for those that the block layer
