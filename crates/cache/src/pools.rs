@@ -55,6 +55,11 @@ impl Transitions {
     pub fn demoted(&self) -> u64 {
         self.compressed + self.incompressible_dropped + self.raw_dropped
     }
+
+    /// Pages that left the cache for want of room.
+    pub fn dropped(&self) -> u64 {
+        self.incompressible_dropped + self.raw_dropped + self.compressed_dropped
+    }
 }
 
 /// What a page is touched for.

@@ -205,6 +205,11 @@ impl Stage {
         self.hard_pages
     }
 
+    /// Pages that were touched so far.
+    pub fn pages_touched(&self) -> u64 {
+        self.universe.len().into()
+    }
+
     /// Pages that are cached raw.
     pub fn raw_pages(&self) -> u64 {
         self.pools.raw_pages()

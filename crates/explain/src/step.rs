@@ -120,7 +120,7 @@ impl Step {
             Note::Reclaimed { associated, cost } => {
                 Self::Reclaimed { associated, copies: cost.copies, erases: cost.erases }
             }
-            Note::LookedUp { lpn, hit, changes } => Self::LookedUp { lpn: lpn.0, hit, changes },
+            Note::LookedUp { lpn, hit, changes, .. } => Self::LookedUp { lpn: lpn.0, hit, changes },
             Note::Victim { block, valid, choice } => {
                 Self::Victim { block: block.0, valid, reason: victim_name(choice) }
             }

@@ -37,6 +37,8 @@ pub enum Note {
         hit: bool,
         /// Whether it is about to change.
         changes: bool,
+        /// Whether the page is written: then it was in RAM before.
+        written: bool,
     },
     /// A block with data was chosen to be collected; its valid pages are copied, then it is erased.
     Victim {

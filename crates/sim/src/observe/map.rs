@@ -36,6 +36,9 @@ pub struct MapSummary {
     pub double_read_share: Option<f64>,
     /// Map pages in flash.
     pub pages: u32,
+    /// Look-ups that missed entries of pages that were written, which were in RAM before.
+    #[serde(skip)]
+    pub missed_again: u64,
 }
 
 /// Measures an FTL whose map is in flash.
@@ -47,6 +50,7 @@ pub(crate) struct MapMeter {
     /// The latest look-up was for a read and missed: a load that follows is for it.
     reading: bool,
     double_reads: u64,
+    missed_again: u64,
     operations: Counts,
 }
 
@@ -78,10 +82,11 @@ impl FlashSink for MapMeter {
 
     #[inline(always)]
     fn note(&mut self, note: Note) {
-        if let Note::LookedUp { hit, changes, .. } = note {
+        if let Note::LookedUp { hit, changes, written, .. } = note {
             let (count, hits) = &mut self.counts[usize::from(changes)];
             *count += 1;
             *hits += u64::from(hit);
+            self.missed_again += u64::from(!hit && written);
             self.reading = !hit && !changes;
         }
     }
@@ -117,6 +122,7 @@ impl Meter for MapMeter {
                 .then(|| pages_programmed as f64 / host_pages_written as f64),
             double_read_share: (reads > 0).then(|| self.double_reads as f64 / reads as f64),
             pages: self.pages,
+            missed_again: self.missed_again,
         };
         Measured { log: None, map: Some(map) }
     }

@@ -1,14 +1,16 @@
 //! Goal: the first finding names what limits a drive. Method: drives built so that one thing does; relieved of it, they
 //! are faster.
 
+use ssdlab_cache::WriteMode;
 use ssdlab_core::{Nanos, Rng};
 use ssdlab_ftl::map::{dftl, ram};
 use ssdlab_ftl::page::{PageOptions, Trigger};
 use ssdlab_ftl::{FtlChoice, log, placement};
 use ssdlab_nand::{Cause, PageTimes, Parallelism, Timing};
 use ssdlab_sim::{
-    BlockOptions, Clock, Collect, CollectGoal, DriveOptions, Finding, FlushPolicy, Front, Overwrite, Precondition,
-    Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf, WriteBuffer, WriteRate, run,
+    BlockOptions, CacheOptions, Clock, Collect, CollectGoal, DriveOptions, Finding, FlushPolicy, Front,
+    MOST_PARAMETERS, Overwrite, Precondition, Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf, WriteBuffer,
+    WriteRate, run,
 };
 use ssdlab_testkit::SMALL_OPTIONS;
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup};
@@ -301,6 +303,58 @@ fn inputs_that_deceive_are_found() {
     setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4)]).expect("in range"));
     setup.geometry.blocks += 24;
     named(&diagnosed(&setup, &writes), Subject::Input, "map_cache_too_small");
+}
+
+/// Goal: what is used for the first time, or was trimmed, makes no cache too small; what had to leave it does. Method:
+/// passes over all pages, through caches for all of them and for a few.
+#[test]
+fn only_what_was_there_before_makes_a_cache_too_small() {
+    let told = |setup: &Setup, requests: &[Request], name| {
+        let summary = diagnosed(setup, requests);
+        let ratios =
+            (summary.cache.as_ref().and_then(|cache| cache.miss_ratio), summary.map.and_then(|map| map.all.hit_ratio));
+        let found = summary.diagnosis.iter().find(|finding| finding.name == name).map(|finding| finding.share);
+        (found, ratios)
+    };
+    let plain = full(array(2, 1, 1, 1), 4, TIMING, PLAIN);
+    let pages = u64::from(plain.logical_pages);
+    let once = |op| -> Vec<Request> { (0..pages).map(|page| at(op, page * PAGE, PAGE as u32)).collect() };
+    let with_cache = |capacity_pages| {
+        let cache = CacheOptions {
+            policy: "lru",
+            parameters: [None; MOST_PARAMETERS],
+            page_bytes: PAGE as u32,
+            capacity_pages,
+            compressed: None,
+            writes: WriteMode::Back,
+            dirty_percent: 100,
+            background_percent: 100,
+            copy: Nanos(10),
+        };
+        Setup { cache: Some(cache), ..plain }
+    };
+    let trimmed: Vec<Request> =
+        (0..400).flat_map(|page| [Op::Write, Op::Trim].map(|op| at(op, page % 8 * PAGE, PAGE as u32))).collect();
+    let reads = once(Op::Read);
+    let cases = [
+        (pages, &reads, None),
+        (pages / 4, &reads, None),
+        (pages, &trimmed, None),
+        (pages / 4, &reads.repeat(4), Some(0.75)),
+    ];
+    for (capacity, requests, share) in cases {
+        let (found, (miss_ratio, _)) = told(&with_cache(capacity), requests, "cache_too_small");
+        assert_eq!((found, miss_ratio), (share, Some(1.0)), "{capacity} of {pages} pages");
+    }
+    // Of a full drive, a map cache for all entries would have every one.
+    for (fill, share) in [(0.0, None), (1.0, Some(1.0))] {
+        let mut setup = plain;
+        setup.precondition.fill = fill;
+        setup.ftl = FtlChoice::Page(SMALL_OPTIONS, dftl::INFO.set(&[("cmt", 4)]).expect("in range"));
+        setup.geometry.blocks += 24;
+        let (found, (_, hit_ratio)) = told(&setup, &once(Op::Write), "map_cache_too_small");
+        assert_eq!((found, hit_ratio), (share, Some(0.0)), "{fill}");
+    }
 }
 
 /// Goal: a projection and the findings agree on whether a drive keeps up. Method: the same writes at different gaps,

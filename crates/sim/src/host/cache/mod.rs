@@ -114,6 +114,7 @@ impl Cache {
             transitions: self.stage.transitions(),
             requests: before.requests + 1,
             served: before.served + u64::from(served),
+            first_touched: self.stage.pages_touched(),
         };
         let did = self.totals - before;
         let Work { compress_ns, restore_ns, .. } = self.work(did.transitions);
@@ -153,6 +154,7 @@ impl Cache {
             hits,
             misses: touched - hits,
             miss_ratio: (touched > 0).then(|| (touched - hits) as f64 / touched as f64),
+            missed_again: (touched - hits - did.first_touched).min(did.transitions.dropped()),
             written_back: counters.written_back(),
             dirty_pages: self.stage.dirty_pages(),
             counters,

@@ -26,6 +26,10 @@ pub struct CacheSummary {
     pub misses: u64,
     /// Misses of all pages touched; none if none was touched.
     pub miss_ratio: Option<f64>,
+    /// Misses of pages that were touched before, as far as pages left for want of room: a cache with room for all would
+    /// have them.
+    #[serde(skip)]
+    pub missed_again: u64,
     /// Dirty pages written below.
     pub written_back: u64,
     /// Pages dirty at the end.
@@ -106,6 +110,8 @@ pub(super) struct Totals {
     pub transitions: Transitions,
     pub requests: u64,
     pub served: u64,
+    /// Pages touched for the first time.
+    pub first_touched: u64,
 }
 
 impl Totals {
@@ -124,6 +130,7 @@ impl Sub for Totals {
             transitions: self.transitions - before.transitions,
             requests: self.requests - before.requests,
             served: self.served - before.served,
+            first_touched: self.first_touched - before.first_touched,
         }
     }
 }

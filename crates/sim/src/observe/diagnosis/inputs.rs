@@ -9,7 +9,8 @@ use crate::setup::host::Replay;
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// A cache that misses more often than this holds too little of what the trace uses.
+/// A cache that misses what it held before more often than this holds too little of what the trace uses; what is used
+/// for the first time no cache has.
 const MISSES: f64 = 0.5;
 
 /// How often the host must have written all of the flash before write amplification is that of its requests: once so
@@ -93,15 +94,15 @@ pub(super) fn findings(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
         found.push(new("queue_grows", behind_ns as f64 / time.elapsed_ns as f64).with("behind_ns", behind_ns as f64));
     }
     found.extend(idle_collection(setup, outcome));
-    if let Some(miss_ratio) = summary.map.and_then(|map| map.all.hit_ratio).map(|hits| 1.0 - hits)
-        && miss_ratio > MISSES
-    {
-        found.push(new("map_cache_too_small", miss_ratio).with("miss_ratio", miss_ratio).tried_by(&[WhatIf::Map]));
-    }
-    if let Some(miss_ratio) = summary.cache.as_ref().and_then(|cache| cache.miss_ratio)
-        && miss_ratio > MISSES
-    {
-        found.push(new("cache_too_small", miss_ratio).with("miss_ratio", miss_ratio).tried_by(&[WhatIf::Cache]));
+    let map = summary.map.map(|map| (map.all.count, map.all.count - map.all.hits, map.missed_again));
+    let cache = summary.cache.as_ref().map(|cache| (cache.hits + cache.misses, cache.misses, cache.missed_again));
+    let too_small = [("map_cache_too_small", map, WhatIf::Map), ("cache_too_small", cache, WhatIf::Cache)];
+    for (name, counts, what_if) in too_small {
+        let Some((count @ 1.., misses, again)) = counts else { continue };
+        let [miss_ratio, share] = [misses, again].map(|missed| missed as f64 / count as f64);
+        if share > MISSES {
+            found.push(new(name, share).with("miss_ratio", miss_ratio).tried_by(&[what_if]));
+        }
     }
     found
 }
