@@ -248,7 +248,7 @@ def test_curves_are_averaged_seed_by_seed() -> None:
         PointValues({"x": x, "other": other}, (add + 1.0, add + 3.0))
         for x, (other, add) in itertools.product("ab", (("c", 0.0), ("d", 100.0)))
     ]
-    found = curves.cells(points, "x", None, ["x", "other"])
+    found = curves.cells(points, "x", None)
     assert [(one.x, one.estimate.mean) for one in found] == [("a", 52.0), ("b", 52.0)]
     assert found[0].estimate.half_width == pytest.approx(student(1) * math.sqrt(2 / 2))
 
@@ -261,7 +261,7 @@ def test_curves_take_no_seed_for_another_one_that_has_no_value() -> None:
         PointValues({"x": "b", "other": "c"}, (1.0, None)),
         PointValues({"x": "b", "other": "d"}, (None, 7.0)),
     ]
-    paired, apart = (one.estimate for one in curves.cells(points, "x", None, ["x", "other"]))
+    paired, apart = (one.estimate for one in curves.cells(points, "x", None))
     assert paired.seeds == 2 and paired.mean == (3 + 102) / 2
     assert paired.half_width == pytest.approx(student(1) * math.sqrt(2 / 2))
     assert apart == (4.0, None, 0)
@@ -445,6 +445,39 @@ def test_nothing_is_averaged_over_an_axis_that_is_linked_to_one_that_is_shown() 
     assert study.curves("write_amplification", "device.op", "workload.requests").others == ()
     found = study.curves("write_amplification", by="workload.requests")
     assert (found.x, found.others) == ("device.op", ())
+
+
+def test_settings_that_change_together_are_one_axis_with_all_their_names(tmp_path: Path) -> None:
+    both, levels = "device.op, ftl.page.gc", ["20%, greedy", "40%, fifo"]
+    base = ssdlab.Config("tlc-chip", overrides=TINY)
+    axes = ["device.op=20%,40% ftl.page.gc=greedy,fifo", "workload.reads=0%,50%"]
+    study = ssdlab.sweep(axes, base)
+    found = study.effects("write_amplification")
+    assert [one.level for one in found.effects if one.term == both] == levels
+    assert [one.term for one in found.shares] == [both, "workload.reads", f"{both} × workload.reads"]
+    assert [one.level for one in found.losses if one.term == both] == levels
+    assert both in str(found.page()) and {row[0] for row in saved(found, tmp_path)["effects.csv"]} > {both}
+    drawn = study.curves("write_amplification")
+    assert (drawn.x, drawn.by, drawn.values[0]) == (both, "workload.reads", levels)
+    (panel,) = drawn.plot.chart().panels
+    assert panel.x.title == both and [label for _, label in panel.x.ticks] == levels
+    assert saved(drawn, tmp_path)["curves.csv"][0][0] == both
+    # What is asked for comes first, and what is shown by itself is not named again.
+    assert study.curves("write_amplification", "ftl.page.gc").x == "ftl.page.gc, device.op"
+    apart = study.curves("write_amplification", "device.op", "ftl.page.gc")
+    assert (apart.x, apart.by, apart.others) == ("device.op", "ftl.page.gc", ("workload.reads",))
+    assert study.curves("write_amplification", "workload.reads").others == ("device.op", "ftl.page.gc")
+
+    designs: list[dict[str, Any]] = [
+        {"design": "factorial"}, {"design": "one-at-a-time"}, {"design": "saltelli", "samples": 4},
+    ]  # fmt: skip
+    for design in designs:
+        of_design = ssdlab.sweep(axes, base, **design).effects("write_amplification")
+        assert (both, " → ".join(levels)) in [(one.term, one.level) for one in of_design.effects]
+    # The numbers of the first still lie on a line.
+    line = "device.op=20%,30%,40% workload.requests=500,600,700"
+    (slope,) = ssdlab.sweep(line, base, design="random", samples=16).effects("write_amplification").effects
+    assert (slope.term, slope.level) == ("device.op, workload.requests", "20%, 500 → 40%, 700")
 
 
 def test_an_outcome_that_does_not_change_is_not_explained() -> None:

@@ -6,7 +6,7 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.model.arguments import takes
 from ssdlab.study.store.remarks import Remarked
-from ssdlab.study.survey import curves, effects, front, indices
+from ssdlab.study.survey import curves, effects, front, indices, linked
 from ssdlab.study.survey.outcome import estimate
 from ssdlab.study.sweep import factorial
 from ssdlab.study.sweep.axes import TRACE, Range
@@ -25,6 +25,7 @@ class Questions(Remarked):
     def effects(self, outcome: str) -> effects.Effects:
         """What each axis does to an outcome, alone and with another.
 
+        Settings that are linked are one axis, with all their names.
         A two-level factorial gives contrasts; a grid without gaps an analysis of variance; a Saltelli design Sobol'
         indices; one factor at a time differences from the first point; all others a straight model by least squares.
 
@@ -32,7 +33,8 @@ class Questions(Remarked):
             ConfigError: If there is no such outcome, or points are missing that the design needs.
         """
         its = self.outcomes([outcome])[0]
-        points, axes, name = self.values(its), self.axes, self.plan["design"]["name"]
+        keys, name = [one["keys"] for one in self.plan["axes"]], self.plan["design"]["name"]
+        points, axes = linked.joined(self.values(its), keys), [*map(linked.name, keys)]
         if not axes:
             raise ConfigError("the study varies nothing, so there are no effects; give an axis")
         notes: list[str] = []
@@ -88,6 +90,8 @@ class Questions(Remarked):
     def curves(self, outcome: str, x: str | None = None, by: str | None = None) -> curves.Curves:
         """An outcome against an axis, averaged over the axes that are not named.
 
+        Settings that are linked to a named one are named with it.
+
         Args:
             outcome: Its name.
             x: The axis; the one with most values if left out.
@@ -104,9 +108,9 @@ class Questions(Remarked):
         order = sorted(levels, key=lambda axis: -levels[axis])
         if not order:
             raise ConfigError("the study varies nothing, so there is no curve; give an axis")
-        linked = {key: one["keys"][0] for one in self.plan["axes"] for key in one["keys"]}
+        together = {key: one["keys"] for one in self.plan["axes"] for key in one["keys"]}
         if x is None:
-            x = next((axis for axis in order if axis != linked.get(by or "")), order[0])
+            x = next((axis for axis in order if axis not in together.get(by or "", ())), order[0])
             # Samples are too few for all pairs of their values.
             by = by or next((axis for axis in order if axis != x and axis not in parts), None)
         for axis in (x, by):
@@ -114,14 +118,18 @@ class Questions(Remarked):
                 raise ConfigError(f"no axis is called {text.path(axis)}; there are {', '.join(self.columns)}")
         if x == by:
             raise ConfigError(f"{x} cannot be both along and between curves; name another axis")
+        # Each with what is linked to it, unless that is shown by itself.
+        shown = [[axis, *(key for key in together[axis] if key not in (x, by))] for axis in (x, by) if axis]
+        names = [*map(linked.name, shown)]
+        x, by = names[0], names[1] if by else None
         return curves.Curves(
             about=self.title,
             source=self._source(),
             outcome=its,
             x=x,
             by=by,
-            cells=curves.cells(points, x, by, self.axes),
-            others=[axis for axis in self.axes if axis not in (linked[x], linked.get(by or ""))],
+            cells=curves.cells(linked.joined(points, shown), x, by),
+            others=[key for key, its in together.items() if not any(one[0] in its for one in shown)],
             parts=parts,
             notes=[
                 *self._remarks(self._lacking([its], len(found))),

@@ -122,7 +122,7 @@ def grouped(
     ], parts
 
 
-def cells(points: Sequence[PointValues], x: str, by: str | None, axes: Sequence[str]) -> list[Cell]:
+def cells(points: Sequence[PointValues], x: str, by: str | None) -> list[Cell]:
     """Means over seeds and over the axes that are not shown, which are averaged seed by seed."""
     groups: dict[tuple[str, str], list[PointValues]] = {}
     for point in points:

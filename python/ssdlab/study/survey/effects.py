@@ -10,8 +10,8 @@ from ssdlab import text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import np
 from ssdlab.model.finding import Contents, Finding, Plot
+from ssdlab.study.survey.linked import number
 from ssdlab.study.survey.outcome import CONFIDENCE, Outcome, PointValues, pooled_variance, student
-from ssdlab.study.sweep.quantity import quantity
 
 SAMPLE_MORE = "sample more"
 """What to do about too few points."""
@@ -226,7 +226,7 @@ def sampled(
     columns, labels = [np.ones(len(points))], []
     for axis in axes:
         values = [point.levels[axis] for point in points]
-        numbers = [quantity(value) for value in values]
+        numbers = [number(value) for value in values]
         if all(one is not None for one in numbers) and len(set(values)) > 2:
             x = np.array([one.value for one in numbers if one is not None])
             columns.append((x - x.min()) / (x.max() - x.min()))

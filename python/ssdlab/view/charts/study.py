@@ -8,7 +8,7 @@ from ssdlab.study.store.study import Study
 from ssdlab.study.survey.curves import Curves
 from ssdlab.study.survey.effects import Effects
 from ssdlab.study.survey.front import Front
-from ssdlab.study.sweep.quantity import quantity
+from ssdlab.study.survey.linked import number
 from ssdlab.view.chart import (
     Axis,
     Band,
@@ -38,7 +38,7 @@ TINTS = 8
 
 def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
     """Where values lie on an axis: at their numbers, or evenly where some are names; and whether at numbers."""
-    numbers = [quantity(value) for value in values]
+    numbers = [number(value) for value in values]
     known = [one.value for one in numbers if one is not None]
     if len(known) == len(values) and len(values) > 1:
         return known, True
