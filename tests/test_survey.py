@@ -514,6 +514,21 @@ def test_a_front_is_of_the_points_that_have_all_outcomes() -> None:
         study.pareto(["collection.victims", "log.reclaims"])
 
 
+@pytest.mark.parametrize(
+    ("axes", "lacking"),
+    [
+        ({"workload.reads": ["0%", "100%"]}, "1 of 2 points lack write_amplification and"),
+        ({"ftl": ["page", "fast"], "workload.reads": ["0%", "100%"]},
+         "3 of 4 points lack write_amplification or log.reclaims and"),
+    ],
+)  # fmt: skip
+def test_points_lack_no_figure_which_they_have(axes: dict[str, list[str]], lacking: str) -> None:
+    study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY))
+    asked = ["write_amplification", "device.physical_bytes", *(["log.reclaims"] if "ftl" in axes else [])]
+    (told,) = (note for note in study.pareto(asked).notes if "lack" in note)
+    assert told.startswith(f"{lacking} are left out")
+
+
 def test_means_over_seeds_want_scipy_before_anything_runs(tmp_path: Path) -> None:
     code = """
 import sys

@@ -58,12 +58,14 @@ class Remarked(Seeds):
         return found
 
     def _lacking(self, outcomes: Sequence[Outcome], having: int) -> str:
-        """That points have no value of an outcome, of which so many have one; empty if all have."""
+        """Which of the outcomes points have no value of, where so many have all; empty if all points have."""
         points = len(self._rows_by_point)
-        names = " and ".join(one.figure for one in outcomes)
-        return (
-            f"{text.count(points - having)} of {text.counted(points, 'points')} lack {names}" if having < points else ""
+        if having == points:
+            return ""
+        names = " or ".join(
+            one.figure for one in outcomes if not all(point.values for point in self._at_each_point(one))
         )
+        return f"{text.count(points - having)} of {text.counted(points, 'points')} lack {names}"
 
     def _mend(self) -> str:
         """What to do about points without an outcome."""
