@@ -397,6 +397,34 @@ def test_to_show_what_is_unfinished_is_no_interruption(tmp_path: Path, cli: Cli)
         assert f"{left} of {part.asked} runs are still to be done" in done.stdout or json.loads(done.stdout)["partial"]
 
 
+def test_rows_that_a_terminal_does_not_show_are_said_to_be_where_they_are(cli: Cli) -> None:
+    sweep = ["sweep", *TINY_SETS, "-A", "device.op=20%..40%:45"]
+    for more, where in (
+        ([], "with --out"),
+        (["--dry-run", "--out", "s"], "with --json"),
+        (["--out", "s"], "with 'ssdlab study show s --out FOLDER'"),
+    ):
+        printed = cli(*sweep, *more).stdout
+        assert re.search(rf"further rows: \d+, {re.escape(where)}$", printed, re.MULTILINE), printed
+    for more, where in (([], "with --out"), (["--out", "shown"], "in shown")):
+        assert f"further rows: 5, {where}\n" in cli("study", "show", "s", *more).stdout
+
+
+def test_points_that_are_equal_are_said_to_have_one_row() -> None:
+    axes = {"ftl.page.gc": ["greedy", "fifo"]}
+    assert "2 of 8 points differ; equal ones have one row" in str(
+        ssdlab.sweep(axes, BASE, design="random", samples=8).page()
+    )
+    assert "points differ" not in str(ssdlab.sweep(axes, BASE).page())
+
+
+def test_an_outcome_that_is_given_twice_is_refused(study: Path, cli: Cli) -> None:
+    for other in ("wear.erases", "wear.erases:max"):
+        for command in (["study", "pareto", study], ["study", "show", study], ["sweep", "-A", "ftl.page.gc"]):
+            done = cli(*command, "-O", "wear.erases", "-O", other, check=False)
+            assert done.returncode == 2 and "outcome wear.erases: is given twice; give it once" in done.stderr
+
+
 def test_a_single_text_is_one_item_of_a_list() -> None:
     found = ssdlab.sweep("seed=1,2,3", BASE, without="seed=3", outcomes="write_amplification:min", jobs=1)
     assert [one.values["seed"] for one in found.points] == ["1", "2"]

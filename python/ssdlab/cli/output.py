@@ -17,9 +17,10 @@ STDOUT = "standard output"
 """Its name in messages."""
 
 
-def show(page: "Page") -> None:
-    """Prints a page."""
-    room("view.terminal").show(page)
+def show(page: "Page", further: str = "") -> None:
+    """Prints a page; `further` says where rows are that it has no room for, if that is not `--out`."""
+    terminal = room("view.terminal")
+    terminal.show(page, further or terminal.WITH_OUT)
 
 
 def status_of(partial: bool) -> int:
@@ -44,10 +45,12 @@ def deliver(
     figures: "FigureFormat | None" = None,
     page: "Page | None" = None,
     earlier: bool = False,
+    further: str = "",
 ) -> int:
     """Prints what was found, as JSON and nothing else or as a page, then saves it in `out`, if that is given.
 
-    What was found `earlier` may be partial, but it is not this command that was interrupted.
+    What was found `earlier` may be partial, but it is not this command that was interrupted. `further` says where rows
+    are that a terminal has no room for, if neither in `out` nor to be had with it.
 
     Returns:
         The exit status.
@@ -57,7 +60,7 @@ def deliver(
             if json:
                 print(found.to_json(), end="")
             else:
-                show(page or found.page())
+                show(page or found.page(), further or (f"in {text.path(out)}" if out is not None else ""))
             sys.stdout.flush()
     finally:
         # Neither an output that is full nor a reader that has seen enough keeps it from being saved.

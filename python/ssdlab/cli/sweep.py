@@ -163,10 +163,11 @@ def sweep(
         refuse_many(asked, "if you mean that, add --yes, or fill the space with fewer: --design sobol --samples 512")
     planned = plan(replace(asked, written=in_file))
     if dry_run:
-        return deliver(running.preview(planned, out, jobs=jobs), json=json)
+        return deliver(running.preview(planned, out, jobs=jobs), json=json, further="with --json")
     with watching("sweep") as watch:
         found = running.run(planned, out, jobs=jobs, cluster=cluster, retry=retry, monitor=watch)
-    status = deliver(found, json=json)
+    further = "" if out is None else f"with 'ssdlab study show {text.path(out)} --out FOLDER'"
+    status = deliver(found, json=json, further=further)
     if out is not None:
         print(f"\nkept in {text.path(out)}; see 'ssdlab study --help'", file=sys.stderr if json else sys.stdout)
     return status or int(found.in_vain)

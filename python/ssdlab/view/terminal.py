@@ -16,6 +16,7 @@ STYLES: dict[Style, str] = {
 FACT_COLUMNS = 42, 16
 """Least columns of labels and values, so that the facts of a page stand below each other."""
 GAP = 2
+WITH_OUT = "with --out"
 """Columns between two columns of a table."""
 WORDS = 32
 """Columns of folded words at most, where numbers stand beside them."""
@@ -25,8 +26,8 @@ NOTE_COLUMNS = 110
 """Most columns of a note; other lines are as long as they are, to be searched and piped."""
 
 
-def show(page: Page) -> None:
-    """Prints a page."""
+def show(page: Page, further: str = WITH_OUT) -> None:
+    """Prints a page; `further` says where rows are that a terminal does not show."""
     out = Console(highlight=False, soft_wrap=True)
     out.print(Text(page.title, style="bold"))
     for paragraph in page.lead:
@@ -43,7 +44,7 @@ def show(page: Page) -> None:
                 out.print()
             _paragraph(out, _filled(out, item) if item.style == "soft" else item)
         else:
-            _table(out, item, labels)
+            _table(out, item, labels, further)
     if page.legend:
         out.print(Text(f"\n{page.legend}"))
     for number, paragraph in enumerate(page.conclusion):
@@ -101,7 +102,7 @@ def _label_columns(items: Sequence[Paragraph | Facts | Table]) -> int:
     return max(labels)
 
 
-def _table(out: Console, item: Facts | Table, labels: int) -> None:
+def _table(out: Console, item: Facts | Table, labels: int, further: str) -> None:
     out.print()
     if isinstance(item, Facts):
         _print_grid(out, _facts(item))
@@ -131,7 +132,7 @@ def _table(out: Console, item: Facts | Table, labels: int) -> None:
             grid.columns[0].min_width = labels
         _print_grid(out, grid)
     if item.most is not None and len(item.rows) > item.most:
-        out.print(Text(f"  further rows: {len(item.rows) - item.most}, with --out", style="dim"))
+        out.print(Text(f"  further rows: {len(item.rows) - item.most}, {further}", style="dim"))
 
 
 def _facts(item: Facts) -> Grid:

@@ -12,7 +12,7 @@ from ssdlab.model.finding import Finding
 from ssdlab.model.several import several
 from ssdlab.study.store.folder import points_of
 from ssdlab.study.store.table import KEY, SEED, Point, Record, dataset
-from ssdlab.study.survey.outcome import USUAL, Outcome, unknown
+from ssdlab.study.survey.outcome import USUAL, Outcome, check_distinct, unknown
 
 MEND = "finish the sweep, or mend what failed"
 """What to do about runs without a result."""
@@ -96,14 +96,16 @@ class Runs(Finding):
         """The outcomes that are asked for; else those of the sweep, or the usual ones, as far as runs have them.
 
         Raises:
-            ConfigError: If no run has a figure that is asked for.
+            ConfigError: If no run has a figure that is asked for, or one is asked for twice.
         """
         known, named = self.figures, several(asked)
         if named and not known:
             why = next(iter(self.failed), "none was run yet")
             raise ConfigError(f"the study has no result: {why}; {MEND}")
         if named:
-            return [Outcome.of(one, known) for one in self._as_swept(named)]
+            asked_for = [Outcome.of(one, known) for one in self._as_swept(named)]
+            check_distinct(asked_for)
+            return asked_for
         found = map(Outcome.read, self.plan["outcomes"] or USUAL)
         return [one for one in found if one.figure in known]
 

@@ -50,9 +50,14 @@ class Seeds(Runs):
         return " to ".join(map(text.count, counts[:1] + counts[1:][-1:]))
 
     @property
+    def count(self) -> int:
+        """Points that were asked for, equal ones too."""
+        return len(self._rows_by_point)
+
+    @property
     def title(self) -> str:
         """What was asked, in one line."""
         design = self.plan["design"]
         seeds = "" if self.seeds == "1" else f", {self.seeds} seeds each"
-        points = text.counted(len(self._rows_by_point), "points")
+        points = text.counted(self.count, "points")
         return f"{design['name']} of {points} over {', '.join(self.columns) or 'nothing'}{seeds}"

@@ -115,11 +115,24 @@ def check_figure(where: str, figure: str) -> None:
         )
 
 
-def check_outcomes(written: Iterable[str]) -> None:
+def check_distinct(outcomes: Iterable[Outcome]) -> None:
+    """Checks that no figure is asked for twice.
+
+    Raises:
+        ConfigError: If one is.
+    """
+    seen: set[str] = set()
+    for one in outcomes:
+        if one.figure in seen:
+            raise ConfigError(f"outcome {text.path(one.figure)}: is given twice; give it once")
+        seen.add(one.figure)
+
+
+def check_outcomes(written: Sequence[str]) -> None:
     """As `check_figure`, of outcomes.
 
     Raises:
-        ConfigError: If one is none.
+        ConfigError: If one is none, or is given twice.
     """
     for one in written:
         if ARITHMETIC & {*one}:
@@ -128,6 +141,7 @@ def check_outcomes(written: Iterable[str]) -> None:
                 "it, and work it out from the dataset"
             )
         check_figure(f"outcome {text.path(one)}", Outcome.read(one).figure)
+    check_distinct(map(Outcome.read, written))
 
 
 class Estimate(NamedTuple):

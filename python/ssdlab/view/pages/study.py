@@ -19,6 +19,12 @@ def _not_shown(found: Study) -> str:
     return f"{kept} of earlier sweeps, not shown: the same command as then shows them again, and none is run twice"
 
 
+def _alike(found: Study, rows: int) -> str:
+    """That points are equal, of which there is one row; empty if none are."""
+    points = found.count
+    return f"{text.count(rows)} of {text.count(points)} points differ; equal ones have one row" if rows < points else ""
+
+
 def page(found: Study) -> Page:
     """The page of a study."""
     # While there is no result, columns are those that there will be.
@@ -41,7 +47,10 @@ def page(found: Study) -> Page:
     left = text.count(found.asked - found.finished)
     return Page(
         title=found.title,
-        lead=[Paragraph(f"{found.plan['design']['name']}: {MEANINGS[found.plan['design']['name']]}", "soft")],
+        lead=[
+            Paragraph(f"{found.plan['design']['name']}: {MEANINGS[found.plan['design']['name']]}", "soft"),
+            *([Paragraph(alike, "soft")] if (alike := _alike(found, len(rows))) else []),
+        ],
         partial=f"{left} of {text.count(found.asked)} runs are still to be done" if found.partial else "",
         remarks=[
             *found.failed,
