@@ -94,7 +94,7 @@ def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
     ("arguments", "words"),
     [
         (["run", "nothere.csv"], ["nothere.csv", "No such file"]),
-        (["run", str(OLTP), "--fit", "error"], ["request 58", "--fit compact"]),
+        (["run", str(OLTP), "--fit", "error"], ["oltp.csv.zst:59: a write of 4KiB", "--fit compact"]),
         (["run", "--set", "device.opp=7%"], ["device.opp", "did you mean device.op?"]),
         (["run", "--set", "device.op=7"], ["device.op", '"7%"']),
         (["run", "--set", "device.op=2000%"], ["device.op", "1000"]),
