@@ -130,6 +130,28 @@ def test_at_any_call_of_a_command(name: str, tmp_path: Path) -> None:
         assert "Traceback" not in one.stderr and "ignored" not in one.stderr, (at, one.stderr)
 
 
+WHILE_AN_OBJECT_ENDS = """
+import signal, time
+from ssdlab.interrupt import raised
+class Ends:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+try:
+    with raised():
+        Ends()
+        while True:
+            time.sleep(0.01)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_that_python_loses_comes_again() -> None:
+    command = [sys.executable, "-c", WHILE_AN_OBJECT_ENDS]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("interrupted\n", "", 0)
+
+
 def test_an_interrupt_that_something_has_wrapped_is_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -105,19 +105,33 @@ def _raise(number: int, frame: FrameType | None) -> None:
         if inner.f_code.co_filename == IMPORT:
             if not _begun:
                 _leave(number, frame)
-            _waits = True
-            signal.signal(signal.SIGALRM, _raise)
-            signal.setitimer(signal.ITIMER_REAL, LOADED_SECONDS)
+            _raise_soon()
             return
         inner = inner.f_back
     _waits, _was_raised = False, True
     raise KeyboardInterrupt
 
 
+def _raise_soon() -> None:
+    global _waits
+    _waits = True
+    signal.signal(signal.SIGALRM, _raise)
+    signal.setitimer(signal.ITIMER_REAL, LOADED_SECONDS)
+
+
+def _on_unraisable(lost: sys.UnraisableHookArgs) -> None:
+    """Raises once more what came while Python took an object apart, where it loses what is raised."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        _raise_soon()
+    else:
+        sys.__unraisablehook__(lost)
+
+
 @contextmanager
 def raised() -> Iterator[None]:
     """Ctrl-C raises KeyboardInterrupt while this lasts, and leaves at once after it."""
     handle(_raise)
+    sys.unraisablehook = _on_unraisable
     try:
         yield
     finally:
