@@ -1,6 +1,6 @@
 //! How many blocks a drive gets for its capacity, whether they suffice, and what to change where they do not.
 
-use super::device::MOST_BYTES;
+use super::device::capacities_above;
 use super::ftl::plan::Plan;
 use super::nand::levels;
 use super::provision::{DEFAULT_PERCENT, Provision};
@@ -66,9 +66,8 @@ impl Shape<'_> {
     /// The capacities, powers of two above this one, that have enough blocks.
     pub fn capacities_beyond(&self, logical_pages: u64) -> impl Iterator<Item = u64> {
         let page_bytes = u64::from(self.page_bytes);
-        let first = (logical_pages * page_bytes + 1).next_power_of_two();
-        std::iter::successors(Some(first), |bytes| bytes.checked_mul(2))
-            .take_while(move |bytes| *bytes <= MOST_BYTES && bytes / page_bytes <= u64::from(u32::MAX))
+        capacities_above(logical_pages, page_bytes)
+            .take_while(move |bytes| bytes / page_bytes <= u64::from(u32::MAX))
             .filter(move |bytes| self.blocks(bytes / page_bytes).suffice())
     }
 

@@ -19,7 +19,13 @@ pub(crate) const SECTION: Section = Section {
 };
 
 /// The largest capacity.
-pub(super) const MOST_BYTES: u64 = 16 * TIB;
+const MOST_BYTES: u64 = 16 * TIB;
+
+/// The capacities, powers of two that may be asked for, with more pages than these.
+pub(super) fn capacities_above(logical_pages: u64, page_bytes: u64) -> impl Iterator<Item = u64> {
+    let first = (logical_pages * page_bytes + 1).next_power_of_two();
+    std::iter::successors(Some(first), |bytes| bytes.checked_mul(2)).take_while(|bytes| *bytes <= MOST_BYTES)
+}
 
 const CAPACITY: &[OptionSpec] = &[
     OptionSpec {

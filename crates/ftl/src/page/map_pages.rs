@@ -82,7 +82,7 @@ impl<M: MapModel> PageFtl<M> {
     pub(super) fn charge<S: FlashSink>(&mut self, lpn: u32, changes: bool, sink: &mut S) {
         if M::CHARGED {
             let lookup = self.map.look_up(lpn);
-            let written = self.l2p[lpn as usize].page() != u32::MAX;
+            let written = self.l2p[lpn as usize] != Entry::NONE;
             sink.note(Note::LookedUp { lpn: Lpn(lpn), hit: lookup.hit, changes, written });
             if !lookup.hit {
                 self.load_entry(lookup, sink);

@@ -7,7 +7,7 @@ use crate::kind::Kind;
 use crate::parameters::parameters;
 use crate::remedies::first_enough;
 use crate::sections::blocks::{CAPACITY, with_remedies};
-use crate::sections::device::MOST_BYTES;
+use crate::sections::device::capacities_above;
 use crate::table::{Fallback, OptionSpec};
 use crate::value::{LogSpace, Value};
 use ssdlab_core::units::{counted, write_bytes, write_percent};
@@ -147,10 +147,7 @@ impl Checker<'_> {
             let enough = first_enough(least, most_there_can_be, |log| is_enough(&changes(log, room(log))));
             remedies.extend(enough.map(|log| set(log) + &raise(log)));
             if remedies.is_empty() {
-                let larger = (logical_pages * page_bytes + 1).next_power_of_two();
-                let capacities = std::iter::successors(Some(larger), |bytes| bytes.checked_mul(2));
-                let enough = capacities
-                    .take_while(|bytes| *bytes <= MOST_BYTES)
+                let enough = capacities_above(logical_pages, page_bytes)
                     .find(|bytes| is_enough(&changes(least, (CAPACITY, Value::Bytes(*bytes)))));
                 remedies
                     .extend(enough.map(|bytes| format!("{}raise {CAPACITY} to {}", set(least), write_bytes(bytes))));
