@@ -131,10 +131,8 @@ struct Running {
     /// When that was.
     since_ns: u64,
     at: Wait,
-    /// Whether the cells work on several operations.
-    several: bool,
-    /// The first operation that the cells work on, if that is for pages of the host; else none.
-    host: u32,
+    /// The first operation that the cells work on; none if they rest.
+    first: u32,
     /// The latest submission that uses the die, and its last operation there.
     latest: (u64, u32),
 }
@@ -142,7 +140,7 @@ struct Running {
 impl Running {
     const fn rest(now_ns: u64) -> Self {
         let at = Wait::Order;
-        Self { sums: [0; WAITS], since_ns: now_ns, at, several: false, host: NONE, latest: (0, NONE) }
+        Self { sums: [0; WAITS], since_ns: now_ns, at, first: NONE, latest: (0, NONE) }
     }
 
     /// An operation that was charged this waits for it from now on, or has waited: what is kept of that.
@@ -168,12 +166,13 @@ impl Running {
     /// charged at all may have a path, which nobody asks about.
     #[inline(always)]
     fn end_work(&mut self, owns: &mut Slab<Own>, paths: &mut [Path], ops: &Ops, now_ns: u64) {
-        let first = std::mem::replace(&mut self.host, NONE);
-        if first == NONE {
+        let first = std::mem::replace(&mut self.first, NONE);
+        let op = &ops[first];
+        if op.cause != Cause::Host {
             return;
         }
         let worked = (self.at, now_ns - self.since_ns);
-        if self.several {
+        if op.next != NONE {
             Self::worked_for_several(owns, paths, ops, now_ns, worked, first);
         } else if let Some(path) = paths.get_mut(first as usize) {
             path.worked(owns, now_ns, worked);
@@ -343,8 +342,9 @@ impl Waits {
         // emitted before any of them begins.
         let (submission, before) = std::mem::replace(&mut die.latest, (self.submissions, index));
         let path = numbered(&mut self.paths, index);
-        (path.charges, path.own, path.die, path.on_bus) = (Charges::default(), NONE, number, false);
-        die.turn(&mut path.charges, now_ns);
+        (path.own, path.die, path.on_bus) = (NONE, number, false);
+        path.charges.0.copy_from_slice(&die.sums[..STATES]);
+        path.charges.add(die.at, now_ns - die.since_ns);
         if submission == self.submissions {
             self.share_own(before, index);
         }
@@ -378,8 +378,7 @@ impl Waits {
     pub fn cells_begin(&mut self, number: u32, first: u32, op: &Op, now_ns: u64) {
         let die = &mut self.dies[number as usize];
         die.turn_to(Wait::of(op), &mut self.all, now_ns);
-        die.several = op.next != NONE;
-        die.host = if op.cause == Cause::Host { first } else { NONE };
+        die.first = first;
     }
 
     /// They interrupt it.
@@ -394,6 +393,42 @@ impl Waits {
         let die = &mut self.dies[number as usize];
         die.end_work(&mut self.owns, &mut self.paths, ops, now_ns);
         die.turn_to(Wait::Bus, &mut self.all, now_ns);
+    }
+
+    /// They end the reads of a command, of which this is the first: from now on their data waits for the bus or is on it,
+    /// while the cells may work on others.
+    #[inline(always)]
+    pub fn reads_end(&mut self, number: u32, first: u32, ops: &Ops, now_ns: u64) {
+        let (die, op) = (&mut self.dies[number as usize], &ops[first]);
+        if op.next != NONE {
+            return self.reads_end_one_by_one(number, first, ops, now_ns);
+        }
+        if op.watched {
+            let path = &mut self.paths[first as usize];
+            if op.cause != Cause::Host || path.own != NONE {
+                return self.reads_end_one_by_one(number, first, ops, now_ns);
+            }
+            // Mostly it is one page for the host: it is charged what the die did before that.
+            path.charges = Charges(std::array::from_fn(|state| {
+                let began_ns = if state == Wait::Bus as usize { now_ns } else { 0 };
+                die.sums[state].wrapping_sub(path.charges.0[state]).wrapping_sub(began_ns)
+            }));
+            path.on_bus = true;
+        }
+        die.first = NONE;
+        die.turn_to(Wait::Bus, &mut self.all, now_ns);
+    }
+
+    #[inline(never)]
+    fn reads_end_one_by_one(&mut self, number: u32, first: u32, ops: &Ops, now_ns: u64) {
+        self.cells_end(number, ops, now_ns);
+        let mut index = first;
+        while index != NONE {
+            if ops[index].watched {
+                self.wait_for_bus(index, ops, now_ns);
+            }
+            index = ops[index].next;
+        }
     }
 
     /// From now on an operation waits for its die, or its data for the bus; or it has waited there.
@@ -413,7 +448,7 @@ impl Waits {
     #[inline(never)]
     fn worked_for_several_ops(&self, path: &Path, ops: &Ops, now_ns: u64) -> [u64; 2] {
         let (die, mut worked) = (&self.dies[usize::from(path.die)], self.owns[path.own].sums);
-        let mut index = die.host;
+        let mut index = if matches!(die.at, Wait::HostReads | Wait::HostWrites) { die.first } else { NONE };
         while index != NONE {
             let op = &ops[index];
             if op.cause == Cause::Host && self.paths.get(index as usize).is_some_and(|other| other.own == path.own) {
@@ -447,32 +482,33 @@ impl Waits {
         self.turn(to, ops, now_ns);
     }
 
-    /// An operation has ended, as the last one of a request of this owner; `turned` says whether it has turned.
+    /// An operation has ended; `done` says of which owner that ends a request. `turned` says whether it has turned.
     #[inline(always)]
-    pub fn request_done(&mut self, index: u32, turned: bool, owner: u32, ops: &Ops, now_ns: u64) {
-        let worked = self.worked(index, ops, now_ns);
-        let (path, charges) = (&self.paths[index as usize], numbered(&mut self.done, owner));
-        *charges = path.charges;
-        if !turned {
-            path.turn(charges, &self.dies, worked, now_ns);
+    pub fn ended(&mut self, index: u32, turned: bool, done: Option<u32>, ops: &Ops, now_ns: u64) {
+        let path = &self.paths[index as usize];
+        if path.own != NONE {
+            return self.one_of_several_ended(index, turned, done, ops, now_ns);
         }
-    }
-
-    /// An operation has ended.
-    #[inline(always)]
-    pub fn ended(&mut self, index: u32) {
-        if self.paths[index as usize].own != NONE {
-            self.leave_own(index);
+        if let Some(owner) = done {
+            let charges = numbered(&mut self.done, owner);
+            *charges = path.charges;
+            if !turned {
+                path.turn(charges, &self.dies, [0; 2], now_ns);
+            }
         }
     }
 
     #[inline(never)]
-    fn leave_own(&mut self, index: u32) {
+    fn one_of_several_ended(&mut self, index: u32, turned: bool, done: Option<u32>, ops: &Ops, now_ns: u64) {
+        if !turned && done.is_some() {
+            self.turn(index, ops, now_ns);
+        }
         let own = std::mem::replace(&mut self.paths[index as usize].own, NONE);
         self.owns[own].ops -= 1;
         if self.owns[own].ops == 0 {
             self.owns.remove(own);
         }
+        self.ended(index, true, done, ops, now_ns);
     }
 
     /// What the last request of an owner that is done was charged for.

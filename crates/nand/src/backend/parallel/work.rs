@@ -234,13 +234,18 @@ impl ParallelFlash {
     #[inline(always)]
     fn take(&mut self, number: u32, index: u32) {
         self.dies[number as usize].begin(index, &mut self.ops);
-        let Op { job, kind, .. } = self.ops[index];
+        let Op { job, kind, watched, .. } = self.ops[index];
         if job != NONE {
             let job = &mut self.jobs[job];
             job.began_ns = job.began_ns.min(self.now_ns);
         }
-        if self.commands.cache_program && kind == Kind::Program {
-            self.watch_bus(index);
+        // Its data waits for the bus, while the cells may work on others.
+        if let Some(waits) = &mut self.waits
+            && watched
+            && self.commands.cache_program
+            && kind == Kind::Program
+        {
+            waits.wait_for_bus(index, &self.ops, self.now_ns);
         }
     }
 
@@ -336,16 +341,6 @@ impl ParallelFlash {
         }
     }
 
-    /// The data of an operation waits for the bus, while the cells may work on others.
-    #[inline]
-    fn watch_bus(&mut self, index: u32) {
-        if let Some(waits) = &mut self.waits
-            && self.ops[index].watched
-        {
-            waits.wait_for_bus(index, &self.ops, self.now_ns);
-        }
-    }
-
     /// The data of all programs of a command is in the registers.
     #[inline]
     fn watch_loaded(&mut self, command: &Command) {
@@ -368,7 +363,11 @@ impl ParallelFlash {
                 let command = work.command;
                 self.record_cells(resource, &work);
                 if let Some(waits) = &mut self.waits {
-                    waits.cells_end(resource, &self.ops, self.now_ns);
+                    if command.reads && self.commands.cache_read {
+                        waits.reads_end(resource, command.first, &self.ops, self.now_ns);
+                    } else {
+                        waits.cells_end(resource, &self.ops, self.now_ns);
+                    }
                 }
                 if command.reads {
                     self.pass(command);
@@ -405,9 +404,6 @@ impl ParallelFlash {
         while index != NONE {
             if let Some(witness) = &mut self.witness {
                 witness.ended(self.ops[index].seen());
-            }
-            if self.commands.cache_read {
-                self.watch_bus(index);
             }
             self.ops[index].passed = true;
             let behind = std::mem::replace(&mut self.ops[index].behind, NONE);
@@ -520,10 +516,8 @@ impl ParallelFlash {
             if let Some(waits) = &mut self.waits
                 && watched
             {
-                if left == 0 {
-                    waits.request_done(index, is_waited_for, owner, &self.ops, self.now_ns);
-                }
-                waits.ended(index);
+                let done = (left == 0).then_some(owner);
+                waits.ended(index, is_waited_for, done, &self.ops, self.now_ns);
             }
         }
         self.ops.remove(index);
