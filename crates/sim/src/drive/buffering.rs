@@ -11,7 +11,6 @@ use super::stack::{Stack, context_of};
 use super::{BUFFERED, Flight, TimedDrive};
 use crate::check::buffer::BufferOracle;
 use crate::host::issue::Issuer;
-use crate::observe::parts::Part;
 use crate::run::error::SimError;
 
 /// A write that waits for room in the buffer.
@@ -39,7 +38,7 @@ impl<P: TimedParts> TimedDrive<P> {
         request: &Request,
         issuer: &mut Issuer<'_>,
     ) -> Result<(), SimError> {
-        self.pass_by_flash(index);
+        self.flights[index].stages.in_flash = false;
         let stalled = &mut self.stalled;
         self.stack.take(request, |stack, offset, end| {
             let pages = stack.page.split(offset, end);
@@ -48,7 +47,7 @@ impl<P: TimedParts> TimedDrive<P> {
         });
         self.accept_pages(issuer);
         if self.stalled.iter().any(|stalled| stalled.flight == index) {
-            self.wait_for_flash(index);
+            self.flights[index].stages.stalled_for_flash = self.wait_for_flash(index);
             let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
             buffer.counters.writes_stalled += 1;
         }
@@ -77,9 +76,9 @@ impl<P: TimedParts> TimedDrive<P> {
             self.stalled.pop_front();
             // A request that wraps around the device has a second run of pages.
             if self.stalled.front().is_none_or(|next| next.flight != flight) {
-                let Flight { request, submitted_ns, behind_flash, .. } = self.flights[flight];
-                if behind_flash {
-                    self.waited_for_flash(flight, submitted_ns);
+                let Flight { request, stages, .. } = self.flights[flight];
+                if stages.stalled_for_flash {
+                    self.waited_for_flash(flight, stages.submitted_ns);
                 }
                 // Work on it begins where it has found room.
                 if request.flags & (flag::FUA | flag::PREFLUSH) != 0 {
@@ -111,7 +110,7 @@ impl<P: TimedParts> TimedDrive<P> {
                 break;
             }
             self.unsafe_flights.pop_front();
-            self.charge(flight, Part::Flush, self.now_ns() - began_ns);
+            self.flights[flight].stages.flushing_ns = self.now_ns() - began_ns;
             self.served(flight, began_ns, issuer);
         }
         self.accept_pages(issuer);

@@ -41,6 +41,7 @@ use crate::observe::activity::Meters;
 use crate::observe::apart::Apart;
 use crate::observe::measurement::{Measurement, OfDrive};
 use crate::observe::summary::PreconditionSummary;
+use crate::observe::waits::Stages;
 use crate::run::Outcome;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase};
@@ -73,9 +74,7 @@ enum Until {
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     request: Request,
-    issued_ns: u64,
-    taken_ns: u64,
-    submitted_ns: u64,
+    stages: Stages,
     /// Time spent behind others.
     waited_ns: u64,
     queue: u16,
@@ -83,8 +82,6 @@ struct Flight {
     number: u64,
     /// Whether one of the other direction was in the drive when it took this.
     met_other: bool,
-    /// Whether what it waits for now is told to be the flash as a whole.
-    behind_flash: bool,
     /// Who completes it: [`HOST`], or a number of the cache; told to the block layer where there is one.
     origin: u32,
     /// The request of the block layer that it is; none if there is no block layer.
@@ -94,7 +91,7 @@ struct Flight {
 impl Flight {
     /// As operations name it.
     fn requester(&self) -> Requester {
-        Requester { number: self.number, arrived_ns: self.issued_ns }
+        Requester { number: self.number, arrived_ns: self.stages.issued_ns }
     }
 }
 

@@ -12,7 +12,7 @@ use super::{Flight, TimedDrive};
 use crate::host::block::{BlockStage, HostRequest};
 use crate::host::cache::in_time::CacheStage;
 use crate::host::issue::{Issued, Issuer};
-use crate::observe::parts::Part;
+use crate::observe::waits::Stages;
 use crate::run::error::SimError;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
@@ -23,23 +23,12 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn enter(&mut self, issued: Issued, origin: u32, block: Option<RequestId>) {
         let Issued { request, time_ns: issued_ns } = issued;
         let queue = self.queues.queue_of(request.stream);
-        let (taken_ns, submitted_ns, waited_ns, met_other, behind_flash) = (0, 0, 0, false, false);
-        let flight = Flight {
-            request,
-            issued_ns,
-            taken_ns,
-            submitted_ns,
-            waited_ns,
-            queue,
-            number: 0,
-            met_other,
-            behind_flash,
-            origin,
-            block,
-        };
+        let stages = Stages { issued_ns, in_flash: true, ..Stages::default() };
+        let (waited_ns, number, met_other) = (0, 0, false);
+        let flight = Flight { request, stages, waited_ns, queue, number, met_other, origin, block };
         let index = self.flights.insert(flight);
         if self.apart.is_some() && self.buffer.is_none() && self.stack.sinks.flash.under_way() >= self.most_under_way {
-            self.wait_for_flash(index);
+            self.flights[index].stages.queued_for_flash = self.wait_for_flash(index);
         }
         self.queues.push(queue, index);
     }
@@ -56,7 +45,7 @@ impl<P: TimedParts> TimedDrive<P> {
             let Some(index) = self.queues.take() else { break };
             let now_ns = self.now_ns();
             let flight = &mut self.flights[index];
-            flight.taken_ns = now_ns;
+            flight.stages.taken_ns = now_ns;
             let op = flight.request.op;
             flight.met_other = match op {
                 Op::Read => self.inside[Op::Write as usize] > 0,
@@ -64,17 +53,12 @@ impl<P: TimedParts> TimedDrive<P> {
                 Op::Trim | Op::Flush => false,
             };
             self.inside[op as usize] += 1;
-            let (issued_ns, behind_flash) = (flight.issued_ns, flight.behind_flash);
-            if let Some(apart) = &mut self.apart {
-                let queued_ns = if behind_flash { 0 } else { now_ns - issued_ns };
-                apart.waits.taken(index, issued_ns, queued_ns);
-            }
-            if behind_flash {
+            let Stages { issued_ns, queued_for_flash, .. } = flight.stages;
+            if queued_for_flash {
                 self.waited_for_flash(index, issued_ns);
             }
-            match self.path.command(index, now_ns) {
-                None => self.receive(index, issuer)?,
-                Some(done_ns) => self.charge(index, Part::Controller, done_ns - now_ns),
+            if self.path.command(index, now_ns).is_none() {
+                self.receive(index, issuer)?;
             }
         }
         Ok(())
@@ -97,12 +81,11 @@ impl<P: TimedParts> TimedDrive<P> {
 
     /// Moves in the data of a write.
     pub(super) fn receive(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
-        let Request { op, bytes, .. } = self.flights[index].request;
         let now_ns = self.now_ns();
-        if op == Op::Write
-            && let Some(done_ns) = self.path.receive(index, bytes, now_ns)
-        {
-            self.charge(index, Part::Link, done_ns - now_ns);
+        let flight = &mut self.flights[index];
+        flight.stages.received_ns = now_ns;
+        let Request { op, bytes, .. } = flight.request;
+        if op == Op::Write && self.path.receive(index, bytes, now_ns).is_some() {
             return Ok(());
         }
         self.submit(index, issuer)
@@ -117,28 +100,11 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// So much of the time of a request goes to this.
-    #[inline(always)]
-    pub(super) fn charge(&mut self, index: u32, part: Part, ns: u64) {
-        if let Some(apart) = &mut self.apart {
-            apart.waits.charge(index, part, ns);
-        }
-    }
-
-    /// A request has no operations of its own in the flash.
-    #[inline(always)]
-    pub(super) fn pass_by_flash(&mut self, index: u32) {
-        if let Some(apart) = &mut self.apart {
-            apart.waits.pass_by_flash(index);
-        }
-    }
-
-    /// From now on a request waits for the flash as a whole.
-    pub(super) fn wait_for_flash(&mut self, index: u32) {
-        if let (Some(apart), Some(dies)) = (&mut self.apart, self.stack.sinks.flash.waits_of_dies()) {
-            apart.waits.wait_for_flash(index, dies);
-            self.flights[index].behind_flash = true;
-        }
+    /// From now on a request waits for the flash as a whole. Whether anybody asks for what.
+    pub(super) fn wait_for_flash(&mut self, index: u32) -> bool {
+        let (Some(apart), Some(dies)) = (&mut self.apart, self.stack.sinks.flash.waits_of_dies()) else { return false };
+        apart.waits.wait_for_flash(index, dies);
+        true
     }
 
     /// It has, since then.
@@ -146,7 +112,6 @@ impl<P: TimedParts> TimedDrive<P> {
         let now_ns = self.now_ns();
         if let (Some(apart), Some(dies)) = (&mut self.apart, self.stack.sinks.flash.waits_of_dies()) {
             apart.waits.waited_for_flash(index, &dies, now_ns - since_ns);
-            self.flights[index].behind_flash = false;
         }
     }
 
@@ -157,7 +122,7 @@ impl<P: TimedParts> TimedDrive<P> {
         self.tell_epoch(now_ns);
         self.stack.requests += 1;
         let flight = &mut self.flights[index];
-        flight.submitted_ns = now_ns;
+        flight.stages.submitted_ns = now_ns;
         flight.number = self.stack.requests;
         let request = flight.request;
         if request.op != Op::Read {
@@ -167,7 +132,7 @@ impl<P: TimedParts> TimedDrive<P> {
             (Op::Write, true) => return self.submit_to_buffer(index, &request, issuer),
             (Op::Flush, true) => {
                 self.stack.take(&request, |_, _, _| {});
-                self.pass_by_flash(index);
+                self.flights[index].stages.in_flash = false;
                 self.make_safe(index, issuer);
                 return Ok(());
             }
@@ -181,7 +146,7 @@ impl<P: TimedParts> TimedDrive<P> {
             None => stack.access(&request, offset, end),
         });
         if self.stack.sinks.flash.submitted() == 0 {
-            self.pass_by_flash(index);
+            self.flights[index].stages.in_flash = false;
             self.served(index, now_ns, issuer);
         }
         if self.buffer.is_some() {
@@ -194,15 +159,12 @@ impl<P: TimedParts> TimedDrive<P> {
 
     /// Buffer and flash are done with a request, on which work began at `began_ns`.
     pub(super) fn served(&mut self, index: u32, began_ns: u64, issuer: &mut Issuer<'_>) {
-        let flight = &mut self.flights[index];
-        flight.waited_ns = (flight.taken_ns - flight.issued_ns) + (began_ns - flight.submitted_ns);
-        let Request { op, bytes, .. } = flight.request;
         let now_ns = self.now_ns();
-        if op == Op::Read
-            && let Some(done_ns) = self.path.send(index, bytes, now_ns)
-        {
-            self.charge(index, Part::Link, done_ns - now_ns);
-        } else {
+        let Flight { request, stages, waited_ns, .. } = &mut self.flights[index];
+        stages.served_ns = now_ns;
+        *waited_ns = (stages.taken_ns - stages.issued_ns) + (began_ns - stages.submitted_ns);
+        let Request { op, bytes, .. } = *request;
+        if op != Op::Read || self.path.send(index, bytes, now_ns).is_none() {
             self.complete(index, issuer);
         }
     }
@@ -210,18 +172,17 @@ impl<P: TimedParts> TimedDrive<P> {
     /// A request is back at the host.
     pub(super) fn complete(&mut self, index: u32, issuer: &mut Issuer<'_>) {
         let now_ns = self.now_ns();
-        let Flight { request, issued_ns, taken_ns, waited_ns, queue, met_other, origin, block, .. } =
-            self.flights[index];
+        let Flight { request, stages, waited_ns, queue, met_other, origin, block, .. } = self.flights[index];
         self.inside[request.op as usize] -= 1;
-        self.meters.left_drive(request.op, met_other, now_ns - taken_ns);
+        self.meters.left_drive(request.op, met_other, now_ns - stages.taken_ns);
         self.flights.remove(index);
         self.queues.leave(queue);
         match block {
-            None => self.finish(&request, origin, Some(index), issued_ns, waited_ns, issuer),
+            None => self.finish(&request, origin, Some((index, &stages)), stages.issued_ns, waited_ns, issuer),
             Some(id) => {
                 let block = self.block.as_mut().expect("it gave the request out");
                 block.completed(id, now_ns);
-                self.finish_host_requests(Some(index), now_ns - issued_ns - waited_ns, issuer);
+                self.finish_host_requests(Some((index, &stages)), now_ns - stages.issued_ns - waited_ns, issuer);
                 self.pull();
             }
         }
@@ -230,7 +191,12 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Completes the requests of the host that have ended with one of the drive, which worked on that for so long, or
     /// with none.
     #[inline(always)]
-    pub(super) fn finish_host_requests(&mut self, flight: Option<u32>, service_ns: u64, issuer: &mut Issuer<'_>) {
+    pub(super) fn finish_host_requests(
+        &mut self,
+        flight: Option<(u32, &Stages)>,
+        service_ns: u64,
+        issuer: &mut Issuer<'_>,
+    ) {
         while let Some(done) = self.block.as_mut().and_then(BlockStage::take_done) {
             let HostRequest { request, origin, issued_ns, .. } = done;
             // A bio merged into a request that was at work cannot have come later than that.
@@ -245,7 +211,7 @@ impl<P: TimedParts> TimedDrive<P> {
         &mut self,
         request: &Request,
         origin: u32,
-        flight: Option<u32>,
+        flight: Option<(u32, &Stages)>,
         issued_ns: u64,
         waited_ns: u64,
         issuer: &mut Issuer<'_>,

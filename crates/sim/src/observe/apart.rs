@@ -6,7 +6,7 @@ use ssdlab_trace::Request;
 
 use crate::observe::intervals::{Course, Intervals};
 use crate::observe::parts::ResponseSummary;
-use crate::observe::waits::Waits;
+use crate::observe::waits::{Stages, Waits};
 
 /// Both while a run goes on.
 pub(crate) struct Apart {
@@ -31,7 +31,7 @@ impl Apart {
     pub fn request_done<'a>(
         &'a mut self,
         request: &Request,
-        flight: Option<u32>,
+        flight: Option<(u32, &Stages)>,
         now_ns: u64,
         latency: InBucket,
         waited: InBucket,

@@ -2,43 +2,59 @@
 
 /// Numbers whose counts lie next to each other, in one line of the processor's cache.
 const NEIGHBOURS: usize = 16;
+/// So many lines of them, that any number has one without being compared with the last.
+const LINES: usize = 1 << 10;
+/// Lines that are passed at a time if nothing is there.
+const STRIDE: usize = 8;
 
-/// How often there was each of the numbers up to so many, mostly few of them.
+/// How often there was each of some numbers, mostly few of them.
 ///
 /// Whether a number is new is not asked when it is counted, and numbers are taken out with their neighbours: processors
 /// foresee badly which of them are there.
 #[derive(Debug)]
 pub(super) struct Counts {
-    counts: Vec<[u32; NEIGHBOURS]>,
+    counts: Box<[[u32; NEIGHBOURS]; LINES]>,
     /// Whether there was any of these.
-    are_there: Vec<bool>,
+    are_there: Box<[bool; LINES]>,
 }
 
 /// What was counted until some time, in order: those that were there with their neighbours.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted(Vec<(u32, [u32; NEIGHBOURS])>);
 
+/// So many items without a copy of all of them on the stack.
+pub(super) fn boxed<T: Clone + Default, const N: usize>() -> Box<[T; N]> {
+    vec![T::default(); N].try_into().unwrap_or_else(|_| unreachable!("as many"))
+}
+
 impl Counts {
-    /// Of numbers below `most`, none.
-    pub fn new(most: usize) -> Self {
-        let lines = most.div_ceil(NEIGHBOURS);
-        Self { counts: vec![[0; NEIGHBOURS]; lines], are_there: vec![false; lines] }
+    /// Numbers that can be counted are below this.
+    pub const NUMBERS: usize = LINES * NEIGHBOURS;
+
+    /// Of none.
+    pub fn new() -> Self {
+        Self { counts: boxed(), are_there: boxed() }
     }
 
     /// There is one more.
     #[inline(always)]
     pub fn add(&mut self, number: usize) {
-        self.counts[number / NEIGHBOURS][number % NEIGHBOURS] += 1;
-        self.are_there[number / NEIGHBOURS] = true;
+        let line = number / NEIGHBOURS % LINES;
+        self.counts[line][number % NEIGHBOURS] += 1;
+        self.are_there[line] = true;
     }
 
     /// Takes all out.
     pub fn take(&mut self) -> Counted {
         let lines = self.are_there.iter().filter(|is_there| **is_there).count();
         let mut counted = Vec::with_capacity(lines);
-        for (at, is_there) in self.are_there.iter_mut().enumerate() {
-            if std::mem::take(is_there) {
-                counted.push((at as u32, std::mem::take(&mut self.counts[at])));
+        for (first, are_there) in (0..).step_by(STRIDE).zip(self.are_there.as_chunks_mut::<STRIDE>().0) {
+            if *are_there != [false; STRIDE] {
+                for (line, is_there) in (first..).zip(std::mem::take(are_there)) {
+                    if is_there {
+                        counted.push((line as u32, std::mem::take(&mut self.counts[line])));
+                    }
+                }
             }
         }
         Counted(counted)
@@ -89,7 +105,7 @@ mod tests {
 
     #[test]
     fn each_number_is_counted_and_comes_out_in_order() {
-        let (mut rng, mut counts) = (Rng::named(1, "counts"), Counts::new(15_000));
+        let (mut rng, mut counts) = (Rng::named(1, "counts"), Counts::new());
         let (mut all, mut expected_of_all) = (Counted::default(), BTreeMap::new());
         for most in [0, 1, 70, 20_000, 3] {
             let mut expected = BTreeMap::<usize, u32>::new();

@@ -10,7 +10,7 @@
 use ssdlab_core::{InBucket, LatencyHistogram};
 use ssdlab_trace::{Op, Request};
 
-use crate::observe::counts::{Counted, Counts};
+use crate::observe::counts::{Counted, Counts, boxed};
 use crate::observe::parts::{ByBucket, PART_NAMES, PARTS, Parts};
 use crate::observe::waits::{Few, LONG_NS, MadeOf, Many};
 
@@ -23,6 +23,9 @@ const FIRST_SHIFT: u32 = 16;
 const OPS: usize = 2;
 /// Times of one operation: of response and of waiting.
 const KINDS: usize = 2;
+
+/// Columns of a histogram, of which the first are its buckets.
+const COLUMNS: usize = LatencyHistogram::BUCKETS.next_power_of_two();
 
 /// What is counted in one interval.
 #[derive(Clone, Debug, Default)]
@@ -71,13 +74,13 @@ fn add(sums: &mut [u64; PARTS], more: &[u64; PARTS]) {
 /// The number of a bucket among those of all histograms of an interval.
 #[inline]
 fn column(op: usize, kind: usize, bucket: usize) -> usize {
-    (op * KINDS + kind) * LatencyHistogram::BUCKETS + bucket
+    (op * KINDS + kind) * COLUMNS + bucket
 }
 
 /// The number of a histogram, and of a bucket of it.
 #[inline]
 fn of_column(column: usize) -> (usize, usize) {
-    (column / LatencyHistogram::BUCKETS, column % LatencyHistogram::BUCKETS)
+    (column / COLUMNS, column % COLUMNS)
 }
 
 /// So many requests are counted at a time: intervals that hold few have been merged by then.
@@ -86,10 +89,7 @@ const MOST_LATEST: usize = 1 << 15;
 /// Buckets of response times that are not long.
 const SHORT_BUCKETS: usize = LatencyHistogram::bucket(LONG_NS);
 
-/// So many items without a copy of all of them on the stack.
-fn boxed<T: Clone + Default, const N: usize>() -> Box<[T; N]> {
-    vec![T::default(); N].try_into().unwrap_or_else(|_| unreachable!("as many"))
-}
+const _: () = assert!(OPS * KINDS * COLUMNS <= Counts::NUMBERS, "columns can be counted");
 
 /// Counts requests as they are complete, one interval after the other.
 #[derive(Debug)]
@@ -147,13 +147,15 @@ impl Intervals {
             self.begin(now_ns - self.origin_ns);
         }
         if latency_ns >= self.slower_ns[op] {
-            self.note_slowest(request, now_ns, waited.ns, made_of);
+            self.note_slowest(request, now_ns, latency_ns, waited.ns, made_of.parts());
         }
         if self.latest.len() == MOST_LATEST {
             self.count_latest();
         }
         self.latest.push([column(op, 0, bucket) as u16, column(op, 1, waited.bucket) as u16]);
-        let Some(of_run) = self.few_of_run[op].get_mut(bucket) else { return self.count_long(op, made_of) };
+        let Some(of_run) = self.few_of_run[op].get_mut(bucket) else {
+            return self.count_long(op, bucket, made_of.parts());
+        };
         let one = made_of.few();
         let (has_room, too) = (of_run.add(&one), self.few[op].add(&one));
         if !(has_room & too) {
@@ -165,7 +167,7 @@ impl Intervals {
     #[cold]
     fn count_latest(&mut self) {
         self.under_way().latest = self.latest.len() - self.begun;
-        let (mut counts, mut latest) = (Counts::new(column(OPS, 0, 0)), self.latest.as_flattened());
+        let (mut counts, mut latest) = (Counts::new(), self.latest.as_flattened());
         for interval in self.intervals.iter_mut().filter(|interval| interval.latest > 0) {
             let columns = latest.split_off(..std::mem::take(&mut interval.latest) * KINDS).expect("they are there");
             columns.iter().for_each(|&column| counts.add(column.into()));
@@ -180,10 +182,9 @@ impl Intervals {
     }
 
     #[inline(never)]
-    fn count_long(&mut self, op: usize, made_of: MadeOf<'_>) {
-        let parts = made_of.parts();
+    fn count_long(&mut self, op: usize, bucket: usize, parts: [u64; PARTS]) {
         add(&mut self.parts_ns[op], &parts);
-        self.others[op].of(made_of.latency.bucket).add_requests(1, &parts);
+        self.others[op].of(bucket).add_requests(1, &parts);
     }
 
     /// The few requests of a bucket and of the interval are among the many.
@@ -194,8 +195,7 @@ impl Intervals {
     }
 
     #[cold]
-    fn note_slowest(&mut self, request: &Request, now_ns: u64, waited_ns: u64, made_of: MadeOf<'_>) {
-        let (latency_ns, parts) = (made_of.latency.ns, made_of.parts());
+    fn note_slowest(&mut self, request: &Request, now_ns: u64, latency_ns: u64, waited_ns: u64, parts: [u64; PARTS]) {
         let largest = (0..PARTS).fold(0, |most, part| if parts[part] > parts[most] { part } else { most });
         self.slower_ns[request.op as usize] = latency_ns.saturating_add(1);
         self.slowest[request.op as usize] = Some(Slow {
@@ -337,7 +337,7 @@ mod tests {
     use ssdlab_core::Rng;
     use ssdlab_nand::backend::parallel::{Charges, WAITS};
 
-    use crate::observe::waits::Waits;
+    use crate::observe::waits::{Stages, Waits};
 
     /// Against a list of all requests.
     #[test]
@@ -354,7 +354,7 @@ mod tests {
         ] {
             let mut rng = Rng::named(seed, "intervals");
             let (mut intervals, mut all, mut now_ns) = (Intervals::new(77), Vec::new(), 77);
-            let mut waits = Waits::default();
+            let waits = Waits::default();
             for _ in 0..3_000 {
                 now_ns += rng.below(longest_step_ns) * rng.below(2);
                 let op = Op::ALL[rng.below(4) as usize];
@@ -364,9 +364,9 @@ mod tests {
                 if let Some(charged_ns) = flash.0.get_mut(part) {
                     *charged_ns = latency_ns;
                 }
-                waits.taken(0, 0, 0);
                 let request = Request { time_ns: 0, offset: all.len() as u64, bytes: 1, op, flags: 0, stream: 0 };
-                let made_of = waits.made_of(Some(0), latency_ns, InBucket::of(latency_ns), |_| Some(&flash));
+                let stages = Stages { served_ns: latency_ns, in_flash: true, ..Stages::default() };
+                let made_of = waits.made_of(Some((0, &stages)), latency_ns, InBucket::of(latency_ns), |_| Some(&flash));
                 intervals.request_done(&request, now_ns, InBucket::of(latency_ns / 3), made_of);
                 all.push((op, now_ns - 77, latency_ns, part));
             }

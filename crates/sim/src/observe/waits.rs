@@ -73,11 +73,23 @@ impl Many {
         let (mut flash, mut around_ns) = (Charges::default(), [0; PARTS_AROUND]);
         flash.0.copy_from_slice(&self.0[..STATES]);
         around_ns.copy_from_slice(&self.0[AROUND..RESPONSE]);
-        by_part(self.0[RESPONSE], &flash, self.0[ABOVE], &around_ns)
+        by_part(self.0[RESPONSE], &flash, None, self.0[ABOVE], &around_ns)
     }
 }
 
-fn by_part(response_ns: u64, flash: &Charges, above_ns: u64, around_ns: &[u64; PARTS_AROUND]) -> [u64; PARTS] {
+#[cold]
+#[inline(never)]
+fn by_part(
+    response_ns: u64,
+    flash: &Charges,
+    behind_flash: Option<&Charges>,
+    above_ns: u64,
+    around_ns: &[u64; PARTS_AROUND],
+) -> [u64; PARTS] {
+    let mut flash = *flash;
+    if let Some(behind_flash) = behind_flash {
+        flash.0.iter_mut().zip(behind_flash.0).for_each(|(sum, part)| *sum += part);
+    }
     let mut parts = [0; PARTS];
     let in_flash_ns = response_ns - above_ns - around_ns.iter().sum::<u64>();
     parts[..WAITS].copy_from_slice(&flash.parts(in_flash_ns));
@@ -96,7 +108,7 @@ pub(crate) struct MadeOf<'a> {
     behind_flash: Option<&'a Charges>,
     /// Before the drive got it, and in the drive around the flash.
     above_ns: u64,
-    around_ns: &'a [u64; PARTS_AROUND],
+    around_ns: [u64; PARTS_AROUND],
 }
 
 impl MadeOf<'_> {
@@ -109,34 +121,49 @@ impl MadeOf<'_> {
             add_flash(&mut sums, behind_flash);
         }
         sums[ABOVE] = self.above_ns as u32;
-        sums[AROUND..].iter_mut().zip(self.around_ns).for_each(|(sum, part)| *sum = *part as u32);
+        sums[AROUND..].iter_mut().zip(self.around_ns).for_each(|(sum, part)| *sum = part as u32);
         sums[RESPONSE] = self.latency.ns as u32;
         sums[REQUESTS] = 1;
         Few(sums)
     }
 
     /// By part.
+    #[inline(always)]
     pub fn parts(self) -> [u64; PARTS] {
-        let mut flash = *self.flash;
-        if let Some(behind_flash) = self.behind_flash {
-            flash.0.iter_mut().zip(behind_flash.0).for_each(|(sum, part)| *sum += part);
-        }
-        by_part(self.latency.ns, &flash, self.above_ns, self.around_ns)
+        by_part(self.latency.ns, self.flash, self.behind_flash, self.above_ns, &self.around_ns)
     }
 }
 
-/// A request on its way through the drive, in one line of the processor's cache.
+/// When a request was how far on its way through the drive; the time around the flash is what lies between.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(align(64))]
-struct Way {
-    /// What it was charged for around the flash.
-    around_ns: [u64; PARTS_AROUND],
-    /// When it came to the drive.
-    issued_ns: u64,
-    /// Whether it waited for the flash as a whole.
-    behind_flash: bool,
+pub(crate) struct Stages {
+    /// In its queues.
+    pub issued_ns: u64,
+    /// Taken from there.
+    pub taken_ns: u64,
+    /// Through the controller.
+    pub received_ns: u64,
+    /// At buffer and FTL, a write with its data.
+    pub submitted_ns: u64,
+    /// Back from there, a read with its data.
+    pub served_ns: u64,
+    /// For how long it waited there until all is safe.
+    pub flushing_ns: u64,
+    /// Whether it waits, or waited, for the flash as a whole: in the queue, or before the buffer.
+    pub queued_for_flash: bool,
+    pub stalled_for_flash: bool,
     /// Whether the flash knows what it waited for there.
-    in_flash: bool,
+    pub in_flash: bool,
+}
+
+impl Stages {
+    /// Time around the flash of a request that is complete now.
+    #[inline(always)]
+    fn around_ns(&self, now_ns: u64) -> [u64; PARTS_AROUND] {
+        let queued_ns = if self.queued_for_flash { 0 } else { self.taken_ns - self.issued_ns };
+        let link_ns = (self.submitted_ns - self.received_ns) + (now_ns - self.served_ns);
+        [queued_ns, self.received_ns - self.taken_ns, link_ns, self.flushing_ns]
+    }
 }
 
 /// Of what was not in the flash.
@@ -145,8 +172,6 @@ static NOTHING: Charges = Charges([0; STATES]);
 /// Charges requests.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
-    /// By the number of the flight.
-    ways: Vec<Way>,
     /// What the dies had done when a flight began to wait for the flash as a whole, by its number; and what it waited for
     /// there.
     dies_before: Vec<DieTime>,
@@ -165,27 +190,6 @@ impl Waits {
         between(&self.dies_at_start, dies)
     }
 
-    /// The drive takes a request from its queues, which came there at this time and waited for so long there. It will
-    /// have been in the flash, unless [`Self::pass_by_flash`] says otherwise.
-    #[inline(always)]
-    pub fn taken(&mut self, flight: u32, issued_ns: u64, queued_ns: u64) {
-        let mut around_ns = [0; PARTS_AROUND];
-        around_ns[Part::HostQueue as usize - FIRST_AROUND] = queued_ns;
-        *numbered(&mut self.ways, flight) = Way { around_ns, issued_ns, behind_flash: false, in_flash: true };
-    }
-
-    /// So much time of a request went to this.
-    #[inline(always)]
-    pub fn charge(&mut self, flight: u32, part: Part, ns: u64) {
-        self.ways[flight as usize].around_ns[part as usize - FIRST_AROUND] += ns;
-    }
-
-    /// A request is not for the flash.
-    #[inline(always)]
-    pub fn pass_by_flash(&mut self, flight: u32) {
-        self.ways[flight as usize].in_flash = false;
-    }
-
     /// From now on a request waits for the flash as a whole.
     #[cold]
     pub fn wait_for_flash(&mut self, flight: u32, dies: DieTime) {
@@ -197,7 +201,6 @@ impl Waits {
     pub fn waited_for_flash(&mut self, flight: u32, dies: &DieTime, waited_ns: u64) {
         let meanwhile = between(&self.dies_before[flight as usize], dies);
         *numbered(&mut self.behind_flash, flight) = Charges::divide(waited_ns, &meanwhile);
-        self.ways[flight as usize].behind_flash = true;
     }
 
     /// A request of the host is complete with a flight. Before that entered the drive, it was in the block layer; if there
@@ -205,28 +208,25 @@ impl Waits {
     #[inline(always)]
     pub fn made_of<'a>(
         &'a self,
-        flight: Option<u32>,
+        flight: Option<(u32, &Stages)>,
         now_ns: u64,
         latency: InBucket,
         flash: impl Fn(u32) -> Option<&'a Charges>,
     ) -> MadeOf<'a> {
-        let mut made_of = MadeOf {
-            latency,
-            flash: &NOTHING,
-            behind_flash: None,
-            above_ns: latency.ns,
-            around_ns: &[0; PARTS_AROUND],
+        let made_of = match flight {
+            None => {
+                let (flash, behind_flash) = (&NOTHING, None);
+                MadeOf { latency, flash, behind_flash, above_ns: latency.ns, around_ns: [0; PARTS_AROUND] }
+            }
+            Some((flight, stages)) => MadeOf {
+                latency,
+                flash: if stages.in_flash { flash(flight).unwrap_or(&NOTHING) } else { &NOTHING },
+                behind_flash: (stages.queued_for_flash || stages.stalled_for_flash)
+                    .then(|| &self.behind_flash[flight as usize]),
+                above_ns: latency.ns - (now_ns - stages.issued_ns),
+                around_ns: stages.around_ns(now_ns),
+            },
         };
-        if let Some(flight) = flight {
-            let way = &self.ways[flight as usize];
-            (made_of.above_ns, made_of.around_ns) = (latency.ns - (now_ns - way.issued_ns), &way.around_ns);
-            if way.in_flash {
-                made_of.flash = flash(flight).unwrap_or(&NOTHING);
-            }
-            if way.behind_flash {
-                made_of.behind_flash = Some(&self.behind_flash[flight as usize]);
-            }
-        }
         debug_assert_eq!(made_of.parts().iter().sum::<u64>(), latency.ns, "the parts are the whole");
         made_of
     }
@@ -246,14 +246,15 @@ mod tests {
     use crate::observe::intervals::Intervals;
     use crate::observe::parts::{PartsByPercentile, ResponseSummary};
 
-    /// What requests are made of that are complete one after the other, with those of `charge`.
-    fn summary(op: Op, latencies_ns: impl Iterator<Item = u64>, charge: impl Fn(&mut Waits, u64)) -> PartsByPercentile {
-        let (mut waits, mut intervals, mut now_ns) = (Waits::default(), Intervals::new(0), 0_u64);
+    /// What requests are made of that are complete one after the other, with the stages that `stages` gives them by their
+    /// response time; they are issued at 0.
+    fn summary(op: Op, latencies_ns: impl Iterator<Item = u64>, stages: impl Fn(u64) -> Stages) -> PartsByPercentile {
+        let (waits, mut intervals, mut now_ns) = (Waits::default(), Intervals::new(0), 0_u64);
         let request = Request { time_ns: 0, offset: 0, bytes: 1, op, flags: 0, stream: 0 };
         for latency_ns in latencies_ns {
-            charge(&mut waits, latency_ns);
             now_ns = now_ns.max(latency_ns);
-            let made_of = waits.made_of(Some(0), latency_ns, InBucket::of(latency_ns), |_| None);
+            let stages = stages(latency_ns);
+            let made_of = waits.made_of(Some((0, &stages)), latency_ns, InBucket::of(latency_ns), |_| None);
             intervals.request_done(&request, now_ns, InBucket::of(0), made_of);
         }
         let found = ResponseSummary::of(intervals.finish().1, [0; 7]);
@@ -264,9 +265,15 @@ mod tests {
     /// 1,000 requests of 1, 2, 3 ... microseconds: half of each in the queue, the rest on the link.
     #[test]
     fn percentiles_are_means_of_the_requests_around_them() {
-        let read = summary(Op::Read, (1..=1_000).map(|number| number * 1_000), |waits, latency_ns| {
-            waits.taken(0, 0, latency_ns / 2);
-            waits.charge(0, Part::Link, latency_ns - latency_ns / 2);
+        let read = summary(Op::Read, (1..=1_000).map(|number| number * 1_000), |latency_ns| {
+            let half_ns = latency_ns / 2;
+            Stages {
+                taken_ns: half_ns,
+                received_ns: half_ns,
+                submitted_ns: half_ns,
+                served_ns: half_ns,
+                ..Stages::default()
+            }
         });
         assert_eq!((read.all.requests, read.all.sum_ns), (1_000, 500_500_000));
         for (parts, quantile) in [(read.p50, 0.5), (read.p99, 0.99), (read.p99_9, 0.999)] {
@@ -284,10 +291,7 @@ mod tests {
     #[test]
     fn sums_go_on_beyond_64_bits() {
         let long_ns = u64::MAX / 3;
-        let read = summary(Op::Read, [long_ns; 10].into_iter(), |waits, latency_ns| {
-            waits.taken(0, 0, 0);
-            waits.charge(0, Part::Link, latency_ns);
-        });
+        let read = summary(Op::Read, [long_ns; 10].into_iter(), |_| Stages::default());
         let expected = 10 * u128::from(long_ns);
         assert_eq!((read.all.requests, read.all.sum_ns), (10, expected));
         assert_eq!(read.all.parts_ns[Part::Link as usize], expected);
@@ -296,9 +300,13 @@ mod tests {
     /// A request that was in the block layer before the drive saw it waited there.
     #[test]
     fn what_the_drive_did_not_see_is_the_block_layer() {
-        let write = summary(Op::Write, [1_000].into_iter(), |waits, latency_ns| {
-            waits.taken(0, 700, 0);
-            waits.charge(0, Part::Link, latency_ns - 700);
+        let write = summary(Op::Write, [1_000].into_iter(), |latency_ns| Stages {
+            issued_ns: 700,
+            taken_ns: 700,
+            received_ns: 700,
+            submitted_ns: latency_ns,
+            served_ns: latency_ns,
+            ..Stages::default()
         });
         let [above, link] = [Part::BlockLayer, Part::Link].map(|part| write.all.parts_ns[part as usize]);
         assert_eq!((above, link), (700, 300));
