@@ -11,6 +11,7 @@ use super::stack::{Stack, context_of};
 use super::{BUFFERED, Flight, TimedDrive};
 use crate::check::buffer::BufferOracle;
 use crate::host::issue::Issuer;
+use crate::observe::waits::ForFlash;
 use crate::run::error::SimError;
 
 /// A write that waits for room in the buffer.
@@ -47,7 +48,7 @@ impl<P: TimedParts> TimedDrive<P> {
         });
         self.accept_pages(issuer);
         if self.stalled.iter().any(|stalled| stalled.flight == index) {
-            self.flights[index].stages.stalled_for_flash = self.wait_for_flash(index);
+            self.wait_for_flash(index, ForFlash::Stalled);
             let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
             buffer.counters.writes_stalled += 1;
         }
@@ -77,7 +78,7 @@ impl<P: TimedParts> TimedDrive<P> {
             // A request that wraps around the device has a second run of pages.
             if self.stalled.front().is_none_or(|next| next.flight != flight) {
                 let Flight { request, stages, .. } = self.flights[flight];
-                if stages.stalled_for_flash {
+                if stages.for_flash == ForFlash::Stalled {
                     self.waited_for_flash(flight, stages.submitted_ns);
                 }
                 // Work on it begins where it has found room.

@@ -12,7 +12,7 @@ use super::{Flight, TimedDrive};
 use crate::host::block::{BlockStage, HostRequest};
 use crate::host::cache::in_time::CacheStage;
 use crate::host::issue::{Issued, Issuer};
-use crate::observe::waits::Stages;
+use crate::observe::waits::{ForFlash, Stages};
 use crate::run::error::SimError;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
@@ -28,7 +28,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let flight = Flight { request, stages, waited_ns, queue, number, met_other, origin, block };
         let index = self.flights.insert(flight);
         if self.apart.is_some() && self.buffer.is_none() && self.stack.sinks.flash.under_way() >= self.most_under_way {
-            self.flights[index].stages.queued_for_flash = self.wait_for_flash(index);
+            self.wait_for_flash(index, ForFlash::Queued);
         }
         self.queues.push(queue, index);
     }
@@ -53,8 +53,8 @@ impl<P: TimedParts> TimedDrive<P> {
                 Op::Trim | Op::Flush => false,
             };
             self.inside[op as usize] += 1;
-            let Stages { issued_ns, queued_for_flash, .. } = flight.stages;
-            if queued_for_flash {
+            let Stages { issued_ns, for_flash, .. } = flight.stages;
+            if for_flash == ForFlash::Queued {
                 self.waited_for_flash(index, issued_ns);
             }
             if self.path.command(index, now_ns).is_none() {
@@ -100,11 +100,12 @@ impl<P: TimedParts> TimedDrive<P> {
         }
     }
 
-    /// From now on a request waits for the flash as a whole. Whether anybody asks for what.
-    pub(super) fn wait_for_flash(&mut self, index: u32) -> bool {
-        let (Some(apart), Some(dies)) = (&mut self.apart, self.stack.sinks.flash.waits_of_dies()) else { return false };
-        apart.waits.wait_for_flash(index, dies);
-        true
+    /// From now on a request waits for the flash as a whole.
+    pub(super) fn wait_for_flash(&mut self, index: u32, place: ForFlash) {
+        if let (Some(apart), Some(dies)) = (&mut self.apart, self.stack.sinks.flash.waits_of_dies()) {
+            apart.waits.wait_for_flash(index, dies);
+            self.flights[index].stages.for_flash = place;
+        }
     }
 
     /// It has, since then.

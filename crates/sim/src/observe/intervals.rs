@@ -157,8 +157,10 @@ impl Intervals {
             return self.count_long(op, bucket, made_of.parts());
         };
         let one = made_of.few();
-        let (has_room, too) = (of_run.add(&one), self.few[op].add(&one));
-        if !(has_room & too) {
+        let of_interval = &mut self.few[op];
+        of_run.add(&one);
+        of_interval.add(&one);
+        if of_run.either_is_full(of_interval) {
             self.make_room(op, bucket);
         }
     }

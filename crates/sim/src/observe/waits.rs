@@ -20,6 +20,7 @@ const PARTS_AROUND: usize = PARTS - FIRST_AROUND;
 
 /// Response times from here on are long: they are not added up in 32 bits, which would hold few of them.
 pub(crate) const LONG_NS: u64 = 1 << 28;
+const _: () = assert!(LONG_NS <= 1 << 31, "there is room for one more");
 
 /// What is added up of requests, by number: the sums of [`Charges`], of the time above the drive, of the parts around the
 /// flash, of response times, and how many there are. Their own work is the rest.
@@ -40,11 +41,17 @@ impl Few {
         self.0[REQUESTS] == 0
     }
 
-    /// Adds others. Whether there is room for as many nanoseconds once more, no part being larger than the whole.
+    /// Adds others.
     #[inline(always)]
-    pub fn add(&mut self, Self(others): &Self) -> bool {
+    pub fn add(&mut self, Self(others): &Self) {
         self.0.iter_mut().zip(others).for_each(|(sum, more)| *sum += more);
-        self.0[RESPONSE] < u32::MAX - LONG_NS as u32
+    }
+
+    /// Whether there is no room in one of two for another request, no part of that being larger than the whole: the
+    /// first bit of 32 is left for it.
+    #[inline(always)]
+    pub fn either_is_full(&self, other: &Self) -> bool {
+        (self.0[RESPONSE] | other.0[RESPONSE]) > u32::MAX / 2
     }
 }
 
@@ -149,18 +156,28 @@ pub(crate) struct Stages {
     pub served_ns: u64,
     /// For how long it waited there until all is safe.
     pub flushing_ns: u64,
-    /// Whether it waits, or waited, for the flash as a whole: in the queue, or before the buffer.
-    pub queued_for_flash: bool,
-    pub stalled_for_flash: bool,
+    /// Whether it waits, or waited, for the flash as a whole.
+    pub for_flash: ForFlash,
     /// Whether the flash knows what it waited for there.
     pub in_flash: bool,
+}
+
+/// Where a request waits for the flash as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum ForFlash {
+    #[default]
+    Nowhere,
+    /// In the queue, all the time that it is there.
+    Queued,
+    /// Before the buffer.
+    Stalled,
 }
 
 impl Stages {
     /// Time around the flash of a request that is complete now.
     #[inline(always)]
     fn around_ns(&self, now_ns: u64) -> [u64; PARTS_AROUND] {
-        let queued_ns = if self.queued_for_flash { 0 } else { self.taken_ns - self.issued_ns };
+        let queued_ns = if self.for_flash == ForFlash::Queued { 0 } else { self.taken_ns - self.issued_ns };
         let link_ns = (self.submitted_ns - self.received_ns) + (now_ns - self.served_ns);
         [queued_ns, self.received_ns - self.taken_ns, link_ns, self.flushing_ns]
     }
@@ -221,8 +238,7 @@ impl Waits {
             Some((flight, stages)) => MadeOf {
                 latency,
                 flash: if stages.in_flash { flash(flight).unwrap_or(&NOTHING) } else { &NOTHING },
-                behind_flash: (stages.queued_for_flash || stages.stalled_for_flash)
-                    .then(|| &self.behind_flash[flight as usize]),
+                behind_flash: (stages.for_flash != ForFlash::Nowhere).then(|| &self.behind_flash[flight as usize]),
                 above_ns: latency.ns - (now_ns - stages.issued_ns),
                 around_ns: stages.around_ns(now_ns),
             },

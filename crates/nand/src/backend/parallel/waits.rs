@@ -91,6 +91,13 @@ impl Charges {
         self.0[wait as usize] = self.0[wait as usize].wrapping_add(ns);
     }
 
+    /// With more for the bus; nothing is stored before it is whole, which a processor would wait for.
+    #[inline(always)]
+    fn and_bus(&self, ns: u64) -> Self {
+        let more = |state| if state == Wait::Bus as usize { ns } else { 0 };
+        Self(std::array::from_fn(|state| self.0[state].wrapping_add(more(state))))
+    }
+
     /// By [`Wait`], of a time.
     pub fn parts(&self, time_ns: u64) -> [u64; WAITS] {
         let mut parts = [0; WAITS];
@@ -409,10 +416,8 @@ impl Waits {
                 return self.reads_end_one_by_one(number, first, ops, now_ns);
             }
             // Mostly it is one page for the host: it is charged what the die did before that.
-            path.charges = Charges(std::array::from_fn(|state| {
-                let began_ns = if state == Wait::Bus as usize { now_ns } else { 0 };
-                die.sums[state].wrapping_sub(path.charges.0[state]).wrapping_sub(began_ns)
-            }));
+            let before = Charges(std::array::from_fn(|state| die.sums[state].wrapping_sub(path.charges.0[state])));
+            path.charges = before.and_bus(now_ns.wrapping_neg());
             path.on_bus = true;
         }
         die.first = NONE;
@@ -491,6 +496,10 @@ impl Waits {
         }
         if let Some(owner) = done {
             let charges = numbered(&mut self.done, owner);
+            if path.on_bus && !turned {
+                *charges = path.charges.and_bus(now_ns);
+                return;
+            }
             *charges = path.charges;
             if !turned {
                 path.turn(charges, &self.dies, [0; 2], now_ns);
