@@ -403,7 +403,7 @@ impl Waits {
     }
 
     /// They end the reads of a command, of which this is the first: from now on their data waits for the bus or is on it,
-    /// while the cells may work on others.
+    /// while the cells rest or, in cache reads, work on others.
     #[inline(always)]
     pub fn reads_end(&mut self, number: u32, first: u32, ops: &Ops, now_ns: u64) {
         let (die, op) = (&mut self.dies[number as usize], &ops[first]);

@@ -363,7 +363,7 @@ impl ParallelFlash {
                 let command = work.command;
                 self.record_cells(resource, &work);
                 if let Some(waits) = &mut self.waits {
-                    if command.reads && self.commands.cache_read {
+                    if command.reads {
                         waits.reads_end(resource, command.first, &self.ops, self.now_ns);
                     } else {
                         waits.cells_end(resource, &self.ops, self.now_ns);
