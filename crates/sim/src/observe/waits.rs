@@ -84,6 +84,7 @@ impl Many {
     }
 }
 
+/// Not compiled in place, so that what it takes stays in registers where nobody asks for parts.
 #[cold]
 #[inline(never)]
 fn by_part(

@@ -350,6 +350,7 @@ impl Waits {
         let (submission, before) = std::mem::replace(&mut die.latest, (self.submissions, index));
         let path = numbered(&mut self.paths, index);
         (path.own, path.die, path.on_bus) = (NONE, number, false);
+        // As `Running::turn` of one that was charged nothing.
         path.charges.0.copy_from_slice(&die.sums[..STATES]);
         path.charges.add(die.at, now_ns - die.since_ns);
         if submission == self.submissions {
@@ -402,11 +403,12 @@ impl Waits {
         die.turn_to(Wait::Bus, &mut self.all, now_ns);
     }
 
-    /// They end the reads of a command, of which this is the first: from now on their data waits for the bus or is on it,
-    /// while the cells rest or, in cache reads, work on others.
+    /// They end the reads of a command: from now on their data waits for the bus or is on it, while the cells rest or, in
+    /// cache reads, work on others.
     #[inline(always)]
-    pub fn reads_end(&mut self, number: u32, first: u32, ops: &Ops, now_ns: u64) {
-        let (die, op) = (&mut self.dies[number as usize], &ops[first]);
+    pub fn reads_end(&mut self, number: u32, ops: &Ops, now_ns: u64) {
+        let die = &mut self.dies[number as usize];
+        let (first, op) = (die.first, &ops[die.first]);
         if op.next != NONE {
             return self.reads_end_one_by_one(number, first, ops, now_ns);
         }

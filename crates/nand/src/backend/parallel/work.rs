@@ -364,7 +364,7 @@ impl ParallelFlash {
                 self.record_cells(resource, &work);
                 if let Some(waits) = &mut self.waits {
                     if command.reads {
-                        waits.reads_end(resource, command.first, &self.ops, self.now_ns);
+                        waits.reads_end(resource, &self.ops, self.now_ns);
                     } else {
                         waits.cells_end(resource, &self.ops, self.now_ns);
                     }
