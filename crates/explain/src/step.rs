@@ -55,7 +55,6 @@ pub(crate) const fn role_name(role: Role) -> &'static str {
         Role::SequentialLog => "sequential",
         Role::Isolation => "isolation",
         Role::Map => "map",
-        Role::Checkpoint => "checkpoint",
     }
 }
 
@@ -102,7 +101,7 @@ impl Step {
             },
             FlashOp::Erase(block, cause) => Self::Erase { block: block.0, cause: name(cause) },
             FlashOp::Trimmed(lpn, count, _) => Self::Trim { lpn: lpn.0, count },
-            FlashOp::UseAs(..) | FlashOp::Barrier => return None,
+            FlashOp::Barrier => return None,
             FlashOp::Note(note) => Self::of_note(note),
         })
     }

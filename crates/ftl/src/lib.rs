@@ -109,10 +109,6 @@ pub trait Ftl {
         false
     }
 
-    /// Simulated time has come to this epoch: the number of seconds since the drive began, whole ones. An FTL has no
-    /// other clock; one that moves data by age (retention, wear levelling, idle work) keeps what it needs of it.
-    fn epoch<S: FlashSink>(&mut self, _seconds: u32, _sink: &mut S) {}
-
     /// Fills a cache that is to be filled before the first request.
     fn preload<S: FlashSink>(&mut self, _sink: &mut S) {}
 

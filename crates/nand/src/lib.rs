@@ -41,5 +41,5 @@ pub use operation::FlashOp;
 pub use parallelism::{Level, Parallelism, Place, StripeOrder};
 pub use program_order::ProgramOrder;
 pub use scan::{Found, Scan, Trimmed};
-pub use sink::{BlockMode, Failure, FlashSink, Oob, Role, Source};
+pub use sink::{Failure, FlashSink, Oob, Role, Source};
 pub use timing::{PageTimes, Timing};

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 
-use crate::{BlockMode, Cause, FlashSink, Note, Oob, Source};
+use crate::{Cause, FlashSink, Note, Oob, Source};
 
 /// One call of a [`FlashSink`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,8 +17,6 @@ pub enum FlashOp {
     Copy(Ppn, Ppn, Oob, Cause),
     /// [`FlashSink::erase`].
     Erase(BlockId, Cause),
-    /// [`FlashSink::use_as`].
-    UseAs(BlockId, BlockMode),
     /// [`FlashSink::barrier`].
     Barrier,
     /// [`FlashSink::trimmed`]: first page, pages, sequence.
@@ -36,7 +34,6 @@ impl FlashOp {
             Self::Program(ppn, oob, source, cause) => sink.program(ppn, oob, source, cause),
             Self::Copy(from, to, oob, cause) => sink.copy(from, to, oob, cause),
             Self::Erase(block, cause) => sink.erase(block, cause),
-            Self::UseAs(block, mode) => sink.use_as(block, mode),
             Self::Barrier => sink.barrier(),
             Self::Trimmed(lpn, count, sequence) => sink.trimmed(lpn, count, sequence),
             Self::Note(note) => sink.note(note),
@@ -60,10 +57,6 @@ impl FlashSink for Vec<FlashOp> {
 
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.push(FlashOp::Erase(block, cause));
-    }
-
-    fn use_as(&mut self, block: BlockId, mode: BlockMode) {
-        self.push(FlashOp::UseAs(block, mode));
     }
 
     fn barrier(&mut self) {
@@ -97,7 +90,6 @@ mod tests {
             FlashOp::Program(Ppn(2), oob, Source::Host(0), Cause::Host),
             FlashOp::Copy(Ppn(2), Ppn(3), oob, Cause::Gc),
             FlashOp::Erase(BlockId(0), Cause::Gc),
-            FlashOp::UseAs(BlockId(0), BlockMode::Slc),
             FlashOp::Barrier,
             FlashOp::Trimmed(Lpn(4), 2, 10),
             FlashOp::Note(Note::Captured(Lpn(4))),

@@ -29,8 +29,6 @@ pub enum Role {
     Isolation = 3,
     /// A page of the map.
     Map = 4,
-    /// A page of a checkpoint.
-    Checkpoint = 5,
 }
 
 /// What an FTL writes into the spare area of a page, for recovery to read.
@@ -48,16 +46,6 @@ pub struct Oob {
     pub sequence: u64,
     /// What the page is used for.
     pub role: Role,
-}
-
-/// How the cells of a block are used, from one erase to the next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum BlockMode {
-    /// All bits of a cell.
-    #[default]
-    Native,
-    /// One bit of each cell: fewer pages, programmed faster.
-    Slc,
 }
 
 /// What a chip reports of an operation that did not succeed.
@@ -101,10 +89,6 @@ pub trait FlashSink {
 
     /// Erases a block.
     fn erase(&mut self, block: BlockId, cause: Cause);
-
-    /// Uses an erased block in this mode until it is erased again. Without it, a block is native.
-    #[inline(always)]
-    fn use_as(&mut self, _block: BlockId, _mode: BlockMode) {}
 
     /// Everything emitted before must be complete before anything emitted after starts.
     #[inline(always)]
@@ -177,13 +161,6 @@ impl<S: FlashSink> FlashSink for Option<Box<S>> {
     }
 
     #[inline(always)]
-    fn use_as(&mut self, block: BlockId, mode: BlockMode) {
-        if let Some(sink) = self {
-            sink.use_as(block, mode);
-        }
-    }
-
-    #[inline(always)]
     fn barrier(&mut self) {
         if let Some(sink) = self {
             sink.barrier();
@@ -245,12 +222,6 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.0.erase(block, cause);
         self.1.erase(block, cause);
-    }
-
-    #[inline(always)]
-    fn use_as(&mut self, block: BlockId, mode: BlockMode) {
-        self.0.use_as(block, mode);
-        self.1.use_as(block, mode);
     }
 
     #[inline(always)]

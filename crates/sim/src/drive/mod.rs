@@ -127,8 +127,6 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     /// Pages copied and blocks erased by collection ahead of need since measuring began.
     collected_ahead: u64,
     idle_since_ns: u64,
-    /// The epoch that the FTL was told of last.
-    epoch_seconds: u32,
     /// Pages in the buffer when measuring began: waiting, and all.
     waiting_at_start: u32,
     held_at_start: u32,
@@ -168,7 +166,6 @@ impl<P: TimedParts> TimedDrive<P> {
             collected: Vec::new(),
             collected_ahead: 0,
             idle_since_ns: 0,
-            epoch_seconds: 0,
             waiting_at_start: 0,
             held_at_start: 0,
             cache,

@@ -1,7 +1,7 @@
 //! The sinks of an FTL: flash, checker and meter.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_nand::{BlockMode, Cause, Failure, FlashSink, Note, Oob, Source};
+use ssdlab_nand::{Cause, Failure, FlashSink, Note, Oob, Source};
 
 /// All receivers; each sees every operation.
 pub(crate) struct Sinks<D, C, M> {
@@ -44,13 +44,6 @@ impl<D: FlashSink, C: FlashSink, M: FlashSink> FlashSink for Sinks<D, C, M> {
         self.flash.erase(block, cause);
         self.checker.erase(block, cause);
         self.meter.erase(block, cause);
-    }
-
-    #[inline(always)]
-    fn use_as(&mut self, block: BlockId, mode: BlockMode) {
-        self.flash.use_as(block, mode);
-        self.checker.use_as(block, mode);
-        self.meter.use_as(block, mode);
     }
 
     #[inline(always)]
@@ -113,10 +106,6 @@ impl<S: FlashSink> FlashSink for PartOfPage<'_, S> {
 
     fn erase(&mut self, block: BlockId, cause: Cause) {
         self.sinks.erase(block, cause);
-    }
-
-    fn use_as(&mut self, block: BlockId, mode: BlockMode) {
-        self.sinks.use_as(block, mode);
     }
 
     fn barrier(&mut self) {

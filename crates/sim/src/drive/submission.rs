@@ -1,7 +1,6 @@
 //! The path of a request through the drive: from its queue through controller and link to FTL and flash, and back.
 
 use ssdlab_core::InBucket;
-use ssdlab_ftl::Ftl;
 use ssdlab_nand::backend::parallel::JobKind;
 use ssdlab_sched::RequestId;
 use ssdlab_trace::{Op, Request};
@@ -14,8 +13,6 @@ use crate::host::cache::in_time::CacheStage;
 use crate::host::issue::{Issued, Issuer};
 use crate::observe::waits::{ForFlash, Stages};
 use crate::run::error::SimError;
-
-const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 impl<P: TimedParts> TimedDrive<P> {
     /// A request enters its queue.
@@ -91,15 +88,6 @@ impl<P: TimedParts> TimedDrive<P> {
         self.submit(index, issuer)
     }
 
-    /// Tells the FTL when another second has begun. No request waits for what it emits.
-    fn tell_epoch(&mut self, now_ns: u64) {
-        let seconds = u32::try_from(now_ns / NANOS_PER_SECOND).unwrap_or(u32::MAX);
-        if seconds != self.epoch_seconds {
-            self.epoch_seconds = seconds;
-            self.stack.ftl.epoch(seconds, &mut self.stack.sinks);
-        }
-    }
-
     /// From now on a request waits for the flash as a whole.
     pub(super) fn wait_for_flash(&mut self, index: u32, place: ForFlash) {
         if let (Some(apart), Some(dies)) = (&mut self.apart, self.stack.sinks.flash.waits_of_dies()) {
@@ -120,7 +108,6 @@ impl<P: TimedParts> TimedDrive<P> {
     #[inline(always)]
     pub(super) fn submit(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
-        self.tell_epoch(now_ns);
         self.stack.requests += 1;
         let flight = &mut self.flights[index];
         flight.stages.submitted_ns = now_ns;

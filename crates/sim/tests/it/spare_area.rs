@@ -98,7 +98,7 @@ impl AnyFtl for ScanAfterEach<'_> {
                     return Err(format!("page {lpn}: the spare areas say {found:?}, the FTL {kept:?}"));
                 }
                 if let Some(spare) = kept.and_then(|ppn| flash.pages[ppn.index()])
-                    && (spare.role == Role::Map || spare.role == Role::Checkpoint)
+                    && spare.role == Role::Map
                 {
                     return Err(format!("page {lpn} lies in a page with the role {:?}", spare.role));
                 }
