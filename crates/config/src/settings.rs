@@ -84,7 +84,7 @@ pub(crate) fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
         cache,
         block,
         gantt,
-        watch_waits: false,
+        attribution: false,
         fit,
         warmup_requests: checker.count("host.warmup")?,
         precondition,

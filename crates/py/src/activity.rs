@@ -3,7 +3,7 @@
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssdlab_sim::{Activity, Course, GanttBar, InInterval, PART_NAMES, Slow};
+use ssdlab_sim::{Activity, GanttBar, InInterval, PART_NAMES, Slow, Timeline};
 use ssdlab_trace::Op;
 
 use crate::columns::array;
@@ -27,7 +27,7 @@ pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<B
         waiting.set_item(op.name(), buckets(py, histogram)?)?;
     }
     columns.set_item("waiting", waiting)?;
-    columns.set_item("course", activity.course.as_ref().map(|course| course_columns(py, course)).transpose()?)?;
+    columns.set_item("course", activity.timeline.as_ref().map(|timeline| course_columns(py, timeline)).transpose()?)?;
     columns.set_item("gantt", gantt_columns(py, &activity.gantt)?)?;
     columns.set_item("gantt_truncated", activity.gantt_truncated)?;
     Ok(columns)
@@ -35,11 +35,11 @@ pub fn activity_columns<'py>(py: Python<'py>, activity: &Activity) -> PyResult<B
 
 /// By intervals of `interval_ns`: the columns of [`InInterval`] by operation and kind in `times`, those of [`Slow`] in
 /// `slowest`, and sums by operation and part in `parts_ns`.
-fn course_columns<'py>(py: Python<'py>, course: &Course) -> PyResult<Bound<'py, PyDict>> {
+fn course_columns<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
-    columns.set_item("interval_ns", course.interval_ns)?;
+    columns.set_item("interval_ns", timeline.interval_ns)?;
     let times = PyDict::new(py);
-    for (kind, by_op) in [("response", &course.response), ("waiting", &course.waiting)] {
+    for (kind, by_op) in [("response", &timeline.response), ("waiting", &timeline.waiting)] {
         for (op, counted) in Op::ALL.iter().zip(by_op) {
             let column = |pick: fn(&InInterval) -> u64| array(py, counted.iter().map(pick).collect());
             let of_op = PyDict::new(py);
@@ -52,18 +52,18 @@ fn course_columns<'py>(py: Python<'py>, course: &Course) -> PyResult<Bound<'py, 
     }
     columns.set_item("times", times)?;
     let slowest = PyDict::new(py);
-    let column = |pick: fn(&Slow) -> u64| array(py, course.slowest.iter().map(pick).collect());
-    slowest.set_item("op", course.slowest.iter().map(|slow| slow.op.name()).collect::<Vec<_>>())?;
+    let column = |pick: fn(&Slow) -> u64| array(py, timeline.slowest.iter().map(pick).collect());
+    slowest.set_item("op", timeline.slowest.iter().map(|slow| slow.op.name()).collect::<Vec<_>>())?;
     slowest.set_item("offset", column(|slow| slow.offset)?)?;
     slowest.set_item("bytes", column(|slow| slow.bytes.into())?)?;
     slowest.set_item("ended_ns", column(|slow| slow.ended_ns)?)?;
     slowest.set_item("response_ns", column(|slow| slow.latency_ns)?)?;
     slowest.set_item("waiting_ns", column(|slow| slow.waited_ns)?)?;
-    slowest.set_item("part", course.slowest.iter().map(|slow| slow.part).collect::<Vec<_>>())?;
+    slowest.set_item("part", timeline.slowest.iter().map(|slow| slow.part).collect::<Vec<_>>())?;
     slowest.set_item("part_ns", column(|slow| slow.part_ns)?)?;
     columns.set_item("slowest", slowest)?;
     let parts = PyDict::new(py);
-    for (op, by_interval) in Op::ALL.iter().zip(&course.parts_ns) {
+    for (op, by_interval) in Op::ALL.iter().zip(&timeline.parts_ns) {
         for (number, name) in PART_NAMES.into_iter().enumerate() {
             let sums = by_interval.iter().map(|parts| parts[number]).collect();
             parts.set_item((op.name(), name), array(py, sums)?)?;

@@ -201,14 +201,14 @@ impl Monitor for PythonMonitor<'_> {
 /// some twenty times a second and ends the run by returning something true. The name of a phase may be followed by a
 /// comma and more words.
 ///
-/// `watch(figures)` is told before that, from the first request on, what the drive has done: `SoFar` as JSON. With
-/// `watch_waits` it is found out what response times are made of.
+/// `watch(figures)` gets what the drive has done so far, `SoFar` as JSON, before each of these calls from the first
+/// request on. `attribution` turns latency attribution on.
 ///
 /// The drive goes on from the one saved in `state`, or is kept in `kept` once it is preconditioned and taken from there
 /// if it is there; it is saved in `save_state` after the run.
 #[pyfunction]
 #[pyo3(signature = (
-    config, source, space=None, monitor=None, *, watch=None, state=None, kept=None, save_state=None, watch_waits=false
+    config, source, space=None, monitor=None, *, watch=None, state=None, kept=None, save_state=None, attribution=false
 ))]
 #[allow(clippy::too_many_arguments)]
 pub fn simulate(
@@ -221,12 +221,12 @@ pub fn simulate(
     state: Option<PathBuf>,
     kept: Option<PathBuf>,
     save_state: Option<PathBuf>,
-    watch_waits: bool,
+    attribution: bool,
 ) -> PyResult<Outcome> {
     let space = space.map(AddressSpace::known);
     let mut settings =
         config.inner.settings(space.as_ref().map(Space::end_bytes)).map_err(|error| config_error(&error))?;
-    settings.setup.watch_waits = watch_waits;
+    settings.setup.attribution = attribution;
     memory::require(&settings.setup)?;
     let toml = config.inner.to_toml();
     let mut monitor = PythonMonitor { watch: watch.as_ref(), ..PythonMonitor::new(monitor.as_ref()) };

@@ -3,7 +3,7 @@
 use ssdlab_ftl::Ftl;
 use ssdlab_ftl::choice::{Start, Visitor};
 use ssdlab_nand::Timing;
-use ssdlab_nand::backend::parallel::{InTime, ParallelFlash, UntimedFlash};
+use ssdlab_nand::backend::parallel::{ParallelFlash, TimingChecker, UntimedFlash};
 use ssdlab_nand::backend::{CountingFlash, Flash, OneByOne, SerialFlash};
 
 use crate::check::shadow::Shadow;
@@ -95,9 +95,9 @@ impl<U: Purpose> Assembly<'_, U> {
                 one_by_one(setup, purpose, ftl, Sinks { flash, checker, meter })
             }
             Clock::Event(timing, options) => {
-                let witness = setup.check.then(|| Box::new(InTime::new(geometry)));
-                let stack =
-                    Stack::new(setup, ftl, Sinks { flash: UntimedFlash::new(geometry, witness), checker, meter });
+                let timing_checker = setup.check.then(|| Box::new(TimingChecker::new(geometry)));
+                let flash = UntimedFlash::new(geometry, timing_checker);
+                let stack = Stack::new(setup, ftl, Sinks { flash, checker, meter });
                 purpose.in_time::<Combined<F, ParallelFlash, Option<Box<Shadow>>, M>>(stack, &timing, options)
             }
         }
@@ -132,11 +132,11 @@ pub(crate) fn prepare_drive<P: TimedParts>(
 ) -> Result<Prepared<P>, SimError> {
     let (summary, control) = state::prepare(&mut stack, origin, trace, monitor)?;
     let geometry = stack.setup.geometry;
-    let watch_waits = stack.setup.watch_waits;
+    let attribution = stack.setup.attribution;
     let stack = stack.with_flash(|before| {
-        let mut flash = ParallelFlash::new(&geometry, timing, options.array(), before.counts(), before.into_witness());
-        if watch_waits {
-            flash.watch_waits();
+        let mut flash = ParallelFlash::new(&geometry, timing, options.array(), before.counts(), before.into_checker());
+        if attribution {
+            flash.attribute_latency();
         }
         flash
     });

@@ -47,12 +47,12 @@ pub use host::cache::{BelowSummary, CacheSummary, PoolsSummary, WaitSummary};
 pub use host::fit::{Fitted, Fitter, Runs, runs};
 pub use live::{LiveDrive, live, live_from};
 pub use observe::activity::{Activity, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
+pub use observe::breakdown::{BreakdownByPercentile, LatencyBreakdown, PART_NAMES, PARTS, Part, ResponseSummary};
 pub use observe::diagnosis::{Finding, Subject};
-pub use observe::intervals::{Course, InInterval, Slow};
+pub use observe::intervals::{InInterval, Slow, Timeline};
 pub use observe::lifetime::{LifetimeSummary, WriteRate};
 pub use observe::log::{CaptureCounters, CaptureSummary, LogFigures, LogSummary, MergeTally, Merges};
 pub use observe::map::{LookupTally, MapSummary};
-pub use observe::parts::{PART_NAMES, PARTS, Part, Parts, PartsByPercentile, ResponseSummary};
 pub use observe::series::Series;
 pub use observe::so_far::SoFar;
 pub use observe::summary::{

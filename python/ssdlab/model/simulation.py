@@ -92,7 +92,7 @@ def simulate(
     with keeps as kept, following(monitor) as shown, source.placing():
         outcome = _ssdlab.simulate(
             config._inner, requests, space, shown, watch=watch and _decoded(watch), state=from_state, kept=kept,
-            save_state=saved, watch_waits=diagnose,
+            save_state=saved, attribution=diagnose,
         )  # fmt: skip
     for note in outcome.notes:
         _LOG.warning(note)

@@ -8,10 +8,10 @@ use ssdlab_trace::{Op, Request, flag};
 use super::buffer::{Accepted, Buffer};
 use super::parts::{Parts, TimedParts};
 use super::stack::{Stack, context_of};
-use super::{BUFFERED, Flight, TimedDrive};
+use super::{BUFFERED, TimedDrive};
 use crate::check::buffer::BufferOracle;
 use crate::host::issue::Issuer;
-use crate::observe::waits::ForFlash;
+use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
 
 /// A write that waits for room in the buffer.
@@ -39,7 +39,6 @@ impl<P: TimedParts> TimedDrive<P> {
         request: &Request,
         issuer: &mut Issuer<'_>,
     ) -> Result<(), SimError> {
-        self.flights[index].stages.in_flash = false;
         let stalled = &mut self.stalled;
         self.stack.take(request, |stack, offset, end| {
             let pages = stack.page.split(offset, end);
@@ -48,7 +47,7 @@ impl<P: TimedParts> TimedDrive<P> {
         });
         self.accept_pages(issuer);
         if self.stalled.iter().any(|stalled| stalled.flight == index) {
-            self.wait_for_flash(index, ForFlash::Stalled);
+            self.wait_for_flash(index);
             let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
             buffer.counters.writes_stalled += 1;
         }
@@ -77,10 +76,7 @@ impl<P: TimedParts> TimedDrive<P> {
             self.stalled.pop_front();
             // A request that wraps around the device has a second run of pages.
             if self.stalled.front().is_none_or(|next| next.flight != flight) {
-                let Flight { request, stages, .. } = self.flights[flight];
-                if stages.for_flash == ForFlash::Stalled {
-                    self.waited_for_flash(flight, stages.submitted_ns);
-                }
+                self.waited_for_flash(flight);
                 // Work on it begins where it has found room.
                 if request.flags & (flag::FUA | flag::PREFLUSH) != 0 {
                     self.make_safe(flight, issuer);
@@ -111,7 +107,7 @@ impl<P: TimedParts> TimedDrive<P> {
                 break;
             }
             self.unsafe_flights.pop_front();
-            self.flights[flight].stages.flushing_ns = self.now_ns() - began_ns;
+            self.charge(flight, Part::Flush);
             self.served(flight, began_ns, issuer);
         }
         self.accept_pages(issuer);

@@ -227,6 +227,9 @@ impl<P: TimedParts> TimedDrive<P> {
             buffer.programmed(owner & !BUFFERED);
             self.page_left_buffer(issuer);
         } else {
+            if let Some(attribution) = &mut self.attribution {
+                attribution.charge_flash(owner, &self.stack.sinks.flash);
+            }
             self.served(owner, began_ns, issuer);
         }
         if let Some(violation) = self.oracle.as_ref().and_then(|oracle| oracle.violation.clone()) {

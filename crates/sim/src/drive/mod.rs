@@ -38,10 +38,9 @@ use crate::host::cache::in_time::CacheStage;
 use crate::host::fit::Fitter;
 use crate::host::issue::Issuer;
 use crate::observe::activity::Meters;
-use crate::observe::apart::Apart;
+use crate::observe::attribution::LatencyAttribution;
 use crate::observe::measurement::{Measurement, OfDrive};
 use crate::observe::summary::PreconditionSummary;
-use crate::observe::waits::Stages;
 use crate::run::Outcome;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase};
@@ -74,7 +73,12 @@ enum Until {
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     request: Request,
-    stages: Stages,
+    /// Time when it entered its queue.
+    issued_ns: u64,
+    /// Time when the drive took it from there.
+    taken_ns: u64,
+    /// Time when buffer and FTL got it, a write with its data.
+    submitted_ns: u64,
     /// Time spent behind others.
     waited_ns: u64,
     queue: u16,
@@ -91,7 +95,7 @@ struct Flight {
 impl Flight {
     /// As operations name it.
     fn requester(&self) -> Requester {
-        Requester { number: self.number, arrived_ns: self.stages.issued_ns }
+        Requester { number: self.number, arrived_ns: self.issued_ns }
     }
 }
 
@@ -102,8 +106,8 @@ pub(crate) struct TimedDrive<P: TimedParts> {
     fitter: Fitter,
     measurement: Measurement,
     meters: Meters,
-    /// What response times are made of; none unless that was asked for.
-    apart: Option<Box<Apart>>,
+    /// Latency attribution, if it is on.
+    attribution: Option<Box<LatencyAttribution>>,
     cache: Option<CacheStage>,
     block: Option<BlockStage>,
     flights: Slab<Flight>,
@@ -143,7 +147,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let closed_loop = !matches!(stack.setup.replay, Replay::Open { .. });
         let capacity_bytes = stack.setup.capacity_bytes();
         let block = stack.setup.block.map(|block| BlockStage::new(&block, capacity_bytes, closed_loop)).transpose()?;
-        let apart = stack.setup.watch_waits.then(|| Box::new(Apart::new()));
+        let attribution = stack.setup.attribution.then(|| Box::new(LatencyAttribution::new()));
         let oracle = (stack.sinks.checker.is_on() && options.buffer.is_some()).then(BufferOracle::default);
         let cache = stack.setup.cache.map(|cache| CacheStage::new(&stack.setup, cache)).transpose()?;
         Ok(Self {
@@ -152,7 +156,7 @@ impl<P: TimedParts> TimedDrive<P> {
             stack,
             measurement,
             meters: Meters::new(0),
-            apart,
+            attribution,
             flights: Slab::default(),
             queues: Queues::new(options.front.protocol),
             inside: [0; 4],
@@ -189,14 +193,13 @@ impl<P: TimedParts> TimedDrive<P> {
         let buffer = self.buffer.as_ref().map(|buffer| buffer.counters);
         let unwritten = i64::from(waiting) - i64::from(self.waiting_at_start);
         let absorbed = buffer.map_or(0, |counters| counters.pages_overwritten + counters.pages_trimmed) as i64;
-        let dies = self.stack.sinks.flash.waits_of_dies();
-        let apart = self.apart.zip(dies).map(|(apart, dies)| apart.finish(&dies));
+        let attribution = self.attribution.map(|attribution| attribution.finish(&self.stack.sinks.flash));
         let (summary, activity) = self.meters.finish(
             &self.stack.setup.geometry,
             self.stack.sinks.flash.recorded(),
             buffer,
             self.block,
-            apart,
+            attribution,
             now_ns,
         );
         let buffered_pages = i64::from(held) - i64::from(self.held_at_start);
@@ -264,8 +267,8 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         self.collected_ahead = 0;
         self.stack.sinks.flash.record(self.stack.setup.gantt);
         self.meters = Meters::new(self.measurement.start_ns());
-        if let (Some(apart), Some(dies)) = (&mut self.apart, self.stack.sinks.flash.waits_of_dies()) {
-            apart.start_measuring(self.measurement.start_ns(), dies);
+        if let Some(attribution) = &mut self.attribution {
+            attribution.start_measuring(&self.stack.sinks.flash);
         }
         if let Some(cache) = &mut self.cache {
             cache.start_measuring();

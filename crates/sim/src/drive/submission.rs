@@ -11,7 +11,7 @@ use super::{Flight, TimedDrive};
 use crate::host::block::{BlockStage, HostRequest};
 use crate::host::cache::in_time::CacheStage;
 use crate::host::issue::{Issued, Issuer};
-use crate::observe::waits::{ForFlash, Stages};
+use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
 
 impl<P: TimedParts> TimedDrive<P> {
@@ -20,12 +20,24 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn enter(&mut self, issued: Issued, origin: u32, block: Option<RequestId>) {
         let Issued { request, time_ns: issued_ns } = issued;
         let queue = self.queues.queue_of(request.stream);
-        let stages = Stages { issued_ns, in_flash: true, ..Stages::default() };
-        let (waited_ns, number, met_other) = (0, 0, false);
-        let flight = Flight { request, stages, waited_ns, queue, number, met_other, origin, block };
-        let index = self.flights.insert(flight);
-        if self.apart.is_some() && self.buffer.is_none() && self.stack.sinks.flash.under_way() >= self.most_under_way {
-            self.wait_for_flash(index, ForFlash::Queued);
+        let (taken_ns, submitted_ns, waited_ns, number, met_other) = (0, 0, 0, 0, false);
+        let index = self.flights.insert(Flight {
+            request,
+            issued_ns,
+            taken_ns,
+            submitted_ns,
+            waited_ns,
+            queue,
+            number,
+            met_other,
+            origin,
+            block,
+        });
+        if let Some(attribution) = &mut self.attribution {
+            attribution.enter(index, issued_ns);
+            if self.buffer.is_none() && self.stack.sinks.flash.under_way() >= self.most_under_way {
+                self.wait_for_flash(index);
+            }
         }
         self.queues.push(queue, index);
     }
@@ -42,7 +54,7 @@ impl<P: TimedParts> TimedDrive<P> {
             let Some(index) = self.queues.take() else { break };
             let now_ns = self.now_ns();
             let flight = &mut self.flights[index];
-            flight.stages.taken_ns = now_ns;
+            flight.taken_ns = now_ns;
             let op = flight.request.op;
             flight.met_other = match op {
                 Op::Read => self.inside[Op::Write as usize] > 0,
@@ -50,10 +62,8 @@ impl<P: TimedParts> TimedDrive<P> {
                 Op::Trim | Op::Flush => false,
             };
             self.inside[op as usize] += 1;
-            let Stages { issued_ns, for_flash, .. } = flight.stages;
-            if for_flash == ForFlash::Queued {
-                self.waited_for_flash(index, issued_ns);
-            }
+            self.waited_for_flash(index);
+            self.charge(index, Part::HostQueue);
             if self.path.command(index, now_ns).is_none() {
                 self.receive(index, issuer)?;
             }
@@ -79,28 +89,35 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Moves in the data of a write.
     pub(super) fn receive(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
-        let flight = &mut self.flights[index];
-        flight.stages.received_ns = now_ns;
-        let Request { op, bytes, .. } = flight.request;
+        self.charge(index, Part::Controller);
+        let Request { op, bytes, .. } = self.flights[index].request;
         if op == Op::Write && self.path.receive(index, bytes, now_ns).is_some() {
             return Ok(());
         }
         self.submit(index, issuer)
     }
 
-    /// From now on a request waits for the flash as a whole.
-    pub(super) fn wait_for_flash(&mut self, index: u32, place: ForFlash) {
-        if let (Some(apart), Some(dies)) = (&mut self.apart, self.stack.sinks.flash.waits_of_dies()) {
-            apart.waits.wait_for_flash(index, dies);
-            self.flights[index].stages.for_flash = place;
+    /// Charges the time since a request was charged last to a part, if attribution is on.
+    #[inline(always)]
+    pub(super) fn charge(&mut self, index: u32, part: Part) {
+        let now_ns = self.now_ns();
+        if let Some(attribution) = &mut self.attribution {
+            attribution.charge(index, part, now_ns);
         }
     }
 
-    /// It has, since then.
-    pub(super) fn waited_for_flash(&mut self, index: u32, since_ns: u64) {
-        let now_ns = self.now_ns();
-        if let (Some(apart), Some(dies)) = (&mut self.apart, self.stack.sinks.flash.waits_of_dies()) {
-            apart.waits.waited_for_flash(index, &dies, now_ns - since_ns);
+    /// A request begins to wait for the flash as a whole.
+    pub(super) fn wait_for_flash(&mut self, index: u32) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.wait_for_flash(index, &self.stack.sinks.flash);
+        }
+    }
+
+    /// Charges the time for which a request has waited for the flash as a whole, if it did.
+    #[inline(always)]
+    pub(super) fn waited_for_flash(&mut self, index: u32) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.waited_for_flash(index, &self.stack.sinks.flash);
         }
     }
 
@@ -109,8 +126,9 @@ impl<P: TimedParts> TimedDrive<P> {
     pub(super) fn submit(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         self.stack.requests += 1;
+        self.charge(index, Part::Link);
         let flight = &mut self.flights[index];
-        flight.stages.submitted_ns = now_ns;
+        flight.submitted_ns = now_ns;
         flight.number = self.stack.requests;
         let request = flight.request;
         if request.op != Op::Read {
@@ -120,7 +138,6 @@ impl<P: TimedParts> TimedDrive<P> {
             (Op::Write, true) => return self.submit_to_buffer(index, &request, issuer),
             (Op::Flush, true) => {
                 self.stack.take(&request, |_, _, _| {});
-                self.flights[index].stages.in_flash = false;
                 self.make_safe(index, issuer);
                 return Ok(());
             }
@@ -134,7 +151,6 @@ impl<P: TimedParts> TimedDrive<P> {
             None => stack.access(&request, offset, end),
         });
         if self.stack.sinks.flash.submitted() == 0 {
-            self.flights[index].stages.in_flash = false;
             self.served(index, now_ns, issuer);
         }
         if self.buffer.is_some() {
@@ -148,10 +164,9 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Buffer and flash are done with a request, on which work began at `began_ns`.
     pub(super) fn served(&mut self, index: u32, began_ns: u64, issuer: &mut Issuer<'_>) {
         let now_ns = self.now_ns();
-        let Flight { request, stages, waited_ns, .. } = &mut self.flights[index];
-        stages.served_ns = now_ns;
-        *waited_ns = (stages.taken_ns - stages.issued_ns) + (began_ns - stages.submitted_ns);
-        let Request { op, bytes, .. } = *request;
+        let flight = &mut self.flights[index];
+        flight.waited_ns = (flight.taken_ns - flight.issued_ns) + (began_ns - flight.submitted_ns);
+        let Request { op, bytes, .. } = flight.request;
         if op != Op::Read || self.path.send(index, bytes, now_ns).is_none() {
             self.complete(index, issuer);
         }
@@ -160,17 +175,19 @@ impl<P: TimedParts> TimedDrive<P> {
     /// A request is back at the host.
     pub(super) fn complete(&mut self, index: u32, issuer: &mut Issuer<'_>) {
         let now_ns = self.now_ns();
-        let Flight { request, stages, waited_ns, queue, met_other, origin, block, .. } = self.flights[index];
+        self.charge(index, Part::Link);
+        let Flight { request, issued_ns, taken_ns, waited_ns, queue, met_other, origin, block, .. } =
+            self.flights[index];
         self.inside[request.op as usize] -= 1;
-        self.meters.left_drive(request.op, met_other, now_ns - stages.taken_ns);
+        self.meters.left_drive(request.op, met_other, now_ns - taken_ns);
         self.flights.remove(index);
         self.queues.leave(queue);
         match block {
-            None => self.finish(&request, origin, Some((index, &stages)), stages.issued_ns, waited_ns, issuer),
+            None => self.finish(&request, origin, Some(index), issued_ns, waited_ns, issuer),
             Some(id) => {
                 let block = self.block.as_mut().expect("it gave the request out");
                 block.completed(id, now_ns);
-                self.finish_host_requests(Some((index, &stages)), now_ns - stages.issued_ns - waited_ns, issuer);
+                self.finish_host_requests(Some(index), now_ns - issued_ns - waited_ns, issuer);
                 self.pull();
             }
         }
@@ -179,12 +196,7 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Completes the requests of the host that have ended with one of the drive, which worked on that for so long, or
     /// with none.
     #[inline(always)]
-    pub(super) fn finish_host_requests(
-        &mut self,
-        flight: Option<(u32, &Stages)>,
-        service_ns: u64,
-        issuer: &mut Issuer<'_>,
-    ) {
+    pub(super) fn finish_host_requests(&mut self, flight: Option<u32>, service_ns: u64, issuer: &mut Issuer<'_>) {
         while let Some(done) = self.block.as_mut().and_then(BlockStage::take_done) {
             let HostRequest { request, origin, issued_ns, .. } = done;
             // A bio merged into a request that was at work cannot have come later than that.
@@ -199,7 +211,7 @@ impl<P: TimedParts> TimedDrive<P> {
         &mut self,
         request: &Request,
         origin: u32,
-        flight: Option<(u32, &Stages)>,
+        flight: Option<u32>,
         issued_ns: u64,
         waited_ns: u64,
         issuer: &mut Issuer<'_>,
@@ -209,9 +221,8 @@ impl<P: TimedParts> TimedDrive<P> {
         let (latency, waited) = (InBucket::of(now_ns - issued_ns), InBucket::of(waited_ns));
         let so_far = self.cache.as_ref().map_or(self.measurement.latency(), CacheStage::latency_below);
         self.meters.request_done(request, now_ns, latency.ns, waited, so_far);
-        if let Some(apart) = &mut self.apart {
-            let flash = &self.stack.sinks.flash;
-            apart.request_done(request, flight, now_ns, latency, waited, |flight| flash.waits_of(flight));
+        if let Some(attribution) = &mut self.attribution {
+            attribution.request_done(request, flight, now_ns, latency, waited);
         }
         match &mut self.cache {
             None => {

@@ -8,8 +8,8 @@ use ssdlab_trace::{Op, Request};
 
 use crate::drive::buffer::BufferCounters;
 use crate::host::block::{BlockStage, BlockSummary};
-use crate::observe::intervals::Course;
-use crate::observe::parts::ResponseSummary;
+use crate::observe::breakdown::ResponseSummary;
+use crate::observe::intervals::Timeline;
 use crate::observe::summary::{LatencyByOp, LatencySummary};
 
 /// Streams whose response times are kept apart; those that come later are reported together.
@@ -110,7 +110,7 @@ pub struct DriveSummary {
     pub block: Option<BlockSummary>,
     /// Write buffer; none without one.
     pub buffer: Option<BufferCounters>,
-    /// What response times are made of; none unless that was watched.
+    /// Latency breakdown, if attribution was on.
     pub response: Option<ResponseSummary>,
 }
 
@@ -183,7 +183,7 @@ pub struct Activity {
     pub waiting: [LatencyHistogram; 4],
     /// Response and waiting times of reads and writes by intervals of time; none unless response times were taken
     /// apart.
-    pub course: Option<Course>,
+    pub timeline: Option<Timeline>,
     /// The requests that the block layer gave to the drive, if they were to be kept; times from the start of measuring.
     pub dispatched: Option<Vec<Request>>,
 }
@@ -311,18 +311,18 @@ impl Meters {
         self.streams[stream] = Some(Box::default());
     }
 
-    /// The figures, and the columns; `apart` is what was found of response times taken apart.
+    /// The figures, and the columns, with the results of latency attribution.
     pub fn finish(
         mut self,
         geometry: &Geometry,
         record: &Record,
         buffer: Option<BufferCounters>,
         block: Option<BlockStage>,
-        apart: Option<(Course, ResponseSummary)>,
+        attribution: Option<(Timeline, ResponseSummary)>,
         now_ns: u64,
     ) -> (DriveSummary, Activity) {
         let (block, dispatched) = block.map(BlockStage::finish).unzip();
-        let (course, response) = apart.unzip();
+        let (timeline, response) = attribution.unzip();
         self.outstanding(now_ns, 0);
         let elapsed_ns = (now_ns - self.start_ns).max(1) as f64;
         let utilisations = |bins: &Bins| {
@@ -368,7 +368,7 @@ impl Meters {
             gantt: record.segments.iter().map(GanttBar::of).collect(),
             gantt_truncated: record.truncated,
             waiting: self.waiting,
-            course,
+            timeline,
             dispatched: dispatched.flatten(),
         };
         (summary, activity)

@@ -97,7 +97,7 @@ impl Measurement {
         stack.host = HostCounters::default();
         stack.sinks.meter.restart();
         let setup = &stack.setup;
-        let is_watched = setup.watch_waits && matches!(setup.ftl, FtlChoice::Page(..));
+        let is_watched = setup.attribution && matches!(setup.ftl, FtlChoice::Page(..));
         stack.concentration = is_watched.then(|| Box::new(Concentration::new(setup.logical_pages)));
         Self {
             latency: Default::default(),

@@ -40,7 +40,7 @@ pub struct Outcome {
     pub trace_ns: u64,
     /// Logical pages that the host wrote in warm-ups.
     pub warmup_pages: u64,
-    /// Share of the logical pages on which writes as concentrated would fall evenly; none unless [`Setup::watch_waits`]
+    /// Share of the logical pages on which writes as concentrated would fall evenly; none unless [`Setup::attribution`]
     /// is set, for page mapping, or with too few writes.
     pub written_share: Option<f64>,
     /// Of the pages that collection copied and the blocks erased in the measured phase, those ahead of need.

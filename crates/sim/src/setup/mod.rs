@@ -98,8 +98,8 @@ pub struct Setup {
     pub block: Option<BlockOptions>,
     /// Stretch of which every flash operation is recorded; needs [`Clock::Event`].
     pub gantt: Option<Window>,
-    /// Whether it is found out what the response time of each request is made of, where time is [`Clock::Event`].
-    pub watch_waits: bool,
+    /// Latency attribution: where the response time of each request goes. Needs [`Clock::Event`]; other clocks ignore it.
+    pub attribution: bool,
     /// Addresses beyond the device.
     pub fit: Fit,
     /// How often the trace is replayed; the last replay is measured.
@@ -127,7 +127,7 @@ impl Setup {
             cache: None,
             block: None,
             gantt: None,
-            watch_waits: false,
+            attribution: false,
             fit: Fit::Error,
             repeat: Repeat::ONCE,
             warmup_requests: 0,

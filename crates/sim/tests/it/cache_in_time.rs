@@ -93,7 +93,7 @@ fn where_everything_hits_the_host_waits_for_copies_and_nothing_else() {
         (0..500).map(|n| at(0, if n < 4 || n % 5 == 0 { Op::Write } else { Op::Read }, n % 4)).collect();
     for depth in [1, 4] {
         let replayed = Replay::Closed { depth, per_stream: false, think: Nanos::ZERO };
-        let setup = Setup { watch_waits: true, ..one_die(Some(lru(4, 100)), replayed) };
+        let setup = Setup { attribution: true, ..one_die(Some(lru(4, 100)), replayed) };
         let summary = replay(&setup, &requests).summary;
         // The first of those outstanding at once have fewer before them.
         let longest_ns = u64::from(depth) * COPY_NS;
@@ -154,7 +154,7 @@ fn as_many_requests_of_the_host_are_under_way_as_it_keeps_outstanding() {
 #[test]
 fn times_below_are_those_of_the_drive() {
     let requests: Vec<_> = (0..400).map(|page| at(0, Op::Write, page % 96)).collect();
-    let setup = Setup { watch_waits: true, ..one_die(Some(lru(50, 100)), Replay::ONE_BY_ONE) };
+    let setup = Setup { attribution: true, ..one_die(Some(lru(50, 100)), Replay::ONE_BY_ONE) };
     let summary = replay(&setup, &requests).summary;
     let (cache, drive) = (summary.cache.expect("a cache"), summary.drive.expect("in time"));
     let below = cache.below.expect("in time");

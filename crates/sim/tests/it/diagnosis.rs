@@ -20,7 +20,7 @@ const PAGE: u64 = 4096;
 const REQUESTS: u64 = 2_000;
 
 fn diagnosed(setup: &Setup, requests: &[Request]) -> Summary {
-    let setup = Setup { watch_waits: true, ..*setup };
+    let setup = Setup { attribution: true, ..*setup };
     run(&setup, &mut SliceSource::new(requests), &mut ()).expect("runs").summary
 }
 

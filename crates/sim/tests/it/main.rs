@@ -1,6 +1,7 @@
 //! Integration tests of the simulation, in one binary.
 
 mod amplification;
+mod attribution;
 mod block_layer;
 mod cache;
 mod cache_in_time;
@@ -21,4 +22,3 @@ mod serial_clock;
 mod spare_area;
 mod state;
 mod twin;
-mod waits;

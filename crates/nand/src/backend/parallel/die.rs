@@ -1,6 +1,7 @@
 //! A die: the operations that wait for it and the command it works on.
 
 use super::agenda::NEVER;
+use super::attribution::StallCause;
 use super::ops::{NONE, Ops};
 use super::scheduler::{CLASSES, DieView, NOTHING};
 
@@ -115,6 +116,15 @@ impl Die {
     /// Whether it holds no command at all.
     pub fn is_empty(&self) -> bool {
         matches!(self.cells, Cells::Idle) && matches!(self.registers, Registers::Free) && self.suspended.is_none()
+    }
+
+    /// Cause of a delay of the operations that wait for the die in this state.
+    pub fn stall_cause(&self, ops: &Ops) -> StallCause {
+        match (&self.cells, &self.suspended) {
+            (Cells::Busy(work), _) | (Cells::Suspending, Some(work)) => StallCause::of_work(&ops[work.command.first]),
+            _ if self.is_empty() => StallCause::Dependency,
+            _ => StallCause::Bus,
+        }
     }
 
     #[inline]

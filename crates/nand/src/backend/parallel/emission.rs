@@ -31,14 +31,14 @@ impl ParallelFlash {
                 job = NONE;
             }
         }
-        let watched = self.submission.watched && job != NONE;
+        let attributed = self.submission.attributed && job != NONE;
         let number = self.dies[die as usize].emitted;
         self.dies[die as usize].emitted += 1;
         let index = self.ops.insert(Op {
             kind,
             cause,
             class: class as u8,
-            watched,
+            attributed,
             page: (ppn.0 - block * self.pages_per_block) as u16,
             die: die as u16,
             plane: plane as u8,
@@ -53,10 +53,8 @@ impl ParallelFlash {
         if self.record.keeps_segments() {
             self.record.emitted(index, self.submission.requester);
         }
-        if let Some(waits) = &mut self.waits
-            && watched
-        {
-            waits.emitted(index, die as u16, self.now_ns);
+        if attributed {
+            self.attribute(|attribution, now_ns| attribution.emitted(index, die as u16, now_ns));
         }
         self.chain(block, index);
         if from_block != NONE {
@@ -68,8 +66,8 @@ impl ParallelFlash {
         if kind == Kind::Erase {
             self.wait_at_gate(block, index);
         }
-        if let Some(witness) = &mut self.witness {
-            witness.emitted(self.ops[index].seen());
+        if let Some(checker) = &mut self.checker {
+            checker.emitted(self.ops[index].seen());
         }
         index
     }

@@ -32,19 +32,19 @@
 //! operations have ended. A request waits for its own operations and for the map entries that it loads; collection
 //! delays it only by standing in the queues.
 //!
-//! **Two orders, two checks.** `Shadow` of the simulator checks operations in the order of their emission, [`InTime`]
+//! **Two orders, two checks.** `Shadow` of the simulator checks operations in the order of their emission, [`TimingChecker`]
 //! in the order in which the cells do them.
 
 mod agenda;
+mod attribution;
 mod die;
 mod emission;
 mod ops;
 mod record;
 pub mod scheduler;
 mod timeline;
+mod timing_checker;
 mod untimed;
-mod waits;
-mod witness;
 mod work;
 
 use std::collections::VecDeque;
@@ -53,20 +53,20 @@ use std::fmt::Write;
 use ssdlab_core::{Nanos, Reciprocal, Slab};
 
 pub use agenda::NEVER;
+pub use attribution::{CAUSES, StallCause, StallTimes};
 pub use ops::Kind;
 pub use record::{Record, Requester, Segment};
 pub use timeline::Bins;
+pub use timing_checker::TimingChecker;
 pub use untimed::UntimedFlash;
-pub use waits::{Charges, DieTime, STATES, WAITS, Wait};
-pub use witness::InTime;
 
 use crate::backend::{Flash, cost_ns};
 use crate::{Cause, Commands, Counts, Geometry, MergeCost, Place, Timing};
 use agenda::Agenda;
+use attribution::Attribution;
 use die::Die;
 use ops::{NONE, Ops};
 use scheduler::DieSchedulerInfo;
-use waits::Waits;
 
 /// Events that an array goes through at a stretch, so that a run with long requests can be ended meanwhile.
 pub const MOST_EVENTS: u32 = 1 << 16;
@@ -151,8 +151,8 @@ struct Submission {
     job: u32,
     /// As given to [`ParallelFlash::submit`].
     requester: Requester,
-    /// Whether its operations are charged for what they wait for.
-    watched: bool,
+    /// True if its operations are charged for what they wait for.
+    attributed: bool,
     /// The latest read, and why.
     read: u32,
     read_cause: Cause,
@@ -165,7 +165,7 @@ struct Submission {
 const NOTHING_SUBMITTED: Submission = Submission {
     job: NONE,
     requester: Requester { number: 0, arrived_ns: 0 },
-    watched: false,
+    attributed: false,
     read: NONE,
     read_cause: Cause::Host,
     load: NONE,
@@ -204,10 +204,10 @@ pub struct ParallelFlash {
     /// Sum over the dies of the time that they held a command.
     held_ns: u64,
     record: Record,
-    /// What requests wait for; none unless that was asked for.
-    waits: Option<Box<Waits>>,
-    /// Checks the order in time; none unless that was asked for.
-    witness: Option<Box<InTime>>,
+    /// Latency attribution, if it is on.
+    attribution: Option<Box<Attribution>>,
+    /// Check of the order in time, if it is on.
+    checker: Option<Box<TimingChecker>>,
 }
 
 impl ParallelFlash {
@@ -217,7 +217,7 @@ impl ParallelFlash {
         timing: &Timing,
         options: ArrayOptions,
         counts: Counts,
-        witness: Option<Box<InTime>>,
+        checker: Option<Box<TimingChecker>>,
     ) -> Self {
         let parallelism = geometry.parallelism;
         let places: Vec<Place> = (0..parallelism.planes()).map(|plane| parallelism.place(plane)).collect();
@@ -248,8 +248,8 @@ impl ParallelFlash {
             done: VecDeque::new(),
             held_ns: 0,
             record: Record::new(dies, channels, 0, None),
-            waits: None,
-            witness,
+            attribution: None,
+            checker,
         }
     }
 
@@ -258,23 +258,21 @@ impl ParallelFlash {
         self.record = Record::new(self.dies.len(), self.channels.len(), self.now_ns, window);
     }
 
-    /// From now on, while nothing is under way, it finds out what requests wait for.
-    pub fn watch_waits(&mut self) {
-        debug_assert_eq!(self.ops.len(), 0, "operations are watched from their emission on");
-        self.waits = Some(Box::new(Waits::new(self.dies.len(), self.now_ns)));
+    /// Turns latency attribution on; no operation may be under way.
+    pub fn attribute_latency(&mut self) {
+        debug_assert_eq!(self.ops.len(), 0, "operations are charged from their emission on");
+        self.attribution = Some(Box::new(Attribution::new(self.dies.len() as u32, self.now_ns)));
     }
 
-    /// What the time of the last request of `owner` that is done went to, from its submission on; none unless waits are
-    /// watched.
-    #[inline]
-    pub fn waits_of(&self, owner: u32) -> Option<&Charges> {
-        self.waits.as_ref().map(|waits| waits.of(owner))
+    /// Latency of the latest completed request of `owner` from its submission on, by cause; none without attribution.
+    pub fn stalls_of(&self, owner: u32) -> Option<&StallTimes> {
+        self.attribution.as_ref().map(|attribution| attribution.of(owner))
     }
 
-    /// What the dies did so far, summed over them; none unless waits are watched.
-    #[inline(always)]
-    pub fn waits_of_dies(&self) -> Option<DieTime> {
-        self.waits.as_ref().map(|waits| waits.of_dies(self.now_ns))
+    /// Time of all dies so far by the cause of delay that they give, [`StallCause::Dependency`] if idle; none without
+    /// attribution.
+    pub fn stalls_of_dies(&self) -> Option<StallTimes> {
+        self.attribution.as_ref().map(|attribution| attribution.of_dies(self.now_ns))
     }
 
     /// What was recorded.
@@ -313,11 +311,11 @@ impl ParallelFlash {
         let job = Job { left: 0, began_ns: NEVER, owner, everything: kind == JobKind::Collection };
         let index = self.jobs.insert(job);
         self.submission = Submission { job: index, requester, ..NOTHING_SUBMITTED };
-        if let Some(waits) = &mut self.waits
+        if let Some(attribution) = &mut self.attribution
             && kind == JobKind::Request
         {
-            self.submission.watched = true;
-            waits.submit();
+            self.submission.attributed = true;
+            attribution.submit();
         }
     }
 
@@ -412,6 +410,6 @@ impl Flash for ParallelFlash {
     }
 
     fn violation(&self) -> Option<&str> {
-        self.witness.as_ref()?.violation()
+        self.checker.as_ref()?.violation()
     }
 }

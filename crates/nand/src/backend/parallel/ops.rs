@@ -3,7 +3,7 @@
 use ssdlab_core::Slab;
 
 use super::scheduler::Class;
-use super::witness::Seen;
+use super::timing_checker::Seen;
 use crate::Cause;
 
 /// No operation.
@@ -43,8 +43,8 @@ pub(crate) struct Op {
     pub class: u8,
     /// Whether the next operation on the block has been released.
     pub passed: bool,
-    /// Whether it is charged for what it waits for.
-    pub watched: bool,
+    /// True if it is charged for what it waits for.
+    pub attributed: bool,
     /// Page of the block.
     pub page: u16,
     pub die: u16,
@@ -83,7 +83,7 @@ impl Op {
         cause: Cause::Host,
         class: Class::HostRead as u8,
         passed: false,
-        watched: false,
+        attributed: false,
         page: 0,
         die: 0,
         plane: 0,
@@ -102,7 +102,7 @@ impl Op {
         next: NONE,
     };
 
-    /// The operation as the witness sees it.
+    /// The operation as the checker sees it.
     pub fn seen(&self) -> Seen {
         let from = (self.from_block != NONE).then_some((self.from_block, u32::from(self.from_page)));
         let id = u64::from(self.die) << 48 | self.number;
@@ -144,6 +144,11 @@ impl Ops {
     /// Operations under way.
     pub fn len(&self) -> usize {
         self.ops.len()
+    }
+
+    /// Operations of the command with this first operation.
+    pub fn of_command(&self, first: u32) -> impl Iterator<Item = u32> {
+        std::iter::successors(Some(first), |&index| Some(self[index].next).filter(|&next| next != NONE))
     }
 
     #[inline]

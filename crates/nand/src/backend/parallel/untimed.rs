@@ -3,36 +3,36 @@
 use ssdlab_core::{BlockId, Ppn};
 
 use super::ops::Kind;
-use super::witness::{InTime, Seen};
+use super::timing_checker::{Seen, TimingChecker};
 use crate::backend::{Flash, Resume};
 use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Oob, Source};
 
-/// Counts, and shows a witness each operation at once.
+/// Counts, and shows a checker each operation at once.
 pub struct UntimedFlash {
     counts: Counts,
     pages_per_block: u32,
-    witness: Option<Box<InTime>>,
+    checker: Option<Box<TimingChecker>>,
 }
 
 impl UntimedFlash {
-    /// Flash that has done nothing, shown to `witness` if there is one.
-    pub fn new(geometry: &Geometry, witness: Option<Box<InTime>>) -> Self {
-        Self { counts: Counts::default(), pages_per_block: geometry.pages_per_block, witness }
+    /// Flash that has done nothing, shown to `checker` if there is one.
+    pub fn new(geometry: &Geometry, checker: Option<Box<TimingChecker>>) -> Self {
+        Self { counts: Counts::default(), pages_per_block: geometry.pages_per_block, checker }
     }
 
-    /// The witness, to look on when time begins.
-    pub fn into_witness(self) -> Option<Box<InTime>> {
-        self.witness
+    /// The checker, to look on when time begins.
+    pub fn into_checker(self) -> Option<Box<TimingChecker>> {
+        self.checker
     }
 
     #[inline(always)]
     fn show(&mut self, kind: Kind, ppn: Ppn) {
-        if let Some(witness) = &mut self.witness {
+        if let Some(checker) = &mut self.checker {
             let (block, page) = (ppn.0 / self.pages_per_block, ppn.0 % self.pages_per_block);
             let seen = Seen { id: u64::MAX, kind, block, page, from: None };
-            witness.emitted(seen);
-            witness.began(seen);
-            witness.ended(seen);
+            checker.emitted(seen);
+            checker.began(seen);
+            checker.ended(seen);
         }
     }
 }
@@ -80,7 +80,7 @@ impl Flash for UntimedFlash {
     }
 
     fn violation(&self) -> Option<&str> {
-        self.witness.as_ref()?.violation()
+        self.checker.as_ref()?.violation()
     }
 }
 

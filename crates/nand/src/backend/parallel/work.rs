@@ -1,8 +1,9 @@
 //! What dies and channels do, event by event.
 
 use super::agenda::NEVER;
+use super::attribution::Attribution;
 use super::die::{Cells, Command, Registers, Work};
-use super::ops::{Kind, NONE, Op};
+use super::ops::{Kind, NONE, Op, Ops};
 use super::scheduler::Class;
 use super::{Done, Job, ParallelFlash};
 use crate::{Interruption, Suspend};
@@ -66,17 +67,32 @@ impl ParallelFlash {
         if die.held_since_ns != NEVER && die.is_empty() {
             self.held_ns += self.now_ns - die.held_since_ns;
             die.held_since_ns = NEVER;
-            if let Some(waits) = &mut self.waits {
-                waits.is_free(number, self.now_ns);
-            }
+        }
+        self.attribute_die(number);
+    }
+
+    /// Tells latency attribution, if it is on, what happens now.
+    #[inline(always)]
+    pub(super) fn attribute(&mut self, tell: impl FnOnce(&mut Attribution, u64)) {
+        if let Some(attribution) = &mut self.attribution {
+            tell(attribution, self.now_ns);
         }
     }
 
-    /// The cells begin or resume work on a command.
+    /// Tells latency attribution what happens to the command with this first operation.
     #[inline(always)]
-    fn watch_begin(&mut self, number: u32, first: u32) {
-        if let Some(waits) = &mut self.waits {
-            waits.cells_begin(number, first, &self.ops[first], self.now_ns);
+    fn attribute_command(&mut self, first: u32, tell: fn(&mut Attribution, u32, &Ops, u64)) {
+        if let Some(attribution) = &mut self.attribution {
+            tell(attribution, first, &self.ops, self.now_ns);
+        }
+    }
+
+    /// Tells latency attribution what a die does now.
+    #[inline(always)]
+    fn attribute_die(&mut self, number: u32) {
+        if let Some(attribution) = &mut self.attribution {
+            let cause = self.dies[number as usize].stall_cause(&self.ops);
+            attribution.die_is(number, cause, self.now_ns);
         }
     }
 
@@ -92,7 +108,7 @@ impl ParallelFlash {
                 work.began_ns = self.now_ns;
                 work.ends_ns += self.now_ns;
                 self.agenda.set(number as usize, work.ends_ns);
-                self.watch_begin(number, work.command.first);
+                self.attribute_command(work.command.first, Attribution::cells_begin);
                 let die = &mut self.dies[number as usize];
                 die.suspended = None;
                 die.cells = Cells::Busy(work);
@@ -168,9 +184,7 @@ impl ParallelFlash {
             return false;
         }
         self.record_cells(number, &work);
-        if let Some(waits) = &mut self.waits {
-            waits.cells_interrupt(number, &self.ops, self.now_ns);
-        }
+        self.attribute_command(first, Attribution::cells_stop);
         work.suspensions += 1;
         work.ends_ns = left_ns;
         self.agenda.set(number as usize, self.now_ns + time.0);
@@ -217,15 +231,12 @@ impl ParallelFlash {
         let die = &mut self.dies[number as usize];
         if die.held_since_ns == NEVER {
             die.held_since_ns = self.now_ns;
-            // Else the cells begin at once.
-            if let Some(waits) = &mut self.waits
-                && self.ops[first].kind == Kind::Program
-            {
-                waits.holds(number, self.now_ns);
-            }
         }
         match self.ops[first].kind {
-            Kind::Program => self.transfer(number, command),
+            Kind::Program => {
+                self.attribute_command(first, Attribution::wait_for_bus);
+                self.transfer(number, command);
+            }
             Kind::Read | Kind::Erase | Kind::Copyback => self.work(number, command),
         }
     }
@@ -234,18 +245,10 @@ impl ParallelFlash {
     #[inline(always)]
     fn take(&mut self, number: u32, index: u32) {
         self.dies[number as usize].begin(index, &mut self.ops);
-        let Op { job, kind, watched, .. } = self.ops[index];
+        let job = self.ops[index].job;
         if job != NONE {
             let job = &mut self.jobs[job];
             job.began_ns = job.began_ns.min(self.now_ns);
-        }
-        // Its data waits for the bus, while the cells may work on others.
-        if let Some(waits) = &mut self.waits
-            && watched
-            && self.commands.cache_program
-            && kind == Kind::Program
-        {
-            waits.wait_for_bus(index, &self.ops, self.now_ns);
         }
     }
 
@@ -266,13 +269,9 @@ impl ParallelFlash {
         self.agenda.set(number as usize, ends_ns);
         self.dies[number as usize].cells =
             Cells::Busy(Work { command, began_ns: self.now_ns, ends_ns, suspensions: 0 });
-        self.watch_begin(number, command.first);
-        if let Some(witness) = &mut self.witness {
-            let mut index = command.first;
-            while index != NONE {
-                witness.began(self.ops[index].seen());
-                index = self.ops[index].next;
-            }
+        self.attribute_command(command.first, Attribution::cells_begin);
+        if let Some(checker) = &mut self.checker {
+            self.ops.of_command(command.first).for_each(|index| checker.began(self.ops[index].seen()));
         }
         if self.commands.cache_program && kind == Kind::Program {
             let mut index = command.first;
@@ -322,8 +321,8 @@ impl ParallelFlash {
             self.end(index);
         }
         command.transfer = next;
-        if self.commands.cache_program && next == NONE && !command.reads {
-            self.watch_loaded(&command);
+        if next == NONE && !command.reads {
+            self.attribute_command(command.first, Attribution::wait_for_die);
         }
         let die = &mut self.dies[number as usize];
         if next != NONE {
@@ -341,19 +340,6 @@ impl ParallelFlash {
         }
     }
 
-    /// The data of all programs of a command is in the registers.
-    #[inline]
-    fn watch_loaded(&mut self, command: &Command) {
-        let Some(waits) = &mut self.waits else { return };
-        let mut index = command.first;
-        while index != NONE {
-            if self.ops[index].watched {
-                waits.wait_for_die(index, &self.ops, self.now_ns);
-            }
-            index = self.ops[index].next;
-        }
-    }
-
     #[inline]
     pub(super) fn cells_done(&mut self, resource: u32) {
         let die = &mut self.dies[resource as usize];
@@ -362,19 +348,15 @@ impl ParallelFlash {
             Cells::Busy(work) => {
                 let command = work.command;
                 self.record_cells(resource, &work);
-                if let Some(waits) = &mut self.waits {
-                    if command.reads {
-                        waits.reads_end(resource, &self.ops, self.now_ns);
-                    } else {
-                        waits.cells_end(resource, &self.ops, self.now_ns);
-                    }
-                }
+                self.attribute_command(command.first, Attribution::cells_stop);
                 if command.reads {
+                    self.attribute_command(command.first, Attribution::wait_for_bus);
                     self.pass(command);
                     if matches!(self.dies[resource as usize].registers, Registers::Free) {
                         self.transfer(resource, command);
                         if !self.commands.cache_read {
                             // Nothing can begin before the data has left.
+                            self.attribute_die(resource);
                             return;
                         }
                     } else {
@@ -384,8 +366,8 @@ impl ParallelFlash {
                     let mut index = command.first;
                     while index != NONE {
                         let next = self.ops[index].next;
-                        if let Some(witness) = &mut self.witness {
-                            witness.ended(self.ops[index].seen());
+                        if let Some(checker) = &mut self.checker {
+                            checker.ended(self.ops[index].seen());
                         }
                         self.end(index);
                         index = next;
@@ -402,8 +384,8 @@ impl ParallelFlash {
     fn pass(&mut self, command: Command) {
         let mut index = command.first;
         while index != NONE {
-            if let Some(witness) = &mut self.witness {
-                witness.ended(self.ops[index].seen());
+            if let Some(checker) = &mut self.checker {
+                checker.ended(self.ops[index].seen());
             }
             self.ops[index].passed = true;
             let behind = std::mem::replace(&mut self.ops[index].behind, NONE);
@@ -419,10 +401,8 @@ impl ParallelFlash {
         let first = &self.ops[work.command.first];
         self.record.cells(number, work.began_ns, self.now_ns, first, first.next != NONE);
         if self.record.keeps_segments() {
-            let mut index = work.command.first;
-            while index != NONE {
+            for index in self.ops.of_command(work.command.first) {
                 self.record.segment(number, work.began_ns, self.now_ns, (index, &self.ops[index]));
-                index = self.ops[index].next;
             }
         }
     }
@@ -457,15 +437,12 @@ impl ParallelFlash {
         }
     }
 
-    /// The same, after an operation has ended.
+    /// Releases an operation from waiting for one that has ended.
     #[inline]
     fn release_after(&mut self, ended: u32, waiter: u32) {
-        if let Some(waits) = &mut self.waits
-            && self.ops[ended].watched
-            && self.ops[waiter].watched
-            && self.ops[ended].job == self.ops[waiter].job
-        {
-            waits.inherit(ended, waiter, &self.ops, self.now_ns);
+        let (before, after) = (&self.ops[ended], &self.ops[waiter]);
+        if before.attributed && after.attributed && before.job == after.job {
+            self.attribute(|attribution, now_ns| attribution.inherit(ended, waiter, now_ns));
         }
         self.release(waiter);
     }
@@ -473,14 +450,9 @@ impl ParallelFlash {
     /// An operation is over.
     #[inline(always)]
     fn end(&mut self, index: u32) {
-        let Op { block, from_block, gate, job, behind, behind_from, edges, watched, .. } = self.ops[index];
-        // Those that wait for it may take over what it was charged for.
-        let is_waited_for = [behind, behind_from, edges] != [NONE; 3];
-        if let Some(waits) = &mut self.waits
-            && watched
-            && is_waited_for
-        {
-            waits.turn(index, &self.ops, self.now_ns);
+        let Op { block, from_block, gate, job, behind, behind_from, attributed, .. } = self.ops[index];
+        if attributed {
+            self.attribute(|attribution, now_ns| attribution.ended(index, now_ns));
         }
         for block in [block, from_block] {
             if block != NONE && self.blocks[block as usize].last == index {
@@ -511,13 +483,9 @@ impl ParallelFlash {
             if left == 0 {
                 self.done.push_back(Done { owner, began_ns });
                 self.jobs.remove(job);
-            }
-            // Nobody asks what an operation was charged for that is neither the last of its request nor waited for.
-            if let Some(waits) = &mut self.waits
-                && watched
-            {
-                let done = (left == 0).then_some(owner);
-                waits.ended(index, is_waited_for, done, &self.ops, self.now_ns);
+                if attributed {
+                    self.attribute(|attribution, _| attribution.completed(index, owner));
+                }
             }
         }
         self.ops.remove(index);

@@ -1,15 +1,15 @@
 //! What slow requests are made of.
 
-use ssdlab_nand::backend::parallel::{WAITS, Wait};
+use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
 use super::{Finding, Subject, throughput};
-use crate::observe::parts::{PART_NAMES, PARTS, Part, Parts, PartsByPercentile};
+use crate::observe::breakdown::{BreakdownByPercentile, LatencyBreakdown, PART_NAMES, PARTS, Part};
 use crate::observe::summary::{LatencySummary, Summary};
 use crate::setup::what_if::WhatIf;
 use crate::setup::{Clock, Setup};
 
-/// The largest part of slow reads and of slow writes, those that take longer first; none unless waits are watched. They
-/// are watched below a cache.
+/// The largest part of slow reads and of slow writes, those that take longer first; none without latency attribution,
+/// which is below a cache.
 pub(super) fn requests(setup: &Setup, summary: &Summary) -> Vec<Finding> {
     let (Some(latency), Some(response)) =
         (&summary.latency, summary.drive.as_ref().and_then(|drive| drive.response.as_ref()))
@@ -36,7 +36,7 @@ pub(super) fn requests(setup: &Setup, summary: &Summary) -> Vec<Finding> {
 fn largest(
     setup: &Setup,
     summary: &Summary,
-    (about, latency, parts): (Subject, LatencySummary, &PartsByPercentile),
+    (about, latency, parts): (Subject, LatencySummary, &BreakdownByPercentile),
 ) -> Option<Finding> {
     if parts.p99.sum_ns == 0 {
         return None;
@@ -47,11 +47,11 @@ fn largest(
         Clock::Event(_, options) if matches!(about, Subject::SlowWrites | Subject::SlowWritesBelow) => options.buffer,
         _ => None,
     };
-    let room_share = buffer.map(|_| (0..WAITS).map(|part| parts.p99.share(part)).sum());
+    let room_share = buffer.map(|_| (0..CAUSES).map(|part| parts.p99.share(part)).sum());
     // Bursts fill it, not what takes the dies longer than the host.
-    let by_room = part < WAITS && buffer.is_some() && throughput::a_larger_buffer_helps(setup, summary);
+    let by_room = part < CAUSES && buffer.is_some() && throughput::a_larger_buffer_helps(setup, summary);
     let what_ifs = match part {
-        _ if part == Wait::HostWrites as usize && by_room => Vec::new(),
+        _ if part == StallCause::HostWrites as usize && by_room => Vec::new(),
         _ => relief(setup, summary, part, &parts.p99),
     };
     let larger: &[WhatIf] = if by_room { &[WhatIf::Buffer] } else { &[] };
@@ -66,11 +66,11 @@ fn largest(
 }
 
 /// The changes that relieve requests of a part of their times.
-fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &Parts) -> Vec<WhatIf> {
-    const OWN: usize = Wait::Own as usize;
-    const COLLECTION: usize = Wait::Collection as usize;
-    const MAP: usize = Wait::Map as usize;
-    const BUS: usize = Wait::Bus as usize;
+fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &LatencyBreakdown) -> Vec<WhatIf> {
+    const OWN: usize = StallCause::Service as usize;
+    const COLLECTION: usize = StallCause::Collection as usize;
+    const MAP: usize = StallCause::Map as usize;
+    const BUS: usize = StallCause::Bus as usize;
     const CONTROLLER: usize = Part::Controller as usize;
     const LINK: usize = Part::Link as usize;
     const FLUSH: usize = Part::Flush as usize;
@@ -97,7 +97,7 @@ fn relief(setup: &Setup, summary: &Summary, part: usize, parts: &Parts) -> Vec<W
 
 /// Those of waiting above the drive. Where that waits until others leave, what relieves these does as well, and may be
 /// tried where a drive can have no more slots.
-fn above_drive(setup: &Setup, summary: &Summary, parts: &Parts) -> Vec<WhatIf> {
+fn above_drive(setup: &Setup, summary: &Summary, parts: &LatencyBreakdown) -> Vec<WhatIf> {
     let mut changes = throughput::above_drive(setup, summary, parts).to_vec();
     if changes.contains(&WhatIf::Slots) {
         let below = (0..PARTS).filter(|&part| part != Part::BlockLayer as usize);

@@ -2,11 +2,11 @@
 //! is; else thinking of the host, if that takes longer than its requests; else what requests wait for; else the host,
 //! which keeps too few outstanding. A cache above the drive works on one page after the other, and is such a resource.
 
-use ssdlab_nand::backend::parallel::{WAITS, Wait};
+use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
 use super::{Finding, Subject, cached, inputs};
 use crate::observe::activity::{DriveSummary, Spread};
-use crate::observe::parts::{Part, Parts};
+use crate::observe::breakdown::{LatencyBreakdown, Part};
 use crate::observe::summary::{Summary, TimeSummary};
 use crate::run::Outcome;
 use crate::setup::drive::{DriveOptions, Front, WriteBuffer};
@@ -134,20 +134,20 @@ fn link(summary: &Summary, front: &Front, time: &TimeSummary) -> f64 {
 }
 
 /// A kind of work of the dies, its name, and the changes that relieve them of it.
-type Work = (Wait, &'static str, &'static [WhatIf]);
+type Work = (StallCause, &'static str, &'static [WhatIf]);
 
 fn work(summary: &Summary) -> [Work; 5] {
     let internal = match summary.log {
         // Whether more log blocks spare merges depends on what is written; that cells are faster tells in any case.
-        Some(_) => (Wait::Collection, "merges", &[WhatIf::Dies, WhatIf::Spare][..]),
-        None => (Wait::Collection, "collection", &[WhatIf::Spare, WhatIf::Placement, WhatIf::Dies][..]),
+        Some(_) => (StallCause::Collection, "merges", &[WhatIf::Dies, WhatIf::Spare][..]),
+        None => (StallCause::Collection, "collection", &[WhatIf::Spare, WhatIf::Placement, WhatIf::Dies][..]),
     };
     [
-        (Wait::HostReads, "host_reads", &[WhatIf::Dies]),
-        (Wait::HostWrites, "host_writes", &[WhatIf::Dies]),
-        (Wait::PartialPages, "partial_pages", &[WhatIf::Dies]),
+        (StallCause::HostReads, "host_reads", &[WhatIf::Dies]),
+        (StallCause::HostWrites, "host_writes", &[WhatIf::Dies]),
+        (StallCause::PartialPages, "partial_pages", &[WhatIf::Dies]),
         internal,
-        (Wait::Map, "map", &[WhatIf::Map, WhatIf::Dies]),
+        (StallCause::Map, "map", &[WhatIf::Map, WhatIf::Dies]),
     ]
 }
 
@@ -158,7 +158,7 @@ fn at_work(summary: &Summary, drive: &DriveSummary, utilisation: f64) -> Finding
     };
     let kinds = work(summary);
     let cells_ns: u64 = kinds.iter().map(|(kind, ..)| response.dies_ns[*kind as usize]).sum();
-    let share = |kind: Wait| response.dies_ns[kind as usize] as f64 / cells_ns.max(1) as f64;
+    let share = |kind: StallCause| response.dies_ns[kind as usize] as f64 / cells_ns.max(1) as f64;
     let largest = kinds.iter().fold(&kinds[0], |most, kind| if share(kind.0) > share(most.0) { kind } else { most });
     let found = Finding::new(Subject::Throughput, largest.1, utilisation * share(largest.0)).tried_by(largest.2);
     kinds.iter().fold(found, |found, (kind, name, _)| found.with(of_cells(name), share(*kind)))
@@ -201,8 +201,9 @@ fn waiting(setup: &Setup, options: &DriveOptions, summary: &Summary, drive: &Dri
     // A few dies at a time work on what all requests wait for: on their own dies or, where these may begin nothing
     // before it, on others.
     let of_dies = work(summary).into_iter().map(|(kind, name, what_ifs)| {
-        let behind = if matches!(kind, Wait::Collection | Wait::Map) { all.share(kind as usize) } else { 0.0 };
-        let share = behind + all.share(Wait::Order as usize) * response.share_of_held(kind);
+        let behind =
+            if matches!(kind, StallCause::Collection | StallCause::Map) { all.share(kind as usize) } else { 0.0 };
+        let share = behind + all.share(StallCause::Dependency as usize) * response.share_of_held(kind);
         let dies = f64::from(drive.dies);
         Finding::new(Subject::Throughput, name, share)
             .tried_by(what_ifs)
@@ -216,7 +217,7 @@ fn waiting(setup: &Setup, options: &DriveOptions, summary: &Summary, drive: &Dri
         Finding::new(Subject::Throughput, name, queued).tried_by(above_drive(setup, summary, all)),
     ];
     let buffer = options.buffer.filter(|buffer| is_small(buffer, drive)).and(response.write).map(|write| {
-        let room_ns: u128 = write.all.parts_ns[..WAITS].iter().sum();
+        let room_ns: u128 = write.all.parts_ns[..CAUSES].iter().sum();
         let share = room_ns as f64 / all.sum_ns.max(1) as f64;
         Finding::new(Subject::Throughput, "full_buffer", share).tried_by(&[WhatIf::Buffer])
     });
@@ -225,7 +226,7 @@ fn waiting(setup: &Setup, options: &DriveOptions, summary: &Summary, drive: &Dri
 
 /// The changes that relieve requests of waiting above the drive: that for its slots, or for those that the block layer
 /// has for it; where neither are taken, the scheduler holds requests back.
-pub(super) fn above_drive(setup: &Setup, summary: &Summary, parts: &Parts) -> &'static [WhatIf] {
+pub(super) fn above_drive(setup: &Setup, summary: &Summary, parts: &LatencyBreakdown) -> &'static [WhatIf] {
     if is_drive_full(parts) {
         &[WhatIf::Slots]
     } else if slots_taken(setup, summary).is_some_and(|share| share >= SATURATED) {
@@ -237,7 +238,7 @@ pub(super) fn above_drive(setup: &Setup, summary: &Summary, parts: &Parts) -> &'
 
 /// Whether those that a block layer has given the drive wait most of their time until it takes them: then the others
 /// wait for these.
-fn is_drive_full(parts: &Parts) -> bool {
+fn is_drive_full(parts: &LatencyBreakdown) -> bool {
     2 * parts.parts_ns[Part::HostQueue as usize] >= parts.sum_ns - parts.parts_ns[Part::BlockLayer as usize]
 }
 

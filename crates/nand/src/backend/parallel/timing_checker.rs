@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::ops::Kind;
 use crate::Geometry;
 
-/// An operation as the witness sees it.
+/// An operation as the checker sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Seen {
     /// Unlike any other.
@@ -44,14 +44,14 @@ struct Block {
 ///
 /// What it does stands out of line, so that it is not in the way of drives that are not checked.
 #[derive(Debug)]
-pub struct InTime {
+pub struct TimingChecker {
     pages_per_block: u32,
     pages: Vec<Page>,
     blocks: Vec<Block>,
     violation: Option<String>,
 }
 
-impl InTime {
+impl TimingChecker {
     /// Watches an erased array.
     pub fn new(geometry: &Geometry) -> Self {
         Self {
@@ -166,22 +166,22 @@ mod tests {
         Seen { id, kind, block, page, from: None }
     }
 
-    fn found(act: &dyn Fn(&mut InTime)) -> String {
-        let mut witness = InTime::new(&Geometry {
+    fn found(act: &dyn Fn(&mut TimingChecker)) -> String {
+        let mut checker = TimingChecker::new(&Geometry {
             page_bytes: 512,
             pages_per_block: 4,
             blocks: 3,
             order: ProgramOrder::Any,
             parallelism: Parallelism::SINGLE,
         });
-        act(&mut witness);
-        witness.violation().unwrap_or_default().to_owned()
+        act(&mut checker);
+        checker.violation().unwrap_or_default().to_owned()
     }
 
-    fn done(witness: &mut InTime, operation: Seen) {
-        witness.emitted(operation);
-        witness.began(operation);
-        witness.ended(operation);
+    fn done(checker: &mut TimingChecker, operation: Seen) {
+        checker.emitted(operation);
+        checker.began(operation);
+        checker.ended(operation);
     }
 
     #[test]
@@ -189,38 +189,38 @@ mod tests {
         let program = seen(1, Kind::Program, 0, 0);
         let read = seen(2, Kind::Read, 0, 0);
         assert_eq!(
-            found(&|witness| [program, read].map(|operation| done(witness, operation)).into_iter().collect()),
+            found(&|checker| [program, read].map(|operation| done(checker, operation)).into_iter().collect()),
             ""
         );
-        let early = |witness: &mut InTime| {
-            [program, read].iter().for_each(|&operation| witness.emitted(operation));
-            witness.began(program);
-            witness.began(read);
+        let early = |checker: &mut TimingChecker| {
+            [program, read].iter().for_each(|&operation| checker.emitted(operation));
+            checker.began(program);
+            checker.began(read);
         };
         assert!(found(&early).contains("its program has not ended"));
-        let overtaking = |witness: &mut InTime| {
-            [program, seen(2, Kind::Program, 0, 1)].iter().for_each(|&operation| witness.emitted(operation));
-            witness.began(seen(2, Kind::Program, 0, 1));
+        let overtaking = |checker: &mut TimingChecker| {
+            [program, seen(2, Kind::Program, 0, 1)].iter().for_each(|&operation| checker.emitted(operation));
+            checker.began(seen(2, Kind::Program, 0, 1));
         };
         assert!(found(&overtaking).contains("overtook"));
-        let twice = |witness: &mut InTime| {
-            done(witness, program);
-            done(witness, Seen { id: 2, ..program });
+        let twice = |checker: &mut TimingChecker| {
+            done(checker, program);
+            done(checker, Seen { id: 2, ..program });
         };
         assert!(found(&twice).contains("not erased"));
         let copy = Seen { from: Some((0, 0)), ..seen(2, Kind::Program, 1, 0) };
         let erase = seen(3, Kind::Erase, 0, 0);
-        let destroying = |witness: &mut InTime| {
-            done(witness, program);
-            [copy, erase].iter().for_each(|&operation| witness.emitted(operation));
-            witness.began(copy);
-            witness.began(erase);
+        let destroying = |checker: &mut TimingChecker| {
+            done(checker, program);
+            [copy, erase].iter().for_each(|&operation| checker.emitted(operation));
+            checker.began(copy);
+            checker.began(erase);
         };
         assert!(found(&destroying).contains("copies from it"));
         let in_order =
-            |witness: &mut InTime| [program, copy, erase].iter().for_each(|&operation| done(witness, operation));
+            |checker: &mut TimingChecker| [program, copy, erase].iter().for_each(|&operation| done(checker, operation));
         assert_eq!(found(&in_order), "");
         let in_place = Seen { from: Some((1, 0)), ..seen(2, Kind::Copyback, 2, 0) };
-        assert!(found(&|witness| done(witness, in_place)).contains("what it copies"));
+        assert!(found(&|checker| done(checker, in_place)).contains("what it copies"));
     }
 }

@@ -9,7 +9,7 @@ use super::super::die::{Cells, Command, Registers};
 use super::super::ops::{Kind, NONE};
 use super::super::scheduler::DIE_SCHEDULERS;
 use super::super::{ArrayOptions, JobKind, NEVER, ParallelFlash, Requester};
-use super::{DieTime, WAITS, Wait};
+use super::{CAUSES, StallCause, StallTimes};
 use crate::backend::Flash;
 use crate::{
     Cause, Commands, Counts, FlashSink, Geometry, Interruption, Oob, PageTimes, Parallelism, ProgramOrder, Role,
@@ -96,7 +96,7 @@ impl World {
         let scheduler = DIE_SCHEDULERS[rng.below(DIE_SCHEDULERS.len() as u64) as usize];
         let options = ArrayOptions { commands: Commands { suspend, ..commands }, scheduler };
         let mut flash = ParallelFlash::new(&geometry, &timing, options, Counts::default(), None);
-        flash.watch_waits();
+        flash.attribute_latency();
         let dies = parallelism.dies();
         let cache_program = commands.cache_program;
         let (emitted, order, log, ended) = (BTreeMap::new(), Vec::new(), Vec::new(), Vec::new());
@@ -163,48 +163,48 @@ impl World {
         self.look();
     }
 
-    fn kind_of(&self, id: Id) -> Wait {
+    fn kind_of(&self, id: Id) -> StallCause {
         let Emitted { cause, kind, .. } = self.emitted[&id];
         match cause {
-            Cause::Host if kind == Kind::Read => Wait::HostReads,
-            Cause::Host => Wait::HostWrites,
-            Cause::ReadModifyWrite => Wait::PartialPages,
-            Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate | Cause::MapGc => Wait::Map,
-            _ => Wait::Collection,
+            Cause::Host if kind == Kind::Read => StallCause::HostReads,
+            Cause::Host => StallCause::HostWrites,
+            Cause::ReadModifyWrite => StallCause::PartialPages,
+            Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate | Cause::MapGc => StallCause::Map,
+            _ => StallCause::Collection,
         }
     }
 
     /// What an operation of `job` is charged for while its die holds this.
-    fn charged(&self, id: Id, job: u32, held: &Held) -> Wait {
+    fn charged(&self, id: Id, job: u32, held: &Held) -> StallCause {
         let read_out = held.on_bus.contains(&id);
         if read_out {
-            return Wait::Bus;
+            return StallCause::Bus;
         }
         let does = self.does(held);
         let own = |id: &Id| {
             let op = self.emitted[id];
             op.job == job && op.cause == Cause::Host && self.kind_of(*id) == does
         };
-        if held.cells.iter().any(own) { Wait::Own } else { does }
+        if held.cells.iter().any(own) { StallCause::Service } else { does }
     }
 
     /// What a die does while it holds this.
-    fn does(&self, held: &Held) -> Wait {
+    fn does(&self, held: &Held) -> StallCause {
         if let Some(&first) = held.cells.first() {
             return self.kind_of(first);
         }
         let interrupted = held.interrupted.first().map(|&id| self.kind_of(id));
         match interrupted {
             Some(kind) if held.suspending => kind,
-            _ if !held.on_bus.is_empty() || !held.loaded.is_empty() => Wait::Bus,
+            _ if !held.on_bus.is_empty() || !held.loaded.is_empty() => StallCause::Bus,
             Some(kind) => kind,
-            None => Wait::Order,
+            None => StallCause::Dependency,
         }
     }
 
     /// What the dies did in all, from the log alone.
-    fn dies(&self) -> DieTime {
-        let mut time = DieTime::default();
+    fn dies(&self) -> StallTimes {
+        let mut time = StallTimes::default();
         for pair in self.log.windows(2) {
             let [(begin_ns, held), (next_ns, _)] = pair else { unreachable!("two") };
             held.iter().for_each(|held| time[self.does(held) as usize] += next_ns - begin_ns);
@@ -236,13 +236,13 @@ impl World {
     }
 
     /// What an operation was charged for from its emission to its end, from the log alone.
-    fn path(&self, id: Id) -> [u64; WAITS] {
+    fn path(&self, id: Id) -> [u64; CAUSES] {
         let Emitted { job, at_ns, .. } = self.emitted[&id];
         let end = |id: Id| self.ended.iter().rposition(|&(ended, _)| ended == id).expect("it ended");
         let last = self.waits_for(id).into_iter().max_by_key(|&id| end(id));
         let (mut parts, from_ns) = match last {
             Some(other) => (self.path(other), self.ended[end(other)].1),
-            None => ([0; WAITS], at_ns),
+            None => ([0; CAUSES], at_ns),
         };
         let until_ns = self.ended[end(id)].1;
         for (index, (begin_ns, held)) in self.log.iter().enumerate() {
@@ -346,19 +346,19 @@ fn requests_of(rng: &mut Rng, world: &mut World, jobs: u32) {
 
 #[test]
 fn requests_are_charged_for_what_the_log_tells() {
-    let mut seen = [0; WAITS];
+    let mut seen = [0; CAUSES];
     for seed in 0..WORLDS {
         let mut rng = Rng::named(seed, "waits");
         let mut world = World::new(&mut rng);
         requests_of(&mut rng, &mut world, 40);
-        assert_eq!(world.flash.waits_of_dies(), Some(world.dies()), "world {seed}");
+        assert_eq!(world.flash.stalls_of_dies(), Some(world.dies()), "world {seed}");
         while let Some(done) = world.flash.take_done() {
             let job = done.owner;
             // Nobody waits for the others.
             let Some(last) = world.ended.iter().rev().find(|(id, _)| world.emitted[id].job == job) else { continue };
             let expected = world.path(last.0);
             let elapsed_ns = last.1 - world.emitted[&last.0].at_ns;
-            let found = world.flash.waits_of(job).expect("they are watched").parts(elapsed_ns);
+            let found = *world.flash.stalls_of(job).expect("attribution is on");
             assert_eq!(found.iter().sum::<u64>(), elapsed_ns, "world {seed}, request {job}: the parts are the whole");
             assert_eq!(found, expected, "world {seed}, request {job}");
             seen.iter_mut().zip(found).for_each(|(seen, part)| *seen += part);

@@ -1,11 +1,12 @@
-//! Goal: the parts of response times are all of them. Method: random drives under random schedulers; moments by hand.
+//! Goal: the parts of every response time add up to it. Method: random drives under random schedulers; small cases by
+//! hand.
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
 use ssdlab_sched::SCHEDULERS;
 use ssdlab_sim::{
-    BlockOptions, Clock, DriveOptions, FlushPolicy, Front, LatencySummary, Outcome, PART_NAMES, Parts,
-    PartsByPercentile, Replay, ResponseSummary, Setup, WriteBuffer, run,
+    BlockOptions, BreakdownByPercentile, Clock, DriveOptions, FlushPolicy, Front, LatencyBreakdown, LatencySummary,
+    Outcome, PART_NAMES, Replay, ResponseSummary, Setup, WriteBuffer, run,
 };
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup, on_any_drive};
 use ssdlab_testkit::strategies::requests;
@@ -16,11 +17,11 @@ fn replay(setup: &Setup, requests: &[Request]) -> Outcome {
 }
 
 fn response(outcome: &Outcome) -> &ResponseSummary {
-    outcome.summary.drive.as_ref().expect("a drive").response.as_ref().expect("watched")
+    outcome.summary.drive.as_ref().expect("a drive").response.as_ref().expect("attribution is on")
 }
 
-/// The parts of a group are the whole, and of a percentile they are of requests as slow as that.
-fn adds_up(parts: Option<PartsByPercentile>, latency: Option<LatencySummary>) {
+/// Checks that the parts add up, and that a percentile's requests are as slow as the percentile.
+fn adds_up(parts: Option<BreakdownByPercentile>, latency: Option<LatencySummary>) {
     let (Some(parts), Some(latency)) = (parts, latency) else {
         assert_eq!((parts.is_none(), latency.is_none()), (true, true));
         return;
@@ -45,32 +46,31 @@ fn adds_up(parts: Option<PartsByPercentile>, latency: Option<LatencySummary>) {
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(1_500))]
 
-    /// On any drive, below any scheduler, with any requests.
     #[test]
-    fn the_parts_are_the_whole_on_any_drive(
+    fn the_parts_add_up_on_any_drive(
         setup in on_any_drive(),
         scheduler in prop::option::of(prop::sample::select(SCHEDULERS)),
         requests in requests(200),
     ) {
         let block = scheduler.map(|info| BlockOptions::of(info.name));
-        let setup = Setup { watch_waits: true, block, check: false, ..setup };
+        let setup = Setup { attribution: true, block, check: false, ..setup };
         let outcome = replay(&setup, &requests);
         let found = response(&outcome);
         let latency = outcome.summary.latency.clone().expect("timed");
         adds_up(Some(found.all), latency.all);
         adds_up(found.read, latency.read);
         adds_up(found.write, latency.write);
-        // All dies, all the time.
+        // The time of each die is the time of the run.
         let drive = outcome.summary.drive.as_ref().expect("a drive");
         let elapsed_ns = outcome.summary.time.expect("timed").elapsed_ns;
         prop_assert_eq!(found.dies_ns.iter().sum::<u64>(), elapsed_ns * u64::from(drive.dies));
-        // To watch changes nothing.
-        let mut unwatched = replay(&Setup { watch_waits: false, ..setup }, &requests).summary;
-        let mut watched = outcome.summary.clone();
-        watched.diagnosis.clear();
-        unwatched.diagnosis.clear();
-        watched.drive.as_mut().expect("a drive").response = None;
-        prop_assert_eq!(watched, unwatched);
+        // Attribution changes nothing else.
+        let mut without = replay(&Setup { attribution: false, ..setup }, &requests).summary;
+        let mut with = outcome.summary.clone();
+        with.diagnosis.clear();
+        without.diagnosis.clear();
+        with.drive.as_mut().expect("a drive").response = None;
+        prop_assert_eq!(with, without);
     }
 }
 
@@ -80,15 +80,15 @@ fn request(op: Op, page: u64, pages: u32) -> Request {
     Request { time_ns: 0, offset: page * PAGE, bytes: pages * PAGE as u32, op, flags: 0, stream: 0 }
 }
 
-/// A full drive of one die, with `drive` and so many requests outstanding.
+/// A full drive of one die with `depth` requests outstanding.
 fn one_die(drive: DriveOptions, depth: u32) -> Setup {
     let mut setup = drive_setup(array(1, 1, 1, 1), 12, 8, depth);
     setup.precondition.fill = 1.0;
-    Setup { clock: Clock::Event(TIMING, drive), watch_waits: true, ..setup }
+    Setup { clock: Clock::Event(TIMING, drive), attribution: true, ..setup }
 }
 
-/// Parts by name, those that are not 0.
-fn named(parts: &Parts) -> Vec<(&'static str, u128)> {
+/// Parts by name, without those that are 0.
+fn named(parts: &LatencyBreakdown) -> Vec<(&'static str, u128)> {
     PART_NAMES.into_iter().zip(parts.parts_ns).filter(|(_, ns)| *ns > 0).collect()
 }
 
@@ -113,7 +113,7 @@ fn requests_wait_for_what_is_before_them() {
 }
 
 #[test]
-fn the_way_through_the_drive_is_charged_to_its_stations() {
+fn each_station_is_charged_for_its_time() {
     let front = Front { link_bytes_per_s: Some(4_096_000_000), command: Nanos(70), ..PLAIN.front };
     let found = replay(&one_die(DriveOptions { front, ..PLAIN }, 2), &[0, 9].map(|page| request(Op::Read, page, 1)));
     // The controller takes 70 ns for each, the link 1,000 ns. The second read comes to the die 70 ns later.
@@ -121,8 +121,8 @@ fn the_way_through_the_drive_is_charged_to_its_stations() {
         named(&response(&found).all.all),
         [("host_reads", 30), ("bus", 60), ("own_work", 200), ("controller", 210), ("link", 1_000 + 1_880)]
     );
-    // One page of buffer: the second write waits until the first is programmed, for which 20 ns go by on the bus, and a
-    // flush for all.
+    // With one page of buffer the second write waits until the first is programmed, 20 ns of that for the bus. A flush
+    // waits for both.
     let buffer = Some(WriteBuffer { pages: 1, flush: FlushPolicy::Eager, protected: false });
     let flush = Request { offset: 0, bytes: 0, ..request(Op::Flush, 0, 0) };
     let writes = [request(Op::Write, 0, 1), request(Op::Write, 20, 1), flush];
@@ -130,7 +130,7 @@ fn the_way_through_the_drive_is_charged_to_its_stations() {
     assert_eq!(named(&response(&found).all.all), [("host_writes", 1_000), ("bus", 20), ("flush", 1_020)]);
 }
 
-/// A request that the drive does not take since the flash has enough to do waits for that, not for the queue.
+/// A request that the drive does not take because the flash has enough to do waits for the flash, not in the queue.
 #[test]
 fn a_request_waits_for_flash_that_has_enough_to_do() {
     let busy = DriveOptions { backlog: 1, ..PLAIN };
@@ -138,9 +138,8 @@ fn a_request_waits_for_flash_that_has_enough_to_do() {
     assert_eq!(named(&response(&found).all.all), [("host_reads", 100), ("bus", 20 + 40), ("own_work", 200)]);
 }
 
-/// A request that the drive does not take yet waits in the queue.
 #[test]
-fn what_comes_too_early_waits_in_the_queue() {
+fn a_request_that_the_drive_does_not_take_yet_waits_in_the_queue() {
     let front = Front { protocol: ssdlab_sim::Protocol::SingleQueue { depth: 1 }, ..PLAIN.front };
     let setup = Setup { replay: Replay::AS_TRACED, ..one_die(DriveOptions { front, ..PLAIN }, 1) };
     let late = Request { time_ns: 40, ..request(Op::Read, 9, 1) };

@@ -1,0 +1,299 @@
+//! Latency attribution in the flash: what requests wait for, in nanoseconds by cause.
+//!
+//! From its emission to its end, each operation of a request waits for its die or for the bus, and is charged:
+//!
+//! | the operation waits for | cause |
+//! |---|---|
+//! | the bus: its data waits for the channel or is on it | [`StallCause::Bus`] |
+//! | its die, whose cells work on a page that the same request asked for | [`StallCause::Service`] |
+//! | its die, whose cells work on anything else | the cause of that work; with several planes, of the first page |
+//! | its die, whose cells rest while data of a command is moved | [`StallCause::Bus`] |
+//! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die comes first |
+//!
+//! A die has a clock for each cause, and one of them runs at a time. An operation reads these clocks when it begins to
+//! wait and when it ends to; it is charged the difference. An operation that waited for another one of its request takes
+//! over the charges of that one. A request is charged what its last operation was charged.
+
+use ssdlab_core::{Slab, numbered};
+
+use super::ops::{Kind, Op, Ops};
+use crate::Cause;
+
+/// Cause of a delay below the FTL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum StallCause {
+    /// Cells read pages for other requests.
+    HostReads = 0,
+    /// Cells program pages of other requests.
+    HostWrites = 1,
+    /// Cells read the rest of pages written in part.
+    PartialPages = 2,
+    /// Cells work for garbage collection or merges.
+    Collection = 3,
+    /// Cells load or write pages of the map, for any request.
+    Map = 4,
+    /// Data waits for a channel or is on it.
+    Bus = 5,
+    /// The die is idle: an operation of another die comes first.
+    Dependency = 6,
+    /// Cells work on pages that the request itself asked for.
+    Service = 7,
+}
+
+/// Number of causes.
+pub const CAUSES: usize = 8;
+
+/// Nanoseconds by [`StallCause`].
+pub type StallTimes = [u64; CAUSES];
+
+impl StallCause {
+    /// Cause of a delay while cells work on an operation of another request.
+    pub(super) fn of_work(op: &Op) -> Self {
+        match (op.cause, op.kind) {
+            (Cause::Host, Kind::Read) => Self::HostReads,
+            (Cause::Host, _) => Self::HostWrites,
+            (Cause::ReadModifyWrite, _) => Self::PartialPages,
+            (Cause::MapLoad | Cause::MapWriteBack | Cause::MapUpdate | Cause::MapGc, _) => Self::Map,
+            _ => Self::Collection,
+        }
+    }
+}
+
+/// Clocks by cause, of which at most one runs at a time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clocks {
+    /// Times when `running` was set.
+    times: StallTimes,
+    running: Option<StallCause>,
+    since_ns: u64,
+}
+
+impl Clocks {
+    fn read(&self, now_ns: u64) -> StallTimes {
+        let mut times = self.times;
+        if let Some(cause) = self.running {
+            times[cause as usize] += now_ns - self.since_ns;
+        }
+        times
+    }
+
+    fn switch(&mut self, cause: Option<StallCause>, now_ns: u64) {
+        *self = Self { times: self.read(now_ns), running: cause, since_ns: now_ns };
+    }
+}
+
+/// Sum of the clocks of all dies.
+#[derive(Debug, Default)]
+struct AllDies {
+    /// Times at `since_ns`.
+    times: StallTimes,
+    /// Dies whose clock for this cause runs.
+    running: [u64; CAUSES],
+    since_ns: u64,
+}
+
+impl AllDies {
+    fn read(&self, now_ns: u64) -> StallTimes {
+        std::array::from_fn(|cause| self.times[cause] + self.running[cause] * (now_ns - self.since_ns))
+    }
+
+    /// One die switches from one cause to another.
+    fn switch(&mut self, before: Option<StallCause>, cause: StallCause, now_ns: u64) {
+        (self.times, self.since_ns) = (self.read(now_ns), now_ns);
+        if let Some(before) = before {
+            self.running[before as usize] -= 1;
+        }
+        self.running[cause as usize] += 1;
+    }
+}
+
+/// A die.
+#[derive(Clone, Copy, Debug, Default)]
+struct Die {
+    clocks: Clocks,
+    /// The latest request with an operation on the die, by number of its submission; and where it is in
+    /// [`Attribution::requests`].
+    latest: (u64, u32),
+}
+
+/// One request on one die.
+#[derive(Clone, Copy, Debug, Default)]
+struct RequestOnDie {
+    /// Its operations there that have not ended.
+    ops_left: u32,
+    /// Clocks that run while the cells work on pages that it asked for.
+    served: Clocks,
+}
+
+/// An operation of a request.
+#[derive(Clone, Copy, Debug, Default)]
+struct Charged {
+    /// Charges up to the latest reading.
+    times: StallTimes,
+    /// The latest reading of the clocks that run for the operation.
+    reading: StallTimes,
+    /// True if it waits for the bus, not for its die.
+    on_bus: bool,
+    die: u16,
+    /// Place in [`Attribution::requests`].
+    request: u32,
+}
+
+/// Operations of a command that are charged for what they wait for.
+fn attributed(first: u32, ops: &Ops) -> impl Iterator<Item = u32> {
+    ops.of_command(first).filter(|&index| ops[index].attributed)
+}
+
+/// Charges the operations of requests.
+#[derive(Debug)]
+pub(super) struct Attribution {
+    dies: Vec<Die>,
+    all_dies: AllDies,
+    requests: Slab<RequestOnDie>,
+    /// Operations, by number.
+    ops: Vec<Charged>,
+    /// Requests submitted so far.
+    submissions: u64,
+    /// Charges of the latest completed request of each owner.
+    completed: Vec<StallTimes>,
+}
+
+impl Attribution {
+    /// Attribution for idle dies.
+    pub fn new(dies: u32, now_ns: u64) -> Self {
+        let mut attribution = Self {
+            dies: vec![Die::default(); dies as usize],
+            all_dies: AllDies::default(),
+            requests: Slab::default(),
+            ops: Vec::new(),
+            submissions: 0,
+            completed: Vec::new(),
+        };
+        (0..dies).for_each(|die| attribution.die_is(die, StallCause::Dependency, now_ns));
+        attribution
+    }
+
+    /// Begins the submission of a request.
+    pub fn submit(&mut self) {
+        self.submissions += 1;
+    }
+
+    /// Adds an operation of the request being submitted; it waits for its die.
+    pub fn emitted(&mut self, index: u32, number: u16, now_ns: u64) {
+        let die = &mut self.dies[usize::from(number)];
+        if die.latest.0 != self.submissions {
+            die.latest = (self.submissions, self.requests.insert(RequestOnDie::default()));
+        }
+        let request = die.latest.1;
+        self.requests[request].ops_left += 1;
+        *numbered(&mut self.ops, index) = Charged { die: number, request, ..Charged::default() };
+        self.ops[index as usize].reading = self.read(index, now_ns);
+    }
+
+    /// The clocks that run for an operation.
+    fn read(&self, index: u32, now_ns: u64) -> StallTimes {
+        let op = &self.ops[index as usize];
+        let mut times = [0; CAUSES];
+        if op.on_bus {
+            times[StallCause::Bus as usize] = now_ns;
+            return times;
+        }
+        let die = self.dies[usize::from(op.die)].clocks.read(now_ns);
+        let served = self.requests[op.request].served.read(now_ns);
+        for ((time, die), served) in times.iter_mut().zip(die).zip(served) {
+            *time = die - served;
+        }
+        times[StallCause::Service as usize] = served.iter().sum();
+        times
+    }
+
+    /// Charges an operation up to now.
+    fn charge(&mut self, index: u32, now_ns: u64) {
+        let now = self.read(index, now_ns);
+        let op = &mut self.ops[index as usize];
+        for ((time, now), before) in op.times.iter_mut().zip(now).zip(op.reading) {
+            *time += now - before;
+        }
+        op.reading = now;
+    }
+
+    fn wait_for(&mut self, index: u32, bus: bool, now_ns: u64) {
+        self.charge(index, now_ns);
+        self.ops[index as usize].on_bus = bus;
+        self.ops[index as usize].reading = self.read(index, now_ns);
+    }
+
+    /// The operations of a command wait for the bus from now on.
+    pub fn wait_for_bus(&mut self, first: u32, ops: &Ops, now_ns: u64) {
+        attributed(first, ops).for_each(|index| self.wait_for(index, true, now_ns));
+    }
+
+    /// The operations of a command wait for their die from now on.
+    pub fn wait_for_die(&mut self, first: u32, ops: &Ops, now_ns: u64) {
+        attributed(first, ops).for_each(|index| self.wait_for(index, false, now_ns));
+    }
+
+    /// The cells begin or resume a command.
+    pub fn cells_begin(&mut self, first: u32, ops: &Ops, now_ns: u64) {
+        self.serve(first, ops, Some(StallCause::of_work(&ops[first])), now_ns);
+    }
+
+    /// The cells end or interrupt a command.
+    pub fn cells_stop(&mut self, first: u32, ops: &Ops, now_ns: u64) {
+        self.serve(first, ops, None, now_ns);
+    }
+
+    /// Switches the clocks of the requests that asked for the pages of a command.
+    fn serve(&mut self, first: u32, ops: &Ops, cause: Option<StallCause>, now_ns: u64) {
+        if ops[first].cause == Cause::Host {
+            for index in attributed(first, ops).filter(|&index| ops[index].cause == Cause::Host) {
+                self.requests[self.ops[index as usize].request].served.switch(cause, now_ns);
+            }
+        }
+    }
+
+    /// Sets the cause that a die gives operations to wait.
+    pub fn die_is(&mut self, number: u32, cause: StallCause, now_ns: u64) {
+        let clocks = &mut self.dies[number as usize].clocks;
+        let before = clocks.running;
+        if before != Some(cause) {
+            clocks.switch(Some(cause), now_ns);
+            self.all_dies.switch(before, cause, now_ns);
+        }
+    }
+
+    /// An operation that waited for another one of its request takes over the charges of that one, which has ended.
+    pub fn inherit(&mut self, from: u32, to: u32, now_ns: u64) {
+        self.ops[to as usize].times = self.ops[from as usize].times;
+        self.ops[to as usize].reading = self.read(to, now_ns);
+    }
+
+    /// Charges an operation for the last time. Its charges stay until another operation gets its number.
+    pub fn ended(&mut self, index: u32, now_ns: u64) {
+        self.charge(index, now_ns);
+        let request = self.ops[index as usize].request;
+        self.requests[request].ops_left -= 1;
+        if self.requests[request].ops_left == 0 {
+            self.requests.remove(request);
+        }
+    }
+
+    /// A request is charged what its last operation was charged.
+    pub fn completed(&mut self, last: u32, owner: u32) {
+        *numbered(&mut self.completed, owner) = self.ops[last as usize].times;
+    }
+
+    /// Charges of the latest completed request of an owner.
+    pub fn of(&self, owner: u32) -> &StallTimes {
+        &self.completed[owner as usize]
+    }
+
+    /// Times of all dies so far, by cause, with [`StallCause::Dependency`] for idle ones.
+    pub fn of_dies(&self, now_ns: u64) -> StallTimes {
+        self.all_dies.read(now_ns)
+    }
+}
+
+#[cfg(test)]
+mod twin;

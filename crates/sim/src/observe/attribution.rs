@@ -1,0 +1,186 @@
+//! Latency attribution: every nanosecond of every request goes to one part, so that the parts add up.
+//!
+//! ```text
+//! issued -> block layer -> queue -> controller -> link -> flash, by cause                   -> link -> complete
+//!                                                      \> buffer: until it has room, flush /
+//! ```
+//! Each request in the drive has one array of nanoseconds. Wherever it leaves a station, the time since it left the one
+//! before is charged to that station; below the FTL, the flash says by [`StallCause`] where the time went.
+//!
+//! A request may wait for the flash as a whole: in the queue while the flash has enough to do, or for room in the buffer.
+//! That time is divided among the causes in proportion to the times of the dies meanwhile; idle dies do not count.
+
+use ssdlab_core::{InBucket, numbered};
+use ssdlab_nand::backend::Flash;
+use ssdlab_nand::backend::parallel::{ParallelFlash, StallCause, StallTimes};
+use ssdlab_trace::{Op, Request};
+
+use crate::observe::breakdown::{ByBucket, LatencyBreakdown, PARTS, Part, PartTimes, ResponseSummary};
+use crate::observe::intervals::{Intervals, OPS, Timeline};
+
+/// Attribution of a request in the drive.
+#[derive(Clone, Copy, Debug, Default)]
+struct InDrive {
+    parts_ns: PartTimes,
+    /// Time up to which it is charged.
+    charged_ns: u64,
+    /// Times of the dies when it began to wait for the flash as a whole; none while it does not.
+    dies_before: Option<StallTimes>,
+}
+
+impl InDrive {
+    fn charge_stalls(&mut self, stalls: &StallTimes, now_ns: u64) {
+        debug_assert_eq!(stalls.iter().sum::<u64>(), now_ns - self.charged_ns, "the causes account for all the time");
+        self.parts_ns.iter_mut().zip(stalls).for_each(|(part, stall)| *part += stall);
+        self.charged_ns = now_ns;
+    }
+}
+
+/// Latency attribution of a run.
+pub(crate) struct LatencyAttribution {
+    /// Requests in the drive, by number.
+    in_drive: Vec<InDrive>,
+    /// Times of the dies when measuring began.
+    dies_at_start: StallTimes,
+    intervals: Intervals,
+    /// Requests of the run by operation and response time.
+    run: [ByBucket<LatencyBreakdown>; Op::ALL.len()],
+}
+
+impl LatencyAttribution {
+    pub fn new() -> Self {
+        Self {
+            in_drive: Vec::new(),
+            dies_at_start: StallTimes::default(),
+            intervals: Intervals::new(0),
+            run: Default::default(),
+        }
+    }
+
+    /// Forgets the requests completed so far.
+    pub fn start_measuring(&mut self, flash: &ParallelFlash) {
+        self.dies_at_start = times_of_dies(flash);
+        self.intervals = Intervals::new(flash.now_ns());
+        self.run = Default::default();
+    }
+
+    /// A request enters the drive's queues.
+    pub fn enter(&mut self, number: u32, now_ns: u64) {
+        *numbered(&mut self.in_drive, number) = InDrive { charged_ns: now_ns, ..InDrive::default() };
+    }
+
+    /// Charges the time since the request was charged last to a part.
+    pub fn charge(&mut self, number: u32, part: Part, now_ns: u64) {
+        let request = &mut self.in_drive[number as usize];
+        request.parts_ns[part as usize] += now_ns - request.charged_ns;
+        request.charged_ns = now_ns;
+    }
+
+    /// Charges the time of a request whose flash operations have just ended.
+    pub fn charge_flash(&mut self, number: u32, flash: &ParallelFlash) {
+        let stalls = flash.stalls_of(number).expect("attribution is on");
+        self.in_drive[number as usize].charge_stalls(stalls, flash.now_ns());
+    }
+
+    /// A request begins to wait for the flash as a whole.
+    pub fn wait_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
+        self.in_drive[number as usize].dies_before = Some(times_of_dies(flash));
+    }
+
+    /// Charges the time for which a request has waited for the flash as a whole, if it did.
+    pub fn waited_for_flash(&mut self, number: u32, flash: &ParallelFlash) {
+        let request = &mut self.in_drive[number as usize];
+        if let Some(before) = request.dies_before.take() {
+            let now_ns = flash.now_ns();
+            let stalls = divide(now_ns - request.charged_ns, &difference(&times_of_dies(flash), &before));
+            request.charge_stalls(&stalls, now_ns);
+        }
+    }
+
+    /// A request of the host completes, with one of the drive unless the block layer completed it. What the drive did not
+    /// see of its response time is the block layer's.
+    pub fn request_done(
+        &mut self,
+        request: &Request,
+        in_drive: Option<u32>,
+        now_ns: u64,
+        latency: InBucket,
+        waited: InBucket,
+    ) {
+        let mut parts_ns = in_drive.map_or([0; PARTS], |number| self.in_drive[number as usize].parts_ns);
+        parts_ns[Part::BlockLayer as usize] = latency.ns - parts_ns.iter().sum::<u64>();
+        let op = request.op as usize;
+        self.run[op].of(latency.bucket).add_request(&parts_ns);
+        if op < OPS {
+            self.intervals.request_done(request, now_ns, latency, waited, &parts_ns);
+        }
+    }
+
+    /// The results.
+    pub fn finish(self, flash: &ParallelFlash) -> (Timeline, ResponseSummary) {
+        let dies = difference(&times_of_dies(flash), &self.dies_at_start);
+        (self.intervals.finish(), ResponseSummary::of(self.run, dies))
+    }
+}
+
+fn times_of_dies(flash: &ParallelFlash) -> StallTimes {
+    flash.stalls_of_dies().expect("attribution is on")
+}
+
+fn difference(after: &StallTimes, before: &StallTimes) -> StallTimes {
+    std::array::from_fn(|cause| after[cause] - before[cause])
+}
+
+/// Divides a time in proportion to the times of dies that are not idle, in whole nanoseconds. If all are idle it goes to
+/// [`StallCause::Dependency`].
+fn divide(time_ns: u64, dies: &StallTimes) -> StallTimes {
+    const IDLE: usize = StallCause::Dependency as usize;
+    let mut divided = StallTimes::default();
+    let busy = &dies[..IDLE];
+    let total: u64 = busy.iter().sum();
+    if total == 0 {
+        divided[IDLE] = time_ns;
+        return divided;
+    }
+    let ns_each = time_ns as f64 / total as f64;
+    let (mut before, mut given_ns) = (0, 0);
+    for (part, busy) in divided.iter_mut().zip(busy) {
+        before += busy;
+        let until_ns = if before == total { time_ns } else { ((before as f64 * ns_each) as u64).min(time_ns) };
+        *part = until_ns - given_ns;
+        given_ns = until_ns;
+    }
+    divided
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parts are whole nanoseconds, as near to the share of the dies as that allows, and add up.
+    #[test]
+    fn a_time_is_divided_by_the_work_of_the_dies() {
+        assert_eq!(divide(900, &[10, 0, 20, 0, 0, 60, 1_000, 0]), [100, 0, 200, 0, 0, 600, 0, 0]);
+        assert_eq!(divide(10, &[1, 1, 1, 0, 0, 0, 0, 0]), [3, 3, 4, 0, 0, 0, 0, 0]);
+        assert_eq!(divide(7, &[0, 0, 0, 0, 0, 0, 50, 0]), [0, 0, 0, 0, 0, 0, 7, 0]);
+        let long_ns = u64::MAX - 1;
+        assert_eq!(divide(long_ns, &[3, 5, 0, 7, 1, 9, 0, 0]).iter().sum::<u64>(), long_ns);
+    }
+
+    fn request(op: Op) -> Request {
+        Request { time_ns: 0, offset: 0, bytes: 1, op, flags: 0, stream: 0 }
+    }
+
+    /// A request that was in the block layer before the drive saw it waited there.
+    #[test]
+    fn what_the_drive_did_not_see_is_the_block_layer() {
+        let mut attribution = LatencyAttribution::new();
+        attribution.enter(3, 700);
+        attribution.charge(3, Part::Link, 1_000);
+        attribution.request_done(&request(Op::Write), Some(3), 1_000, InBucket::of(1_000), InBucket::of(0));
+        attribution.request_done(&request(Op::Trim), None, 1_000, InBucket::of(50), InBucket::of(0));
+        let found = ResponseSummary::of(attribution.run, StallTimes::default());
+        let [above, link] = [Part::BlockLayer, Part::Link].map(|part| found.all.all.parts_ns[part as usize]);
+        assert_eq!((above, link, found.all.all.sum_ns), (700 + 50, 300, 1_050));
+    }
+}

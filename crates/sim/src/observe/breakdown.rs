@@ -1,0 +1,243 @@
+//! Latency breakdown in results: response times by part, operation and percentile.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+use ssdlab_core::LatencyHistogram;
+use ssdlab_nand::backend::parallel::{CAUSES, StallCause, StallTimes};
+use ssdlab_trace::Op;
+
+/// Part of a response time outside the flash; the first parts are the [`StallCause`]s.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Part {
+    /// The host's block layer, until it gives the drive the request.
+    BlockLayer = CAUSES as u8,
+    /// The drive's queues, until the drive takes the request.
+    HostQueue,
+    /// The controller, at work on this request or on earlier ones.
+    Controller,
+    /// The link to the host, likewise.
+    Link,
+    /// Programming everything that was written before.
+    Flush,
+}
+
+/// Number of parts.
+pub const PARTS: usize = CAUSES + 5;
+
+/// Nanoseconds by part.
+pub(crate) type PartTimes = [u64; PARTS];
+
+/// Names of the parts in results, by number.
+pub const PART_NAMES: [&str; PARTS] = [
+    "host_reads",
+    "host_writes",
+    "partial_pages",
+    "collection",
+    "map",
+    "bus",
+    "order",
+    "own_work",
+    "block_layer",
+    "host_queue",
+    "controller",
+    "link",
+    "flush",
+];
+
+/// A percentile stands for this share of the requests beyond it, and as many before it.
+const BAND: f64 = 0.5;
+
+/// Response times of some requests by part; the parts add up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LatencyBreakdown {
+    /// Requests.
+    pub requests: u64,
+    /// Sum of their response times.
+    pub sum_ns: u128,
+    /// Sums by part.
+    pub parts_ns: [u128; PARTS],
+}
+
+impl LatencyBreakdown {
+    pub(crate) fn add_request(&mut self, parts_ns: &PartTimes) {
+        self.requests += 1;
+        self.sum_ns += u128::from(parts_ns.iter().sum::<u64>());
+        self.parts_ns.iter_mut().zip(parts_ns).for_each(|(sum, &more)| *sum += u128::from(more));
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.sum_ns += other.sum_ns;
+        self.parts_ns.iter_mut().zip(other.parts_ns).for_each(|(sum, more)| *sum += more);
+    }
+
+    /// Share of one part; 0 if no time passed.
+    pub fn share(&self, part: usize) -> f64 {
+        if self.sum_ns == 0 { 0.0 } else { self.parts_ns[part] as f64 / self.sum_ns as f64 }
+    }
+}
+
+impl Serialize for LatencyBreakdown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            requests: u64,
+            sum_ns: u128,
+            parts_ns: BTreeMap<&'a str, u128>,
+        }
+        let parts_ns = PART_NAMES.into_iter().zip(self.parts_ns).filter(|(_, sum)| *sum > 0).collect();
+        Shape { requests: self.requests, sum_ns: self.sum_ns, parts_ns }.serialize(serializer)
+    }
+}
+
+/// Latency breakdown of requests, and of those around some percentiles. A percentile q stands for the requests between
+/// the percentiles q ± (1 - q) / 2, in whole buckets of the histogram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct BreakdownByPercentile {
+    /// Every request.
+    pub all: LatencyBreakdown,
+    /// The median: the middle half.
+    pub p50: LatencyBreakdown,
+    /// From percentile 98.5 to 99.5.
+    pub p99: LatencyBreakdown,
+    /// From percentile 99.85 to 99.95.
+    pub p99_9: LatencyBreakdown,
+}
+
+impl BreakdownByPercentile {
+    /// Takes the requests of each bucket, by ascending response time.
+    fn of(buckets: &[(u16, LatencyBreakdown)]) -> Self {
+        let mut all = LatencyBreakdown::default();
+        buckets.iter().for_each(|(_, requests)| all.add(requests));
+        let around = |quantile: f64| {
+            let rank = |quantile: f64| ((quantile * all.requests as f64).ceil() as u64).max(1);
+            let reach = BAND * (1.0 - quantile);
+            let (from, to) = (rank(quantile - reach), rank(quantile + reach));
+            let (mut sum, mut seen) = (LatencyBreakdown::default(), 0);
+            for (_, requests) in buckets {
+                let first = seen + 1;
+                seen += requests.requests;
+                if first <= to && seen >= from {
+                    sum.add(requests);
+                }
+            }
+            sum
+        };
+        Self { all, p50: around(0.5), p99: around(0.99), p99_9: around(0.999) }
+    }
+}
+
+/// Latency breakdown of a run, and the times of the dies.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ResponseSummary {
+    /// Every request.
+    pub all: BreakdownByPercentile,
+    /// Reads; none if there were none.
+    pub read: Option<BreakdownByPercentile>,
+    /// Writes; none if there were none.
+    pub write: Option<BreakdownByPercentile>,
+    /// Nanoseconds of all dies by the work that they did, [`StallCause::Dependency`] if idle.
+    #[serde(serialize_with = "by_work")]
+    pub dies_ns: StallTimes,
+}
+
+fn by_work<S: Serializer>(dies: &StallTimes, serializer: S) -> Result<S::Ok, S::Error> {
+    // No die works for itself, so that the last cause is left out.
+    let names = PART_NAMES[..StallCause::Dependency as usize].iter().chain(&["idle"]);
+    serializer.collect_map(names.zip(dies))
+}
+
+impl ResponseSummary {
+    /// Summarises the requests of a run by operation, and the times of the dies.
+    pub(crate) fn of(requests: [ByBucket<LatencyBreakdown>; Op::ALL.len()], dies_ns: StallTimes) -> Self {
+        let by_op = requests.map(|mut requests| requests.take());
+        let mut all = ByBucket::<LatencyBreakdown>::default();
+        by_op.iter().flatten().for_each(|(bucket, requests)| all.of((*bucket).into()).add(requests));
+        let of = |op: Op| {
+            let requests = &by_op[op as usize];
+            (!requests.is_empty()).then(|| BreakdownByPercentile::of(requests))
+        };
+        Self { all: BreakdownByPercentile::of(&all.take()), read: of(Op::Read), write: of(Op::Write), dies_ns }
+    }
+
+    /// Share of one kind of work in the times of dies that are not idle; 0 if all are idle.
+    pub(crate) fn share_of_held(&self, kind: StallCause) -> f64 {
+        let held_ns: u64 = self.dies_ns[..StallCause::Dependency as usize].iter().sum();
+        self.dies_ns[kind as usize] as f64 / held_ns.max(1) as f64
+    }
+}
+
+/// An item for each bucket of the histogram of response times; a run uses few of them.
+#[derive(Clone, Debug)]
+pub(crate) struct ByBucket<T> {
+    /// Place of each bucket in `used`; [`UNUSED`] if it is not there.
+    places: Vec<u16>,
+    used: Vec<(u16, T)>,
+}
+
+const UNUSED: u16 = u16::MAX;
+
+impl<T> Default for ByBucket<T> {
+    fn default() -> Self {
+        Self { places: vec![UNUSED; LatencyHistogram::BUCKETS], used: Vec::new() }
+    }
+}
+
+impl<T: Default> ByBucket<T> {
+    /// The item of a bucket.
+    pub fn of(&mut self, bucket: usize) -> &mut T {
+        if self.places[bucket] == UNUSED {
+            self.places[bucket] = self.used.len() as u16;
+            self.used.push((bucket as u16, T::default()));
+        }
+        &mut self.used[usize::from(self.places[bucket])].1
+    }
+
+    /// Takes the items out, by ascending bucket.
+    pub fn take(&mut self) -> Vec<(u16, T)> {
+        self.used.iter().for_each(|&(bucket, _)| self.places[usize::from(bucket)] = UNUSED);
+        let mut used = std::mem::take(&mut self.used);
+        used.sort_unstable_by_key(|&(bucket, _)| bucket);
+        used
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1,000 requests of 1, 2, 3 ... microseconds: half of each in the queue, the rest on the link.
+    #[test]
+    fn percentiles_are_means_of_the_requests_around_them() {
+        let mut requests = ByBucket::<LatencyBreakdown>::default();
+        for half_ns in (1..=1_000).map(|number| number * 500) {
+            let mut parts_ns = [0; PARTS];
+            (parts_ns[Part::HostQueue as usize], parts_ns[Part::Link as usize]) = (half_ns, half_ns);
+            requests.of(LatencyHistogram::bucket(2 * half_ns)).add_request(&parts_ns);
+        }
+        let read = BreakdownByPercentile::of(&requests.take());
+        assert_eq!((read.all.requests, read.all.sum_ns), (1_000, 500_500_000));
+        for (around, quantile) in [(read.p50, 0.5), (read.p99, 0.99), (read.p99_9, 0.999)] {
+            assert_eq!(around.parts_ns.iter().sum::<u128>(), around.sum_ns);
+            let mean_ns = around.sum_ns as f64 / around.requests as f64;
+            assert!((mean_ns / (quantile * 1e6) - 1.0).abs() < 0.02, "{quantile}: {mean_ns}");
+            assert!((around.share(Part::Link as usize) - 0.5).abs() < 1e-9);
+        }
+        // Whole buckets, of up to 1.6 %.
+        assert!((495..=520).contains(&read.p50.requests), "{}", read.p50.requests);
+        assert!((10..=26).contains(&read.p99.requests), "{}", read.p99.requests);
+    }
+
+    /// Sums may need more than 64 bits.
+    #[test]
+    fn sums_go_on_beyond_64_bits() {
+        let mut parts_ns = [0; PARTS];
+        parts_ns[Part::Link as usize] = u64::MAX / 3;
+        let mut requests = LatencyBreakdown::default();
+        (0..10).for_each(|_| requests.add_request(&parts_ns));
+        let expected = 10 * u128::from(u64::MAX / 3);
+        assert_eq!((requests.sum_ns, requests.parts_ns[Part::Link as usize]), (expected, expected));
+    }
+}
