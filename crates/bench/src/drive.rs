@@ -161,13 +161,13 @@ pub fn report(scale: Scale) {
         println!("| {depth} | {:.1} |", bare(&setup(capacity_bytes, depth, steady), depth, 4 * requests) / 1e6);
     }
     println!();
-    report_waits(requests);
+    report_attribution(requests);
 }
 
-/// Prints what it costs to find out what requests wait for.
-fn report_waits(requests: u64) {
-    println!("What it costs to find out what requests wait for, on a drive of 1 GiB, depth 64.\n");
-    println!("| requests | ns/request | of these for what it waits for | share | result |");
+/// Prints the cost of latency attribution.
+fn report_attribution(requests: u64) {
+    println!("Cost of latency attribution on a drive of 1 GiB, depth 64.\n");
+    println!("| requests | ns/request | added by attribution | share | result |");
     println!("|---|---|---|---|---|");
     let own = |overwrite| setup(1 << 30, 64, overwrite);
     let steady = Overwrite::Steady(Method::Auto);

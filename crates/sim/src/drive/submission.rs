@@ -222,7 +222,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let so_far = self.cache.as_ref().map_or(self.measurement.latency(), CacheStage::latency_below);
         self.meters.request_done(request, now_ns, latency.ns, waited, so_far);
         if let Some(attribution) = &mut self.attribution {
-            attribution.request_done(request, flight, now_ns, latency, waited);
+            attribution.request_done(request, flight, now_ns, [latency, waited]);
         }
         match &mut self.cache {
             None => {

@@ -97,22 +97,16 @@ impl LatencyAttribution {
         }
     }
 
-    /// A request of the host completes, with one of the drive unless the block layer completed it. What the drive did not
-    /// see of its response time is the block layer's.
-    pub fn request_done(
-        &mut self,
-        request: &Request,
-        in_drive: Option<u32>,
-        now_ns: u64,
-        latency: InBucket,
-        waited: InBucket,
-    ) {
+    /// A request of the host completes after these times of response and waiting, with one of the drive unless the block
+    /// layer completed it. What the drive did not see of the response time is the block layer's.
+    pub fn request_done(&mut self, request: &Request, in_drive: Option<u32>, now_ns: u64, times: [InBucket; 2]) {
         let mut parts_ns = in_drive.map_or([0; PARTS], |number| self.in_drive[number as usize].parts_ns);
+        let [latency, _] = times;
         parts_ns[Part::BlockLayer as usize] = latency.ns - parts_ns.iter().sum::<u64>();
         let op = request.op as usize;
         self.run[op].of(latency.bucket).add_request(&parts_ns);
         if op < OPS {
-            self.intervals.request_done(request, now_ns, latency, waited, &parts_ns);
+            self.intervals.request_done(request, now_ns, times, &parts_ns);
         }
     }
 
@@ -177,8 +171,8 @@ mod tests {
         let mut attribution = LatencyAttribution::new();
         attribution.enter(3, 700);
         attribution.charge(3, Part::Link, 1_000);
-        attribution.request_done(&request(Op::Write), Some(3), 1_000, InBucket::of(1_000), InBucket::of(0));
-        attribution.request_done(&request(Op::Trim), None, 1_000, InBucket::of(50), InBucket::of(0));
+        attribution.request_done(&request(Op::Write), Some(3), 1_000, [1_000, 0].map(InBucket::of));
+        attribution.request_done(&request(Op::Trim), None, 1_000, [50, 0].map(InBucket::of));
         let found = ResponseSummary::of(attribution.run, StallTimes::default());
         let [above, link] = [Part::BlockLayer, Part::Link].map(|part| found.all.all.parts_ns[part as usize]);
         assert_eq!((above, link, found.all.all.sum_ns), (700 + 50, 300, 1_050));

@@ -50,13 +50,14 @@ pub const PART_NAMES: [&str; PARTS] = [
 const BAND: f64 = 0.5;
 
 /// Response times of some requests by part; the parts add up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct LatencyBreakdown {
     /// Requests.
     pub requests: u64,
     /// Sum of their response times.
     pub sum_ns: u128,
     /// Sums by part.
+    #[serde(serialize_with = "by_part")]
     pub parts_ns: [u128; PARTS],
 }
 
@@ -79,17 +80,10 @@ impl LatencyBreakdown {
     }
 }
 
-impl Serialize for LatencyBreakdown {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Shape<'a> {
-            requests: u64,
-            sum_ns: u128,
-            parts_ns: BTreeMap<&'a str, u128>,
-        }
-        let parts_ns = PART_NAMES.into_iter().zip(self.parts_ns).filter(|(_, sum)| *sum > 0).collect();
-        Shape { requests: self.requests, sum_ns: self.sum_ns, parts_ns }.serialize(serializer)
-    }
+/// Writes the parts that are not 0, by ascending name.
+fn by_part<S: Serializer>(parts_ns: &[u128; PARTS], serializer: S) -> Result<S::Ok, S::Error> {
+    let named: BTreeMap<&str, u128> = PART_NAMES.into_iter().zip(*parts_ns).filter(|(_, sum)| *sum > 0).collect();
+    named.serialize(serializer)
 }
 
 /// Latency breakdown of requests, and of those around some percentiles. A percentile q stands for the requests between
@@ -155,10 +149,7 @@ impl ResponseSummary {
         let by_op = requests.map(|mut requests| requests.take());
         let mut all = ByBucket::<LatencyBreakdown>::default();
         by_op.iter().flatten().for_each(|(bucket, requests)| all.of((*bucket).into()).add(requests));
-        let of = |op: Op| {
-            let requests = &by_op[op as usize];
-            (!requests.is_empty()).then(|| BreakdownByPercentile::of(requests))
-        };
+        let of = |op: Op| Some(BreakdownByPercentile::of(&by_op[op as usize])).filter(|found| found.all.requests > 0);
         Self { all: BreakdownByPercentile::of(&all.take()), read: of(Op::Read), write: of(Op::Write), dies_ns }
     }
 

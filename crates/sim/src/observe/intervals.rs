@@ -44,9 +44,8 @@ impl Interval {
         }
         self.parts_ns.iter_mut().zip(&later.parts_ns).for_each(|(sums, more)| add(sums, more));
         for (slowest, other) in self.slowest.iter_mut().zip(later.slowest) {
-            if other.is_some_and(|other| slowest.is_none_or(|slowest| other.latency_ns > slowest.latency_ns)) {
-                *slowest = other;
-            }
+            // Of equally slow requests the last counts as the most, which is the earlier one.
+            *slowest = [other, *slowest].into_iter().flatten().max_by_key(|slow| slow.latency_ns);
         }
     }
 }
@@ -82,31 +81,24 @@ impl Intervals {
     }
 
     /// Counts a read or write that completes now.
-    pub fn request_done(
-        &mut self,
-        request: &Request,
-        now_ns: u64,
-        latency: InBucket,
-        waited: InBucket,
-        parts_ns: &PartTimes,
-    ) {
+    pub fn request_done(&mut self, request: &Request, now_ns: u64, times: [InBucket; KINDS], parts_ns: &PartTimes) {
         if now_ns >= self.ends_ns {
             self.begin(now_ns - self.origin_ns);
         }
         let op = request.op as usize;
-        *self.counts[op][0].of(latency.bucket) += 1;
-        *self.counts[op][1].of(waited.bucket) += 1;
+        self.counts[op].iter_mut().zip(times).for_each(|(counts, time)| *counts.of(time.bucket) += 1);
+        let [latency_ns, waited_ns] = times.map(|time| time.ns);
         let interval = self.intervals.last_mut().expect("one is under way");
         add(&mut interval.parts_ns[op], parts_ns);
-        if interval.slowest[op].is_none_or(|slowest| latency.ns > slowest.latency_ns) {
+        if interval.slowest[op].is_none_or(|slowest| latency_ns > slowest.latency_ns) {
             let largest = (0..PARTS).fold(0, |most, part| if parts_ns[part] > parts_ns[most] { part } else { most });
             interval.slowest[op] = Some(Slow {
                 op: request.op,
                 offset: request.offset,
                 bytes: request.bytes,
                 ended_ns: now_ns - self.origin_ns,
-                latency_ns: latency.ns,
-                waited_ns: waited.ns,
+                latency_ns,
+                waited_ns,
                 part: PART_NAMES[largest],
                 part_ns: parts_ns[largest],
             });
@@ -139,20 +131,20 @@ impl Intervals {
     /// All requests.
     pub fn finish(mut self) -> Timeline {
         self.end();
-        let of_all = |op: usize, kind: usize| {
-            let in_interval = |(interval, counts): (u16, &Interval)| {
-                let in_bucket = move |&(bucket, requests)| InInterval { interval, bucket, requests };
-                counts.counts[op][kind].iter().map(in_bucket).collect::<Vec<_>>()
-            };
-            (0..).zip(&self.intervals).flat_map(in_interval).collect()
+        let counts = |kind: usize, op: usize| {
+            let mut all = Vec::new();
+            for (number, interval) in (0..).zip(&self.intervals) {
+                let counts = interval.counts[op][kind].iter();
+                all.extend(counts.map(|&(bucket, requests)| InInterval { interval: number, bucket, requests }));
+            }
+            all
         };
-        let parts = |op: usize| self.intervals.iter().map(|interval| interval.parts_ns[op]).collect();
         Timeline {
             interval_ns: 1 << self.shift,
-            response: [of_all(0, 0), of_all(1, 0)],
-            waiting: [of_all(0, 1), of_all(1, 1)],
+            response: [0, 1].map(|op| counts(0, op)),
+            waiting: [0, 1].map(|op| counts(1, op)),
             slowest: self.intervals.iter().flat_map(|interval| interval.slowest).flatten().collect(),
-            parts_ns: [parts(0), parts(1)],
+            parts_ns: [0, 1].map(|op| self.intervals.iter().map(|interval| interval.parts_ns[op]).collect()),
         }
     }
 }
@@ -238,7 +230,7 @@ mod tests {
                 parts_ns[part] = latency_ns;
                 let request = Request { time_ns: 0, offset: number, bytes: 1, op, flags: 0, stream: 0 };
                 let times = [latency_ns, latency_ns / 3].map(InBucket::of);
-                intervals.request_done(&request, now_ns, times[0], times[1], &parts_ns);
+                intervals.request_done(&request, now_ns, times, &parts_ns);
                 all.push((op, now_ns - 77, latency_ns, part));
             }
             let timeline = intervals.finish();

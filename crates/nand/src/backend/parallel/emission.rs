@@ -191,7 +191,7 @@ impl FlashSink for ParallelFlash {
         self.enqueue(index);
     }
 
-    /// An erase waits for the copies made from its block: that is all that a barrier asks for.
+    /// Does nothing: an erase waits for the copies made from its block, which is all that a barrier asks for.
     #[inline(always)]
     fn barrier(&mut self) {}
 

@@ -1,7 +1,7 @@
 //! A flash array in time: channels, dies and planes at work at once.
 //!
-//! The FTL emits operations as it decides, and its map changes at that moment; what they cost appears here. Each
-//! operation waits in the queue of its die until what it depends on is done:
+//! The FTL emits operations as it decides, and its map changes at that moment; their cost appears here. Each operation
+//! waits in the queue of its die until the operations that it depends on are done:
 //!
 //! - the operation before it on the same block (so nothing on one block is ever reordered, and a read of a page that is
 //!   being programmed waits);
@@ -9,9 +9,9 @@
 //! - a host's read: the entry of the map that it had to load;
 //! - an erase: the copies made from its block.
 //!
-//! An operation carries the number of things it waits for; a die keeps only the operations that wait for nothing, by
-//! class. So a [`scheduler`] is a pure function of three numbers, and whatever it picks is legal. A die works on one
-//! command at a time (one operation, or one for each of several planes):
+//! An operation carries the number of operations it waits for; a die keeps only the operations that wait for nothing, by
+//! class. So a [`scheduler`] is a pure function of three numbers, and any pick is legal. A die works on one command at a
+//! time (one operation, or one for each of several planes):
 //!
 //! ```text
 //! read     cells t_R -> bus, page by page         cache read: the next t_R during the transfer
@@ -32,8 +32,10 @@
 //! operations have ended. A request waits for its own operations and for the map entries that it loads; collection
 //! delays it only by standing in the queues.
 //!
-//! **Two orders, two checks.** `Shadow` of the simulator checks operations in the order of their emission, [`TimingChecker`]
-//! in the order in which the cells do them.
+//! **Two orders, two checks.** `Shadow` of the simulator checks operations in the order of their emission,
+//! [`TimingChecker`] in the order in which the cells do them.
+//!
+//! **Latency attribution.** If it is on, each operation of a request is charged for what it waits for (`attribution.rs`).
 
 mod agenda;
 mod attribution;
@@ -68,15 +70,15 @@ use die::Die;
 use ops::{NONE, Ops};
 use scheduler::DieSchedulerInfo;
 
-/// Events that an array goes through at a stretch, so that a run with long requests can be ended meanwhile.
+/// Events processed at most before the caller may stop the run.
 pub const MOST_EVENTS: u32 = 1 << 16;
 
 /// How the dies of an array work.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ArrayOptions {
-    /// What the chips can do.
+    /// Optional commands of the chips.
     pub commands: Commands,
-    /// Which of the operations waiting for a die goes next.
+    /// Picks the next of the operations that wait for a die.
     pub scheduler: &'static DieSchedulerInfo,
 }
 
@@ -89,10 +91,10 @@ pub struct Window {
     pub length: Nanos,
 }
 
-/// What a job is for.
+/// Purpose of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JobKind {
-    /// A request, which waits for what the host's data needs, whatever collection or merges take.
+    /// A request. It waits for the operations that the host's data needs, but not for collection or merges.
     Request,
     /// A page of the write buffer, likewise.
     BufferedPage,
@@ -105,11 +107,11 @@ pub enum JobKind {
 struct Job {
     /// Operations that remain.
     left: u32,
-    /// When its first operation began; [`NEVER`] before.
+    /// Time when its first operation began; [`NEVER`] before.
     began_ns: u64,
-    /// Who is told of its end.
+    /// As given to [`ParallelFlash::submit`].
     owner: u32,
-    /// Whether it waits for everything emitted for it; otherwise for what the host's data needs.
+    /// True if it waits for all operations emitted for it, not only for those that the host's data needs.
     everything: bool,
 }
 
@@ -118,7 +120,7 @@ struct Job {
 pub struct Done {
     /// As given to [`ParallelFlash::submit`].
     pub owner: u32,
-    /// When its first operation began.
+    /// Time when its first operation began.
     pub began_ns: u64,
 }
 
@@ -145,7 +147,7 @@ struct Channel {
     began_ns: u64,
 }
 
-/// What has been emitted for the work being submitted.
+/// The job being submitted, and operations that its next ones may depend on.
 #[derive(Clone, Copy, Debug)]
 struct Submission {
     job: u32,
@@ -153,7 +155,7 @@ struct Submission {
     requester: Requester,
     /// True if its operations are charged for what they wait for.
     attributed: bool,
-    /// The latest read, and why.
+    /// The latest read, and its cause.
     read: u32,
     read_cause: Cause,
     /// The latest load of map entries.
@@ -181,7 +183,7 @@ pub struct ParallelFlash {
     page_transfer_ns: u64,
     page_bytes: u32,
     commands: Commands,
-    /// Whether a die that is at work may begin something else.
+    /// True if a die at work may begin another command.
     overlaps: bool,
     planes_per_die: u32,
     scheduler: &'static DieSchedulerInfo,
@@ -275,7 +277,7 @@ impl ParallelFlash {
         self.attribution.as_ref().map(|attribution| attribution.of_dies(self.now_ns))
     }
 
-    /// What was recorded.
+    /// The recording.
     pub fn recorded(&self) -> &Record {
         &self.record
     }
@@ -348,9 +350,8 @@ impl ParallelFlash {
         self.agenda.settle(resource);
     }
 
-    /// Processes the next event and those after it, no later than `until_ns`, until one means something to whoever
-    /// emits operations: a job is done, or fewer than `most_under_way` operations are under way and they were not
-    /// before. Returns their number, which is [`MOST_EVENTS`] at most.
+    /// Processes events up to `until_ns`. Stops early when a job is done, or when the number of operations under way
+    /// falls below `most_under_way`. Returns the number of events, which is [`MOST_EVENTS`] at most.
     #[inline]
     pub fn advance_until(&mut self, until_ns: u64, most_under_way: usize) -> u32 {
         let is_full = self.under_way() >= most_under_way;
@@ -367,7 +368,7 @@ impl ParallelFlash {
         }
     }
 
-    /// What the queues hold, for an error message.
+    /// Describes the contents of the queues, for an error message.
     pub fn describe(&self) -> String {
         let mut text = format!("{} flash operations have not ended", self.ops.len());
         for (number, die) in self.dies.iter().enumerate().filter(|(_, die)| die.emitted > die.begun || !die.is_empty())

@@ -41,7 +41,7 @@ pub(crate) struct Op {
     pub kind: Kind,
     pub cause: Cause,
     pub class: u8,
-    /// Whether the next operation on the block has been released.
+    /// True if the next operation on the block has been released.
     pub passed: bool,
     /// True if it is charged for what it waits for.
     pub attributed: bool,
@@ -50,9 +50,9 @@ pub(crate) struct Op {
     pub die: u16,
     /// Plane in its die.
     pub plane: u8,
-    /// Of the page read, programmed, or first copied to; any of the block for an erase.
+    /// Block of the page read, programmed or copied to; the block erased.
     pub block: u32,
-    /// Block that a copy came from, for programs and copy-backs; else none.
+    /// Source block of a copy, for programs and copy-backs; else none.
     pub from_block: u32,
     /// Page of `from_block` that a copy-back reads.
     pub from_page: u16,
@@ -77,7 +77,7 @@ pub(crate) struct Op {
 }
 
 impl Op {
-    /// The read of a page for nobody, which waits for nothing and is waited for by nothing.
+    /// A read of a page without any dependencies, to be filled in.
     pub const FREE: Self = Self {
         kind: Kind::Read,
         cause: Cause::Host,

@@ -1,4 +1,4 @@
-//! Checks what dies do in simulated time, beside the order in which the FTL emitted.
+//! Checks the order in which dies do operations in simulated time.
 //!
 //! Operations on one block begin in the order emitted; a page is read only when its program has ended, programmed only
 //! when it has been erased, erased only when every copy made from its block before has been programmed.
@@ -11,15 +11,15 @@ use crate::Geometry;
 /// An operation as the checker sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Seen {
-    /// Unlike any other.
+    /// Unique number.
     pub id: u64,
-    /// What is done.
+    /// Kind of operation.
     pub kind: Kind,
     /// Block read, programmed or erased.
     pub block: u32,
     /// Page of the block.
     pub page: u32,
-    /// Block and page that a copy came from.
+    /// Source block and page of a copy.
     pub from: Option<(u32, u32)>,
 }
 
@@ -40,9 +40,9 @@ struct Block {
     erases_begun: u64,
 }
 
-/// Finds what a chip could not have done.
+/// Finds operations in an order that no chip allows.
 ///
-/// What it does stands out of line, so that it is not in the way of drives that are not checked.
+/// Its functions are never inlined, so that drives without checks do not pay for them.
 #[derive(Debug)]
 pub struct TimingChecker {
     pages_per_block: u32,
@@ -52,7 +52,7 @@ pub struct TimingChecker {
 }
 
 impl TimingChecker {
-    /// Watches an erased array.
+    /// Checker of an erased array.
     pub fn new(geometry: &Geometry) -> Self {
         Self {
             pages_per_block: geometry.pages_per_block,
@@ -82,7 +82,7 @@ impl TimingChecker {
         }
     }
 
-    /// Emitted by the FTL.
+    /// The FTL emits an operation.
     #[inline(never)]
     pub(super) fn emitted(&mut self, seen: Seen) {
         self.blocks[seen.block as usize].order.push_back(seen.id);
@@ -98,7 +98,7 @@ impl TimingChecker {
         }
     }
 
-    /// The cells begin.
+    /// The cells begin an operation.
     #[inline(never)]
     pub(super) fn began(&mut self, seen: Seen) {
         self.take_turn(seen, seen.block);
@@ -136,7 +136,7 @@ impl TimingChecker {
         }
     }
 
-    /// The cells are done.
+    /// The cells end an operation.
     #[inline(never)]
     pub(super) fn ended(&mut self, seen: Seen) {
         match seen.kind {
@@ -151,7 +151,7 @@ impl TimingChecker {
         }
     }
 
-    /// The first thing found wrong.
+    /// The first violation.
     pub(super) fn violation(&self) -> Option<&str> {
         self.violation.as_deref()
     }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn it_notices_what_a_chip_could_not_have_done() {
+    fn orders_that_no_chip_allows_are_found() {
         let program = seen(1, Kind::Program, 0, 0);
         let read = seen(2, Kind::Read, 0, 0);
         assert_eq!(

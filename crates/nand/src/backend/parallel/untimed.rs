@@ -1,4 +1,4 @@
-//! Flash that knows no time and can be checked: before the clock of a drive begins, or where there is none.
+//! Flash without time that can be checked: before the clock of a drive starts, or where there is none.
 
 use ssdlab_core::{BlockId, Ppn};
 
@@ -7,7 +7,7 @@ use super::timing_checker::{Seen, TimingChecker};
 use crate::backend::{Flash, Resume};
 use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Oob, Source};
 
-/// Counts, and shows a checker each operation at once.
+/// Counts operations, and shows each to a checker at once.
 pub struct UntimedFlash {
     counts: Counts,
     pages_per_block: u32,
@@ -15,12 +15,12 @@ pub struct UntimedFlash {
 }
 
 impl UntimedFlash {
-    /// Flash that has done nothing, shown to `checker` if there is one.
+    /// Flash without operations so far, with an optional checker.
     pub fn new(geometry: &Geometry, checker: Option<Box<TimingChecker>>) -> Self {
         Self { counts: Counts::default(), pages_per_block: geometry.pages_per_block, checker }
     }
 
-    /// The checker, to look on when time begins.
+    /// The checker, for the flash in time.
     pub fn into_checker(self) -> Option<Box<TimingChecker>> {
         self.checker
     }

@@ -1,5 +1,5 @@
-//! Goal: what requests are charged for is what happened. Method: random arrays with random requests are watched from
-//! outside; a log of what every die held between two events tells, interval by interval, what an operation waited for.
+//! Goal: requests are charged for what happened. Method: random requests on random arrays; a log of what every die held
+//! between two events says, interval by interval, what each operation waited for.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +20,10 @@ const BLOCKS_PER_PLANE: u32 = 4;
 const PAGES_PER_BLOCK: u32 = 8;
 const WORLDS: u64 = 150;
 
-/// Die, and number among its operations.
+/// Die, and number of the operation on it.
 type Id = (u32, u64);
 
-/// An operation as it was emitted.
+/// An operation at its emission.
 #[derive(Clone, Copy, Debug)]
 struct Emitted {
     job: u32,
@@ -33,11 +33,12 @@ struct Emitted {
     block: u32,
 }
 
-/// What a die holds from one event to the next.
+/// Operations that a die holds from one event to the next.
 #[derive(Clone, Debug, Default)]
 struct Held {
-    /// Operations that the cells work on, and whether they were interrupted.
+    /// Operations that the cells work on.
     cells: Vec<Id>,
+    /// Operations that were interrupted.
     interrupted: Vec<Id>,
     suspending: bool,
     /// Operations whose data waits for the bus or is on it.
@@ -52,7 +53,7 @@ struct World {
     emitted: BTreeMap<Id, Emitted>,
     /// Operations in the order of their emission.
     order: Vec<Id>,
-    /// Begin of each interval, and what each die holds in it.
+    /// Start of each interval, and what each die holds during it.
     log: Vec<(u64, Vec<Held>)>,
     ended: Vec<(Id, u64)>,
     cache_program: bool,
@@ -120,7 +121,7 @@ impl World {
                 Cells::Idle => {}
             }
             match die.registers {
-                // Pages of a read that have left are over.
+                // Pages of a read that have left have ended.
                 Registers::Moving(command) if command.reads => held.on_bus.extend(list(command.transfer)),
                 Registers::Moving(command) => held.on_bus.extend(all(command)),
                 Registers::Loaded(command) => held.loaded = all(command),
@@ -132,7 +133,7 @@ impl World {
         (0..self.dies).map(of_die).collect()
     }
 
-    /// Looks at the dies after something has happened.
+    /// Logs what the dies hold after something has happened.
     fn look(&mut self) {
         let now_ns = self.flash.now_ns();
         let held = self.held();
@@ -153,12 +154,12 @@ impl World {
         self.look();
     }
 
-    /// Emits what `emit` does as a job.
-    fn job(&mut self, owner: u32, kind: JobKind, emit: impl FnOnce(&mut Watched<'_>)) {
+    /// Submits the operations that `emit` emits as one job.
+    fn job(&mut self, owner: u32, kind: JobKind, emit: impl FnOnce(&mut Logged<'_>)) {
         self.flash.submit(owner, Requester::default(), kind);
         let Self { flash, emitted, order, .. } = self;
-        let mut watched = Watched { flash, emitted, order, job: owner, kind };
-        emit(&mut watched);
+        let mut logged = Logged { flash, emitted, order, job: owner, kind };
+        emit(&mut logged);
         self.flash.submitted();
         self.look();
     }
@@ -174,10 +175,9 @@ impl World {
         }
     }
 
-    /// What an operation of `job` is charged for while its die holds this.
+    /// Cause that an operation of `job` is charged for while its die holds `held`.
     fn charged(&self, id: Id, job: u32, held: &Held) -> StallCause {
-        let read_out = held.on_bus.contains(&id);
-        if read_out {
+        if held.on_bus.contains(&id) {
             return StallCause::Bus;
         }
         let does = self.does(held);
@@ -188,7 +188,7 @@ impl World {
         if held.cells.iter().any(own) { StallCause::Service } else { does }
     }
 
-    /// What a die does while it holds this.
+    /// Cause of delay that a die gives while it holds `held`.
     fn does(&self, held: &Held) -> StallCause {
         if let Some(&first) = held.cells.first() {
             return self.kind_of(first);
@@ -202,7 +202,7 @@ impl World {
         }
     }
 
-    /// What the dies did in all, from the log alone.
+    /// Times of all dies by cause, from the log alone.
     fn dies(&self) -> StallTimes {
         let mut time = StallTimes::default();
         for pair in self.log.windows(2) {
@@ -212,7 +212,7 @@ impl World {
         time
     }
 
-    /// The operations of the same job for whose ends this one waits.
+    /// Operations of the same job that have to end before this one may begin.
     fn waits_for(&self, id: Id) -> Vec<Id> {
         let op = self.emitted[&id];
         let before =
@@ -235,7 +235,7 @@ impl World {
         found
     }
 
-    /// What an operation was charged for from its emission to its end, from the log alone.
+    /// Charges of an operation from its emission to its end, from the log alone.
     fn path(&self, id: Id) -> [u64; CAUSES] {
         let Emitted { job, at_ns, .. } = self.emitted[&id];
         let end = |id: Id| self.ended.iter().rposition(|&(ended, _)| ended == id).expect("it ended");
@@ -256,8 +256,8 @@ impl World {
     }
 }
 
-/// Flash that notes what is emitted.
-struct Watched<'w> {
+/// Flash that logs the operations emitted.
+struct Logged<'w> {
     flash: &'w mut ParallelFlash,
     emitted: &'w mut BTreeMap<Id, Emitted>,
     order: &'w mut Vec<Id>,
@@ -265,7 +265,7 @@ struct Watched<'w> {
     kind: JobKind,
 }
 
-impl Watched<'_> {
+impl Logged<'_> {
     fn note(&mut self, ppn: u32, kind: Kind, cause: Cause) {
         let block = ppn / PAGES_PER_BLOCK;
         let die = self.flash.places[(block / BLOCKS_PER_PLANE) as usize].die;
@@ -309,7 +309,7 @@ fn requests_of(rng: &mut Rng, world: &mut World, jobs: u32) {
         world.job(owner, kind, |flash| {
             let mut page = || rng.below(u64::from(pages)) as u32;
             if kind == JobKind::Collection || page() % 4 == 0 {
-                // Collection: copies, then an erase; as a rule for a request that needs the room.
+                // Collection for a request that needs the room: a copy, then an erase.
                 let (from, to) = (page(), page());
                 flash.read(from, Cause::Gc);
                 flash.program(to, Source::Copy(Ppn(from)), Cause::Gc);
@@ -345,7 +345,7 @@ fn requests_of(rng: &mut Rng, world: &mut World, jobs: u32) {
 }
 
 #[test]
-fn requests_are_charged_for_what_the_log_tells() {
+fn requests_are_charged_for_what_the_log_says() {
     let mut seen = [0; CAUSES];
     for seed in 0..WORLDS {
         let mut rng = Rng::named(seed, "waits");
@@ -354,12 +354,12 @@ fn requests_are_charged_for_what_the_log_tells() {
         assert_eq!(world.flash.stalls_of_dies(), Some(world.dies()), "world {seed}");
         while let Some(done) = world.flash.take_done() {
             let job = done.owner;
-            // Nobody waits for the others.
+            // Other jobs have no operations that a request waits for.
             let Some(last) = world.ended.iter().rev().find(|(id, _)| world.emitted[id].job == job) else { continue };
             let expected = world.path(last.0);
             let elapsed_ns = last.1 - world.emitted[&last.0].at_ns;
             let found = *world.flash.stalls_of(job).expect("attribution is on");
-            assert_eq!(found.iter().sum::<u64>(), elapsed_ns, "world {seed}, request {job}: the parts are the whole");
+            assert_eq!(found.iter().sum::<u64>(), elapsed_ns, "world {seed}, request {job}: the causes add up");
             assert_eq!(found, expected, "world {seed}, request {job}");
             seen.iter_mut().zip(found).for_each(|(seen, part)| *seen += part);
         }
