@@ -15,13 +15,14 @@ use ssdlab_nand::backend::Flash;
 use ssdlab_nand::backend::parallel::{ParallelFlash, StallCause, StallTimes};
 use ssdlab_trace::{Op, Request};
 
-use crate::observe::breakdown::{ByBucket, LatencyBreakdown, PARTS, Part, PartTimes, ResponseSummary};
+use crate::observe::breakdown::{ByBucket, LatencyBreakdown, Part, PartTimes, ResponseSummary};
 use crate::observe::intervals::{Intervals, OPS, Timeline};
 
 /// Attribution of a request in the drive.
 #[derive(Clone, Copy, Debug, Default)]
 struct InDrive {
     parts_ns: PartTimes,
+    entered_ns: u64,
     /// Time up to which it is charged.
     charged_ns: u64,
     /// Times of the dies when it began to wait for the flash as a whole; none while it does not.
@@ -66,7 +67,8 @@ impl LatencyAttribution {
 
     /// A request enters the drive's queues.
     pub fn enter(&mut self, number: u32, now_ns: u64) {
-        *numbered(&mut self.in_drive, number) = InDrive { charged_ns: now_ns, ..InDrive::default() };
+        *numbered(&mut self.in_drive, number) =
+            InDrive { entered_ns: now_ns, charged_ns: now_ns, ..InDrive::default() };
     }
 
     /// Charges the time since the request was charged last to a part.
@@ -100,11 +102,12 @@ impl LatencyAttribution {
     /// A request of the host completes after these times of response and waiting, with one of the drive unless the block
     /// layer completed it. What the drive did not see of the response time is the block layer's.
     pub fn request_done(&mut self, request: &Request, in_drive: Option<u32>, now_ns: u64, times: [InBucket; 2]) {
-        let mut parts_ns = in_drive.map_or([0; PARTS], |number| self.in_drive[number as usize].parts_ns);
-        let [latency, _] = times;
-        parts_ns[Part::BlockLayer as usize] = latency.ns - parts_ns.iter().sum::<u64>();
+        let in_drive = in_drive.map_or(InDrive::default(), |number| self.in_drive[number as usize]);
+        let ([latency, _], mut parts_ns) = (times, in_drive.parts_ns);
+        parts_ns[Part::BlockLayer as usize] = latency.ns - (in_drive.charged_ns - in_drive.entered_ns);
+        debug_assert_eq!(parts_ns.iter().sum::<u64>(), latency.ns, "the parts add up");
         let op = request.op as usize;
-        self.run[op].of(latency.bucket).add_request(&parts_ns);
+        self.run[op].of(latency.bucket).add_request(latency.ns, &parts_ns);
         if op < OPS {
             self.intervals.request_done(request, now_ns, times, &parts_ns);
         }
@@ -122,7 +125,7 @@ fn times_of_dies(flash: &ParallelFlash) -> StallTimes {
 }
 
 fn difference(after: &StallTimes, before: &StallTimes) -> StallTimes {
-    std::array::from_fn(|cause| after[cause] - before[cause])
+    std::array::from_fn(|cause| after[cause].wrapping_sub(before[cause]))
 }
 
 /// Divides a time in proportion to the times of dies that are not idle, in whole nanoseconds. If all are idle it goes to

@@ -10,9 +10,9 @@
 //! | its die, whose cells rest while data of a command is moved | [`StallCause::Bus`] |
 //! | its die, which holds no command | [`StallCause::Dependency`]: an operation of another die comes first |
 //!
-//! A die has a clock for each cause, and one of them runs at a time. An operation reads these clocks when it begins to
-//! wait and when it ends to; it is charged the difference. An operation that waited for another one of its request takes
-//! over the charges of that one. A request is charged what its last operation was charged.
+//! A die has a clock for each cause, and one of them runs at a time. An operation reads these clocks at the start and at
+//! the end of a wait for its die; it is charged the difference. An operation that waited for another one of its request
+//! takes over the charges of that one. A request is charged what its last operation was charged.
 
 use ssdlab_core::{Slab, numbered};
 
@@ -63,7 +63,7 @@ impl StallCause {
 /// Clocks by cause, of which at most one runs at a time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clocks {
-    /// Times when `running` was set.
+    /// Times at `since_ns`.
     times: StallTimes,
     running: Option<StallCause>,
     since_ns: u64,
@@ -79,31 +79,35 @@ impl Clocks {
     }
 
     fn switch(&mut self, cause: Option<StallCause>, now_ns: u64) {
-        *self = Self { times: self.read(now_ns), running: cause, since_ns: now_ns };
+        if let Some(before) = self.running {
+            self.times[before as usize] += now_ns - self.since_ns;
+        }
+        (self.running, self.since_ns) = (cause, now_ns);
     }
 }
 
-/// Sum of the clocks of all dies.
+/// Sum of the clocks of all dies, modulo 2^64. A clock that ran from `a` to `b` has added `b - a`; one that has run since
+/// `a` adds `now - a`.
 #[derive(Debug, Default)]
 struct AllDies {
-    /// Times at `since_ns`.
-    times: StallTimes,
-    /// Dies whose clock for this cause runs.
+    /// Sum of all stops less all starts.
+    sums: StallTimes,
+    /// Number of running clocks.
     running: [u64; CAUSES],
-    since_ns: u64,
 }
 
 impl AllDies {
     fn read(&self, now_ns: u64) -> StallTimes {
-        std::array::from_fn(|cause| self.times[cause] + self.running[cause] * (now_ns - self.since_ns))
+        std::array::from_fn(|cause| self.sums[cause].wrapping_add(self.running[cause].wrapping_mul(now_ns)))
     }
 
     /// One die switches from one cause to another.
     fn switch(&mut self, before: Option<StallCause>, cause: StallCause, now_ns: u64) {
-        (self.times, self.since_ns) = (self.read(now_ns), now_ns);
         if let Some(before) = before {
+            self.sums[before as usize] = self.sums[before as usize].wrapping_add(now_ns);
             self.running[before as usize] -= 1;
         }
+        self.sums[cause as usize] = self.sums[cause as usize].wrapping_sub(now_ns);
         self.running[cause as usize] += 1;
     }
 }
@@ -127,17 +131,32 @@ struct RequestOnDie {
 }
 
 /// An operation of a request.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Charged {
-    /// Charges up to the latest reading.
+    /// Charges before the present wait.
     times: StallTimes,
-    /// The latest reading of the clocks that run for the operation.
-    reading: StallTimes,
-    /// True if it waits for the bus, not for its die.
-    on_bus: bool,
+    waits_for: WaitsFor,
     die: u16,
     /// Place in [`Attribution::requests`].
     request: u32,
+}
+
+/// The present wait of an operation.
+#[derive(Clone, Copy, Debug)]
+enum WaitsFor {
+    Bus {
+        since_ns: u64,
+    },
+    Die {
+        /// Reading of the clocks at the start of the wait; see [`Attribution::read`].
+        reading: StallTimes,
+    },
+}
+
+impl Default for Charged {
+    fn default() -> Self {
+        Self { times: [0; CAUSES], waits_for: WaitsFor::Bus { since_ns: 0 }, die: 0, request: 0 }
+    }
 }
 
 /// Operations of a command that are charged for what they wait for.
@@ -188,50 +207,52 @@ impl Attribution {
         let request = die.latest.1;
         self.requests[request].ops_left += 1;
         *numbered(&mut self.ops, index) = Charged { die: number, request, ..Charged::default() };
-        self.ops[index as usize].reading = self.read(index, now_ns);
+        self.begin_wait_for_die(index, now_ns);
     }
 
-    /// The clocks that run for an operation.
-    fn read(&self, index: u32, now_ns: u64) -> StallTimes {
-        let op = &self.ops[index as usize];
-        let mut times = [0; CAUSES];
-        if op.on_bus {
-            times[StallCause::Bus as usize] = now_ns;
-            return times;
-        }
-        let die = self.dies[usize::from(op.die)].clocks.read(now_ns);
-        let served = self.requests[op.request].served.read(now_ns);
-        for ((time, die), served) in times.iter_mut().zip(die).zip(served) {
-            *time = die - served;
-        }
+    /// The clocks of a die as a request sees them: its own service does not run the clock of the cause.
+    fn read(&self, die: u16, request: u32, now_ns: u64) -> StallTimes {
+        let mut times = self.dies[usize::from(die)].clocks.read(now_ns);
+        let served = self.requests[request].served.read(now_ns);
+        times.iter_mut().zip(served).for_each(|(time, served)| *time -= served);
         times[StallCause::Service as usize] = served.iter().sum();
         times
     }
 
-    /// Charges an operation up to now.
+    /// Ends the present wait of an operation and charges it.
     fn charge(&mut self, index: u32, now_ns: u64) {
-        let now = self.read(index, now_ns);
-        let op = &mut self.ops[index as usize];
-        for ((time, now), before) in op.times.iter_mut().zip(now).zip(op.reading) {
-            *time += now - before;
+        let Charged { waits_for, die, request, .. } = self.ops[index as usize];
+        match waits_for {
+            WaitsFor::Bus { since_ns } => {
+                self.ops[index as usize].times[StallCause::Bus as usize] += now_ns - since_ns;
+            }
+            WaitsFor::Die { reading } => {
+                let now = self.read(die, request, now_ns);
+                let times = &mut self.ops[index as usize].times;
+                times.iter_mut().zip(now).zip(reading).for_each(|((time, now), before)| *time += now - before);
+            }
         }
-        op.reading = now;
     }
 
-    fn wait_for(&mut self, index: u32, bus: bool, now_ns: u64) {
-        self.charge(index, now_ns);
-        self.ops[index as usize].on_bus = bus;
-        self.ops[index as usize].reading = self.read(index, now_ns);
+    fn begin_wait_for_die(&mut self, index: u32, now_ns: u64) {
+        let Charged { die, request, .. } = self.ops[index as usize];
+        self.ops[index as usize].waits_for = WaitsFor::Die { reading: self.read(die, request, now_ns) };
     }
 
     /// The operations of a command wait for the bus from now on.
     pub fn wait_for_bus(&mut self, first: u32, ops: &Ops, now_ns: u64) {
-        attributed(first, ops).for_each(|index| self.wait_for(index, true, now_ns));
+        for index in attributed(first, ops) {
+            self.charge(index, now_ns);
+            self.ops[index as usize].waits_for = WaitsFor::Bus { since_ns: now_ns };
+        }
     }
 
     /// The operations of a command wait for their die from now on.
     pub fn wait_for_die(&mut self, first: u32, ops: &Ops, now_ns: u64) {
-        attributed(first, ops).for_each(|index| self.wait_for(index, false, now_ns));
+        for index in attributed(first, ops) {
+            self.charge(index, now_ns);
+            self.begin_wait_for_die(index, now_ns);
+        }
     }
 
     /// The cells begin or resume a command.
@@ -266,7 +287,7 @@ impl Attribution {
     /// An operation that waited for another one of its request takes over the charges of that one, which has ended.
     pub fn inherit(&mut self, from: u32, to: u32, now_ns: u64) {
         self.ops[to as usize].times = self.ops[from as usize].times;
-        self.ops[to as usize].reading = self.read(to, now_ns);
+        self.begin_wait_for_die(to, now_ns);
     }
 
     /// Charges an operation for the last time. Its charges stay until another operation gets its number.
