@@ -22,8 +22,8 @@ loaded = time.process_time()
 again = min(run(), run())
 print(again, time.process_time() - loaded)
 """
-"""A process of one run: prepares the default drive, reads or generates requests and replays them. Then it repeats the run
-twice, and prints the lesser of their times and the sum of both."""
+"""A process of one run: prepares the default drive, reads or generates requests and replays them. Then it repeats the
+run twice, and prints the lesser of their times and the sum of both."""
 
 
 @dataclass(frozen=True)
