@@ -4,7 +4,7 @@ use crate::checker::{Checker, Read};
 use crate::kind::Kind;
 use crate::table::{Fallback, OptionSpec};
 use ssdlab_core::parameter::{Quantity, percent};
-use ssdlab_core::registry::{Choice, Info, find};
+use ssdlab_core::{Choice, Registry};
 use ssdlab_core::{Parameter, Settings};
 
 /// A parameter as the option `key`.
@@ -35,7 +35,7 @@ pub(crate) fn parameters(path: &str, table: &[Parameter]) -> Vec<OptionSpec> {
 
 /// The choice `key` of what a table has, and the parameters of each; the first line is the default, the second the
 /// example.
-pub(crate) fn choice<R>(key: &'static str, help: &'static str, table: &[&Info<R>]) -> Vec<OptionSpec> {
+pub(crate) fn choice<R>(key: &'static str, help: &'static str, table: &Registry<R>) -> Vec<OptionSpec> {
     let kind = Kind::of_names(table.iter().map(|info| (info.name, info.help)));
     let choice = OptionSpec { key, kind, fallback: Fallback::Value(table[0].name), help, example: table[1].name };
     let inner = table.iter().flat_map(|info| parameters(&format!("{key}.{}", info.name), info.parameters));
@@ -71,8 +71,8 @@ impl Checker<'_> {
     }
 
     /// What `key` chooses of a table, with its parameters.
-    pub(crate) fn chosen<R>(&mut self, key: &str, table: &[&'static Info<R>]) -> Read<Choice<R>> {
-        let info = self.named(key, |name| find(table, name))?;
+    pub(crate) fn chosen<R>(&mut self, key: &str, table: &Registry<R>) -> Read<Choice<R>> {
+        let info = self.named(key, |name| table.find(name))?;
         Ok(Choice { info, settings: self.parameters(&format!("{key}.{}", info.name), info.parameters)? })
     }
 }

@@ -8,7 +8,7 @@ use crate::table::{Derived, Entries, Fallback, KIB, MEBI, OptionSpec, SECOND, Se
 use crate::value::Value;
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_bytes;
-use ssdlab_sched::{Device, Frame, NoMerges, SCHEDULERS, SchedulerInfo, TunableError, scheduler};
+use ssdlab_sched::{Device, Frame, NoMerges, SCHEDULERS, SchedulerInfo, TunableError, build_scheduler};
 use ssdlab_sim::{BlockOptions, Clock, Protocol};
 
 const SCHEDULER: &str = "block.scheduler";
@@ -51,7 +51,7 @@ fn options() -> Vec<OptionSpec> {
     };
     let tunables = SCHEDULERS
         .iter()
-        .flat_map(|info| info.tunables.iter().map(|one| option(key_of(info.name, one.name), one, one.help)));
+        .flat_map(|info| info.parameters.iter().map(|one| option(key_of(info.name, one.name), one, one.help)));
     std::iter::once(scheduler).chain(tunables).chain(LAYER.iter().copied()).collect()
 }
 
@@ -149,7 +149,7 @@ fn is_legacy(entries: &Entries) -> bool {
 
 const FRAME: Derived = Derived {
     rule: "the kernel that the scheduler comes from",
-    value: |entries| match scheduler(chosen(entries, SCHEDULER)).map(|info| info.frame) {
+    value: |entries| match SCHEDULERS.get(chosen(entries, SCHEDULER)).map(|info| info.role.frame) {
         Ok(Frame::Legacy) => "legacy".into(),
         // Without a block layer it does not matter.
         Ok(Frame::Modern) | Err(_) => "modern".into(),
@@ -191,7 +191,7 @@ impl Checker<'_> {
     /// The block layer, if there is one; what depends on the size of the device is checked where that is known.
     pub(crate) fn block(&mut self, clock: &Clock, capacity_bytes: Option<u64>) -> Read<Option<BlockOptions>> {
         let name = self.name(SCHEDULER)?;
-        let Ok(info) = scheduler(name) else {
+        let Ok(info) = SCHEDULERS.get(name) else {
             for (key, is_asked_for) in
                 [(QUEUES, self.small(QUEUES)? > 1), (WBT_LAT, self.nanos(WBT_LAT)? > Nanos::ZERO)]
             {
@@ -212,7 +212,7 @@ impl Checker<'_> {
             return Ok(None);
         };
         let mut options = BlockOptions::of(info.name);
-        for (tunable, slot) in info.tunables.iter().zip(&mut options.tunables) {
+        for (tunable, slot) in info.parameters.iter().zip(&mut options.tunables) {
             let key = key_of(name, tunable.name);
             let value = self.parameter(&key, tunable)?;
             // A scheduler may fit a default to the device, but not another value.
@@ -242,9 +242,10 @@ impl Checker<'_> {
         let changes: Vec<(String, u64)> = options.changes(info).collect();
         let BlockOptions { nr_requests, queues, .. } = *options;
         let device = Device { sectors: capacity_bytes / 512, rotational: false, nr_requests, queues };
-        match info.build(&changes, &device) {
+        match build_scheduler(info, &changes, &device) {
             Err(TunableError::BeyondDevice { name, value, device, unit, .. }) => {
-                let least = info.tunables.iter().find(|tunable| tunable.name == name).map_or(0, |tunable| tunable.min);
+                let least =
+                    info.parameters.iter().find(|tunable| tunable.name == name).map_or(0, |tunable| tunable.min);
                 let lower = if device < least {
                     "leave it out".to_owned()
                 } else {

@@ -29,7 +29,7 @@ static WRITES: Choices<WriteMode, 2> = Choices::new([
 
 /// Policies that can decide on requests as they come.
 fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
-    POLICIES.iter().copied().filter(|info| !info.needs_future)
+    POLICIES.iter().copied().filter(|info| !info.role.needs_future)
 }
 
 /// Every option; called once.
@@ -44,7 +44,7 @@ fn options() -> Vec<OptionSpec> {
         example: "arc",
     };
     let parameters = policies().flat_map(|info| info.parameters.iter().map(|one| parameter(info.name, one)));
-    let sized = policies().filter(|info| info.sizes).map(|info| (info.name, info.help));
+    let sized = policies().filter(|info| info.role.sizes).map(|info| (info.name, info.help));
     let compressed_policy = OptionSpec {
         key: "cache.compressed_policy",
         kind: Kind::of_names(sized),

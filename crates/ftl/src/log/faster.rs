@@ -39,6 +39,7 @@ use crate::recovery::{Block, Survey};
 pub static INFO: LogInfo = LogInfo {
     name: "faster",
     help: "FASTer: FAST with a second chance for valid pages and an isolation area",
+    source: "Lim et al., SNAPI 2010",
     parameters: &[SEQUENTIAL, SECOND_CHANCE, KEEP_SPARSE, ISOLATION],
     role: LogRules {
         // The target of a full merge, and the block that survivors of a victim go to.

@@ -56,6 +56,7 @@ enum RlbMerge {
 pub static INFO: LogInfo = LogInfo {
     name: "sbfast",
     help: "SBFAST: FAST with several sequential log blocks, entered at sub-block headers",
+    source: "Yang, slides, 2013",
     parameters: &[SLB, LogVictim::PARAMETER, SUB_BLOCK, RLB_MERGE],
     role: LogRules {
         // The target of a full merge.

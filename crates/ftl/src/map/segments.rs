@@ -26,6 +26,7 @@ use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 pub static INFO: MapInfo = MapInfo {
     name: "segments",
     help: "in flash, a cache of segments of it in RAM",
+    source: "map-cache slides",
     parameters: &[CACHE, SEGMENT, ENTRY, POLICY, PRELOAD],
     role: MapRules { pages, problems },
 };

@@ -30,7 +30,7 @@ use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::deadline::{FRONT_MERGES, READ_EXPIRE, WRITE_EXPIRE};
 use super::lists::SortedFifo;
-use super::{Device, Elevator, MergeIndex, SchedulerInfo};
+use super::{Device, Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
@@ -39,16 +39,19 @@ use crate::tunable::TunableError;
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "pardispatcher",
     help: "regions of the device in turn, each turn a sorted batch of one direction",
-    frame: Frame::Legacy,
-    merge_index: MergeIndex::Hash,
-    by_queue: false,
-    work_conserving: true,
-    sorted_drain: false,
-    bounded_wait: true,
-    by_process: false,
-    by_sync: false,
-    tunables: TUNABLES,
-    build: |settings, device| Ok(Box::new(ParDispatcher::new(settings, device)?)),
+    source: "ParDispatcher paper",
+    parameters: TUNABLES,
+    role: SchedulerRules {
+        frame: Frame::Legacy,
+        merge_index: MergeIndex::Hash,
+        by_queue: false,
+        work_conserving: true,
+        sorted_drain: false,
+        bounded_wait: true,
+        by_process: false,
+        by_sync: false,
+        build: |settings, device| Ok(Box::new(ParDispatcher::new(settings, device)?)),
+    },
 };
 
 const fn batch(name: &'static str, default: u64, help: &'static str) -> Parameter {

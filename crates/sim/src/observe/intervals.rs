@@ -394,7 +394,7 @@ mod tests {
                     for one in found {
                         let (lower_ns, upper_ns) = one.bounds_ns();
                         let here = of_op().filter(|(_, end_ns, latency_ns, _)| {
-                            end_ns / course.interval_ns == one.interval.into()
+                            end_ns / course.interval_ns == u64::from(one.interval)
                                 && (lower_ns..upper_ns).contains(&(latency_ns / divisor))
                         });
                         assert_eq!(here.count() as u32, one.requests, "seed {seed}: {one:?}");

@@ -108,7 +108,7 @@ impl ParallelFlash {
     /// The class that the scheduler would begin now.
     #[inline]
     fn picked(&self, number: u32) -> Option<Class> {
-        (self.scheduler.pick)(&self.dies[number as usize].view())
+        (self.scheduler.role.pick)(&self.dies[number as usize].view())
     }
 
     /// While a page read before is transferred out.
@@ -200,13 +200,13 @@ impl ParallelFlash {
                 let fits = op.kind == head.kind
                     && planes & plane == 0
                     && (op.page == head.page || op.kind == Kind::Erase)
-                    && (!self.scheduler.in_order || op.number == self.dies[number as usize].begun);
+                    && (!self.scheduler.role.in_order || op.number == self.dies[number as usize].begun);
                 if fits {
                     self.take(number, candidate);
                     self.ops[last].next = candidate;
                     planes |= plane;
                     last = candidate;
-                } else if self.scheduler.in_order {
+                } else if self.scheduler.role.in_order {
                     break;
                 }
                 candidate = next;

@@ -7,7 +7,7 @@ use super::*;
 use crate::elevator::oracle::{JIFFY_NS, Likeness, Proposal, Raised, Replayed};
 
 pub fn model(changes: &[(String, u64)], device: &Device) -> Bfq {
-    Bfq::new(&INFO.settings(changes).unwrap(), device)
+    Bfq::new(&crate::elevator::tunables(&INFO, changes).unwrap(), device)
 }
 
 impl Replayed for Bfq {

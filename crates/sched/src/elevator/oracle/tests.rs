@@ -23,7 +23,7 @@ const REPLAYED: [&str; 3] = ["mq-deadline", "kyber", "bfq"];
 fn model(name: &str, tunables: &[(String, u64)], rotational: bool) -> Option<Box<dyn Replayed>> {
     let scheduler = REPLAYED.into_iter().find(|scheduler| name.starts_with(scheduler))?;
     let info = SCHEDULERS.iter().find(|info| info.name == scheduler)?;
-    let known = |(name, _): &&(String, u64)| info.tunables.iter().any(|tunable| tunable.name == name);
+    let known = |(name, _): &&(String, u64)| info.parameters.iter().any(|tunable| tunable.name == name);
     let tunables: Vec<_> = tunables.iter().filter(known).cloned().collect();
     let device = Device { sectors: u64::MAX, rotational, nr_requests: 1024, queues: 1 };
     Some(match scheduler {
