@@ -1,5 +1,5 @@
-//! What every other crate of ssdlab stands on: units, ids, random numbers, histograms, counters, parameters,
-//! registries, lists, archives of state.
+//! Foundation of all ssdlab crates: units, ids, random numbers, histograms, counters, parameters, registries, lists,
+//! archives of state.
 //!
 //! Layer 0: nothing here knows flash or wall time, reads a file or starts a thread.
 
@@ -35,6 +35,6 @@ pub use rng::Rng;
 pub use slab::{Slab, numbered};
 pub use units::{Bytes, Nanos, UnitError};
 
-/// For [`counters!`], whose structs serialise themselves wherever they are declared.
+/// Used by the expansion of [`counters!`] in other crates.
 #[doc(hidden)]
 pub use serde;

@@ -232,7 +232,7 @@ mod tests {
     static TABLE: Registry<()> = Registry::new("thing", &[&PLAIN, &DRAWN]);
 
     #[test]
-    fn choices_are_equal_by_what_was_chosen_and_its_values() {
+    fn choices_are_equal_by_member_and_values() {
         const HALF: Choice<()> = DRAWN.with(&[50]);
         assert_eq!(DRAWN.set(&[("part", 50)]), Ok(HALF));
         assert_ne!(DRAWN.defaults(), HALF);
