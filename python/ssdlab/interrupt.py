@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import signal
 import sys
 import time
 from contextlib import contextmanager, suppress
@@ -18,11 +17,15 @@ from contextlib import contextmanager, suppress
 from ssdlab.lazy import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable, Iterator
     from types import FrameType
     from typing import Any, NoReturn
 
     Handler = Callable[[int, FrameType | None], object] | signal.Handlers
+else:
+    # `signal` loads much for its names, and until then Ctrl-C shows a traceback. This is part of the interpreter.
+    import _signal as signal
 
 STATUS = 130
 """Exit status of a command that Ctrl-C ended."""
@@ -40,11 +43,13 @@ IMPORT = "<frozen importlib._bootstrap>"
 
 
 def handle(handler: Handler) -> dict[int, Any]:
-    """From now on Ctrl-C, SIGTERM and SIGHUP call this; but `nohup` has SIGHUP ignored. What they called before."""
+    """Has Ctrl-C, SIGTERM and SIGHUP call this from now on; returns what they called before. `nohup` ignores SIGHUP."""
     numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
-    return {number: signal.signal(number, handler) for number in numbers}
+    # `_signal` does not know the enumeration of `signal`, such as `signal.SIG_IGN`.
+    plain = int(handler) if isinstance(handler, int) else handler
+    return {number: signal.signal(number, plain) for number in numbers}
 
 
 @contextmanager
