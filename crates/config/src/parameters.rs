@@ -15,7 +15,9 @@ pub(crate) fn option(key: String, parameter: &Parameter, help: &'static str) -> 
     let Parameter { unit, default, min, max, example, .. } = *parameter;
     let kind = match unit.quantity() {
         Quantity::Time(unit_ns) => in_units(Kind::Nanos { min: min * unit_ns, max: max * unit_ns }, unit_ns),
-        Quantity::Size(unit_bytes) => in_units(Kind::Bytes { min: min * unit_bytes, max: max * unit_bytes }, unit_bytes),
+        Quantity::Size(unit_bytes) => {
+            in_units(Kind::Bytes { min: min * unit_bytes, max: max * unit_bytes }, unit_bytes)
+        }
         Quantity::Number => Kind::Count { min, max: most(max) },
         Quantity::Share => Kind::Percent { min: in_percent(min), max: in_percent(max) },
         Quantity::Switch => Kind::Bool,

@@ -52,6 +52,7 @@ const STEPS: &[(&str, &[Step])] = &[
     ("workload.pattern.locality.region", &[Step::MultipleOf("workload.align")]),
 ];
 
+/// The option with the steps of its values.
 fn spaced(option: OptionSpec) -> OptionSpec {
     let steps = STEPS.iter().find(|(key, _)| *key == option.key);
     steps.map_or(option, |(_, steps)| OptionSpec { kind: option.kind.stepped(steps), ..option })
@@ -105,6 +106,24 @@ impl OptionSpec {
         match self.fallback {
             Fallback::InsteadOf(other) => Some(other),
             _ => OPTIONS.iter().find(|other| other.fallback == Fallback::InsteadOf(self.key)).map(|other| other.key),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_name_options() {
+        for (key, steps) in STEPS {
+            let option = find(key).unwrap_or_else(|| panic!("{key} is no option"));
+            assert_eq!(option.kind.steps(), *steps);
+            for step in *steps {
+                if let Step::MultipleOf(other) | Step::DivisorOf(other) = step {
+                    assert!(find(other).is_some(), "{key}: {other} is no option");
+                }
+            }
         }
     }
 }

@@ -183,7 +183,9 @@ def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
 
 def _sets(name: str, args: Sequence[str]) -> list[str]:
     """How to set what an option is called: `--set seed=5` for `--seed 5`. Settings that need the fewest choices."""
-    word = name.lstrip("-").replace("-", "_")
+    if not name.startswith("--"):
+        return []
+    word = name.removeprefix("--").replace("-", "_")
     found = [(key, example) for key, _, example, _ in _ssdlab.options() if f".{key}".endswith(f".{word}")]
     fewest = min((key.count(".") for key, _ in found), default=0)
     at, follows = next((at, one.partition("=")) for at, one in enumerate(args) if one.partition("=")[0] == name)

@@ -157,22 +157,25 @@ def _build() -> str:
 def _evict(used: Path, limit: int) -> None:
     """Removes drives that were used longest ago until the rest is within the limit.
 
-    A drive larger than that goes alone, not after all others.
+    A drive larger than that goes alone, not after all others. Files that are being written do not count yet.
     """
     files = _files()
-    total = sum(found.st_size for _, found in files)
+    total = sum(found.st_size for path, found in files if path.suffix == _SUFFIX)
     # Stable: the others stay in their order.
     files.sort(key=lambda file: not (file[0] == used and file[1].st_size > limit))
     for path, found in files:
-        being_written = path.suffix != _SUFFIX
-        abandoned = being_written and time.time() - found.st_mtime > _ABANDONED_SECONDS
-        if abandoned or (total > limit and not being_written):
+        if path.suffix != _SUFFIX:
+            if time.time() - found.st_mtime > _ABANDONED_SECONDS:
+                with suppress(OSError):
+                    path.unlink()
+        elif total > limit:
             if path == used:
                 _LOG.warning(
                     f"the preconditioned drive is not kept for the next run: {text.size(found.st_size)} is more than "
                     f"{text.size(limit)}; set {LIMIT}={text.exact_size(1 << found.st_size.bit_length())} to keep it"
                 )
             with suppress(OSError):
+                # Another process may have removed it.
                 path.unlink(missing_ok=True)
                 total -= found.st_size
 

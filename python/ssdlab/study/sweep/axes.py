@@ -75,8 +75,7 @@ class Range:
         rounded = quantity(told)
         if self.spacing is None or rounded is None:
             return told
-        fitting = self.spacing.nearest(rounded.value, self.low, self.high, log=self.log)
-        return told if fitting is None else fitting
+        return self.spacing.nearest(rounded.value, self.low, self.high, log=self.log) or told
 
     @property
     def steps(self) -> list[str]:
