@@ -21,6 +21,8 @@ from tiers import TIER
 # place, which they inherit.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["SSDLAB_CACHE_DIR"] = _DRIVES = tempfile.mkdtemp(prefix="ssdlab-drives-")
+    # Whichever test keeps much first would be told where.
+    Path(_DRIVES, ".told").touch()
     atexit.register(shutil.rmtree, _DRIVES, ignore_errors=True)
 
 # Programs are sent SIGHUP, and inherit that `nohup make test` ignores it.

@@ -34,7 +34,7 @@ pub use config::{Config, Layer, Leaf};
 pub use error::{ConfigError, Violation};
 pub use explain::Stated;
 pub use figures::DeviceFigures;
-pub use kind::{Kind, Variant};
+pub use kind::{Kind, Step, Variant};
 pub use presets::{DEFAULT_PRESET, Preset, presets};
 pub use reference::{presets_markdown, reference_markdown};
 pub use registry::OPTIONS;

@@ -1,7 +1,7 @@
 //! Parameters of schedulers and policies as options: declared where they are used, named and written here.
 
 use crate::checker::{Checker, Read};
-use crate::kind::Kind;
+use crate::kind::{Kind, Step};
 use crate::table::{Fallback, OptionSpec};
 use ssdlab_core::parameter::{Quantity, percent};
 use ssdlab_core::{Choice, Registry};
@@ -14,8 +14,10 @@ pub(crate) fn option(key: String, parameter: &Parameter, help: &'static str) -> 
     let in_percent = |share: u64| share as f64 / percent(1) as f64;
     let Parameter { unit, default, min, max, example, .. } = *parameter;
     let kind = match unit.quantity() {
-        Quantity::Time(unit_ns) => Kind::Nanos { min: min * unit_ns, max: max * unit_ns },
-        Quantity::Size(unit_bytes) => Kind::Bytes { min: min * unit_bytes, max: max * unit_bytes },
+        Quantity::Time(unit_ns) => in_units(Kind::Nanos { min: min * unit_ns, max: max * unit_ns }, unit_ns),
+        Quantity::Size(unit_bytes) => {
+            in_units(Kind::Bytes { min: min * unit_bytes, max: max * unit_bytes }, unit_bytes)
+        }
         Quantity::Number => Kind::Count { min, max: most(max) },
         Quantity::Share => Kind::Percent { min: in_percent(min), max: in_percent(max) },
         Quantity::Switch => Kind::Bool,
@@ -25,6 +27,11 @@ pub(crate) fn option(key: String, parameter: &Parameter, help: &'static str) -> 
     let default_text = written(default);
     let example = example.map_or(default_text, written);
     OptionSpec { key: key.leak(), kind, fallback: Fallback::Value(default_text), help, example }
+}
+
+/// A quantity that is given in whole units.
+fn in_units(kind: Kind, unit: u64) -> Kind {
+    if unit == 1 { kind } else { kind.stepped(vec![Step::Multiple(unit)].leak()) }
 }
 
 /// The parameters in a table as options below `path`.

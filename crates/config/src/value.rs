@@ -56,6 +56,7 @@ impl Kind {
     /// Reads a TOML value; the error says what is wrong with it and how to write it.
     pub(crate) fn read(&self, value: &DeValue<'_>) -> Result<Value, String> {
         match *self {
+            Self::Stepped(kind, _) => kind.read(value),
             Self::Bytes { min, max } => read_bytes(value, min, max).map(Value::Bytes),
             Self::Nanos { min, max } => {
                 let nanos = quantity(value, "a duration such as \"25us\"", Nanos::parse)?.0;

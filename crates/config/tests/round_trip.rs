@@ -7,6 +7,7 @@ use ssdlab_config::{Config, Kind, Layer, OPTIONS, OptionSpec};
 fn value(option: &OptionSpec, random: u64) -> String {
     let between = |min: u64, max: u64| min + random % (max - min + 1).max(1);
     match option.kind {
+        Kind::Stepped(&kind, _) => value(&OptionSpec { kind, ..*option }, random),
         Kind::Bytes { min, max } => format!("{}B", between(min, max)),
         Kind::Nanos { min, max } => format!("{}ns", between(min, max)),
         Kind::Durations { max } => {

@@ -22,8 +22,9 @@ from ssdlab.cli.live import facts
 from ssdlab.cli.output import deliver, show
 from ssdlab.cli.progress import QUIET_SECONDS
 from ssdlab.cli.recording import recording
-from ssdlab.interrupt import STATUS, handled
+from ssdlab.interrupt import handled
 from ssdlab.lazy import room
+from ssdlab.leaving import STATUS
 from ssdlab.model.service import LEAST_SCALE, DriveServer, Service
 
 if TYPE_CHECKING:
