@@ -43,17 +43,18 @@ pub fn options(
     Ok(ReadOptions {
         format: format.map(Format::parse).transpose().map_err(|error| trace_error(&error))?,
         columns: columns.map(Columns::parse).transpose().map_err(|error| trace_error(&error))?,
-        action: action.map(Action::parse).transpose().map_err(|error| trace_error(&error))?.unwrap_or_default(),
+        action: action.map(Action::parse).transpose().map_err(|error| trace_error(&error))?,
         skip_bad,
         ..ReadOptions::default()
     })
 }
 
-/// Which devices are asked for: that of a name, `"all"`, or that of the first request.
+/// Devices that are asked for: one by its name, `"all"`, `"overlay"`, or the device of the first request.
 pub fn device_choice(device: Option<String>) -> DeviceChoice {
     match device {
         None => DeviceChoice::First,
         Some(name) if name == "all" => DeviceChoice::All,
+        Some(name) if name == "overlay" => DeviceChoice::Overlay,
         Some(name) => DeviceChoice::Named(name),
     }
 }

@@ -40,6 +40,9 @@ pub(crate) trait LineFormat: Send + 'static {
     /// How the first line of a file begins where that tells the format, whatever follows; empty if it never does.
     const HEADER: &'static [u8] = b"";
 
+    /// True if a line that begins with `#` is a comment.
+    const COMMENTS: bool = true;
+
     /// A parser at the beginning of a file.
     fn new(options: &ReadOptions) -> Self;
 
@@ -65,6 +68,11 @@ pub(crate) trait RecordFormat: Send + 'static {
 
     /// A parser at the beginning of a file.
     fn new(options: &ReadOptions) -> Self;
+
+    /// Looks at the beginning of a file; an error ends the reading, as no record could do.
+    fn begin(&self, _head: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Parses the record at the beginning of `bytes`, which hold its head at least; also tells the bytes of its tail.
     /// One whose tail does not lie in `bytes` wholly is parsed again once it does.
@@ -192,6 +200,11 @@ impl<F: LineFormat> Lines<F> {
         let result = if line.len() > LINE_MAX {
             Err(Fault::new("", &line[..LINE_MAX], "... is a line of more than 64 KiB, which no trace format has"))
         } else {
+            if F::COMMENTS && line.starts_with(b"#") {
+                let entry = Ok(Entry::Skip(Skip::Header));
+                let result = self.place.take(entry, input, intake, out);
+                return self.place.met(result, input, intake, |number| number.to_string());
+            }
             if !self.begun {
                 let place =
                     |why| TraceError::Format(format!("{}:{}: {why}", shown(input.path()), self.place.count + 1));
@@ -294,6 +307,10 @@ pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
         return 100;
     }
     for line in lines {
+        if F::COMMENTS && line.starts_with(b"#") {
+            headers += 1;
+            continue;
+        }
         match format.line(line, &mut tables) {
             Ok(Entry::Skip(Skip::Header)) => headers += 1,
             Ok(Entry::Io(_) | Entry::Skip(Skip::OtherAction | Skip::NonIo | Skip::ShortWait)) => {
@@ -306,6 +323,49 @@ pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
         0 => u32::from(headers > 0),
         _ if good * 2 > tried => 100 * good / tried,
         _ => 0,
+    }
+}
+
+/// A format that a file would have but for single fields.
+pub(crate) struct NearMiss {
+    /// Share of lines that follow the format, or would with one field mended, in percent.
+    pub share: u32,
+    /// Line of the first fault, from 1, and the fault.
+    pub line: usize,
+    pub why: String,
+}
+
+impl<F: LineFormat> Lines<F> {
+    /// Finds the first fault of a file that would have the format but for one field of a line; `None` unless most lines
+    /// would.
+    pub fn near(head: &[u8]) -> Option<NearMiss> {
+        let mut format = F::new(&ReadOptions::default());
+        let mut tables = Tables::new();
+        let (mut fit, mut tried, mut first) = (0, 0, None);
+        let lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end).enumerate();
+        let is_row = |line: &[u8]| !line.is_empty() && line.len() <= LINE_MAX && !(F::COMMENTS && line.starts_with(b"#"));
+        for (index, line) in lines.filter(|(_, line)| is_row(line)).take(SNIFF_LINES) {
+            let fault = match format.line(line, &mut tables) {
+                Ok(Entry::Skip(Skip::Header)) => continue,
+                Ok(Entry::Io(_)) => None,
+                Ok(Entry::Skip(_)) => {
+                    tried += 1;
+                    continue;
+                }
+                Err(fault) => Some((fault.to_string(), fault.mended(line))),
+            };
+            tried += 1;
+            let Some((why, mended)) = fault else {
+                fit += 1;
+                continue;
+            };
+            if matches!(format.line(&mended, &mut tables), Ok(Entry::Io(_))) {
+                fit += 1;
+                first.get_or_insert((index + 1, why));
+            }
+        }
+        let (line, why) = first?;
+        (fit * 2 > tried).then(|| NearMiss { share: 100 * fit / tried, line, why })
     }
 }
 
@@ -323,6 +383,11 @@ fn record_place(number: u64, offset: u64) -> String {
 }
 
 impl<F: RecordFormat> Records<F> {
+    /// Finds nothing: binary records have no lines that could be mended.
+    pub fn near(_: &[u8]) -> Option<NearMiss> {
+        None
+    }
+
     /// A decoder at the beginning of a file.
     pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
         Box::new(Self { format: F::new(options), place: Place::new(options.skip_bad), at: 0 })
@@ -373,6 +438,10 @@ impl<F: RecordFormat> Decoder for Records<F> {
         loop {
             let bytes = input.bytes();
             let position = input.position();
+            if position == 0 {
+                let format = |why| TraceError::Format(format!("{}: {why}", shown(input.path())));
+                self.format.begin(bytes).map_err(format)?;
+            }
             let mut done = 0;
             let mut result = Ok(Some(0));
             while out.len() < most {

@@ -7,7 +7,11 @@ use crate::fault::Fault;
 
 const NOT_WHOLE: &str = "is not a whole number";
 const NOT_A_NUMBER: &str = "is not a number";
-const TOO_LARGE: &str = "is larger than 64 bits can hold";
+/// Completes the message about a field behind the last one of its format.
+pub(crate) const SURPLUS: &str = "follows the last column: a field too many, or a second record on this line";
+/// Completes the message about a record in the middle of a line.
+pub(crate) const JOINED: &str = "is a second record on this line";
+pub(crate) const TOO_LARGE: &str = "is larger than 64 bits can hold";
 
 /// Splits a line at one character, or at runs of blanks, from left to right.
 pub(crate) struct Fields<'a, const BLANKS: bool> {
@@ -59,10 +63,12 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         self.next().filter(|field| !field.is_empty()).ok_or(Fault::missing(name))
     }
 
-    /// Checks that no field is left.
+    /// Fails if a field is left.
     #[inline]
     pub fn end(&mut self) -> Result<(), Fault<'a>> {
-        self.next().map_or(Ok(()), |more| Err(Fault::new("", more, "follows the last column")))
+        let Some(rest) = self.rest() else { return Ok(()) };
+        let more = self.next().filter(|more| !more.is_empty()).unwrap_or(rest);
+        Err(Fault::new("", if more.is_empty() { b"," } else { more }, SURPLUS))
     }
 
     /// The next field as a whole number.
@@ -116,10 +122,16 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
     }
 }
 
+const NEGATIVE: &str = "is negative";
+
+fn is_negative(text: &[u8]) -> bool {
+    matches!(text, [b'-', b'0'..=b'9' | b'.', ..])
+}
+
 /// A whole number in decimal digits.
 pub(crate) fn whole(text: &[u8]) -> Result<u64, &'static str> {
-    if text.first() == Some(&b'-') {
-        return Err("is negative or not a number");
+    if is_negative(text) {
+        return Err(NEGATIVE);
     }
     let mut value = 0_u64;
     for &byte in text {
@@ -162,8 +174,8 @@ pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, &'static str> {
             left = Some(digits);
         } else if matches!(byte, b'e' | b'E') && index > 0 {
             return exponential(text, 10_u64.pow(digits));
-        } else if index == 0 && byte == b'-' {
-            return Err("is negative or not a number");
+        } else if is_negative(text) {
+            return Err(NEGATIVE);
         } else {
             return Err(NOT_A_NUMBER);
         }
@@ -222,7 +234,7 @@ mod tests {
             error(b"18446744073709551616"),
             "field \"size\": \"18446744073709551616\" is larger than 64 bits can hold"
         );
-        assert_eq!(error(b"-5"), "field \"size\": \"-5\" is negative or not a number");
+        assert_eq!(error(b"-5"), "field \"size\": \"-5\" is negative");
         let long = [b'z'; 500];
         assert!(Commas::new(&long).number("size").unwrap_err().to_string().len() < 120);
         let text = Commas::new(b"36893488147419103,1").scaled("lba", 512).unwrap_err().to_string();

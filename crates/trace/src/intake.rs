@@ -116,6 +116,8 @@ enum Layout {
     Measure(Vec<u64>),
     /// Every device in its own range, from and to.
     Ranges(Vec<(u64, u64)>),
+    /// Every device at its own addresses, over the others.
+    Overlay,
     /// Every device at its own addresses; the device of each request is told.
     Told(Vec<u32>),
 }
@@ -141,6 +143,7 @@ impl Intake {
         let layout = match choice {
             DeviceChoice::First => Layout::Undecided,
             DeviceChoice::All => Layout::Measure(Vec::new()),
+            DeviceChoice::Overlay => Layout::Overlay,
             DeviceChoice::Named(name) => Layout::One(tables.devices.id(name.as_bytes())),
         };
         let (others, own_streams) = (Vec::new(), Vec::new());
@@ -206,7 +209,7 @@ impl Intake {
             }
         };
         let base = match &mut self.layout {
-            Layout::Told(_) => 0,
+            Layout::Told(_) | Layout::Overlay => 0,
             Layout::One(chosen) if *chosen == device => 0,
             Layout::One(_) => {
                 self.count_other(device);
@@ -342,7 +345,7 @@ impl Intake {
             if count > 0 {
                 let requests = report.counts.other_device;
                 report.notes.push(format!(
-                    "device {name} was chosen; {} {} request{} ({}{more}): choose with --device NAME or --device all",
+                    "device {name} was chosen; {} {} request{} ({}{more}): choose with --device NAME, all (side by side) or overlay (over each other)",
                     if count == 1 { "1 other holds".into() } else { format!("{count} others hold") },
                     crate::report::grouped(requests),
                     if requests == 1 { "" } else { "s" },
@@ -351,7 +354,7 @@ impl Intake {
             }
         }
         // Of other formats these are records that never are requests.
-        let has_actions = matches!(report.format, Format::Blkparse | Format::Blktrace);
+        let has_actions = matches!(report.format, Format::Blkparse | Format::Blktrace | Format::Ftrace);
         let counts = &report.counts;
         if has_actions && counts.requests == 0 && counts.other_actions > 0 && counts.other_device == 0 {
             report.notes.push("no event has the chosen action: choose with --action queue, issue or complete".into());

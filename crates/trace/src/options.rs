@@ -15,8 +15,9 @@ pub struct ReadOptions {
     pub files: Files,
     /// Which device's requests to replay.
     pub device: DeviceChoice,
-    /// Which event of a request's life to take from blkparse and blktrace traces.
-    pub action: Action,
+    /// Which event of a request's life to take from traces of events; `None` for the usual one of the format:
+    /// [`Action::Queue`] of blkparse and blktrace, [`Action::Issue`] of ftrace and ETW.
+    pub action: Option<Action>,
     /// Count malformed lines and records instead of stopping at the first.
     pub skip_bad: bool,
 }
@@ -44,6 +45,8 @@ pub enum DeviceChoice {
     /// Every device, laid side by side in disjoint ranges; reads the files twice (so not pipes),
     /// first for the extents.
     All,
+    /// Every device at its own addresses, over the others: as if all requests were for one drive.
+    Overlay,
     /// The device of this name, as [`crate::IngestReport`] prints it.
     Named(String),
 }

@@ -114,14 +114,14 @@ impl TraceReader {
     }
 
     pub(crate) fn over(origins: &[Origin], options: &ReadOptions) -> Result<Self, TraceError> {
+        let paths: Vec<&Path> = origins.iter().map(Origin::path).collect();
         let open = || -> Result<Vec<Input>, TraceError> {
-            let paths: Vec<&Path> = origins.iter().map(Origin::path).collect();
             let names = device_names(&paths, options.files);
             origins.iter().zip(names).map(|(origin, name)| Input::open(origin, name)).collect()
         };
         let mut inputs = open()?;
-        let format = format_of(inputs.iter_mut().map(Ok), options)?;
-        let parts = are_parts(&inputs, format);
+        let format = format_of(&paths, inputs.iter_mut().map(Ok), options)?;
+        let parts = are_parts(&paths, format);
         if inputs.len() > 1 && options.files == Files::Parts && !parts {
             return Err(TraceError::Format(format!(
                 "{} files are given, which may be different traces; pass --concat to replay them one after the other, or \
@@ -145,7 +145,7 @@ impl TraceReader {
             inputs = open()?;
         }
         if parts {
-            intake.report.notes.extend(missing_siblings(&origins.iter().map(Origin::path).collect::<Vec<_>>()));
+            intake.report.notes.extend(missing_siblings(&paths));
         }
         let lanes = lanes(inputs);
         Ok(Self {
