@@ -19,13 +19,20 @@ impl Op {
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
 
     /// The operation that a word stands for, as traces of all kinds spell it: `R`, `READ`, `rd`, `0`; `Write`, `1`;
-    /// `discard`, `D`; `sync`, `F`; SCSI's commands in hexadecimal, `28` and `2a`.
+    /// `discard`, `D`; `sync`, `F`; SCSI's commands in hexadecimal, `28` and `2a`. Operations of key-value caches, as
+    /// memcached, Twitter's traces and CacheLib spell them, read (`get`), write (`set`, `incr`) or trim (`delete`).
     pub fn parse(text: &[u8]) -> Option<Self> {
-        const WORDS: [(Op, &[&str]); 4] = [
+        const WORDS: [(Op, &[&str]); 7] = [
             (Op::Read, &["r", "0", "read", "rd", "rs", "ra", "false", "08", "28", "88", "a8"]),
             (Op::Write, &["w", "1", "write", "wr", "ws", "true", "0a", "2a", "8a", "aa", "2e", "8e", "ae"]),
             (Op::Trim, &["d", "t", "2", "trim", "discard", "unmap", "42"]),
             (Op::Flush, &["f", "3", "flush", "sync", "fsync", "35", "91"]),
+            (Op::Read, &["get", "gets", "get_lease"]),
+            (
+                Op::Write,
+                &["set", "set_lease", "add", "replace", "cas", "append", "prepend", "incr", "decr", "put", "update"],
+            ),
+            (Op::Trim, &["delete", "del"]),
         ];
         let is = |word: &&str| word.as_bytes().eq_ignore_ascii_case(text);
         WORDS.into_iter().find(|(_, words)| words.iter().any(is)).map(|(op, _)| op)
@@ -126,6 +133,19 @@ mod tests {
     use super::Op;
     use crate::Format;
     use crate::testing::read;
+
+    /// Operations of github.com/twitter/cache-trace and of CacheLib's key-value traces.
+    #[test]
+    fn operations_of_key_value_caches() {
+        for (op, words) in [
+            (Op::Read, "get gets GET GET_LEASE"),
+            (Op::Write, "set add replace cas append prepend incr decr SET SET_LEASE"),
+            (Op::Trim, "delete DELETE"),
+        ] {
+            assert!(words.split(' ').all(|word| Op::parse(word.as_bytes()) == Some(op)), "{words}");
+        }
+        assert_eq!(Op::parse(b"SAT"), None);
+    }
 
     #[test]
     fn words_in_any_case_and_the_commands_of_scsi() {
