@@ -46,15 +46,27 @@ pub(crate) trait LineFormat: Send + 'static {
     /// A parser at the beginning of a file.
     fn new(options: &ReadOptions) -> Self;
 
-    /// Looks at the first line, which is then parsed as well. What it lacks was asked for in vain: that ends the reading,
-    /// as no other line could do.
-    fn begin(&mut self, _first: &[u8]) -> Result<(), String> {
-        Ok(())
+    /// Looks at the first line, before it is parsed; returns false if it is a comment, so that the next line is the first.
+    ///
+    /// # Errors
+    /// If the file lacks what was asked for. No line can be left out to mend that.
+    fn begin(&mut self, _first: &[u8]) -> Result<bool, String> {
+        Ok(true)
     }
 
     /// What separates the fields of a line, where one that breaks off may hold all that is asked for.
     fn separator(&self) -> Option<u8> {
         None
+    }
+
+    /// Counts the fields of a line; 0 without a separator.
+    fn fields(&self, line: &[u8]) -> usize {
+        self.separator().map_or(0, |separator| 1 + memchr_iter(separator, line).count())
+    }
+
+    /// Number of times that the request of the last line is made.
+    fn repeats(&self) -> u32 {
+        1
     }
 
     /// Parses a line, which is not blank and holds no line end.
@@ -208,32 +220,27 @@ impl<F: LineFormat> Lines<F> {
             if !self.begun {
                 let place =
                     |why| TraceError::Format(format!("{}:{}: {why}", shown(input.path()), self.place.count + 1));
-                self.format.begin(line).map_err(place)?;
-                self.begun = true;
+                self.begun = self.format.begin(line).map_err(place)?;
             }
             let entry = self.format.line(line, &mut intake.tables);
-            self.place.take(entry, input, intake, out)
+            let repeats = if entry.is_ok() { self.format.repeats() } else { 1 };
+            (0..repeats).try_for_each(|_| self.place.take(entry, input, intake, out))
         };
         self.place.met(result, input, intake, |number| number.to_string())
-    }
-
-    /// Fields of a line.
-    fn count(&self, line: &[u8]) -> usize {
-        self.format.separator().map_or(0, |separator| 1 + memchr_iter(separator, line).count())
     }
 
     /// Notes the fields of the last of whole lines that is neither blank nor a comment.
     fn note(&mut self, lines: &[u8]) {
         let mut lines = lines.rsplit(|&byte| byte == b'\n');
         if let Some(last) = lines.find(|line| !line.starts_with(b"#") && !line.trim_ascii().is_empty()) {
-            self.fields = self.count(last);
+            self.fields = self.format.fields(last);
         }
     }
 
     /// Takes a last line without its line end: it counts, unless it breaks off.
     fn last(&mut self, input: &Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let (line, before) = (input.bytes(), self.fields);
-        let fields = self.count(line);
+        let fields = self.format.fields(line);
         if self.discarding || fields >= before || line.starts_with(b"#") || line.trim_ascii().is_empty() {
             return self.line(line, input, intake, out);
         }

@@ -2,7 +2,7 @@
 //! those of a trace.
 
 use crate::intake::{Device, Entry, Intake, Io, Stream};
-use crate::{DeviceChoice, Format, IngestReport, Parted, Request, TraceError};
+use crate::{DeviceChoice, Format, IngestReport, Parted, Request, Target, TraceError};
 
 /// Takes the requests of the devices that are asked for.
 pub struct Devices {
@@ -20,7 +20,7 @@ impl Devices {
     /// Where all devices are asked for, requests come in two passes, between which [`Self::lay_out`] is called.
     pub fn new(choice: &DeviceChoice) -> Self {
         // The format whose requests come with their volume.
-        let intake = Intake::new(Format::Volume, choice);
+        let intake = Intake::new(Format::Volume, choice, Target::Drive);
         Self { intake, ids: Vec::new(), first_ns: None, base_ns: 0, last_ns: 0 }
     }
 

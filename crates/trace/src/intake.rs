@@ -3,9 +3,10 @@
 use crate::fault::Fault;
 use crate::names::Names;
 use crate::report::IngestReport;
-use crate::{DeviceChoice, Format, Op, Request, TraceError};
+use crate::{DeviceChoice, Format, Op, Request, Target, TraceError};
 
 /// What a line or record turned out to be.
+#[derive(Clone, Copy)]
 pub(crate) enum Entry<'a> {
     /// A request.
     Io(Io<'a>),
@@ -103,8 +104,9 @@ const STREAMS_MAX: usize = 65_536;
 const DEVICE_ALIGN: u64 = 1 << 20;
 /// A request beyond `u32` is cut into pieces of this many bytes.
 const PIECE_BYTES: u64 = 1 << 31;
-/// Longest request believed; longer ones are malformed. Bounds what one line can grow to.
-const REQUEST_MAX: u64 = 1 << 44;
+/// Longest request accepted, the capacity of the largest drive; longer ones are malformed. Bounds what one line can grow
+/// to.
+pub(crate) const REQUEST_MAX: u64 = 1 << 48;
 
 /// Where each device goes.
 enum Layout {
@@ -126,6 +128,7 @@ enum Layout {
 pub(crate) struct Intake {
     pub tables: Tables,
     pub report: IngestReport,
+    target: Target,
     layout: Layout,
     /// Requests of each device that was not chosen, by id.
     others: Vec<u64>,
@@ -137,7 +140,7 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    pub fn new(format: Format, choice: &DeviceChoice) -> Self {
+    pub fn new(format: Format, choice: &DeviceChoice, target: Target) -> Self {
         let mut tables = Tables::new();
         tables.whole_seconds = format == Format::Tencent;
         let layout = match choice {
@@ -151,13 +154,13 @@ impl Intake {
         if let DeviceChoice::Named(name) = choice {
             report.device = Some(name.clone());
         }
-        Self { tables, report, layout, others, own_streams, file_is_device: false }
+        Self { tables, report, target, layout, others, own_streams, file_is_device: false }
     }
 
     /// Takes every device, and tells that of each request.
     pub fn telling(format: Format) -> Self {
         let layout = Layout::Told(Vec::new());
-        Self { layout, ..Self::new(format, &DeviceChoice::First) }
+        Self { layout, ..Self::new(format, &DeviceChoice::First, Target::Drive) }
     }
 
     /// Moves the devices of the requests since it was last asked to `out`.
@@ -198,7 +201,7 @@ impl Intake {
             return Err(Fault::new(
                 "",
                 b"",
-                "offset and size exceed what a device can hold (2^64 bytes, 16 TiB a request)",
+                "offset and size exceed what a device can hold (2^64 bytes, 256 TiB a request)",
             ));
         }
         let device = match io.device {
@@ -257,7 +260,7 @@ impl Intake {
         };
         if io.op == Op::Flush {
             out.push(request(0, 0));
-        } else if io.bytes == 0 {
+        } else if io.bytes == 0 && !self.target.keeps_empty(io.op) {
             counts.zero_length += 1;
             return Ok(());
         } else if let Ok(bytes) = u32::try_from(io.bytes) {

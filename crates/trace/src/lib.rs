@@ -5,6 +5,7 @@
 //! `analysis` and `intervals` keep state for each page touched.
 
 pub mod analysis;
+mod calendar;
 mod compression;
 mod decode;
 pub mod devices;
@@ -45,7 +46,7 @@ pub use error::TraceError;
 pub use formats::{Columns, Format};
 pub use generate::{Generator, PERSONALITIES, Personality};
 pub use intervals::{Intervals, LogSize, LogWindow, WrittenPages};
-pub use options::{Action, DeviceChoice, Files, ReadOptions};
+pub use options::{Action, DeviceChoice, Files, ReadOptions, Target};
 pub use packing::{Packed, Packing, UsedPages};
 pub use partition::{Parted, Partition, VolumeReader, VolumeTotals};
 pub use profile::Profile;

@@ -2,7 +2,7 @@
 
 use ssdlab_core::suggest::named;
 
-use crate::{Columns, Format, TraceError};
+use crate::{Columns, Format, Op, TraceError};
 
 /// What to take from a trace, and how strictly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +20,31 @@ pub struct ReadOptions {
     pub action: Option<Action>,
     /// Count malformed lines and records instead of stopping at the first.
     pub skip_bad: bool,
+    /// What requests address.
+    pub target: Target,
+}
+
+/// What requests address. Objects have a key, which may be text, instead of an address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// Bytes of a drive.
+    #[default]
+    Drive,
+    /// Objects of a cache that is measured in bytes. A trim needs no size.
+    SizedObjects,
+    /// Objects of a cache that counts them. No request needs a size.
+    CountedObjects,
+}
+
+impl Target {
+    /// Returns true if requests of no bytes are kept.
+    pub(crate) fn keeps_empty(self, op: Op) -> bool {
+        match self {
+            Self::Drive => false,
+            Self::SizedObjects => op == Op::Trim,
+            Self::CountedObjects => true,
+        }
+    }
 }
 
 /// What the files of a trace are to each other.

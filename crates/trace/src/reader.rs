@@ -135,7 +135,7 @@ impl TraceReader {
         let whole = options.files != Files::Parts && inputs.len() > 1 && options.device == DeviceChoice::First;
         let device = if whole { &DeviceChoice::All } else { &options.device };
         let lanes = |inputs: Vec<Input>| inputs.into_iter().map(|input| Lane::new(input, format, options)).collect();
-        let mut intake = Intake::new(format, device);
+        let mut intake = Intake::new(format, device, options.target);
         if intake.measuring() {
             let first_pass: Vec<Lane> = lanes(inputs);
             for mut lane in first_pass {
@@ -526,7 +526,7 @@ mod tests {
 
     #[test]
     fn addresses_beyond_64_bits_are_errors() {
-        for line in ["0,R,36028797018963967,4096", "0,R,36028797018963968,512", "0,R,0,99999999999999"] {
+        for line in ["0,R,36028797018963967,4096", "0,R,36028797018963968,512", "0,R,0,281474976710657"] {
             let message = error(Format::Csv, line);
             assert!(message.starts_with("memory:1: "), "{message}");
         }

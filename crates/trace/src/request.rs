@@ -26,13 +26,21 @@ impl Op {
     }
 
     /// Returns the operation and the flags of a word, as traces of all kinds spell it: RWBS strings ([`Rwbs`]); `READ`,
-    /// `rd`, `0`; `Write`, `1`; `discard`; `sync`; SCSI's commands in hexadecimal, `28` and `2a`.
+    /// `rd`, `0`; `Write`, `1`; `discard`; `sync`; SCSI's commands in hexadecimal, `28` and `2a`. Operations of key-value
+    /// caches, as memcached, Twitter's traces and CacheLib spell them, read (`get`), write (`set`, `incr`) or trim
+    /// (`delete`).
     pub fn with_flags(text: &[u8]) -> Option<(Self, u8)> {
-        const WORDS: [(Op, &[&str]); 4] = [
+        const WORDS: [(Op, &[&str]); 7] = [
             (Op::Read, &["r", "0", "read", "rd", "rs", "ra", "false", "08", "28", "88", "a8"]),
             (Op::Write, &["w", "1", "write", "wr", "ws", "true", "0a", "2a", "8a", "aa", "2e", "8e", "ae"]),
             (Op::Trim, &["d", "t", "2", "trim", "discard", "unmap", "42"]),
             (Op::Flush, &["f", "3", "flush", "sync", "fsync", "35", "91"]),
+            (Op::Read, &["get", "gets", "get_lease"]),
+            (
+                Op::Write,
+                &["set", "set_lease", "add", "replace", "cas", "append", "prepend", "incr", "decr", "put", "update"],
+            ),
+            (Op::Trim, &["delete", "del"]),
         ];
         if let Some(rwbs) = Rwbs::parse(text) {
             // An RWBS string that only flushes first, such as `FN`, is a flush.
@@ -138,6 +146,19 @@ mod tests {
     use super::{Op, flag};
     use crate::Format;
     use crate::testing::read;
+
+    /// Operations of github.com/twitter/cache-trace and of CacheLib's key-value traces.
+    #[test]
+    fn operations_of_key_value_caches() {
+        for (op, words) in [
+            (Op::Read, "get gets GET GET_LEASE"),
+            (Op::Write, "set add replace cas append prepend incr decr SET SET_LEASE"),
+            (Op::Trim, "delete DELETE"),
+        ] {
+            assert!(words.split(' ').all(|word| Op::parse(word.as_bytes()) == Some(op)), "{words}");
+        }
+        assert_eq!(Op::parse(b"SAT"), None);
+    }
 
     #[test]
     fn operations_of_the_kernel_have_their_flags() {
