@@ -18,7 +18,7 @@ pub struct Devices {
 
 #[pymethods]
 impl Devices {
-    /// `device` is a name, `"all"`, or None for that of the first request.
+    /// `device` is a name, `"all"`, `"overlay"`, or None for the device of the first request.
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(device: Option<String>) -> Self {

@@ -93,8 +93,8 @@ impl Reader {
 #[pymethods]
 impl Reader {
     /// Opens one trace made of one or more files, each with the name that messages give it. `files` says what several
-    /// are to each other: `concat`, `merge`, or None for parts of one recording. `device` is a name, `"all"`, or None
-    /// for the first one met.
+    /// are to each other: `concat`, `merge`, or None for parts of one recording. `device` is a name, `"all"`, `"overlay"`,
+    /// or None for the first one met.
     #[new]
     #[pyo3(signature = (paths, format=None, columns=None, files=None, device=None, action=None, skip_bad=false))]
     #[allow(clippy::too_many_arguments)]

@@ -14,7 +14,7 @@ use crate::{
 pub fn body(format: Option<Format>, data: &[u8]) {
     let variant = data.len();
     for skip_bad in [false, true] {
-        let device = if variant.is_multiple_of(3) { DeviceChoice::All } else { DeviceChoice::First };
+        let device = [DeviceChoice::All, DeviceChoice::First, DeviceChoice::Overlay][variant % 3].clone();
         let action = Action::ALL[variant / 3 % Action::ALL.len()];
         let columns = (format == Some(Format::Columns)).then(Columns::default);
         let options = ReadOptions { format, columns, device, action: Some(action), skip_bad, ..ReadOptions::default() };

@@ -1,4 +1,4 @@
-"""Which devices of a table are taken: that of the first request unless another is named, or all, side by side."""
+"""Chooses devices of a table: the first request's, a named one, or all of them, side by side or over each other."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ def no_devices(device: str | None, where: str) -> None:
     Raises:
         TraceError: If one is.
     """
-    if device not in (None, "all"):
+    if device not in (None, "all", "overlay"):
         raise TraceError(
             f"device {device!r} is not in {where}: no column names devices; leave it out, or call the column that does "
             "device"
@@ -51,7 +51,7 @@ class DeviceReader:
 
         Args:
             reader: Reads all devices.
-            device: A name, `"all"`, or None for that of the first request.
+            device: A name, `"all"`, `"overlay"`, or None for the device of the first request.
             otherwise: The device of requests in files that name none.
         """
         self._reader, self._device, self._otherwise = reader, device, otherwise

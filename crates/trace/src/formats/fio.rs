@@ -5,7 +5,7 @@
 //! Version 3, after `fio version 3 iolog`: `us file action [offset bytes]` with the time since the start;
 //! the manual says ms, the files hold us. Actions are read, write, trim, sync and datasync (both flush),
 //! and add, open, close, which are bookkeeping. Every file of a log is a device.
-//! A flush may come with or without offset and bytes. File names may begin with `#`, so there are no comments.
+//! A flush may come with or without offset and bytes. Comments begin with `#` and a blank, as file names may begin with `#`.
 //! Source: fio 3.33, HOWTO "Trace file format" and iolog.c.
 //!
 //! `1990294 /dev/sda write 4096 8192`
@@ -45,7 +45,7 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
-        if line.starts_with(b"fio version ") {
+        if line.starts_with(b"fio version ") || line == b"#" || line.starts_with(b"# ") {
             return Ok(Entry::Skip(Skip::Header));
         }
         let mut fields = Blanks::new(line);
