@@ -350,7 +350,8 @@ impl<F: LineFormat> Lines<F> {
         let mut tables = Tables::new();
         let (mut fit, mut tried, mut first) = (0, 0, None);
         let lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end).enumerate();
-        let is_row = |line: &[u8]| !line.is_empty() && line.len() <= LINE_MAX && !(F::COMMENTS && line.starts_with(b"#"));
+        let is_row =
+            |line: &[u8]| !line.is_empty() && line.len() <= LINE_MAX && !(F::COMMENTS && line.starts_with(b"#"));
         for (index, line) in lines.filter(|(_, line)| is_row(line)).take(SNIFF_LINES) {
             let fault = match format.line(line, &mut tables) {
                 Ok(Entry::Skip(Skip::Header)) => continue,

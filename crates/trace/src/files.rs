@@ -127,7 +127,10 @@ pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
     let folder = parts[0].parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     // The files of idle CPUs are empty, and not missed.
     let entries = folder.read_dir().ok()?.flatten().filter(|entry| entry.metadata().is_ok_and(|about| about.len() > 0));
-    let missing = entries.map(|entry| entry.file_name()).filter(|name| name.to_str().is_some_and(is_part) && !given.contains(name.as_os_str())).count();
+    let missing = entries
+        .map(|entry| entry.file_name())
+        .filter(|name| name.to_str().is_some_and(is_part) && !given.contains(name.as_os_str()))
+        .count();
     (missing > 0).then(|| {
         let (few, all) = (given.len(), given.len() + missing);
         format!("{few} of {all} files {stem}.* given, each of which holds one CPU's events: give all of them")

@@ -562,6 +562,23 @@ mod tests {
         assert_eq!((report.counts.requests, report.counts.records, report.counts.other_device), (4, 4, 0));
     }
 
+    /// Goal: devices that lie over each other keep their addresses. Method: two devices of MQSim at the same sector; the
+    /// sectors of each line times 512.
+    #[test]
+    fn overlaid_devices_keep_their_addresses() {
+        let text = "1000 4 8 8 1\n1500 3 8 8 0\n2000 4 16 8 0\n";
+        let options =
+            ReadOptions { format: Some(Format::MqSim), device: DeviceChoice::Overlay, ..ReadOptions::default() };
+        let (requests, report) = read_with(text.as_bytes(), &options).unwrap();
+        let expected = [
+            request(0, Op::Read, 4096, 4096),
+            request(500, Op::Write, 4096, 4096),
+            request(1000, Op::Write, 8192, 4096),
+        ];
+        assert_eq!(requests, expected);
+        assert_eq!((report.device, report.other_devices.len(), report.notes.len()), (None, 0, 0));
+    }
+
     #[test]
     fn more_processes_than_the_table_holds_are_folded_and_counted() {
         let text: String = (1..=65_540).map(|pid| format!("{pid},R,0,512,0x1,{pid}\n")).collect();

@@ -22,7 +22,9 @@ impl Rwbs {
     pub fn parse(text: &[u8]) -> Option<Self> {
         let (preflush, letters) = match text {
             // A single F is the flush operation; before an operation it is the flush that comes first.
-            [b'F', rest @ ..] if rest.first().is_some_and(|letter| b"RWDFNZ".contains(letter)) => (flag::PREFLUSH, rest),
+            [b'F', rest @ ..] if rest.first().is_some_and(|letter| b"RWDFNZ".contains(letter)) => {
+                (flag::PREFLUSH, rest)
+            }
             _ => (0, text),
         };
         let (op, rest) = match letters {

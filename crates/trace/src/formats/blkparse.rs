@@ -215,7 +215,8 @@ Skips: 0 forward (0 -   0.0%)
     #[test]
     fn one_action_only() {
         for (action, count) in [(Action::Queue, 5), (Action::Issue, 2), (Action::Complete, 1)] {
-            let options = ReadOptions { action: Some(action), format: Some(Format::Blkparse), ..ReadOptions::default() };
+            let options =
+                ReadOptions { action: Some(action), format: Some(Format::Blkparse), ..ReadOptions::default() };
             assert_eq!(read_with(TEXT.as_bytes(), &options).unwrap().0.len(), count, "{action:?}");
         }
     }
@@ -271,7 +272,8 @@ Skips: 0 forward (0 -   0.0%)
             ("  8,0 1 3 0.000000003 1 Q W 16 + 8 [z]", "8,0 1 3 0.000000003 1 Q W 16 + 8 [z]\" is a second record"),
             ("8,0 1 3 0.000000003 1 C W 16 + 8 [0]", "8,0 1 3 0.000000003 1 C W 16 + 8 [0]\" is a second record"),
         ] {
-            for before in [first, "8,0 1 1 0.1 1 P N [x]", "8,0 1 1 0.1 1 m N cfq 1 alloced", "8,0 1 1 0.1 1 U N [x] 1"] {
+            for before in [first, "8,0 1 1 0.1 1 P N [x]", "8,0 1 1 0.1 1 m N cfq 1 alloced", "8,0 1 1 0.1 1 U N [x] 1"]
+            {
                 let message = error(Format::Blkparse, &format!("{before}{rest}\n"));
                 assert!(message.starts_with("memory:1: ") && message.contains(why), "{before}{rest}: {message}");
             }
@@ -280,7 +282,10 @@ Skips: 0 forward (0 -   0.0%)
             let message = error(Format::Blkparse, &first[..cut]);
             assert!(message.starts_with("memory:1: field \"process\""), "{message}");
         }
-        assert_eq!(read(Format::Blkparse, "8,0 1 1 0.0 1 C W 0 + 8 [0]\n8,0 1 1 0.0 1 Q W 0 + 8 [a,b,1 2,3 4]").0.len(), 1);
+        assert_eq!(
+            read(Format::Blkparse, "8,0 1 1 0.0 1 C W 0 + 8 [0]\n8,0 1 1 0.0 1 Q W 0 + 8 [a,b,1 2,3 4]").0.len(),
+            1
+        );
     }
 
     #[test]

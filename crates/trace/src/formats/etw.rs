@@ -121,7 +121,8 @@ impl LineFormat for Etw {
         {
             return Err(Fault::new("FileName", last, "is not one name in quotes"));
         }
-        let text = |at: usize, name| fields.get(at).copied().filter(|text| !text.is_empty()).ok_or(Fault::missing(name));
+        let text =
+            |at: usize, name| fields.get(at).copied().filter(|text| !text.is_empty()).ok_or(Fault::missing(name));
         let micros = |at, name| {
             let text = text(at, name)?;
             number(text, name)?.checked_mul(TICK_NS).ok_or(Fault::new(name, text, "is too large in this format's unit"))
@@ -205,7 +206,10 @@ OS Version: 6.0.6001, Trace Size: 1024KB
             (row.replace("12000", "x"), "field \"TimeStamp\": \"x\" is not a whole number"),
             (format!("{row}, 7"), "\"7\" follows the last column"),
             (format!("{row}{row}"), "\"12000\" follows the last column"),
-            (row[..row.len() - 1].into(), "field \"FileName\": \"\\\"C:\\\\data\\\\a, b.edb\" is not one name in quotes"),
+            (
+                row[..row.len() - 1].into(),
+                "field \"FileName\": \"\\\"C:\\\\data\\\\a, b.edb\" is not one name in quotes",
+            ),
             ("hello world".into(), "field \"event\": \"hello world\" is not an event"),
         ] {
             let message = error(Format::Etw, &format!("{text}\n"));

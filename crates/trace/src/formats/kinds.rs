@@ -130,7 +130,13 @@ fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Cas
 }
 
 /// Kinds of a binary format of plain records behind a header: two records, the rows that they are, and a huge one.
-fn records(header: &[u8], two: [Vec<u8>; 2], rows: [Row; 2], cut: &'static str, huge: (Vec<u8>, &'static str)) -> Kinds {
+fn records(
+    header: &[u8],
+    two: [Vec<u8>; 2],
+    rows: [Row; 2],
+    cut: &'static str,
+    huge: (Vec<u8>, &'static str),
+) -> Kinds {
     let file = |parts: &[&[u8]]| [&[header], parts].concat().concat();
     let [first, second] = &two;
     let good = file(&[first, second]);
@@ -159,17 +165,14 @@ fn fio(version: u8) -> Kinds {
     };
     let rows = [(0, Op::Read, 512, 4096), (500_000, Op::Write, 8192, 512)];
     let case = |row: &str, message| fails(format!("{title}{first}\n{later}{row}\n"), message);
-    let joined = if two { "memory:2: field \"length\": \"4096f\" is not a whole" } else { "memory:2: \"f\" follows the last" };
+    let joined =
+        if two { "memory:2: field \"length\": \"4096f\" is not a whole" } else { "memory:2: \"f\" follows the last" };
     Kinds {
         good: reads(format!("{title}{first}\n{wait}{second}\n"), &rows),
         truncated: fails(format!("{title}{first}\n{later}write 8192"), "memory:3: field \"length\" is missing"),
         joined: fails(format!("{title}{first}{second}\n"), joined),
         empty: case("write", "memory:3: field \"offset\" is missing"),
-        reordered: if two {
-            never("waits are relative")
-        } else {
-            reads(format!("{title}{second}\n{first}\n"), &rows)
-        },
+        reordered: if two { never("waits are relative") } else { reads(format!("{title}{second}\n{first}\n"), &rows) },
         negative: case("write -8192 512", "memory:3: field \"offset\": \"-8192\" is negative"),
         huge: case("write 99999999999999999999 512", "memory:3: field \"offset\": \"99999999999999999999\" is larger"),
         quoted: case("write \"8192\" 512", "memory:3: field \"offset\": \"\\\"8192\\\"\" is not a whole number"),
@@ -231,9 +234,15 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: field \"ResponseTime\": \"1000128166372003061639\" is larger than 64 bits can hold",
             empty: ("128166372003061639,hm,0,Write,,1024,10", ":2: field \"Offset\" is missing"),
             negative: ("128166372003061639,hm,0,Write,-512,1024,10", ":2: field \"Offset\": \"-512\" is negative"),
-            huge: ("999999999999999999,hm,0,Write,512,1024,10", ":2: field \"Timestamp\": \"999999999999999999\" is too"),
+            huge: (
+                "999999999999999999,hm,0,Write,512,1024,10",
+                ":2: field \"Timestamp\": \"999999999999999999\" is too",
+            ),
             quoted: ("\"128166372003061639\",hm,0,Write,512,1024,10", ":2: field \"Timestamp\": \"\\\"12816637"),
-            non_decimal: ("128166372003061639,hm,0,Write,512.0,1024,10", ":2: field \"Offset\": \"512.0\" is not a whole"),
+            non_decimal: (
+                "128166372003061639,hm,0,Write,512.0,1024,10",
+                ":2: field \"Offset\": \"512.0\" is not a whole",
+            ),
         }
         .kinds(),
         Format::Spc => Text {
@@ -246,7 +255,10 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: \"W\" is the opcode of a second record on this line",
             empty: ("0,16,,W,0.75", ":2: field \"Size\" is missing"),
             negative: ("0,16,512,W,-0.75", ":2: field \"Timestamp\": \"-0.75\" is negative"),
-            huge: ("0,99999999999999999999,512,W,0.75", ":2: field \"LBA\": \"99999999999999999999\" is larger than 64"),
+            huge: (
+                "0,99999999999999999999,512,W,0.75",
+                ":2: field \"LBA\": \"99999999999999999999\" is larger than 64",
+            ),
             quoted: ("0,\"16\",512,W,0.75", ":2: field \"LBA\": \"\\\"16\\\"\" is not a whole number"),
             non_decimal: ("0,16,5e2,W,0.75", ":2: field \"Size\": \"5e2\" is not a whole number"),
         }
@@ -260,7 +272,10 @@ fn kinds(format: Format) -> Kinds {
             joined: ":2: field \"Size\": \"5121455592800.75\" is not a whole number",
             empty: ("1455592800.75,,W,0,,1024", ":3: field \"Offset\" is missing"),
             negative: ("1455592800.75,,W,0,-8192,1024", ":3: field \"Offset\": \"-8192\" is negative"),
-            huge: ("1455592800.75,,W,0,99999999999999999999,1024", ":3: field \"Offset\": \"99999999999999999999\" is larger"),
+            huge: (
+                "1455592800.75,,W,0,99999999999999999999,1024",
+                ":3: field \"Offset\": \"99999999999999999999\" is larger",
+            ),
             quoted: ("1455592800.75,,W,\"0\",8192,1024", ":3: field \"LUN\": \"\\\"0\\\"\" is not a whole number"),
             non_decimal: ("1455592800.75,,W,0,0x2000,1024", ":3: field \"Offset\": \"0x2000\" is not a whole number"),
         }
@@ -274,8 +289,14 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: \"W\" follows the last column",
             empty: ("4,W,,1024,1577808000000629", ":2: field \"offset\" is missing"),
             negative: ("4,W,512,-1,1577808000000629", ":2: field \"length\": \"-1\" is negative"),
-            huge: ("4,W,18446744073709551615,1024,1577808000000629", ":2: offset and size exceed what a device can hold"),
-            quoted: ("\"4\",W,512,1024,1577808000000629", ":2: field \"device_id\": \"\\\"4\\\"\" is not a whole number"),
+            huge: (
+                "4,W,18446744073709551615,1024,1577808000000629",
+                ":2: offset and size exceed what a device can hold",
+            ),
+            quoted: (
+                "\"4\",W,512,1024,1577808000000629",
+                ":2: field \"device_id\": \"\\\"4\\\"\" is not a whole number",
+            ),
             non_decimal: ("4,W,512,1024.5,1577808000000629", ":2: field \"length\": \"1024.5\" is not a whole number"),
         }
         .kinds(),
@@ -316,7 +337,10 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: \"8,0 1 2 0.000000005 1 Q R 16 + 16 [my y]\" is a second record on this line",
             empty: ("  8,0 1 2 0.000000005 1 Q", ":2: field \"RWBS\" is missing"),
             negative: ("  8,0 1 2 0.000000005 1 Q R -16 + 16 [y]", ":2: field \"process\": \"-16 + 16 [y]\" should be"),
-            huge: ("8,0 1 2 0.5 1 Q R 99999999999999999999 + 8 [y]", ":2: field \"sector\": \"99999999999999999999\" is larger"),
+            huge: (
+                "8,0 1 2 0.5 1 Q R 99999999999999999999 + 8 [y]",
+                ":2: field \"sector\": \"99999999999999999999\" is larger",
+            ),
             quoted: ("\"8,0\" 1 2 0.5 1 Q R 16 + 8 [y]", ":2: field \"device\": \"\\\"8,0\\\"\" is not MAJOR,MINOR"),
             non_decimal: ("8,0 1 2 0.5 1 Q R 0x10 + 8 [y]", ":2: field \"sector\": \"0x10\" is not a whole number"),
         }
@@ -326,13 +350,28 @@ fn kinds(format: Format) -> Kinds {
             first: "  a-1 [000] d..1. 10.000001: block_rq_issue: 8,0 W 4096 () 8 + 8 [a]",
             second: "  b-2 [001] d..1. 10.000003: block_rq_issue: 8,0 R 8192 () 16 + 16 none,0,0 [b]",
             rows: [(0, Op::Write, 4096, 4096), (2000, Op::Read, 8192, 8192)],
-            truncated: ("  b-2 [001] d..1. 10.000003: block_rq_issue: 8,0 R 8192 () 16 + 1", ":2: field \"process\" is missing"),
+            truncated: (
+                "  b-2 [001] d..1. 10.000003: block_rq_issue: 8,0 R 8192 () 16 + 1",
+                ":2: field \"process\" is missing",
+            ),
             joined: ":1: \"block_rq_issue: 8,0 W 4096 () 8 + 8 [a]  b-2 [001]",
             empty: ("  b-2 [001] d..1. 10.000003: block_rq_issue:", ":2: field \"device\" is missing"),
-            negative: ("b-2 [1] 10.3: block_rq_issue: 8,0 R 0 () 16 + -8 [b]", ":2: field \"sectors\": \"-8\" is negative"),
-            huge: ("b-2 [1] 10.3: block_rq_issue: 8,0 R 0 () 36028797018963968 + 8 [b]", ":2: field \"sector\": \"36028797018963968\" is too"),
-            quoted: ("b-2 [1] 10.3: block_rq_issue: \"8,0\" R 0 () 8 + 8 [b]", ":2: field \"device\": \"\\\"8,0\\\"\" is not MAJOR"),
-            non_decimal: ("b-2 [1] 10.3: block_rq_issue: 8,0 R 0 () 8 + 0x8 [b]", ":2: field \"sectors\": \"0x8\" is not a whole"),
+            negative: (
+                "b-2 [1] 10.3: block_rq_issue: 8,0 R 0 () 16 + -8 [b]",
+                ":2: field \"sectors\": \"-8\" is negative",
+            ),
+            huge: (
+                "b-2 [1] 10.3: block_rq_issue: 8,0 R 0 () 36028797018963968 + 8 [b]",
+                ":2: field \"sector\": \"36028797018963968\" is too",
+            ),
+            quoted: (
+                "b-2 [1] 10.3: block_rq_issue: \"8,0\" R 0 () 8 + 8 [b]",
+                ":2: field \"device\": \"\\\"8,0\\\"\" is not MAJOR",
+            ),
+            non_decimal: (
+                "b-2 [1] 10.3: block_rq_issue: 8,0 R 0 () 8 + 0x8 [b]",
+                ":2: field \"sectors\": \"0x8\" is not a whole",
+            ),
         }
         .kinds(),
         Format::Etw => Kinds {
@@ -354,7 +393,10 @@ fn kinds(format: Format) -> Kinds {
                 truncated: ("DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x4", ":2: field \"ElapsedTime\" is missing"),
                 joined: ":1: \"1900\" follows the last column",
                 empty: ("DiskWrite, 1900, a (1), 5, 0xf, , 0x400, 300, 2", ":2: field \"ByteOffset\" is missing"),
-                negative: ("DiskWrite, -1900, a (1), 5, 0xf, 0x200, 0x400, 300, 2", ":2: field \"TimeStamp\": \"-1900\" is neg"),
+                negative: (
+                    "DiskWrite, -1900, a (1), 5, 0xf, 0x200, 0x400, 300, 2",
+                    ":2: field \"TimeStamp\": \"-1900\" is neg",
+                ),
                 huge: (
                     "DiskWrite, 1900, a (1), 5, 0xf, 0x10000000000000000, 0x400, 300, 2",
                     ":2: field \"ByteOffset\": \"0x10000000000000000\" is larger than 64 bits",
@@ -383,7 +425,10 @@ fn kinds(format: Format) -> Kinds {
         .kinds(),
         Format::DiskSim => Kinds {
             // The flags are hexadecimal: bit 0 of 1b is set.
-            non_decimal: reads("0.5 0 8 8 1\n1.5 0 16 16 1b\n", &[(0, Op::Read, 4096, 4096), (1_000_000, Op::Read, 8192, 8192)]),
+            non_decimal: reads(
+                "0.5 0 8 8 1\n1.5 0 16 16 1b\n",
+                &[(0, Op::Read, 4096, 4096), (1_000_000, Op::Read, 8192, 8192)],
+            ),
             ..Text {
                 header: "",
                 first: "0.5 0 8 8 1",
@@ -415,7 +460,10 @@ fn kinds(format: Format) -> Kinds {
         .kinds(),
         // Fields may stand in quotes.
         Format::Columns => Kinds {
-            quoted: reads("5,R,4096,512\n\"7\",\"W\",\"0\",\"64\"\n", &[(0, Op::Read, 4096, 512), (2, Op::Write, 0, 64)]),
+            quoted: reads(
+                "5,R,4096,512\n\"7\",\"W\",\"0\",\"64\"\n",
+                &[(0, Op::Read, 4096, 512), (2, Op::Write, 0, 64)],
+            ),
             ..Text {
                 header: "t,o,a,s\n",
                 first: "5,R,4096,512",
@@ -425,7 +473,10 @@ fn kinds(format: Format) -> Kinds {
                 joined: ":2: \"W\" follows the last column",
                 empty: ("7,W,,64", ":3: field \"offset\" is missing"),
                 negative: ("7,W,-1,64", ":3: field \"offset\": \"-1\" is "),
-                huge: ("7,W,99999999999999999999,64", ":3: field \"offset\": \"99999999999999999999\" is larger than 64 bits"),
+                huge: (
+                    "7,W,99999999999999999999,64",
+                    ":3: field \"offset\": \"99999999999999999999\" is larger than 64 bits",
+                ),
                 quoted: ("", ""),
                 non_decimal: ("7,W,0,6x4", ":3: field \"size\": \"6x4\" is not a whole number"),
             }

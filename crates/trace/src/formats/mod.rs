@@ -346,7 +346,10 @@ mod tests {
             (Format::DiskSim, "0.000000\t0\t4536800\t8\t1"),
             (Format::CacheCsv, "5633898,42932745,512,-1"),
             (Format::Ftrace, "  fio-311   [002] d..1.  5012.123456: block_rq_issue: 8,0 WS 4096 () 2099200 + 8 [fio]"),
-            (Format::Etw, "  DiskRead, 12000, a.exe (1), 5, 0xf, 0x100, 0x8000, 400, 2, 0x6, 390, Normal, x, 0xf, \"C:\\a\""),
+            (
+                Format::Etw,
+                "  DiskRead, 12000, a.exe (1), 5, 0xf, 0x100, 0x8000, 400, 2, 0x6, 390, Normal, x, 0xf, \"C:\\a\"",
+            ),
         ];
         for (format, row) in rows {
             for text in [row.to_string(), format!("{row}\n"), format!("{row}\r\n"), format!("\u{feff}\n{row}\n{row}\n")]
