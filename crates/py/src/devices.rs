@@ -35,11 +35,6 @@ impl Devices {
         exclusive(&mut self.inner).lay_out().map_err(|error| trace_error(&error))
     }
 
-    /// What comes next is of another file.
-    fn turn(&mut self) {
-        exclusive(&mut self.inner).turn();
-    }
-
     /// The requests that are asked for of a batch.
     fn take(&mut self, py: Python<'_>, batch: &Parted) -> PyResult<Requests> {
         let (devices, mut inner) = (exclusive(&mut self.inner), Vec::new());

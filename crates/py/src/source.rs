@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use ssdlab_core::counters::Counters;
 use ssdlab_trace::{
     Action, Columns, DeviceChoice, Files, Format, IngestCounts, IngestReport, Progress, ReadOptions, Request, Source,
-    TraceError, TraceReader,
+    Target, TraceError, TraceReader,
 };
 
 use crate::config::Config;
@@ -94,9 +94,11 @@ impl Reader {
 impl Reader {
     /// Opens one trace made of one or more files, each with the name that messages give it. `files` says what several
     /// are to each other: `concat`, `merge`, or None for parts of one recording. `device` is a name, `"all"`, `"overlay"`,
-    /// or None for the first one met.
+    /// or None for the first one met. `objects` is `objects` or `sized-objects`, or None where requests address a drive.
     #[new]
-    #[pyo3(signature = (paths, format=None, columns=None, files=None, device=None, action=None, skip_bad=false))]
+    #[pyo3(signature = (
+        paths, format=None, columns=None, files=None, device=None, action=None, skip_bad=false, objects=None
+    ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -107,7 +109,17 @@ impl Reader {
         device: Option<String>,
         action: Option<&str>,
         skip_bad: bool,
+        objects: Option<&str>,
     ) -> PyResult<Self> {
+        let target = match objects {
+            None => Target::Drive,
+            Some("sized-objects") => Target::SizedObjects,
+            Some("objects") => Target::CountedObjects,
+            Some(other) => {
+                let message = format!("objects are \"objects\" or \"sized-objects\", not {other:?}");
+                return Err(PyValueError::new_err(message));
+            }
+        };
         let files = match files {
             None => Files::Parts,
             Some("concat") => Files::Concatenated,
@@ -117,7 +129,7 @@ impl Reader {
             }
         };
         let device = device_choice(device);
-        let options = ReadOptions { files, device, ..options(format, columns, action, skip_bad)? };
+        let options = ReadOptions { files, device, target, ..options(format, columns, action, skip_bad)? };
         let reader =
             detached(py, None, || TraceReader::open_as(&paths, &options))?.map_err(|error| trace_error(&error))?;
         Ok(Self { inner: Mutex::new(reader) })

@@ -172,7 +172,7 @@ OS Version: 6.0.6001, Trace Size: 1024KB
     /// Goal: requests begin when they do. Method: by hand, 12,000 - 400 = 11,600 us and 13,000 - 1,500 = 11,500 us.
     #[test]
     fn requests_begin_before_they_complete() {
-        let (read_at, write_at) = (0x0123_4000_00, 0x0123_5000_00);
+        let (read_at, write_at) = (0x0001_2340_0000, 0x0001_2350_0000);
         for text in [format!("{HEADER}{BODY}"), BODY.into()] {
             assert_eq!(detect(&text).unwrap(), Format::Etw);
             let (requests, report) = read(Format::Etw, &text);
