@@ -211,12 +211,9 @@ impl<F: LineFormat> Lines<F> {
         }
         let result = if line.len() > LINE_MAX {
             Err(Fault::new("", &line[..LINE_MAX], "... is a line of more than 64 KiB, which no trace format has"))
+        } else if F::COMMENTS && line.starts_with(b"#") {
+            self.place.take(Ok(Entry::Skip(Skip::Header)), input, intake, out)
         } else {
-            if F::COMMENTS && line.starts_with(b"#") {
-                let entry = Ok(Entry::Skip(Skip::Header));
-                let result = self.place.take(entry, input, intake, out);
-                return self.place.met(result, input, intake, |number| number.to_string());
-            }
             if !self.begun {
                 let place =
                     |why| TraceError::Format(format!("{}:{}: {why}", shown(input.path()), self.place.count + 1));

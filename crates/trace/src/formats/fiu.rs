@@ -37,6 +37,10 @@ fn last_sectors<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<u64, Faul
 
 /// Fails if the name of a process holds the columns `lba size op major minor` of a record.
 fn alone(process: &[u8]) -> Result<(), Fault<'_>> {
+    let process = process.trim_ascii();
+    if !process.iter().any(u8::is_ascii_whitespace) {
+        return Ok(());
+    }
     let words: Vec<&[u8]> = process.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
     let is_record =
         |five: &&[&[u8]]| Op::transfer(five[2]).is_some() && [0, 1, 3, 4].into_iter().all(|at| whole(five[at]).is_ok());
