@@ -49,8 +49,8 @@ Device = Annotated[
     str | None,
     option(
         "--device -d NAME",
-        "Which device of the trace: a name, 'all' side by side, or 'overlay', all at the same addresses of one drive; the "
-        "device of the first request if left out.",
+        "Which device of the trace: a name, 'all' side by side, or 'overlay', all at the same addresses of one drive; "
+        "the device of the first request if left out.",
         PANEL,
     ),
 ]

@@ -38,8 +38,8 @@ class TraceFile(Source):
             device are of the same one.
         merge: The files are merged by their times. Those whose format names no device are of different ones.
         device: Which device's requests to take: a name as `report` prints it, `"all"` to lay all devices side by side,
-            `"overlay"` to lay them over each other at the same addresses, or None for the device of the first request, or
-            for all of several files.
+            `"overlay"` to lay them over each other at the same addresses, or None for the device of the first request,
+            or for all of several files.
         action: Which event of a request's life to take from traces of events: `queue` (the default of blkparse and
             blktrace), `issue` (the default of ftrace and ETW) or `complete`.
         skip_bad: Count malformed lines instead of stopping at the first.
