@@ -21,24 +21,29 @@ STREAMS_KEY = b"ssdlab.streams"
 ROW_GROUP = 1 << 20
 
 
-def is_parquet(path: Path) -> bool:
-    """Whether the file says that it is Parquet; a file that cannot be opened is left to whoever reads it."""
+def _begins(path: Path, *marks: bytes) -> bool:
+    """True if an ordinary file begins with one of the marks; a file that cannot be opened is left to its reader."""
     try:
         if not path.is_file():
             return False
         with path.open("rb") as file:
-            return file.read(4) == b"PAR1"
+            return file.read(6).startswith(marks)
     except OSError:
         return False
 
 
 def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
-    """Whether files, each with its name in messages, are Parquet.
+    """True if files, each with its name in messages, are Parquet.
 
     Raises:
-        TraceError: If some are and some are not.
+        TraceError: If some are and some are not, or one is Feather.
     """
-    yes, no = ([name for path, name in named if is_parquet(path) is whether] for whether in (True, False))
+    for path, name in named:
+        if _begins(path, b"ARROW1", b"FEA1"):
+            shown, made = text.path(name), text.path(name.with_suffix(".parquet"))
+            code = f"from pyarrow import feather, parquet; parquet.write_table(feather.read_table('{shown}'), '{made}')"
+            raise TraceError(f'{shown}: is a Feather file, which is not read; save it as Parquet: python -c "{code}"')
+    yes, no = ([name for path, name in named if _begins(path, b"PAR1") is whether] for whether in (True, False))
     if yes and no:
         raise TraceError(
             f"{text.path(yes[0])} is of the format parquet and {text.path(no[0])} is not; convert one of them with "
