@@ -172,7 +172,7 @@ fn files() {
         ),
         (
             "device.capacity = \"16TiB\"",
-            "my.toml:1: device.capacity: 17951622 blocks of 256 pages exceed 4294967295 pages; lower it to 15312GiB or raise nand.page_size",
+            "my.toml:1: device.capacity: 17951622 blocks of 256 pages exceed the 4294967295 pages that 32 bits can number; lower it to 15312GiB or raise nand.page_size to 8KiB",
         ),
         (
             "device.op = \"0.05%\"",
@@ -597,8 +597,8 @@ fn every_remedy_for_too_few_blocks_works() {
     assert!(typed > 500, "{typed}");
 }
 
-/// Where a drive has more pages than 32 bits number, the largest capacity that is proposed is accepted, and a gibibyte
-/// more is not.
+/// Where a drive has more pages than 32 bits can number, the proposed capacity and page size are accepted, but neither a
+/// gibibyte more nor half the page size.
 #[test]
 fn the_largest_capacity_is_proposed() {
     for preset in presets() {
@@ -608,12 +608,37 @@ fn the_largest_capacity_is_proposed() {
             settings.map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
         };
         let told = of("16TiB");
-        let (_, proposed) = told.split_once("exceed 4294967295 pages; lower it to ").expect(&told);
+        let (_, proposed) =
+            told.split_once("exceed the 4294967295 pages that 32 bits can number; lower it to ").expect(&told);
         let (gibibytes, _) = proposed.split_once("GiB or raise nand.page_size").expect(&told);
         let gibibytes: u64 = gibibytes.parse().unwrap();
         assert_eq!(of(&format!("{gibibytes}GiB")), "accepted", "{}", preset.name);
-        assert!(of(&format!("{}GiB", gibibytes + 1)).contains("exceed 4294967295 pages"), "{}", preset.name);
+        assert!(of(&format!("{}GiB", gibibytes + 1)).contains("exceed the 4294967295 pages"), "{}", preset.name);
+        for tebibytes in [16, 64, 256] {
+            let of = |kibibytes: u64| {
+                let page = format!("nand.page_size={kibibytes}KiB");
+                let sets = [set(&page), set(&format!("device.capacity={tebibytes}TiB"))];
+                let settings = Config::resolve(Some(preset.name), &[], &sets).unwrap().settings(None);
+                settings.map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
+            };
+            let told = of(4);
+            let (_, proposed) = told.split_once("or raise nand.page_size to ").expect(&told);
+            let kibibytes = proposed.strip_suffix("KiB").expect(&told).parse().unwrap();
+            assert_eq!(of(kibibytes), "accepted", "{}", preset.name);
+            assert!(of(kibibytes / 2).contains("exceed the 4294967295 pages"), "{}", preset.name);
+        }
     }
+}
+
+/// A trace of 128 MiB and 4 KiB needs 5 blocks of 2 MiB in each of 16 planes for data, and one to collect: 96 blocks,
+/// where over-provisioning of 7 % gives 69. The next power of two has enough.
+#[test]
+fn a_drive_grows_to_a_size_that_can_be_built() {
+    let sets: Vec<Layer> = ["host.fit=grow", "device.capacity=64MiB"].iter().map(set).collect();
+    let config = Config::resolve(None, &[], &sets).unwrap();
+    let capacity = |extent_bytes| config.settings(Some(extent_bytes)).unwrap().device.capacity_bytes;
+    assert_eq!([capacity(64 << 20), capacity((128 << 20) + 4096)], [64 << 20, 256 << 20]);
+    assert_eq!(capacity((4 << 30) + 4096), (4 << 30) + 4096);
 }
 
 /// A trace that sizes the drive does not stop a remedy either.

@@ -73,7 +73,7 @@ mod _ssdlab {
     #[pymodule_export]
     use quantity::{check_action, count, nanos, operation, share, size};
     #[pymodule_export]
-    use requests::Requests;
+    use requests::{InOrder, Requests};
     #[pymodule_export]
     use run::{_panic, Outcome, kept_key, simulate};
     #[pymodule_export]

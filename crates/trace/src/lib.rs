@@ -5,6 +5,7 @@
 //! `analysis` and `intervals` keep state for each page touched.
 
 pub mod analysis;
+mod calendar;
 mod compression;
 mod decode;
 pub mod devices;
@@ -25,9 +26,10 @@ pub mod packing;
 pub mod partition;
 pub mod profile;
 pub mod reader;
-mod reorder;
+pub mod reorder;
 pub mod report;
 pub mod request;
+pub mod rwbs;
 mod scatter;
 pub mod source;
 mod spread;
@@ -44,13 +46,15 @@ pub use error::TraceError;
 pub use formats::{Columns, Format};
 pub use generate::{Generator, PERSONALITIES, Personality};
 pub use intervals::{Intervals, LogSize, LogWindow, WrittenPages};
-pub use options::{Action, DeviceChoice, Files, ReadOptions};
+pub use options::{Action, DeviceChoice, Files, ReadOptions, Target};
 pub use packing::{Packed, Packing, UsedPages};
 pub use partition::{Parted, Partition, VolumeReader, VolumeTotals};
 pub use profile::Profile;
 pub use reader::TraceReader;
+pub use reorder::InOrder;
 pub use report::{IngestCounts, IngestReport};
 pub use request::{Op, Placed, Request, flag};
+pub use rwbs::Rwbs;
 pub use source::{Progress, SliceSource, Source};
 pub use stack_distance::{CacheCurves, StackDistances, UseCounts};
 pub use workload::{Arrival, Filebench, Locality, Pattern, Placement, Seeding, Streams, Workload};

@@ -60,7 +60,7 @@ impl VolumeReader {
         // One at a time, as there may be more files than can be open; a file that is missing is told now.
         let open = |origin| Input::open(origin, Vec::new());
         let sizes = origins.iter().map(|origin| Ok(open(origin)?.progress().1)).collect::<Result<_, TraceError>>()?;
-        let format = format_of(origins.iter().map(open), options)?;
+        let format = format_of(&paths, origins.iter().map(open), options)?;
         let intake = Intake::telling(format);
         let options = options.clone();
         Ok(Self { origins, devices, options, format, intake, lane: None, behind: 0, sizes })

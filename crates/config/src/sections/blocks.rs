@@ -6,6 +6,7 @@ use super::nand::levels;
 use super::provision::{DEFAULT_PERCENT, Provision};
 use crate::checker::{Checker, Read};
 use crate::remedies::first_enough;
+use crate::table::MEBI;
 use crate::value::Value;
 use ssdlab_core::units::{counted, write_bytes, write_percent};
 use ssdlab_nand::Parallelism;
@@ -87,13 +88,29 @@ impl Shape<'_> {
         u32::try_from((provided + added) * u64::from(self.pages_per_block)).ok()
     }
 
-    /// The largest capacity of whole gibibytes of which the pages are numbered in 32 bits; none if that has too few blocks.
+    /// Returns the largest capacity of whole gibibytes whose pages 32 bits can number; none if that has too few blocks.
     pub fn capacity_below(&self, logical_pages: u64) -> Option<u64> {
         let page_bytes = u64::from(self.page_bytes);
-        let gibibytes = (logical_pages * page_bytes) >> GIBIBYTE_BITS;
-        let mut capacities = (1..=gibibytes).rev().map(|gibibytes| gibibytes << GIBIBYTE_BITS);
-        let found = |bytes: &u64| self.blocks(bytes / page_bytes);
-        capacities.find(|bytes| self.physical_pages(&found(bytes)).is_some()).filter(|bytes| found(bytes).suffice())
+        let blocks = |gibibytes: u64| self.blocks((gibibytes << GIBIBYTE_BITS) / page_bytes);
+        let (mut numbered, mut beyond) = (0, ((logical_pages * page_bytes) >> GIBIBYTE_BITS) + 1);
+        while beyond - numbered > 1 {
+            let middle = numbered + (beyond - numbered) / 2;
+            let fits = self.physical_pages(&blocks(middle)).is_some();
+            if fits { numbered = middle } else { beyond = middle }
+        }
+        (numbered > 0 && blocks(numbered).suffice()).then_some(numbered << GIBIBYTE_BITS)
+    }
+
+    /// Returns the smallest page size, in bytes, at which 32 bits can number the pages of as large a drive.
+    pub fn page_bytes_enough(&self, logical_pages: u64) -> Option<u32> {
+        let bytes = logical_pages * u64::from(self.page_bytes);
+        let sizes = std::iter::successors(Some(self.page_bytes), |size| size.checked_mul(2));
+        let mut sizes = sizes.take_while(|size| u64::from(*size) <= MEBI);
+        sizes.find(|&page_bytes| {
+            let shape = Shape { page_bytes, ..*self };
+            let blocks = shape.blocks(bytes / u64::from(page_bytes));
+            shape.physical_pages(&blocks).is_some() && blocks.suffice()
+        })
     }
 
     /// The least over-provisioning that has enough blocks and is enough otherwise, in percent; none if none is that may

@@ -18,8 +18,8 @@ pub(crate) const SECTION: Section = Section {
     options: || [CAPACITY, provision::OPTIONS, RESERVE].concat(),
 };
 
-/// The largest capacity.
-const MOST_BYTES: u64 = 16 * TIB;
+/// The largest capacity: page numbers of 32 bits reach it with pages of 128 KiB.
+const MOST_BYTES: u64 = 256 * TIB;
 
 /// The capacities, powers of two that may be asked for, with more pages than these.
 pub(super) fn capacities_above(logical_pages: u64, page_bytes: u64) -> impl Iterator<Item = u64> {
@@ -91,8 +91,12 @@ impl Checker<'_> {
             return Ok(None);
         }
         let mut found = shape.blocks(logical_pages);
-        if !found.suffice() && self.applies("device.fill") && self.share("device.fill")? == 1.0 {
-            // Nobody asked for a share of the drive: a trace that sizes it gives it at least the blocks it needs.
+        let sized_by_trace = match self.applies("device.fill") {
+            true => self.share("device.fill")? == 1.0,
+            false => logical_pages > self.bytes("device.capacity")? / u64::from(page_bytes),
+        };
+        if !found.suffice() && sized_by_trace {
+            // Nobody asked for exactly this size: the drive grows until it has the blocks it needs.
             if let Some(bytes) = shape.capacities_beyond(logical_pages).next() {
                 logical_pages = bytes / u64::from(page_bytes);
                 found = shape.blocks(logical_pages);
@@ -106,7 +110,14 @@ impl Checker<'_> {
         let reserve_blocks = plan.reserve_blocks(logical_pages, page_bytes, pages_per_block, planes);
         let sizes = (shape.physical_pages(&found), u32::try_from(logical_pages));
         let (Some(physical_pages), Ok(logical_pages)) = sizes else {
-            let exceed = format!("{blocks} blocks of {pages_per_block} pages exceed {} pages", u32::MAX);
+            let exceed = format!(
+                "{blocks} blocks of {pages_per_block} pages exceed the {} pages that 32 bits can number",
+                u32::MAX
+            );
+            let larger = match shape.page_bytes_enough(logical_pages) {
+                Some(bytes) => format!("raise nand.page_size to {}", write_bytes(bytes.into())),
+                None => "raise nand.page_size".into(),
+            };
             let fill = self.applies("device.fill");
             if fill || logical_pages > self.bytes("device.capacity")? / u64::from(page_bytes) {
                 let end = write_bytes(extent_bytes.unwrap_or(0));
@@ -114,12 +125,12 @@ impl Checker<'_> {
                     Fitting::Compact => ("covers", ""),
                     _ => ("ends at", "set it to \"scale\" or \"wrap\", or "),
                 };
-                let message = format!("the trace {covers} {end}: {exceed}; {remedy}raise nand.page_size");
+                let message = format!("the trace {covers} {end}: {exceed}; {remedy}{larger}");
                 self.report("host.fit", message);
             } else {
                 let below = shape.capacity_below(logical_pages);
                 let lower = below.map_or("lower it".into(), |bytes| format!("lower it to {}", write_bytes(bytes)));
-                self.report("device.capacity", format!("{exceed}; {lower} or raise nand.page_size"));
+                self.report("device.capacity", format!("{exceed}; {lower} or {larger}"));
             }
             return Ok(None);
         };
