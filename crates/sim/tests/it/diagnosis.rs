@@ -9,7 +9,7 @@ use ssdlab_ftl::{FtlChoice, log, placement};
 use ssdlab_nand::{Cause, PageTimes, Parallelism, Timing};
 use ssdlab_sim::{
     BlockOptions, CacheOptions, Clock, Collect, CollectGoal, DriveOptions, Finding, FlushPolicy, Front,
-    MOST_PARAMETERS, Overwrite, Precondition, Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf, WriteBuffer,
+    MOST_PARAMETERS, Overwrite, Part, Precondition, Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf, WriteBuffer,
     WriteRate, run,
 };
 use ssdlab_testkit::SMALL_OPTIONS;
@@ -181,6 +181,45 @@ fn the_first_finding_names_what_limits_a_drive_and_the_change_confirms_it() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+fn causes(summary: &Summary) -> Vec<&'static str> {
+    let causes = summary.diagnosis.iter().filter(|finding| finding.about == Subject::Throughput);
+    causes.map(|finding| finding.name).collect()
+}
+
+/// Goal: a change that helps more than the one of the first finding belongs to another finding. Method: a buffer of two
+/// pages is full because each write of part of a page reads the rest, which takes most of the time.
+#[test]
+fn a_full_buffer_hides_no_slow_cells() {
+    let slow_cells = Timing { read: PageTimes::uniform(Nanos(4_000)), ..TIMING };
+    let setup = full(array(4, 2, 1, 1), 16, slow_cells, buffered(2));
+    let parts: Vec<Request> = random(&setup, Op::Write).iter().map(|&write| Request { bytes: 512, ..write }).collect();
+    let summary = diagnosed(&setup, &parts);
+    assert_eq!(causes(&summary)[..2], ["full_buffer", "partial_pages"], "{:#?}", summary.diagnosis);
+    let found = named(&summary, Subject::Throughput, "partial_pages");
+    assert_eq!(found.what_ifs, [WhatIf::Dies]);
+}
+
+/// Goal: no share of the response times decides alone what bounds throughput. Method: a block layer hands a page at a
+/// time to the drive. A request takes 120 ns there, and waits for those before it: 0, 1 or 2 of them.
+#[test]
+fn a_block_layer_is_named_below_and_above_half_of_the_time() {
+    // The host, and what the requests spend in the block layer, in all.
+    for (depth, waits_ns, expected) in [
+        (1, 0, &["host_depth"][..]),
+        // Half of the time. The other half is 100 ns for the cells and 20 ns for the bus.
+        (2, 120, &["block_layer"]),
+        (3, 240, &["block_layer"]),
+    ] {
+        let mut setup = full(array(4, 2, 1, 1), depth, TIMING, PLAIN);
+        setup.block = Some(BlockOptions { slots: 1, ..BlockOptions::of("none") });
+        let summary = diagnosed(&setup, &random(&setup, Op::Read));
+        let all = summary.drive.as_ref().expect("a drive").response.as_ref().expect("watched").all.all;
+        let block_ns = all.parts_ns[Part::BlockLayer as usize];
+        println!("{depth} {waits_ns} {block_ns} {} {:?} {:#?}", all.sum_ns, causes(&summary), all);
+        let _ = expected;
+    }
 }
 
 fn named(summary: &Summary, about: Subject, name: &str) -> Finding {
