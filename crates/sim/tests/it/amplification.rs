@@ -202,7 +202,6 @@ fn batches_give_write_amplification_over_whole_rounds() {
         let theory = analytic::greedy(1.0 + measured, f64::from(pages_per_block));
         let off = (theory / ours - 1.0).abs();
         let rounds = eighths_of_rounds as f64 / 8.0;
-        println!("{rounds} {ours} {theory} {off}");
         assert!(off < 0.015 + 1.0 / rounds, "{rounds} rounds: {ours:.4} against {theory:.4}");
         worst = worst.max(off);
     }
