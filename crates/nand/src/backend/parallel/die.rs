@@ -58,6 +58,14 @@ pub(super) struct Work {
     pub suspensions: u32,
 }
 
+/// A command that was suspended for a read of the host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Suspended {
+    pub work: Work,
+    /// Cached program whose data is in the chip. It frees the registers for the read until the command resumes.
+    pub loaded: Option<Command>,
+}
+
 /// What the cells do.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cells {
@@ -86,7 +94,7 @@ pub(super) struct Die {
     ready: [Ready; CLASSES],
     pub cells: Cells,
     pub registers: Registers,
-    pub suspended: Option<Work>,
+    pub suspended: Option<Suspended>,
     /// Operations emitted so far.
     pub emitted: u64,
     /// Operations begun so far.

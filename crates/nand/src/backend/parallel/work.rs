@@ -1,7 +1,7 @@
 //! What dies and channels do, event by event.
 
 use super::agenda::NEVER;
-use super::die::{Cells, Command, Registers, Work};
+use super::die::{Cells, Command, Registers, Suspended, Work};
 use super::ops::{Kind, NONE, Op};
 use super::scheduler::Class;
 use super::{Done, Job, ParallelFlash};
@@ -45,14 +45,20 @@ impl ParallelFlash {
                         break;
                     }
                 }
-                (Cells::Idle, &Registers::Moving(command)) => {
-                    if !self.begin_cached_read(number, command) {
+                (Cells::Idle, Registers::Moving(command)) => {
+                    let begun = if command.reads {
+                        self.begin_cached_read(number)
+                    } else {
+                        // The next page is loaded while a program is suspended.
+                        die.suspended.is_some() && self.begin_any(number)
+                    };
+                    if !begun {
                         break;
                     }
                 }
-                (Cells::Busy(work), Registers::Free) => {
-                    let first = work.command.first;
-                    if !self.suspend(number, first) && !self.begin_cached_program(number, first) {
+                (Cells::Busy(work), registers) => {
+                    let (first, can_load) = (work.command.first, matches!(registers, Registers::Free));
+                    if !self.suspend(number, first) && !(can_load && self.begin_cached_program(number, first)) {
                         break;
                     }
                 }
@@ -80,11 +86,11 @@ impl ParallelFlash {
         }
     }
 
-    /// On an idle die.
+    /// Begins or resumes a command on a die whose cells are idle.
     #[inline]
     fn begin_any(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
-        if let Some(mut work) = die.suspended {
+        if let Some(Suspended { mut work, loaded }) = die.suspended {
             // It serves the read that it was suspended for, then resumes.
             if self.picked(number) == Some(Class::HostRead) {
                 self.begin(number, Class::HostRead);
@@ -96,6 +102,9 @@ impl ParallelFlash {
                 let die = &mut self.dies[number as usize];
                 die.suspended = None;
                 die.cells = Cells::Busy(work);
+                if let Some(command) = loaded {
+                    die.registers = Registers::Loaded(command);
+                }
             }
             return true;
         }
@@ -113,8 +122,8 @@ impl ParallelFlash {
 
     /// While a page read before is transferred out.
     #[inline(always)]
-    fn begin_cached_read(&mut self, number: u32, moving: Command) -> bool {
-        self.commands.cache_read && moving.reads && self.begin_next_read(number)
+    fn begin_cached_read(&mut self, number: u32) -> bool {
+        self.commands.cache_read && self.begin_next_read(number)
     }
 
     #[inline(never)]
@@ -175,7 +184,14 @@ impl ParallelFlash {
         work.ends_ns = left_ns;
         self.agenda.set(number as usize, self.now_ns + time.0);
         let die = &mut self.dies[number as usize];
-        die.suspended = Some(work);
+        let loaded = match die.registers {
+            Registers::Loaded(command) => {
+                die.registers = Registers::Free;
+                Some(command)
+            }
+            Registers::Free | Registers::Moving(_) => None,
+        };
+        die.suspended = Some(Suspended { work, loaded });
         die.cells = Cells::Suspending;
         self.record.suspensions += 1;
         true
@@ -330,7 +346,14 @@ impl ParallelFlash {
             die.registers = Registers::Moving(command);
             self.channels[channel].dies.push_back(number);
         } else {
-            die.registers = if command.reads { Registers::Free } else { Registers::Loaded(command) };
+            die.registers = match &mut die.suspended {
+                _ if command.reads => Registers::Free,
+                Some(suspended) => {
+                    suspended.loaded = Some(command);
+                    Registers::Free
+                }
+                None => Registers::Loaded(command),
+            };
             self.wake(number);
         }
         if let Some(&number) = self.channels[channel].dies.front() {
