@@ -492,10 +492,17 @@ impl<B: Backend> Move for Flash<'_, B> {
     }
 
     fn retire(&mut self, block: BlockId) {
-        if self.medium.fault.is_none() {
-            // What it held counts no more then: the copies of that are safe first.
-            let marked = self.medium.backend.sync().and_then(|()| self.medium.backend.mark_bad(block));
-            self.medium.note_fault(marked);
+        let medium = &mut *self.medium;
+        if medium.fault.is_some() {
+            return;
         }
+        // Recovery looks at no bad block: the copies of what it held are safe first.
+        let safe = match &mut medium.log {
+            Some(log) => log.retire(&mut medium.backend, block, medium.sequence),
+            None => medium.backend.sync(),
+        };
+        medium.unsynced &= safe.is_err();
+        let marked = safe.and_then(|()| medium.backend.mark_bad(block));
+        medium.note_fault(marked);
     }
 }

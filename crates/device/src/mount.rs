@@ -169,6 +169,9 @@ impl<B: Backend> Medium<B> {
         let Known { mut table, closed, trims, sequence, mut synced, damaged, erasing, erased, life, bytes, .. } = known;
         (report.log_bytes_read, report.clean) = (bytes, log.records() == 0);
         (self.sequence, self.closed, self.damaged, self.life) = (sequence, closed, damaged, life);
+        for block in (0..self.closed.len() as u32).map(BlockId) {
+            table.bad[block.index()] = self.backend.is_bad(block);
+        }
         let log = self.log.insert(log);
         log.mounted(&mut self.backend, report.clean)?;
         let known_of = |block: BlockId| Scanned {
@@ -208,9 +211,6 @@ impl<B: Backend> Medium<B> {
         // Behind what is said of the erase, as whatever follows its record shows that it was begun.
         if let Some(log) = &mut self.log {
             torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
-        }
-        for block in (0..self.closed.len() as u32).map(BlockId) {
-            table.bad[block.index()] = self.backend.is_bad(block);
         }
         Ok((table, trims))
     }

@@ -5,6 +5,7 @@
 use std::thread;
 use std::time::Instant;
 
+use ssdlab_core::Rng;
 use ssdlab_device::{Backend, FaultBackend, FaultPlan, MemoryBackend, PowerCut};
 
 use crate::drives::{Kind, all_buffers, roomy, smallest};
@@ -120,6 +121,20 @@ pub fn failing(seed: u64) -> FaultPlan {
     FaultPlan { programs: 60, erases: 15, seed, ..FaultPlan::default() }
 }
 
+/// Flash with faults of every kind, some of them more often for some seeds.
+pub fn faulty(seed: u64) -> FaultPlan {
+    let mut rng = Rng::named(seed, "plans");
+    let mut one_in = |choices: [u64; 3]| choices[rng.below(3) as usize];
+    FaultPlan {
+        programs: one_in([25, 60, 150]),
+        erases: one_in([15, 40, 0]),
+        reads: one_in([25, 80, 0]),
+        flips: one_in([10, 25, 60]),
+        factory: one_in([0, 0, 25]),
+        seed,
+    }
+}
+
 /// Cuts drives of all kinds with ever new seeds until there were so many cut points; every other time on flash that
 /// fails, with blocks to spare for it.
 fn cut_everywhere(least: u64) -> u64 {
@@ -166,5 +181,30 @@ fn nothing_is_lost_while_the_power_lasts() {
         if let Err(stop) = world.go_on(2_000) {
             panic!("{}, {:?}: {stop:?}", kind.name, kind.options.buffer);
         }
+    }
+}
+
+#[test]
+fn probe() {
+    let n: u64 = std::env::var("PROBE").map_or(10, |n| n.parse().unwrap());
+    let mut kinds_of: std::collections::BTreeMap<&str, Vec<String>> = Default::default();
+    let mut points = 0;
+    let first: u64 = std::env::var("FIRST").map_or(0, |n| n.parse().unwrap());
+    for seed in first..first + n {
+        for kind in all_buffers(roomy()) {
+            let trial = Trial { requests: 24 + 36 * (seed % 4) as u32, plan: faulty(seed), twice: std::env::var("TWICE").is_ok(), ..Trial::new(kind, seed) };
+            for after in 0.. {
+                match trial.cut(&blank(&kind), after) {
+                    Ok(0) => break,
+                    Ok(more) => points += more,
+                    Err(broken) => { kinds_of.entry(kind.name).or_default().push(broken); points += 1; }
+                }
+            }
+        }
+    }
+    println!("{points} points");
+    for (name, all) in kinds_of {
+        println!("{name}: {}", all.len());
+        all.iter().step_by(all.len().div_ceil(6)).for_each(|b| println!("   {b}"));
     }
 }
