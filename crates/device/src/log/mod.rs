@@ -130,7 +130,7 @@ impl Log {
                 let Some((at, record)) = record else { continue };
                 // A mount may follow a sync that was cut off.
                 let is_mount = matches!(record, Record::Mounted { .. });
-                if was_synced && !is_mount || record.follows_sync() {
+                if was_synced && !is_mount || matches!(record, Record::Synced(_) | Record::GivenUp(..)) {
                     return Ok(true);
                 }
                 found = true;
@@ -172,16 +172,16 @@ impl Log {
             log.records += 1;
             // What came next shows that all before the erase was safe and the erase begun, but not that it was safe
             // too. That the drive was switched on again shows nothing.
-            let shows_begun = |block| !matches!(record, Record::Mounted { .. }) && record != Record::Interrupted(block);
-            if let Some((block, sequence)) = known.erasing.filter(|&(block, _)| shows_begun(block)) {
+            let next = |(block, _): &(BlockId, u64)| record != Record::Interrupted(*block);
+            if !matches!(record, Record::Mounted { .. })
+                && let Some((block, sequence)) = known.erasing.take().filter(next)
+            {
                 forget_block(&mut known.damaged, block, pages_per_block);
                 known.erased.insert(block, sequence);
                 // A page before it that is damaged was not torn: going back to an older copy would hide a fault.
                 known.synced = known.synced.max(sequence);
                 known.table.erased_before = sequence;
             }
-            // The erase may have been interrupted as long as no more is known than that it was begun.
-            known.erasing = known.erasing.filter(|_| matches!(record, Record::Mounted { .. } | Record::Begun(_)));
             match record {
                 Record::Opened(block) | Record::Interrupted(block) => {
                     log.name(block, Touch::Opened);
@@ -215,12 +215,6 @@ impl Log {
                     known.life.mounted(clean);
                 }
                 Record::WornOut => known.life.worn_out = true,
-                Record::Begun(_) => {}
-                Record::Retired(block, sequence) => {
-                    known.synced = known.synced.max(sequence);
-                    known.sequence = known.sequence.max(sequence);
-                    log.name(block, Touch::Opened);
-                }
             }
         }
         known.bytes = log.end();
@@ -305,18 +299,6 @@ impl Log {
         };
         self.append(backend, record(block, sequence))?;
         self.name(block, Touch::Erased);
-        backend.sync()?;
-        // Without it a loss of power right after the erase would make a page that the flash has lost look like one that
-        // was not safe yet, though the copy before it is gone.
-        self.append(backend, Record::Begun(block))
-    }
-
-    /// The block is about to be marked as bad, after which nothing in it counts. Everything programmed before, with
-    /// lower sequence numbers, is safe when this returns, and so is the record that says so.
-    pub fn retire<B: Backend>(&mut self, backend: &mut B, block: BlockId, sequence: u64) -> Result<(), Fault> {
-        backend.sync()?;
-        self.append(backend, Record::Retired(block, sequence))?;
-        self.name(block, Touch::Opened);
         backend.sync()
     }
 
@@ -355,14 +337,8 @@ impl Log {
         backend.sync()
     }
 
-    /// Makes everything before safe, of which the newest program or trim has a lower sequence number.
-    pub fn flush<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
-        backend.sync()?;
-        self.synced(backend, sequence)
-    }
-
     /// Everything of a lower sequence number is safe, as after a checkpoint: nothing below it need be looked at.
-    fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
+    pub fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
         self.append(backend, Record::Synced(sequence))
     }
 }
@@ -429,7 +405,7 @@ mod tests {
             let mut log = Log::begin(None, &mut backend, &facts).unwrap();
             (0..3).for_each(|ppn| log.damaged(&mut backend, Ppn(ppn)).unwrap());
             if shows {
-                log.flush(&mut backend, 9).unwrap();
+                log.synced(&mut backend, 9).unwrap();
             }
             let at = log.journal + damaged * RECORD_BYTES as u64;
             backend.write_log(log.slot, at, &[7; RECORD_BYTES]).unwrap();

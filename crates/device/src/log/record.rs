@@ -41,18 +41,9 @@ pub(super) enum Record {
     },
     /// So many blocks have failed that the drive can only be read.
     WornOut,
-    /// The erase of the block begins. Everything before the record of that erase is safe.
-    Begun(BlockId),
-    /// The block is about to be marked as bad. Everything with a lower sequence number is safe.
-    Retired(BlockId, u64),
 }
 
 impl Record {
-    /// True if everything before the record was safe when it was written.
-    pub const fn follows_sync(self) -> bool {
-        matches!(self, Self::Synced(_) | Self::GivenUp(..) | Self::Begun(_) | Self::Retired(..))
-    }
-
     /// The bytes of the record at a place with this seed.
     pub fn encode(self, seed: u64) -> [u8; RECORD_BYTES] {
         let (kind, first, count, sequence) = match self {
@@ -65,8 +56,6 @@ impl Record {
             Self::GivenUp(block, sequence) => (7, block.0, 0, sequence),
             Self::Mounted { clean } => (8, clean.into(), 0, 0),
             Self::WornOut => (9, 0, 0, 0),
-            Self::Begun(block) => (10, block.0, 0, 0),
-            Self::Retired(block, sequence) => (11, block.0, 0, sequence),
         };
         let mut bytes = [0; RECORD_BYTES];
         bytes[0..4].copy_from_slice(&kind.to_le_bytes());
@@ -105,8 +94,6 @@ impl Record {
             7 => Some(Self::GivenUp(BlockId(half(4)), sequence)),
             8 => Some(Self::Mounted { clean: half(4) != 0 }),
             9 => Some(Self::WornOut),
-            10 => Some(Self::Begun(BlockId(half(4)))),
-            11 => Some(Self::Retired(BlockId(half(4)), sequence)),
             _ => None,
         }
     }
@@ -136,8 +123,6 @@ mod tests {
             Record::Mounted { clean: true },
             Record::Mounted { clean: false },
             Record::WornOut,
-            Record::Begun(BlockId(5)),
-            Record::Retired(BlockId(2), 1 << 45),
         ];
         for record in all {
             let bytes = record.encode(5);
