@@ -32,6 +32,7 @@ mod mount;
 mod open;
 mod processors;
 mod protected;
+mod safe;
 mod scan;
 mod spare;
 mod table;

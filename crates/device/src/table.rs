@@ -276,14 +276,15 @@ impl PageTable {
         }
     }
 
-    /// Takes those versions of pages out of `wanted` of which there is no copy that counts.
+    /// Removes the versions of pages from `wanted` that have no copy in a usable block. Recovery looks at no bad block.
     pub fn keep_held(&self, wanted: &mut BTreeSet<(Lpn, u64)>) {
         if wanted.is_empty() {
             return;
         }
         let mut held = BTreeSet::new();
         let mut pages = vec![Found::Erased; self.pages_per_block];
-        for block in (0..self.written.len() as u32).map(BlockId) {
+        let usable = (0..self.written.len() as u32).map(BlockId).filter(|&block| !self.is_bad(block));
+        for block in usable {
             self.block(block, &mut pages);
             for page in &pages {
                 if let Found::Programmed { oob, version, outdated: false } = *page

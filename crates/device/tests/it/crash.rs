@@ -5,10 +5,11 @@
 use std::thread;
 use std::time::Instant;
 
+use ssdlab_core::Rng;
 use ssdlab_device::{Backend, FaultBackend, FaultPlan, MemoryBackend, PowerCut};
 
 use crate::drives::{Kind, all_buffers, roomy, smallest};
-use crate::world::{Lie, Stop, World};
+use crate::world::{Lie, Stop, World, lose_log};
 
 /// How one workload is cut.
 #[derive(Clone, Copy)]
@@ -22,11 +23,13 @@ pub struct Trial {
     /// Whether mounts are cut too.
     pub twice: bool,
     pub lie: Lie,
+    /// Loses the log with the power, so that the mount has to scan all of the flash.
+    pub log_lost: bool,
 }
 
 impl Trial {
     pub fn new(kind: Kind, seed: u64) -> Self {
-        Self { kind, plan: FaultPlan::default(), torn: true, seed, requests: 60, twice: true, lie: Lie::None }
+        Self { kind, plan: FaultPlan::default(), torn: true, seed, requests: 60, twice: true, lie: Lie::None, log_lost: false }
     }
 
     fn world<B: Backend + 'static>(&self, backend: B) -> World<B> {
@@ -34,9 +37,9 @@ impl Trial {
     }
 
     fn broken(&self, what: &str, cut: u64, again: Option<u64>) -> String {
-        let Self { kind, torn, seed, plan, .. } = self;
+        let Self { kind, torn, seed, plan, log_lost, .. } = self;
         format!(
-            "{}, buffer {:?}, seed {seed}, torn {torn}, {plan:?}: cut after {cut}, then {again:?}: {what}",
+            "{}, buffer {:?}, seed {seed}, torn {torn}, log lost {log_lost}, {plan:?}: cut after {cut}, then {again:?}: {what}",
             kind.name, kind.options.buffer
         )
     }
@@ -63,8 +66,11 @@ impl Trial {
             Err(Stop::Off) => {}
             Err(stop) => return Err(self.broken(&stop.what(), after, None)),
         }
-        let flash = |world: &World<B>| world.drive.backend().clone();
-        let cut = flash(&world);
+        let mut cut = world.drive.backend().clone();
+        if self.log_lost {
+            cut.restore_power();
+            lose_log(&mut cut);
+        }
         let mount_operations =
             self.resume(&world, cut.clone(), None).map_err(|what| self.broken(&what, after, None))?;
         let again = if self.twice { mount_operations } else { 0 };
@@ -100,10 +106,11 @@ impl Trial {
             Stop::Off | Stop::WornOut => Ok(()),
             stop => Err(stop.what()),
         };
-        if mounted.map_err(|error| error.to_string())?.full_scan {
+        let scanned = mounted.map_err(|error| error.to_string())?.full_scan;
+        if scanned && !self.log_lost {
             return Err("the log was lost".into());
         }
-        world.take_stock().or_else(text)?;
+        world.take_stock_of(self.log_lost).or_else(text)?;
         // Some go on with nothing, so that what an interrupted mount left is not written over.
         world.go_on(world.drive.counts().programmed() as u32 % 3 * 6).or_else(text)?;
         world.trim_for_good().or_else(text)?;
@@ -118,6 +125,20 @@ fn blank(kind: &Kind) -> MemoryBackend {
 /// Flash on which programs and erases fail.
 pub fn failing(seed: u64) -> FaultPlan {
     FaultPlan { programs: 60, erases: 15, seed, ..FaultPlan::default() }
+}
+
+/// Flash with faults of every kind, some of them more often for some seeds.
+pub fn faulty(seed: u64) -> FaultPlan {
+    let mut rng = Rng::named(seed, "plans");
+    let mut one_in = |choices: [u64; 3]| choices[rng.below(3) as usize];
+    FaultPlan {
+        programs: one_in([25, 60, 150]),
+        erases: one_in([15, 40, 0]),
+        reads: one_in([25, 80, 0]),
+        flips: one_in([10, 25, 60]),
+        factory: one_in([0, 0, 25]),
+        seed,
+    }
 }
 
 /// Cuts drives of all kinds with ever new seeds until there were so many cut points; every other time on flash that
@@ -166,5 +187,30 @@ fn nothing_is_lost_while_the_power_lasts() {
         if let Err(stop) = world.go_on(2_000) {
             panic!("{}, {:?}: {stop:?}", kind.name, kind.options.buffer);
         }
+    }
+}
+
+#[test]
+fn probe() {
+    let n: u64 = std::env::var("PROBE").map_or(10, |n| n.parse().unwrap());
+    let mut kinds_of: std::collections::BTreeMap<&str, Vec<String>> = Default::default();
+    let mut points = 0;
+    let first: u64 = std::env::var("FIRST").map_or(0, |n| n.parse().unwrap());
+    for seed in first..first + n {
+        for kind in all_buffers(roomy()) {
+            let trial = Trial { requests: 24 + 36 * (seed % 4) as u32, plan: faulty(seed), twice: std::env::var("TWICE").is_ok(), log_lost: std::env::var("LOST").is_ok(), ..Trial::new(kind, seed) };
+            for after in (seed % 3..).step_by(3) {
+                match trial.cut(&blank(&kind), after) {
+                    Ok(0) => break,
+                    Ok(more) => points += more,
+                    Err(broken) => { println!("{broken}"); kinds_of.entry(kind.name).or_default().push(broken); points += 1; }
+                }
+            }
+        }
+    }
+    println!("{points} points");
+    for (name, all) in kinds_of {
+        println!("{name}: {}", all.len());
+        all.iter().step_by(all.len().div_ceil(6)).for_each(|b| println!("   {b}"));
     }
 }
