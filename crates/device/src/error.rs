@@ -52,7 +52,7 @@ pub enum DriveError {
     #[error("{0}")]
     Options(String),
     /// What holds the bytes reports an error.
-    #[error("the drive stopped{}: {error}; remove the cause and mount it", told(*lost))]
+    #[error("the drive stopped{}: {error}{}", told(*lost), remedy(error))]
     Medium {
         /// What it reports.
         error: std::io::Error,
@@ -81,6 +81,14 @@ fn told(lost: u32) -> String {
         0 => String::new(),
         1 => ", and a page that waited in its write buffer is lost".into(),
         _ => format!(", and {lost} pages that waited in its write buffer are lost"),
+    }
+}
+
+fn remedy(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        // What is gone cannot be mounted anew.
+        std::io::ErrorKind::NotFound => "",
+        _ => "; remove the cause and mount it",
     }
 }
 

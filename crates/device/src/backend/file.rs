@@ -12,7 +12,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::num::NonZero;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, FlockOperation, fadvise, flock};
@@ -38,6 +38,9 @@ const HEAD_BYTES: usize = 30;
 const ALIGNMENT: u64 = 4 << 10;
 /// Of a bad block. One that is not has 0; two bits of either may be wrong.
 const BAD: u8 = 0xFF;
+
+/// Nothing is safe in a file without a name: the system frees it when it is closed.
+const DELETED: &str = "its file was deleted, and the data is lost when the drive is closed";
 
 /// Why a file does not give a drive.
 #[derive(Debug, thiserror::Error)]
@@ -363,7 +366,11 @@ impl Backend for FileBackend {
     }
 
     fn sync(&mut self) -> Result<(), Fault> {
-        Ok(self.file.sync_data()?)
+        self.file.sync_data()?;
+        if self.file.metadata()?.nlink() == 0 {
+            return Err(io::Error::new(io::ErrorKind::NotFound, DELETED).into());
+        }
+        Ok(())
     }
 
     fn is_bad(&self, block: BlockId) -> bool {
