@@ -104,7 +104,6 @@ def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
         (["run", "--op"], ["; write --set device.op=12.5%; see"]),
         (["run", "--size", "8KiB"], ["; write --set cache.size=8KiB or --set workload.size=8KiB; see"]),
         (["run", "--presett", "x"], ["No such option --presett; did you mean --preset?; see 'ssdlab run --help'"]),
-        (["run", "-d", "5"], ["No such option -d; see"]),
         (["run", "-Z"], ["No such option -Z; see 'ssdlab run --help'"]),
         (["cache", "sim", "--seed", "3"], ["No such option --seed; see 'ssdlab cache sim --help'"]),
         (["--vresion"], ["did you mean --version?; see 'ssdlab --help'"]),
