@@ -33,7 +33,7 @@ class TraceFile(Source):
         format: Name of the format; recognised by content if left out.
         columns: What the columns of any text hold, by number from 0 or by heading, with their units:
             `"time=0:us,op=2,offset=3:sectors,size=4"`. Times are in nanoseconds, offsets and sizes in bytes unless they
-            say otherwise; `stream` and `device` may be there too.
+            say otherwise; `stream`, `device` and `repeat` may be there too. `op` and `size` may be constants: `op=R`.
         concat: The files follow one another; each begins when the one before it ends. Files whose format names no
             device are of the same one.
         merge: The files are merged by their times. Those whose format names no device are of different ones.
