@@ -10,7 +10,7 @@
 //!
 //! `DiskRead, 12000, store.exe (1234), 5678, 0xfffffa80, 0x01234000, 0x00008000, 400, 2, 0x060043, 390, Normal, ...`
 
-use crate::decode::{LineFormat, sniff_lines};
+use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{SURPLUS, hexadecimal, whole};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
@@ -87,6 +87,12 @@ fn number<'a>(text: &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
 impl LineFormat for Etw {
     const HEADER: &'static [u8] = b"BeginHeader";
 
+    /// Some event must be of a disk: any text may have times behind commas.
+    fn may_begin(head: &[u8]) -> bool {
+        let is_disk = |line: &[u8]| EVENTS.iter().any(|(event, _)| line.trim_ascii_start().starts_with(event));
+        head.split(|&byte| byte == b'\n').take(64).any(|line| line.starts_with(Self::HEADER) || is_disk(line))
+    }
+
     fn new(options: &ReadOptions) -> Self {
         let plain = |op| Columns::named(if op == Op::Flush { FLUSH } else { TRANSFER }, op);
         let completed = options.action == Some(Action::Complete);
@@ -146,13 +152,6 @@ impl LineFormat for Etw {
             stream: Stream::Named(text(columns.process, "Process Name ( PID)")?),
         }))
     }
-}
-
-/// Like [`sniff_lines`], for files with an event of a disk near their beginning: any text may have times behind commas.
-pub(crate) fn sniff(head: &[u8]) -> u32 {
-    let is_disk = |line: &[u8]| EVENTS.iter().any(|(event, _)| line.trim_ascii_start().starts_with(event));
-    let disks = head.split(|&byte| byte == b'\n').take(64).any(|line| line.starts_with(Etw::HEADER) || is_disk(line));
-    if disks { sniff_lines::<Etw>(head) } else { 0 }
 }
 
 #[cfg(test)]
