@@ -260,7 +260,7 @@ def test_columns_of_any_text(cli: Cli, tmp_path: Path) -> None:
     assert found["result"]["profile"]["bytes"] == {"read": 25 * 4096, "write": 25 * 4096, "trim": 0, "flush": 0}
     assert found["source"]["columns"] == spec
     for wrong, said in (
-        ("time=0", 'columns "time=0": op is missing; write them like time=0:us,op=2'),
+        ("time=0", 'columns "time=0": op is missing (for a constant write op='),
         ("op=1,offset=2,size=x", 'log.txt:1: columns size=x: no heading is "x"; the first line has "when, kind, '),
     ):
         done = cli("run", text, "--columns", wrong, check=False)

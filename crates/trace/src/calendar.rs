@@ -1,6 +1,6 @@
 //! Times of day and dates in text, as nanoseconds: `17:58:57.814`, `2026-01-02T03:04:05.678Z`.
 
-use crate::fields::fraction;
+use crate::fields::{fraction, whole};
 
 const SECOND_NS: u64 = 1_000_000_000;
 const MINUTE_S: u64 = 60;
@@ -50,13 +50,10 @@ impl Calendar {
 
 /// A number of one or two digits, at most `most`.
 fn small(text: &[u8], most: u64) -> Result<u64, &'static str> {
-    match text {
-        [digits @ ..] if (1..=2).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit) => {
-            let value = digits.iter().fold(0, |value, digit| 10 * value + u64::from(digit - b'0'));
-            if value <= most { Ok(value) } else { Err(NOT_A_TIME) }
-        }
-        _ => Err(NOT_A_TIME),
+    if !(1..=2).contains(&text.len()) {
+        return Err(NOT_A_TIME);
     }
+    whole(text).ok().filter(|value| *value <= most).ok_or(NOT_A_TIME)
 }
 
 /// Nanoseconds of `HH:MM:SS`, with or without a fraction.
@@ -64,9 +61,9 @@ fn clock(text: &[u8]) -> Result<u64, &'static str> {
     let mut parts = text.splitn(3, |&byte| byte == b':');
     let mut next = || parts.next().ok_or(NOT_A_TIME);
     let (hours, minutes, seconds) = (small(next()?, 23)?, small(next()?, 59)?, next()?);
-    let whole = seconds.split(|&byte| byte == b'.').next().unwrap_or_default();
+    let before_point = seconds.split(|&byte| byte == b'.').next().unwrap_or_default();
     // A leap second is numbered 60.
-    small(whole, 60)?;
+    small(before_point, 60)?;
     let seconds_ns = fraction(seconds, SECOND_NS).map_err(|_| NOT_A_TIME)?;
     Ok((hours * 60 + minutes) * MINUTE_S * SECOND_NS + seconds_ns)
 }

@@ -208,7 +208,7 @@ class Trace(Source):
         return html
 
 
-def _rebuilt(columns: "dict[str, npt.NDArray[Any]]", streams: Sequence[str], ingest: dict[str, Any] | None) -> Trace:
+def _rebuilt(columns: dict[str, Any], streams: Sequence[str], ingest: dict[str, Any] | None) -> Trace:
     """A pickled or copied trace."""
     return Trace(_ssdlab.Requests.from_columns(**columns), streams, ingest)
 

@@ -413,14 +413,16 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.sequence += 1;
         for page in lpn.index()..lpn.index() + count as usize {
             self.charge(page as u32, true, sink);
-            let old = std::mem::take(&mut self.l2p[page]).page();
-            // A page that is nowhere leaves its entry as it was.
-            if old != u32::MAX {
-                if M::CHARGED {
-                    self.map.changed(page as u32);
-                }
-                self.blocks.invalidate(old, self.block_of(old));
+            let old = self.l2p[page].page();
+            // An entry that was never set takes no memory: a trim of a large, empty drive must not set it either.
+            if old == u32::MAX {
+                continue;
             }
+            self.l2p[page] = Entry::NONE;
+            if M::CHARGED {
+                self.map.changed(page as u32);
+            }
+            self.blocks.invalidate(old, self.block_of(old));
             self.uncount(old);
         }
     }
