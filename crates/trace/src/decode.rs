@@ -43,6 +43,11 @@ pub(crate) trait LineFormat: Send + 'static {
     /// True if a line that begins with `#` is a comment.
     const COMMENTS: bool = true;
 
+    /// Returns false if a file that begins like `head` has another format, whatever its lines look like.
+    fn may_begin(_head: &[u8]) -> bool {
+        true
+    }
+
     /// A parser at the beginning of a file.
     fn new(options: &ReadOptions) -> Self;
 
@@ -302,6 +307,9 @@ pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
 
 /// How well the first lines of a file fit a format, in percent; 0 unless most do, or the header says so.
 pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
+    if !F::may_begin(head) {
+        return 0;
+    }
     let mut format = F::new(&ReadOptions::default());
     let mut tables = Tables::new();
     let (mut good, mut tried, mut headers) = (0, 0, 0);
@@ -343,6 +351,9 @@ impl<F: LineFormat> Lines<F> {
     /// Finds the first fault of a file that would have the format but for one field of a line; `None` unless most lines
     /// would.
     pub fn near(head: &[u8]) -> Option<NearMiss> {
+        if !F::may_begin(head) {
+            return None;
+        }
         let mut format = F::new(&ReadOptions::default());
         let mut tables = Tables::new();
         let (mut fit, mut tried, mut first) = (0, 0, None);
@@ -357,14 +368,22 @@ impl<F: LineFormat> Lines<F> {
                     tried += 1;
                     continue;
                 }
-                Err(fault) => Some((fault.to_string(), fault.mended(line))),
+                Err(fault) => Some((fault.to_string(), fault.mended(line), fault.is_surplus())),
             };
             tried += 1;
-            let Some((why, mended)) = fault else {
+            let Some((why, mended, surplus)) = fault else {
                 fit += 1;
                 continue;
             };
-            if matches!(format.line(&mended, &mut tables), Ok(Entry::Io(_))) {
+            // Where two records are joined, their last and first field are one, and others follow.
+            let fits = match format.line(&mended, &mut tables) {
+                Ok(entry) => surplus || matches!(entry, Entry::Io(_)),
+                Err(second) => {
+                    let mended = second.mended(&mended);
+                    second.is_surplus() && matches!(format.line(&mended, &mut tables), Ok(Entry::Io(_)))
+                }
+            };
+            if fits {
                 fit += 1;
                 first.get_or_insert((index + 1, why));
             }

@@ -4,13 +4,13 @@
 //! DiskSvcTime, I/O Pri, VolSnap, FileObject, FileName`; a block between `BeginHeader` and `EndHeader` names the columns of
 //! each event. Times are in microseconds, offset and size in bytes and hexadecimal, the name of the file in quotes. An
 //! event is written when its request completes: with `--action complete` its time is taken, else the time before which
-//! the request began, `TimeStamp - ElapsedTime` (0 if that was before the recording). `DiskRead` and `DiskWrite` are
-//! taken, and `DiskFlush` where the header names its columns; other events are counted.
-//! Source: Kavalanekar et al., IISWC 2008; Windows' DiskIo_TypeGroup1.
+//! the request began, `TimeStamp - ElapsedTime` (0 if that was before the recording). `DiskRead`, `DiskWrite` and
+//! `DiskFlush`, which has no offset, size and file, are taken; other events are counted.
+//! Source: readme files of the traces; Kavalanekar et al., IISWC 2008; Windows' DiskIo_TypeGroup1.
 //!
 //! `DiskRead, 12000, store.exe (1234), 5678, 0xfffffa80, 0x01234000, 0x00008000, 400, 2, 0x060043, 390, Normal, ...`
 
-use crate::decode::{LineFormat, sniff_lines};
+use crate::decode::LineFormat;
 use crate::fault::Fault;
 use crate::fields::{SURPLUS, hexadecimal, whole};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
@@ -19,9 +19,13 @@ use crate::{Action, Op, ReadOptions};
 const TICK_NS: u64 = 1000;
 /// Events that are requests.
 const EVENTS: [(&[u8], Op); 3] = [(b"DiskRead", Op::Read), (b"DiskWrite", Op::Write), (b"DiskFlush", Op::Flush)];
-/// Columns of reads and writes where no header names them.
-const COLUMNS: &[u8] = b"DiskRead,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ByteOffset,IOSize,ElapsedTime,DiskNum,\
-                         IrpFlags,DiskSvcTime,I/O Pri,VolSnap,FileObject,FileName";
+/// Columns of reads and writes, and of flushes, where no header names them.
+const TRANSFER: &[u8] =
+    b"DiskRead,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ByteOffset,IOSize,ElapsedTime,DiskNum,\
+                          IrpFlags,DiskSvcTime,I/O Pri,VolSnap,FileObject,FileName";
+const FLUSH: &[u8] =
+    b"DiskFlush,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ElapsedTime,DiskNum,IrpFlags,DiskSvcTime,\
+                       I/O Pri";
 
 /// Columns of an event.
 #[derive(Clone)]
@@ -83,8 +87,14 @@ fn number<'a>(text: &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
 impl LineFormat for Etw {
     const HEADER: &'static [u8] = b"BeginHeader";
 
+    /// Some event must be of a disk: any text may have times behind commas.
+    fn may_begin(head: &[u8]) -> bool {
+        let is_disk = |line: &[u8]| EVENTS.iter().any(|(event, _)| line.trim_ascii_start().starts_with(event));
+        head.split(|&byte| byte == b'\n').take(64).any(|line| line.starts_with(Self::HEADER) || is_disk(line))
+    }
+
     fn new(options: &ReadOptions) -> Self {
-        let plain = |op| if op == Op::Flush { None } else { Columns::named(COLUMNS, op) };
+        let plain = |op| Columns::named(if op == Op::Flush { FLUSH } else { TRANSFER }, op);
         let completed = options.action == Some(Action::Complete);
         Self { completed, in_header: false, columns: EVENTS.map(|(_, op)| plain(op)) }
     }
@@ -116,7 +126,7 @@ impl LineFormat for Etw {
             return Err(Fault::new("", more, SURPLUS));
         }
         // A quoted name that goes on behind its quotes belongs to two records.
-        if let Some(last) = fields.last().filter(|last| last.iter().filter(|byte| **byte == b'"').count() > 0)
+        if let Some(last) = fields.last().filter(|last| last.contains(&b'"'))
             && !(last.len() > 1 && last.starts_with(b"\"") && last.ends_with(b"\""))
         {
             return Err(Fault::new("FileName", last, "is not one name in quotes"));
@@ -142,13 +152,6 @@ impl LineFormat for Etw {
             stream: Stream::Named(text(columns.process, "Process Name ( PID)")?),
         }))
     }
-}
-
-/// Like [`sniff_lines`], for files with an event of a disk near their beginning: any text may have times behind commas.
-pub(crate) fn sniff(head: &[u8]) -> u32 {
-    let is_disk = |line: &[u8]| EVENTS.iter().any(|(event, _)| line.trim_ascii_start().starts_with(event));
-    let disks = head.split(|&byte| byte == b'\n').take(64).any(|line| line.starts_with(Etw::HEADER) || is_disk(line));
-    if disks { sniff_lines::<Etw>(head) } else { 0 }
 }
 
 #[cfg(test)]
@@ -191,10 +194,22 @@ OS Version: 6.0.6001, Trace Size: 1024KB
     }
 
     #[test]
-    fn flushes_need_a_header() {
-        let (requests, _) = read(Format::Etw, &format!("{HEADER}{FLUSH}"));
-        assert_eq!(requests, [Request { stream: 1, ..request(0, Op::Flush, 0, 0) }]);
-        assert_eq!(read(Format::Etw, FLUSH).1.counts.unknown_op, 1);
+    fn flushes_have_no_offset() {
+        for text in [format!("{HEADER}{FLUSH}"), FLUSH.into()] {
+            let (requests, _) = read(Format::Etw, &text);
+            assert_eq!(requests, [Request { stream: 1, ..request(0, Op::Flush, 0, 0) }]);
+        }
+    }
+
+    /// A header that lacks columns makes its event unknown; one with other columns is followed.
+    #[test]
+    fn the_header_says_where_columns_are() {
+        let header = "BeginHeader\nDiskRead, TimeStamp, IOSize, ByteOffset, ElapsedTime, DiskNum, Process Name ( PID)\n\
+                      DiskWrite, TimeStamp\nEndHeader\n";
+        let (requests, report) =
+            read(Format::Etw, &format!("{header}DiskRead, 9, 512, 0x1000, 2, 0, a\nDiskWrite, 9\n"));
+        assert_eq!(requests, [Request { stream: 1, ..request(0, Op::Read, 4096, 512) }]);
+        assert_eq!(report.counts.unknown_op, 1);
     }
 
     #[test]

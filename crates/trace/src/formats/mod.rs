@@ -153,7 +153,7 @@ formats! {
     MqSim, "mqsim", "MQSim ASCII (ns, sectors, 0 = write)",
         sniff_lines::<mqsim::MqSim>, Lines<mqsim::MqSim>, Some(|| Box::new(mqsim::MqSimEncoder));
     DiskSim, "disksim", "DiskSim ASCII (ms with a fraction, 512 B blocks)",
-        disksim::sniff, Lines<disksim::DiskSim>, Some(|| Box::new(disksim::DiskSimEncoder));
+        sniff_lines::<disksim::DiskSim>, Lines<disksim::DiskSim>, Some(|| Box::new(disksim::DiskSimEncoder));
     SsdSim, "ssdsim", "SSDsim ASCII; the same as MQSim's",
         sniff_lines::<mqsim::MqSim>, Lines<mqsim::MqSim>, Some(|| Box::new(mqsim::MqSimEncoder));
     OracleGeneral, "oracle-general", "libCacheSim oracleGeneral binary, for caches (objects without operations)",
@@ -167,7 +167,7 @@ formats! {
     Ftrace, "ftrace", "block events of ftrace, trace-cmd report or perf script; one action is taken (issue)",
         sniff_lines::<ftrace::Ftrace>, Lines<ftrace::Ftrace>, None;
     Etw, "etw", "Windows ETW disk events as CSV (Microsoft production traces; us, bytes)",
-        etw::sniff, Lines<etw::Etw>, None;
+        sniff_lines::<etw::Etw>, Lines<etw::Etw>, None;
     Columns, "columns", "any text in columns; --columns says what they hold",
         |_| 0, Lines<columns::Text>, None;
 }
@@ -428,6 +428,21 @@ mod tests {
                 "8,0 1 1 0.1 9 Q W 0x10 + 8 [fio]\n8,0 1 1 0.2 9 Q W 0x20 + 8 [fio]\n",
                 "memory:1: field \"sector\": \"0x10\" is not a whole number; no trace",
                 "blkparse",
+            ),
+            (
+                "1,hm,0,Read,0,32768,1000\n2,hm,0,Read,0,32768,1000128166372013061629,hm,0,Write,0,4096,10\n",
+                "memory:2: field \"ResponseTime\": \"1000128166372013061629\" is larger than 64 bits can hold; no trace",
+                "msr",
+            ),
+            (
+                "0 0 100 8 0\n10 0 200 8 120 0 300 8 0\n",
+                "memory:2: \"0\" follows the last column: a field too many, or a second record on this line; no trace",
+                "mqsim",
+            ),
+            (
+                "0.5 0 100 8 0\n1.5 0 200 8 12.0 0 300 8 0\n",
+                "memory:2: field \"flags\": \"12.0\" is not a hexadecimal number; no trace",
+                "disksim",
             ),
             ("0,8,512,r\n0,8,512,r\n", "memory:1: field \"Timestamp\" is missing; no trace", "spc"),
         ] {
