@@ -86,7 +86,10 @@ def _finding(about: str, name: str, what_ifs: list[str]) -> dict[str, Any]:
 def test_causes_and_changes_are_ranked_by_what_they_gain(in_time: ssdlab.Config) -> None:
     """The rate rises by 20 % with a larger buffer and by 80 % with faster cells, which make p99 worse."""
     result = ssdlab.simulate(in_time)
-    causes = [_finding("throughput", "full_buffer", ["buffer"]), _finding("throughput", "host_writes", ["slots", "dies"])]
+    causes = [
+        _finding("throughput", "full_buffer", ["buffer"]),
+        _finding("throughput", "host_writes", ["slots", "dies"]),
+    ]
     slow = _finding("slow_writes", "host_writes", ["dies", "slots", "buffer"])
     summary = {**result.summary, "diagnosis": [*causes, slow, _finding("input", "too_short", [])]}
     iops, p99_ns = summary["time"]["iops"], summary["latency"]["write"]["p99_ns"]
@@ -127,7 +130,9 @@ def test_small_writes_to_large_pages_are_not_blamed_on_the_buffer() -> None:
     most = max((name for cause in causes for name in cause["what_ifs"]), key=lambda name: gains[name])
     assert "full_buffer" in {cause["name"] for cause in causes[1:]}
     assert causes[0]["what_ifs"][0] == most != "buffer"
-    assert "buffer" not in next(finding for finding in found.findings if finding["about"] == "slow_writes")["what_ifs"][0]
+    assert (
+        "buffer" not in next(finding for finding in found.findings if finding["about"] == "slow_writes")["what_ifs"][0]
+    )
 
 
 def test_what_amplifies_writes_is_called_what_it_is() -> None:
