@@ -127,6 +127,7 @@ class Diagnosis(Finding):
     @staticmethod
     def _ranked(finding: dict[str, Any], gains: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
         """A finding with the changes first that gain most; those without a gain stay in their order behind them."""
+
         def gain(name: str) -> float:
             return gains.get(name, {}).get(finding["about"], 1.0)
 

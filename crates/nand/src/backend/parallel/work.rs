@@ -58,7 +58,8 @@ impl ParallelFlash {
                 }
                 (Cells::Busy(work), registers) => {
                     let (first, can_load) = (work.command.first, matches!(registers, Registers::Free));
-                    if !self.suspend(number, first) && !(can_load && self.begin_cached_program(number, first)) {
+                    let begun = self.suspend(number, first) || (can_load && self.begin_cached_program(number, first));
+                    if !begun {
                         break;
                     }
                 }

@@ -99,13 +99,12 @@ fn causes(
     let mut found: Vec<(f64, Finding)> = waits.into_iter().map(|(share, wait)| (answering * share, wait)).collect();
     found.push((thinking, thinks(setup, thinking)));
     found.retain(|(share, _)| *share >= NOTABLE);
-    let prevails = found.iter().any(|(share, _)| *share >= PREVAILING);
-    if !prevails {
-        let outstanding = if drive.queue_depth_mean >= ENOUGH * f64::from(drive.dies) {
-            by_use(summary, drive, busiest)
-        } else {
-            host(setup, drive, busiest.1)
-        };
+    let outstanding = if drive.queue_depth_mean >= ENOUGH * f64::from(drive.dies) {
+        by_use(summary, drive, busiest)
+    } else {
+        host(setup, drive, busiest.1)
+    };
+    if found.iter().all(|(share, cause)| *share < PREVAILING && cause.name != outstanding.name) {
         found.push((answering * served, outstanding));
     }
     // Equal shares stay in this order.
@@ -255,7 +254,7 @@ fn waiting(
         let room_ns: u128 = write.all.parts_ns[..WAITS].iter().sum();
         room_ns as f64 / all.sum_ns.max(1) as f64
     });
-    let is_full = buffer.is_some_and(|share| share >= PREVAILING);
+    let is_full = buffer.is_some_and(|share| share >= NOTABLE);
     let mut found = Vec::new();
     let mut add = |wait: Finding| found.push((wait.share, wait));
     if let Some(share) = buffer {
