@@ -25,8 +25,8 @@ use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
 use crate::life::Life;
 use crate::log::{Known, Log, Touch, forget_block};
-use crate::scan::{Read, Reading};
 use crate::safe::SafeNote;
+use crate::scan::{Read, Reading};
 use crate::spare::{Content, SPARE_BYTES, SpareBytes, belongs, decode_block};
 use crate::table::PageTable;
 
