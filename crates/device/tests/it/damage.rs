@@ -112,19 +112,17 @@ fn a_scan_without_a_log_goes_back_to_no_older_copy_of_a_flushed_page() {
             drive.cut_power();
             let mut flash = drive.into_backend().into_inner();
             let mut spare = [0; SPARE_BYTES];
-            let is_second = |page: &Ppn| {
-                let mut spare = [0; SPARE_BYTES];
-                flash.read_spares(*page, &mut spare).expect("memory can be read");
-                matches!(Content::decode(*page, &spare), Content::Programmed(found)
-                    if found.oob.lpn == Lpn(0) && found.oob.role != Role::Map && found.oob.sequence > 0)
-            };
-            let second = (0..kind.geometry.pages() as u32).map(Ppn).filter(is_second).max_by_key(|&page| {
-                let mut spare = [0; SPARE_BYTES];
-                flash.read_spares(page, &mut spare).expect("memory can be read");
-                let Content::Programmed(found) = Content::decode(page, &spare) else { return 0 };
-                found.oob.sequence
-            });
-            let second = second.expect("it was programmed");
+            let mut second = (0, Ppn(0));
+            for ppn in (0..kind.geometry.pages() as u32).map(Ppn) {
+                flash.read_spares(ppn, &mut spare).expect("memory can be read");
+                match Content::decode(ppn, &spare) {
+                    Content::Programmed(found) if found.oob.lpn == Lpn(0) && found.oob.role != Role::Map => {
+                        second = second.max((found.oob.sequence, ppn));
+                    }
+                    _ => {}
+                }
+            }
+            let (_, second) = second;
             let mut page = vec![0; page_bytes];
             flash.read(second, &mut page, &mut spare).expect("memory can be read");
             page[0] ^= 1;
