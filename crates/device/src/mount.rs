@@ -16,7 +16,8 @@
 //! last flush, until their checksums have been compared; pages older than the erase of their block, which a computer
 //! that lost its power may have forgotten though it remembers what came after it.
 //!
-//! An older copy takes the place of a page that may have been torn, never of one that was safe: that is lost.
+//! An older copy takes the place of a page that may have been torn, never of one that was safe: that is lost. What was
+//! safe is told by the log and by a note beside it (`safe.rs`).
 
 use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
 use ssdlab_nand::{Counts, Found, Geometry, Oob, Scan, Timing, Trimmed};
@@ -25,8 +26,8 @@ use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
 use crate::life::Life;
 use crate::log::{Known, Log, Touch, forget_block};
-use crate::scan::{Read, Reading};
 use crate::safe::SafeNote;
+use crate::scan::{Read, Reading};
 use crate::spare::{Content, SPARE_BYTES, SpareBytes, belongs, decode_block};
 use crate::table::PageTable;
 

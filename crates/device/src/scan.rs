@@ -347,7 +347,8 @@ mod tests {
                         }
                     }
                 }
-                let Read { sequence, spoiled } = reading.finish(&SafeNote::default(), &mut report).expect("memory does not fail");
+                let Read { sequence, spoiled } =
+                    reading.finish(&SafeNote::default(), &mut report).expect("memory does not fail");
                 assert_eq!(spoiled.iter().map(|page| page.ppn).collect::<Vec<_>>(), torn);
                 assert_eq!(sequence, above);
                 let MountReport { blocks_scanned, spares_read, pages_verified, .. } = report;

@@ -1,6 +1,6 @@
 //! Goal: after a loss of power at any flash operation a drive holds what it promised, and goes on. Method: a random
 //! workload against a model of what must, may and must not be there, with the power cut at every operation in turn, and
-//! again at every operation of the mount that follows.
+//! again at every operation of the mount that follows; on sound flash, on flash that fails, and with faults of every kind.
 
 use std::thread;
 use std::time::Instant;
@@ -29,7 +29,16 @@ pub struct Trial {
 
 impl Trial {
     pub fn new(kind: Kind, seed: u64) -> Self {
-        Self { kind, plan: FaultPlan::default(), torn: true, seed, requests: 60, twice: true, lie: Lie::None, log_lost: false }
+        Self {
+            kind,
+            plan: FaultPlan::default(),
+            torn: true,
+            seed,
+            requests: 60,
+            twice: true,
+            lie: Lie::None,
+            log_lost: false,
+        }
     }
 
     fn world<B: Backend + 'static>(&self, backend: B) -> World<B> {
@@ -102,19 +111,19 @@ impl Trial {
             world.drive.backend_mut().restore_power();
             mounted = world.drive.mount();
         }
-        let text = |stop| match stop {
-            Stop::Off | Stop::WornOut => Ok(()),
-            stop => Err(stop.what()),
-        };
         let scanned = mounted.map_err(|error| error.to_string())?.full_scan;
         if scanned && !self.log_lost {
             return Err("the log was lost".into());
         }
-        world.take_stock_of(self.log_lost).or_else(text)?;
-        // Some go on with nothing, so that what an interrupted mount left is not written over.
-        world.go_on(world.drive.counts().programmed() as u32 % 3 * 6).or_else(text)?;
-        world.trim_for_good().or_else(text)?;
-        Ok(operations)
+        let went_on = world
+            .take_stock_of(self.log_lost)
+            // Some go on with nothing, so that what an interrupted mount left is not written over.
+            .and_then(|()| world.go_on(world.drive.counts().programmed() as u32 % 3 * 6))
+            .and_then(|()| world.trim_for_good());
+        match went_on {
+            Ok(()) | Err(Stop::Off | Stop::WornOut) => Ok(operations),
+            Err(stop) => Err(stop.what()),
+        }
     }
 }
 
@@ -127,7 +136,7 @@ pub fn failing(seed: u64) -> FaultPlan {
     FaultPlan { programs: 60, erases: 15, seed, ..FaultPlan::default() }
 }
 
-/// Flash with faults of every kind, some of them more often for some seeds.
+/// Flash on which programs and erases fail, pages are lost and some blocks are bad from the beginning.
 pub fn faulty(seed: u64) -> FaultPlan {
     let mut rng = Rng::named(seed, "plans");
     let mut one_in = |choices: [u64; 3]| choices[rng.below(3) as usize];
@@ -141,19 +150,29 @@ pub fn faulty(seed: u64) -> FaultPlan {
     }
 }
 
-/// Cuts drives of all kinds with ever new seeds until there were so many cut points; every other time on flash that
-/// fails, with blocks to spare for it.
+/// Trials of one seed: on sound flash, on flash that fails, or with faults of every kind, and then sometimes without the
+/// log. Drives on flash that fails have blocks to spare.
+fn trials(seed: u64) -> impl Iterator<Item = Trial> {
+    let (kinds, plan) = match seed % 3 {
+        0 => (smallest(), FaultPlan::default()),
+        1 => (roomy(), faulty(seed)),
+        _ => (roomy(), failing(seed)),
+    };
+    let log_lost = seed % 6 == 4;
+    // Some workloads are longer, and some power cuts tear nothing.
+    let (requests, torn) = (24 + 36 * (seed % 4) as u32, seed % 5 != 4);
+    let of = move |kind| Trial { requests, torn, plan, log_lost, ..Trial::new(kind, seed) };
+    all_buffers(kinds).into_iter().map(of)
+}
+
+/// Cuts drives of all kinds with new seeds until there were so many cut points.
 fn cut_everywhere(least: u64) -> u64 {
-    let (sound, spared) = (all_buffers(smallest()), all_buffers(roomy()));
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut points = 0;
     for seed in 0.. {
-        // Some workloads are longer, and some power cuts tear nothing.
-        let (requests, torn) = (24 + 36 * (seed % 4) as u32, seed % 5 != 4);
-        let (kinds, plan) = if seed % 2 == 0 { (&sound, FaultPlan::default()) } else { (&spared, failing(seed)) };
-        let cut = |kind: &Kind| Trial { requests, torn, plan, ..Trial::new(*kind, seed) }.exhaust(&blank(kind));
+        let cut = |trial: Trial| trial.exhaust(&blank(&trial.kind));
         points += thread::scope(|scope| {
-            let share = |first| kinds.iter().skip(first).step_by(threads);
+            let share = |first| trials(seed).skip(first).step_by(threads);
             let work: Vec<_> = (0..threads)
                 .map(|first| scope.spawn(move || share(first).map(cut).sum::<Result<u64, String>>()))
                 .collect();
@@ -187,30 +206,5 @@ fn nothing_is_lost_while_the_power_lasts() {
         if let Err(stop) = world.go_on(2_000) {
             panic!("{}, {:?}: {stop:?}", kind.name, kind.options.buffer);
         }
-    }
-}
-
-#[test]
-fn probe() {
-    let n: u64 = std::env::var("PROBE").map_or(10, |n| n.parse().unwrap());
-    let mut kinds_of: std::collections::BTreeMap<&str, Vec<String>> = Default::default();
-    let mut points = 0;
-    let first: u64 = std::env::var("FIRST").map_or(0, |n| n.parse().unwrap());
-    for seed in first..first + n {
-        for kind in all_buffers(roomy()) {
-            let trial = Trial { requests: 24 + 36 * (seed % 4) as u32, plan: faulty(seed), twice: std::env::var("TWICE").is_ok(), log_lost: std::env::var("LOST").is_ok(), ..Trial::new(kind, seed) };
-            for after in (seed % 3..).step_by(3) {
-                match trial.cut(&blank(&kind), after) {
-                    Ok(0) => break,
-                    Ok(more) => points += more,
-                    Err(broken) => { println!("{broken}"); kinds_of.entry(kind.name).or_default().push(broken); points += 1; }
-                }
-            }
-        }
-    }
-    println!("{points} points");
-    for (name, all) in kinds_of {
-        println!("{name}: {}", all.len());
-        all.iter().step_by(all.len().div_ceil(6)).for_each(|b| println!("   {b}"));
     }
 }
