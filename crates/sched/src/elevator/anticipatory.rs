@@ -39,6 +39,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     by_process: true,
     by_sync: true,
     tunables: TUNABLES,
+    part_of_device: None,
     build: |settings, _| Ok(Box::new(Anticipatory::new(settings))),
 };
 

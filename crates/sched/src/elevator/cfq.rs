@@ -59,6 +59,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     by_process: true,
     by_sync: true,
     tunables: TUNABLES,
+    part_of_device: None,
     build: |settings, device| Ok(Box::new(Cfq::new(settings, device))),
 };
 

@@ -29,6 +29,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     by_process: false,
     by_sync: false,
     tunables: TUNABLES,
+    part_of_device: None,
     build: |settings, _| Ok(Box::new(Deadline::new(settings))),
 };
 

@@ -49,6 +49,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         WRITE_BASE,
         WRITE_SECTOR,
     ],
+    part_of_device: None,
     build: |settings, _| Ok(Box::new(Fios::new(settings))),
 };
 

@@ -57,6 +57,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             help: "Latency aimed at for writes.",
         },
     ],
+    part_of_device: None,
     build: |settings, device| Ok(Box::new(Kyber::new(settings, device.queues))),
 };
 

@@ -29,6 +29,7 @@ mod tokens;
 
 use std::fmt::Debug;
 
+use ssdlab_core::Unit;
 use ssdlab_core::parameter::{Owner, Parameter, ParameterError, Settings};
 use ssdlab_core::suggest::named;
 
@@ -172,6 +173,8 @@ pub struct SchedulerInfo {
     pub by_sync: bool,
     /// Its tunables.
     pub tunables: &'static [Parameter],
+    /// Name of the tunable, in sectors, that may not exceed the device.
+    part_of_device: Option<&'static str>,
     build: Build,
 }
 
@@ -182,9 +185,28 @@ impl SchedulerInfo {
         Settings::new(owner, self.tunables, changes)
     }
 
+    /// Checks `changes` to the defaults of its tunables from the numbers alone.
+    ///
+    /// # Errors
+    /// If a tunable does not exist, is out of range or exceeds the device.
+    pub fn check(&self, changes: &[(String, u64)], device: &Device) -> Result<(), TunableError> {
+        self.checked(changes, device).map(drop)
+    }
+
+    fn checked(&self, changes: &[(String, u64)], device: &Device) -> Result<Settings, TunableError> {
+        let settings = self.settings(changes)?;
+        if let Some(name) = self.part_of_device
+            && let Some(value) = settings.given(name).filter(|&value| value > device.sectors)
+        {
+            let (scheduler, device, unit) = (self.name, device.sectors, Unit::Sectors);
+            return Err(TunableError::BeyondDevice { scheduler, name, value, device, unit });
+        }
+        Ok(settings)
+    }
+
     /// Builds the scheduler with `changes` to the defaults of its tunables.
     pub fn build(&self, changes: &[(String, u64)], device: &Device) -> Result<Box<dyn Elevator>, TunableError> {
-        (self.build)(&self.settings(changes)?, device)
+        (self.build)(&self.checked(changes, device)?, device)
     }
 }
 

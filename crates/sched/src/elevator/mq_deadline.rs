@@ -51,6 +51,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             help: "Requests in use up to which all but reads are given one; 0 is all, as since Linux 6.",
         },
     ],
+    part_of_device: None,
     build: |settings, _| Ok(Box::new(MqDeadline::new(settings))),
 };
 

@@ -21,6 +21,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     by_process: false,
     by_sync: false,
     tunables: &[],
+    part_of_device: None,
     build: |_, device| Ok(Box::new(NoScheduler::new(device.queues))),
 };
 

@@ -21,6 +21,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     by_process: false,
     by_sync: false,
     tunables: &[],
+    part_of_device: None,
     build: |_, _| Ok(Box::new(Noop::default())),
 };
 

@@ -19,6 +19,7 @@ pub(in crate::elevator) static INFO: SchedulerInfo = SchedulerInfo {
     by_process: true,
     by_sync: true,
     tunables: TUNABLES,
+    part_of_device: None,
     build: |settings, device| Ok(Box::new(Bfq::new(settings, device))),
 };
 
