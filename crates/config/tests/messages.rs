@@ -192,7 +192,7 @@ fn files() {
         ),
         (
             "host.fit = \"grow\"",
-            r#"my.toml:1: host.fit: "grow" needs to know where a trace ends; and none is given; set it to "error""#,
+            r#"my.toml:1: host.fit: "grow" needs to know where a trace ends, and none is given; set it to "error""#,
         ),
         (
             "workload.span = \"8GiB\"",

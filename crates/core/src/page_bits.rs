@@ -115,6 +115,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         /// Beside an array of truth values: filled, copied, set and read in runs that begin and end anywhere.
         #[test]
         fn runs_of_bits_are_those_of_an_array(

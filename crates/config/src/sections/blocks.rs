@@ -158,8 +158,12 @@ impl Checker<'_> {
         parallelism: &Parallelism,
         logical_pages: u64,
     ) -> Read<()> {
-        let least_capacity = |pages_per_block| Shape { pages_per_block, ..*shape }.by_default().larger_capacity(0);
-        if least_capacity(shape.pages_per_block).is_none() {
+        let can_be = |planes: u32, pages: u64| {
+            Shape { planes, pages_per_block: pages as u32, ..*shape }.by_default().larger_capacity(0).is_some()
+        };
+        let levels = levels(parallelism);
+        let (level, planes_of_level) = levels.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
+        if !can_be(shape.planes, shape.pages_per_block.into()) {
             if let Some((key, erased, _)) = shape.plan.kept_erased().filter(|(_, kept, _)| u64::from(*kept) > USUAL_ERASED) {
                 let (percent, planes) = (write_percent(DEFAULT_PERCENT), shape.planes);
                 let message = format!(
@@ -169,18 +173,20 @@ impl Checker<'_> {
                 self.report(key, message);
                 return Ok(());
             }
-            let enough = |pages: u64| least_capacity(pages as u32).is_some();
-            let most = largest(shape.pages_per_block.into(), enough).unwrap_or(1);
+            const PAGES: &str = "nand.pages_per_block";
             let (planes, pages) = (shape.planes, shape.pages_per_block);
-            let message =
-                format!("{planes} planes with blocks of {pages} pages exceed {U32} pages at any capacity; lower it to {most}");
-            self.report("nand.pages_per_block", message);
+            let most = |planes| largest(pages.into(), |pages| can_be(planes, pages)).filter(|most| *most > 1);
+            let remedy = most(planes).map(|most| format!("lower it to {most}")).unwrap_or_else(|| {
+                let planes_for = |count: u64| planes / planes_of_level * count as u32;
+                let count = largest(planes_of_level.into(), |count| can_be(planes_for(count), 2)).unwrap_or(1);
+                let most = most(planes_for(count)).unwrap_or(2);
+                format!("set it to {most} and {level} to {count}")
+            });
+            self.report(PAGES, format!("{planes} planes with blocks of {pages} pages fit no drive; {remedy}"));
             return Ok(());
         }
         let found = shape.blocks(logical_pages);
         let Blocks { asked, provided, full, kept, parts, planes, .. } = found;
-        let levels = levels(parallelism);
-        let (level, _) = levels.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
         let few_by_plane = planes > 1 && (parts > 1 || asked < planes);
         let (chosen, usual) = match few_by_plane {
             true => (&[level, CAPACITY, FILL, provision][..], level),

@@ -150,7 +150,7 @@ impl Checker<'_> {
         if fitting.needs_extent() && extent_bytes.is_none() {
             let name = self.name("host.fit")?;
             let message =
-                format!("{name:?} needs to know where a trace ends; and none is given; set it to \"error\"");
+                format!("{name:?} needs to know where a trace ends, and none is given; set it to \"error\"");
             self.report("host.fit", message);
         }
         Ok(match fitting {
