@@ -28,8 +28,8 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 # Programs are sent SIGHUP, and inherit that `nohup make test` ignores it.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# A change is judged by what it changes, not by the luck of its examples (crates/tiers does the same).
-hypothesis.settings.register_profile("tier", derandomize=TIER != "deep")
+# The same examples every time, but in tier `deep`, which prints how to replay a failure (crates/tiers does the same).
+hypothesis.settings.register_profile("tier", derandomize=TIER != "deep", print_blob=TIER == "deep")
 hypothesis.settings.load_profile("tier")
 
 ROOT = Path(__file__).parent.parent

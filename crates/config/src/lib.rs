@@ -20,7 +20,6 @@ mod parameters;
 mod presets;
 mod reference;
 mod registry;
-mod remedies;
 mod render;
 mod schema;
 mod sections;

@@ -68,7 +68,7 @@ pub(crate) fn find(key: &str) -> Option<&'static OptionSpec> {
 
 /// The former variant of this name of a choice.
 pub(crate) fn find_former(choice: &str, name: &str) -> Option<&'static Former> {
-    FORMER.iter().find(|former| former.choice == choice && former.variant == name)
+    FORMER.iter().find(|former| former.choice == choice && former.variant.eq_ignore_ascii_case(name))
 }
 
 /// The key by which an option goes now.

@@ -115,6 +115,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         /// Fills, copies, sets and reads runs of any bounds, compared with an array of booleans.
         #[test]
         fn runs_of_bits_are_those_of_an_array(

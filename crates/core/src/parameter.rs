@@ -181,12 +181,8 @@ impl Parameter {
             Quantity::Time(_) => write_nanos(quantity),
             _ => write_bytes(quantity),
         };
-        let nearest = if below < self.min.max(1) {
-            write(below + 1)
-        } else {
-            format!("{} or {}", write(below), write(below + 1))
-        };
-        Err(format!("{written} is not a multiple of {}; write {nearest}", write(1)))
+        let nearest = write(if below < self.min.max(1) { below + 1 } else { below });
+        Err(format!("{written} is not a multiple of {}; set it to {nearest}", write(1)))
     }
 }
 
@@ -416,7 +412,7 @@ mod tests {
         assert_eq!(written, ["500ms", "25", "true", "4KiB", "16"]);
         let [wait, _, _, region, depth] = TABLE else { panic!("five parameters") };
         assert_eq!((wait.in_units(7_000_000), region.in_units(1024), depth.in_units(7)), (Ok(7), Ok(2), Ok(7)));
-        assert_eq!(wait.in_units(7_500_000).unwrap_err(), "7.5ms is not a multiple of 1ms; write 7ms or 8ms");
-        assert_eq!(region.in_units(100).unwrap_err(), "100B is not a multiple of 512B; write 512B");
+        assert_eq!(wait.in_units(7_500_000).unwrap_err(), "7.5ms is not a multiple of 1ms; set it to 7ms");
+        assert_eq!(region.in_units(100).unwrap_err(), "100B is not a multiple of 512B; set it to 512B");
     }
 }

@@ -12,10 +12,16 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Nanos(pub u64);
 
-/// A text that is not a quantity; the message says how to write it.
+/// A quantity that cannot be read; says what is wrong and how to write it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct UnitError(String);
+pub enum UnitError {
+    /// Not a quantity, or without its unit.
+    #[error("{0}")]
+    Malformed(String),
+    /// More than 64 bits hold of the smallest unit.
+    #[error("{0:?} is too large")]
+    TooLarge(String),
+}
 
 const BYTE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
@@ -65,9 +71,22 @@ enum Fraction {
     Rounded,
 }
 
+const TOO_LARGE: &str = "it is too large";
+
+/// Splits `"e30GiB"` into 30 and `"GiB"`; the exponent is 0 if there is none.
+fn split_exponent(unit: &str) -> (u32, &str) {
+    let Some(rest) = unit.strip_prefix(['e', 'E']) else { return (0, unit) };
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    match rest[..end].parse() {
+        Ok(exponent) => (exponent, rest[end..].trim_start()),
+        // An exponent that overflows 32 bits is still an exponent.
+        Err(_) if end > 0 => (u32::MAX, rest[end..].trim_start()),
+        Err(_) => (0, unit),
+    }
+}
+
 /// Returns `number` times `multiplier`; the error says what is wrong with the number.
 fn product(number: &str, multiplier: u64, rest: Fraction) -> Result<u64, &'static str> {
-    const TOO_LARGE: &str = "it is too large";
     let number: String = number.chars().filter(|&c| c != '_').collect();
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     if whole.is_empty() || (number.contains('.') && fraction.is_empty()) || fraction.contains('.') {
@@ -99,11 +118,13 @@ fn parse(
     rest: Fraction,
     examples: &str,
 ) -> Result<u64, UnitError> {
-    let fail = |why: &str| Err(UnitError(format!("{text:?} is not {what}: {why}; write it like {examples}")));
+    let fail =
+        |why: &str| Err(UnitError::Malformed(format!("{text:?} is not {what}: {why}; write it like {examples}")));
     let (number, unit) = split_number(text);
     if number.is_empty() {
         return fail("it does not start with a number");
     }
+    let (exponent, unit) = split_exponent(unit);
     if unit.is_empty() {
         return fail("the unit is missing");
     }
@@ -111,7 +132,11 @@ fn parse(
         let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
         return fail(&format!("unknown unit {unit:?} (known: {})", known.join(", ")));
     };
-    product(number, multiplier, rest).or_else(fail)
+    let power = 10_u64.checked_pow(exponent).ok_or(TOO_LARGE);
+    match power.and_then(|power| product(number, multiplier, rest)?.checked_mul(power).ok_or(TOO_LARGE)) {
+        Err(TOO_LARGE) => Err(UnitError::TooLarge(text.into())),
+        other => other.or_else(fail),
+    }
 }
 
 impl Bytes {
@@ -150,7 +175,8 @@ pub fn write_percent(percent: f64) -> String {
 
 /// Reads a share such as `"7%"` as the fraction 0.07.
 pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
-    let fail = |why: &str, remedy: &str| UnitError(format!("{text:?} is not a share: {why}; write {remedy}"));
+    let fail =
+        |why: &str, remedy: &str| UnitError::Malformed(format!("{text:?} is not a share: {why}; write {remedy}"));
     let malformed = |why| fail(why, "it like \"7%\" or \"12.5%\"");
     let Some(number) = text.trim().strip_suffix('%').map(str::trim_end) else {
         const UNSIGNED: &str = "the % sign is missing";
@@ -186,13 +212,18 @@ fn ambiguous_share(text: &str, number: f64) -> UnitError {
     // Rounds the binary noise off the decimal product.
     let of_one = (number * 1e11).round() / 1e9;
     let [percent, share] = [number, of_one].map(write_percent);
-    UnitError(format!("{text:?} may mean {percent} or, as a share of 1, {share}; write \"{percent}\" or \"{share}\""))
+    UnitError::Malformed(format!(
+        "{text:?} may mean {percent} or, as a share of 1, {share}; write \"{percent}\" or \"{share}\""
+    ))
 }
 
 /// Reads a number such as `"1000"`, `"1_000"`, `"20k"`, `"1.5M"` or `"1e6"`; its prefixes are decimal.
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
-    let fail =
-        || UnitError(format!("{text:?} is not a whole number; write it like \"1000\", \"20k\", \"1M\" or \"1e6\""));
+    let fail = || {
+        UnitError::Malformed(format!(
+            "{text:?} is not a whole number; write it like \"1000\", \"20k\", \"1M\" or \"1e6\""
+        ))
+    };
     let (number, unit) = split_number(text);
     let multiplier = match unit.strip_prefix(['e', 'E']) {
         Some(exponent) => exponent.parse().ok().and_then(|exponent| 10_u64.checked_pow(exponent)),
@@ -211,7 +242,9 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
 /// Reads a bandwidth such as `"600MB/s"` as bytes per second, to the nearest.
 pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     if text.trim_end().ends_with("b/s") {
-        return Err(UnitError(format!("{text:?} counts bits, as b stands for; write bytes, like \"600MB/s\"")));
+        return Err(UnitError::Malformed(format!(
+            "{text:?} counts bits, as b stands for; write bytes, like \"600MB/s\""
+        )));
     }
     parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], Fraction::Rounded, "\"600MB/s\" or \"3.5GB/s\"")
 }
@@ -327,9 +360,12 @@ mod tests {
         assert_eq!(parse_bandwidth("0.1MiB/s"), Ok(104_858));
         let why = |text| Bytes::parse(text).unwrap_err().to_string();
         assert!(why("1.3B").contains("is not a size: it is not a whole number of the smallest unit; write it like"));
-        assert!(why("99999999TiB").contains("it is too large; write it like"));
-        assert!(why("99999999999999999999999999999999999999999B").contains("it is too large"));
-        assert!(why("16777215.999999999999999TiB").contains("it is too large"));
+        assert_eq!(why("99999999TiB"), "\"99999999TiB\" is too large");
+        assert_eq!(why("1e30GiB"), "\"1e30GiB\" is too large");
+        assert_eq!(why("1e99999999999GiB"), "\"1e99999999999GiB\" is too large");
+        assert_eq!((Bytes::parse("1e3KiB"), Bytes::parse("2E0 GiB")), (Ok(Bytes(1_024_000)), Ok(Bytes(2 << 30))));
+        assert!(why("99999999999999999999999999999999999999999B").contains("is too large"));
+        assert!(why("16777215.999999999999999TiB").contains("is too large"));
         assert!(why("4.KiB").contains("the number cannot be read"));
         assert!(why("1.0000000000000000001KiB").contains("it has more than 18 decimals"));
         assert!(Bytes::parse_exact("1.3KiB").is_err() && Bytes::parse_exact("1.5KiB") == Ok(Bytes(1536)));

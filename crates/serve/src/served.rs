@@ -488,7 +488,11 @@ mod tests {
         for (name, request, slices) in long {
             let served = buffered(1000);
             let turn = served.lock();
-            let waiting = |threads| while served.state.asked() < threads { thread::yield_now() };
+            let waiting = |threads| {
+                while served.state.asked() < threads {
+                    thread::yield_now()
+                }
+            };
             let before = served.state.asked();
             thread::scope(|scope| {
                 scope.spawn(|| request(&served).expect("it can be done"));

@@ -91,7 +91,7 @@ fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
     let log = (any_of(&LOG_FTLS), 0_u32..6).prop_filter_map("log blocks that suffice", move |(choice, more)| {
         let LogRules { least_log_blocks, check, .. } = choice.info.role;
         let count = least_log_blocks(&choice) + more;
-        let sound = check(&choice, &LogBlocks { count, pages: pages_per_block, more: "log" }).is_ok();
+        let sound = check(&choice, &LogBlocks { count, pages: pages_per_block }).is_ok();
         sound.then_some((FtlChoice::Log(choice, count), count))
     });
     prop_oneof![page, log]

@@ -314,6 +314,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         /// Goal: a volume's file gives what a reader of the trace takes for that volume, and all files together every
         /// request. Method: random volumes and times, out of order and in whole seconds, whatever the batches.
         #[test]

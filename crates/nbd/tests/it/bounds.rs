@@ -145,7 +145,8 @@ fn an_idle_client_stays_connected() {
 /// the time in which they may negotiate; then a client comes. The latest are still there, the oldest are closed.
 #[test]
 fn silent_connections_keep_nobody_out() {
-    let options = Options { connections: 2, handshakes: 4, negotiation: Duration::from_secs(600), ..Options::default() };
+    let options =
+        Options { connections: 2, handshakes: 4, negotiation: Duration::from_secs(600), ..Options::default() };
     let server = Running::new(Arc::new(Memory::new(1 << 20)), options);
     let mut silent: Vec<_> = (0..12).map(|_| UnixStream::connect(&server.path).unwrap()).collect();
     for client in &mut silent[..8] {

@@ -215,6 +215,8 @@ pub fn naive(choice: &Choice, pages: usize) -> Box<dyn Naive> {
 const SLOTS: usize = 30;
 
 proptest! {
+    #![proptest_config(ssdlab_tiers::cases(256))]
+
     /// Every policy of the table against its naive form: arrivals, hits, removals, victims.
     #[test]
     fn policies_are_what_they_say(

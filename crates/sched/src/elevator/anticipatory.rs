@@ -41,6 +41,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         bounded_wait: true,
         by_process: true,
         by_sync: true,
+        part_of_device: None,
         build: |settings, _| Ok(Box::new(Anticipatory::new(settings))),
     },
 };

@@ -51,6 +51,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         bounded_wait: false,
         by_process: true,
         by_sync: false,
+        part_of_device: None,
         build: |settings, _| Ok(Box::new(Fios::new(settings))),
     },
 };

@@ -51,6 +51,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         bounded_wait: true,
         by_process: true,
         by_sync: false,
+        part_of_device: None,
         build: |settings, _| Ok(Box::new(FlashFq::new(settings))),
     },
 };

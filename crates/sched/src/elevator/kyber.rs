@@ -59,6 +59,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         bounded_wait: true,
         by_process: false,
         by_sync: true,
+        part_of_device: None,
         build: |settings, device| Ok(Box::new(Kyber::new(settings, device.queues))),
     },
 };

@@ -30,7 +30,7 @@ mod tokens;
 use std::fmt::Debug;
 
 use ssdlab_core::parameter::{Owner, ParameterError, Settings};
-use ssdlab_core::{Info, Registry};
+use ssdlab_core::{Info, Registry, Unit};
 
 use crate::bio::Bio;
 use crate::layer::Frame;
@@ -167,6 +167,8 @@ pub struct SchedulerRules {
     pub by_process: bool,
     /// True if decisions depend on whether writes are synchronous.
     pub by_sync: bool,
+    /// Name of the tunable, in sectors, that must not exceed the device.
+    part_of_device: Option<&'static str>,
     /// Builds it from its tunables.
     build: fn(&Settings, &Device) -> Result<Box<dyn Elevator>, TunableError>,
 }
@@ -177,16 +179,35 @@ fn tunables(info: &SchedulerInfo, changes: &[(String, u64)]) -> Result<Settings,
     Settings::new(owner, info.parameters, changes)
 }
 
+/// Checks `changes` to the defaults of a scheduler's tunables from the numbers alone.
+///
+/// # Errors
+/// If a tunable does not exist, is out of range or exceeds the device.
+pub fn check_tunables(
+    info: &SchedulerInfo,
+    changes: &[(String, u64)],
+    device: &Device,
+) -> Result<Settings, TunableError> {
+    let settings = tunables(info, changes)?;
+    if let Some(name) = info.role.part_of_device
+        && let Some(value) = settings.given(name).filter(|&value| value > device.sectors)
+    {
+        let (scheduler, device, unit) = (info.name, device.sectors, Unit::Sectors);
+        return Err(TunableError::BeyondDevice { scheduler, name, value, device, unit });
+    }
+    Ok(settings)
+}
+
 /// Builds a scheduler with `changes` to the defaults of its tunables.
 ///
 /// # Errors
-/// If it has no such tunable, or the value is out of range or beyond the device.
+/// See [`check_tunables`].
 pub fn build_scheduler(
     info: &SchedulerInfo,
     changes: &[(String, u64)],
     device: &Device,
 ) -> Result<Box<dyn Elevator>, TunableError> {
-    (info.role.build)(&tunables(info, changes)?, device)
+    (info.role.build)(&check_tunables(info, changes, device)?, device)
 }
 
 /// Every scheduler.

@@ -53,6 +53,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         bounded_wait: true,
         by_process: false,
         by_sync: false,
+        part_of_device: None,
         build: |settings, _| Ok(Box::new(MqDeadline::new(settings))),
     },
 };

@@ -23,6 +23,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         bounded_wait: true,
         by_process: false,
         by_sync: false,
+        part_of_device: None,
         build: |_, device| Ok(Box::new(NoScheduler::new(device.queues))),
     },
 };

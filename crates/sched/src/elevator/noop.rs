@@ -23,6 +23,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         bounded_wait: true,
         by_process: false,
         by_sync: false,
+        part_of_device: None,
         build: |_, _| Ok(Box::new(Noop::default())),
     },
 };

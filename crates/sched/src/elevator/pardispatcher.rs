@@ -34,7 +34,8 @@ use super::{Device, Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::TunableError;
+
+const REGION_SIZE: &str = "region_size";
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "pardispatcher",
@@ -50,7 +51,8 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         bounded_wait: true,
         by_process: false,
         by_sync: false,
-        build: |settings, device| Ok(Box::new(ParDispatcher::new(settings, device)?)),
+        part_of_device: Some(REGION_SIZE),
+        build: |settings, device| Ok(Box::new(ParDispatcher::new(settings, device))),
     },
 };
 
@@ -60,7 +62,7 @@ const fn batch(name: &'static str, default: u64, help: &'static str) -> Paramete
 
 const TUNABLES: &[Parameter] = &[
     Parameter {
-        name: "region_size",
+        name: REGION_SIZE,
         unit: Unit::Sectors,
         default: 8 << 20,
         // As many regions as a turn goes through without their cost being felt.
@@ -150,18 +152,13 @@ struct ParDispatcher {
 }
 
 impl ParDispatcher {
-    fn new(settings: &Settings, device: &Device) -> Result<Self, TunableError> {
-        const REGION_SIZE: &str = "region_size";
-        if let Some(value) = settings.given(REGION_SIZE).filter(|&value| value > device.sectors) {
-            let (scheduler, name, device, unit) = (INFO.name, REGION_SIZE, device.sectors, Unit::Sectors);
-            return Err(TunableError::BeyondDevice { scheduler, name, value, device, unit });
-        }
+    fn new(settings: &Settings, device: &Device) -> Self {
         let region_sectors = settings.get(REGION_SIZE);
         let first = if settings.is_set("first_direction") { Direction::Write } else { Direction::Read };
         let region = || Region { queues: Default::default(), next: [None; 2], last: first.other() };
         let regions = usize::try_from(device.sectors.div_ceil(region_sectors)).expect("regions are large");
         let batch = |name| settings.get(name) + settings.get("exceed_batch");
-        Ok(Self {
+        Self {
             regions: (0..regions.max(1)).map(|_| region()).collect(),
             busy: BTreeSet::new(),
             current: 0,
@@ -177,7 +174,7 @@ impl ParDispatcher {
             late_arrivals: settings.is_set("late_arrivals"),
             served_direction: settings.is_set("served_direction"),
             wrap: settings.is_set("wrap"),
-        })
+        }
     }
 
     fn region(&self, sector: u64) -> usize {

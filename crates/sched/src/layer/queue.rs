@@ -144,6 +144,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         #[test]
         fn a_short_cut_changes_nothing(steps in steps(), fifo_batch in 1_u64..4, slots in 1_u32..9) {
             let passing = SCHEDULERS.iter().filter(|info| crate::build_scheduler(info, &[], &device()).unwrap().passes());

@@ -25,7 +25,7 @@ use crate::{Op, Pattern, Progress, Request, Source, TraceError, Workload};
 use clock::Clock;
 use copy_files::CopyFiles;
 use filebench::Run;
-pub use filebench::{FILES_MAX, PERSONALITIES, Personality};
+pub use filebench::{FILE_SYSTEM_MIN, FILES_MAX, PERSONALITIES, Personality};
 use hot_cold::HotCold;
 use locality::Walk;
 use oltp::Oltp;
@@ -102,7 +102,10 @@ impl Space {
         }
         if bytes > self.span {
             let most = write_bytes(self.span / align * align);
-            return wrong(field, format!("{size} is more than the span {}; lower it to {most}", write_bytes(self.span)));
+            return wrong(
+                field,
+                format!("{size} is more than the span {}; lower it to {most}", write_bytes(self.span)),
+            );
         }
         Ok(())
     }
@@ -154,9 +157,7 @@ impl Addresses {
         let slots = space.starts();
         let pattern = match *pattern {
             Pattern::Uniform => Drawn::Uniform { slots },
-            Pattern::Zipf { theta } => {
-                Drawn::Zipf { zipf: Zipf::new(slots, theta), scatter: Scatter::new(slots, rng) }
-            }
+            Pattern::Zipf { theta } => Drawn::Zipf { zipf: Zipf::new(slots, theta), scatter: Scatter::new(slots, rng) },
             Pattern::HotCold { hot_requests, hot_space, placement } => {
                 Drawn::HotCold(HotCold::new(hot_requests, hot_space, placement, slots, rng))
             }

@@ -21,6 +21,7 @@ pub(in crate::elevator) static INFO: SchedulerInfo = SchedulerInfo {
         bounded_wait: true,
         by_process: true,
         by_sync: true,
+        part_of_device: None,
         build: |settings, device| Ok(Box::new(Bfq::new(settings, device))),
     },
 };

@@ -51,6 +51,8 @@ use write_back::{Commit, Flusher, Throttle};
 
 /// Most threads: each is a [`Request::stream`], and two are the kernel's.
 const THREADS_MAX: u32 = 65_000;
+/// Least span of a file system, bytes.
+pub const FILE_SYSTEM_MIN: u64 = Layout::BYTES_MIN;
 /// Most files: a run keeps about 100 bytes for each, 1 GB in all.
 pub const FILES_MAX: u32 = 10_000_000;
 /// Standard deviations by which a fileset may be larger than expected and still fit: 1 seed in 30,000 draws more, and
