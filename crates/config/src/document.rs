@@ -245,9 +245,10 @@ impl Reader<'_> {
             let (first, value, choice) = (first, value.to_toml(), option.key);
             let (chosen, place) = (first.value.to_toml(), &first.origin);
             let (key, message) = match parameter {
-                Some(key) => {
-                    (key, format!("belongs to {choice} = {value}, but {choice} = {chosen} is chosen ({place}); keep one"))
-                }
+                Some(key) => (
+                    key,
+                    format!("belongs to {choice} = {value}, but {choice} = {chosen} is chosen ({place}); keep one"),
+                ),
                 None => (choice, format!("{chosen} and {value} are both chosen ({place}); keep one")),
             };
             return self.fault(start, Place::Key, key, message);
@@ -293,7 +294,8 @@ fn chosen_elsewhere(choice: &OptionSpec, name: &str) -> Option<String> {
         return None;
     }
     let variant = |other: &OptionSpec| other.variants().iter().find(|one| one.name.eq_ignore_ascii_case(name)).copied();
-    let common = |other: &OptionSpec| other.key.split('.').zip(choice.key.split('.')).take_while(|(a, b)| a == b).count();
+    let common =
+        |other: &OptionSpec| other.key.split('.').zip(choice.key.split('.')).take_while(|(a, b)| a == b).count();
     let others = OPTIONS.iter().filter(|other| other.key != choice.key && variant(other).is_some());
     // Of equals, the first.
     let nearest = others.rev().max_by_key(|other| common(other))?;

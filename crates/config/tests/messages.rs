@@ -154,10 +154,7 @@ fn files() {
         ),
         ("extends = \"faster\"", r#"my.toml:1: extends: only a preset extends another; write preset = "...""#),
         // Across options.
-        (
-            "nand.page_size = \"3KiB\"",
-            "my.toml:1: nand.page_size: 3KiB is not a power of two; set it to 2KiB",
-        ),
+        ("nand.page_size = \"3KiB\"", "my.toml:1: nand.page_size: 3KiB is not a power of two; set it to 2KiB"),
         (
             "device.capacity = \"10001KiB\"",
             "my.toml:1: device.capacity: 10001KiB is not a multiple of the page size 4KiB; raise it to 10004KiB",
@@ -194,10 +191,7 @@ fn files() {
             "host.fit = \"grow\"",
             r#"my.toml:1: host.fit: "grow" needs to know where a trace ends, and none is given; set it to "error""#,
         ),
-        (
-            "workload.span = \"8GiB\"",
-            "my.toml:1: workload.span: 8GiB is more than the device holds; lower it to 4GiB",
-        ),
+        ("workload.span = \"8GiB\"", "my.toml:1: workload.span: 8GiB is more than the device holds; lower it to 4GiB"),
         (
             "workload.align = \"3KiB\"",
             "my.toml:1: workload.align: 3KiB neither divides the page size 4KiB nor is a multiple of it; lower it to 2KiB",
@@ -390,10 +384,7 @@ fn files() {
             "time = \"event\"\nftl = \"fast\"\ndrive.collect = \"idle\"",
             r#"my.toml:3: drive.collect: "idle" has nothing to do: FTLs with log blocks merge only when they must; set it to "foreground""#,
         ),
-        (
-            "gantt = \"window\"",
-            r#"my.toml:1: gantt: no time of channels and dies is modelled; set time to "event""#,
-        ),
+        ("gantt = \"window\"", r#"my.toml:1: gantt: no time of channels and dies is modelled; set time to "event""#),
         (
             "time = \"event\"\ngantt.window.length = \"0ns\"",
             "my.toml:2: gantt.window.length: 0ns records nothing; raise it to 10ms",
@@ -517,7 +508,10 @@ fn sets() {
             r#"--set: ftl.page.gc: "lru" is not one of greedy, fifo, random, d_choices, cost_benefit, windowed_greedy; did you mean ftl.page.map.segments.policy = "lru"?"#,
         ),
         ("device.op=0.07", r#"--set: device.op: "0.07" may mean 0.07% or, as a share of 1, 7%; write "0.07%" or "7%""#),
-        ("ftl=greedy", r#"--set: ftl: "greedy" is not one of page, bast, fast, faster, sbfast; did you mean ftl.page.gc = "greedy"?"#),
+        (
+            "ftl=greedy",
+            r#"--set: ftl: "greedy" is not one of page, bast, fast, faster, sbfast; did you mean ftl.page.gc = "greedy"?"#,
+        ),
         ("device.capacity=1e30GiB", "--set: device.capacity: 1e30GiB is out of range: 1KiB to 16TiB"),
         ("workload.requests=1e18", "--set: workload.requests: 1000000000000000000 is out of range: 0 to 1000000000000"),
         ("preset=faster", "--set: preset: a preset is no setting; give it as --preset NAME"),

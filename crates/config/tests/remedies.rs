@@ -29,7 +29,8 @@ fn remedy(Violation { key, message, .. }: &Violation) -> Vec<String> {
 /// The rule that a message names, without the numbers and names of this case.
 fn rule(Violation { key, message, .. }: &Violation) -> (String, String) {
     let (told, _) = message.rsplit_once("; ").unwrap_or((message, ""));
-    let words = told.split(' ').map(|word| if word.contains(|c: char| c.is_ascii_digit() || c == '"') { "#" } else { word });
+    let words =
+        told.split(' ').map(|word| if word.contains(|c: char| c.is_ascii_digit() || c == '"') { "#" } else { word });
     (key.clone(), words.collect::<Vec<_>>().join(" "))
 }
 
@@ -54,7 +55,7 @@ fn typed(layers: &[Vec<Layer>]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ssdlab_tiers::cases(500))]
+    #![proptest_config(ssdlab_tiers::cases(150))]
 
     #[test]
     fn following_the_messages_ends(picks in picks(), extent: Option<u64>) {

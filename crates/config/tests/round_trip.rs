@@ -1,7 +1,7 @@
 //! A resolved configuration, written as TOML and read again, is the same configuration.
 
-use proptest::prelude::*;
 use common::{picks, set, sets};
+use proptest::prelude::*;
 use ssdlab_config::{Config, Layer};
 
 mod common;

@@ -118,7 +118,8 @@ fn parse(
     rest: Fraction,
     examples: &str,
 ) -> Result<u64, UnitError> {
-    let fail = |why: &str| Err(UnitError::Malformed(format!("{text:?} is not {what}: {why}; write it like {examples}")));
+    let fail =
+        |why: &str| Err(UnitError::Malformed(format!("{text:?} is not {what}: {why}; write it like {examples}")));
     let (number, unit) = split_number(text);
     if number.is_empty() {
         return fail("it does not start with a number");
@@ -174,7 +175,8 @@ pub fn write_percent(percent: f64) -> String {
 
 /// Reads a share such as `"7%"` as the fraction 0.07.
 pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
-    let fail = |why: &str, remedy: &str| UnitError::Malformed(format!("{text:?} is not a share: {why}; write {remedy}"));
+    let fail =
+        |why: &str, remedy: &str| UnitError::Malformed(format!("{text:?} is not a share: {why}; write {remedy}"));
     let malformed = |why| fail(why, "it like \"7%\" or \"12.5%\"");
     let Some(number) = text.trim().strip_suffix('%').map(str::trim_end) else {
         const UNSIGNED: &str = "the % sign is missing";
@@ -210,13 +212,18 @@ fn ambiguous_share(text: &str, number: f64) -> UnitError {
     // The product is a decimal number; what binary adds to it is no part of it.
     let of_one = (number * 1e11).round() / 1e9;
     let [percent, share] = [number, of_one].map(write_percent);
-    UnitError::Malformed(format!("{text:?} may mean {percent} or, as a share of 1, {share}; write \"{percent}\" or \"{share}\""))
+    UnitError::Malformed(format!(
+        "{text:?} may mean {percent} or, as a share of 1, {share}; write \"{percent}\" or \"{share}\""
+    ))
 }
 
 /// Reads a number such as `"1000"`, `"1_000"`, `"20k"`, `"1.5M"` or `"1e6"`; its prefixes are decimal.
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
-    let fail =
-        || UnitError::Malformed(format!("{text:?} is not a whole number; write it like \"1000\", \"20k\", \"1M\" or \"1e6\""));
+    let fail = || {
+        UnitError::Malformed(format!(
+            "{text:?} is not a whole number; write it like \"1000\", \"20k\", \"1M\" or \"1e6\""
+        ))
+    };
     let (number, unit) = split_number(text);
     let multiplier = match unit.strip_prefix(['e', 'E']) {
         Some(exponent) => exponent.parse().ok().and_then(|exponent| 10_u64.checked_pow(exponent)),
@@ -235,7 +242,9 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
 /// Reads a bandwidth such as `"600MB/s"` as bytes per second, to the nearest.
 pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     if text.trim_end().ends_with("b/s") {
-        return Err(UnitError::Malformed(format!("{text:?} counts bits, as b stands for; write bytes, like \"600MB/s\"")));
+        return Err(UnitError::Malformed(format!(
+            "{text:?} counts bits, as b stands for; write bytes, like \"600MB/s\""
+        )));
     }
     parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], Fraction::Rounded, "\"600MB/s\" or \"3.5GB/s\"")
 }

@@ -143,8 +143,7 @@ impl Checker<'_> {
             _ => WITHOUT_ERASED.into(),
         };
         let where_kept = if planes > 1 { format!(" in each of {planes} planes") } else { String::new() };
-        let message =
-            format!("{erased} erased blocks{where_kept} are more than the {data} blocks of data; {remedy}");
+        let message = format!("{erased} erased blocks{where_kept} are more than the {data} blocks of data; {remedy}");
         self.report(key, message);
         true
     }
@@ -164,7 +163,9 @@ impl Checker<'_> {
         let levels = levels(parallelism);
         let (level, planes_of_level) = levels.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
         if !can_be(shape.planes, shape.pages_per_block.into()) {
-            if let Some((key, erased, _)) = shape.plan.kept_erased().filter(|(_, kept, _)| u64::from(*kept) > USUAL_ERASED) {
+            if let Some((key, erased, _)) =
+                shape.plan.kept_erased().filter(|(_, kept, _)| u64::from(*kept) > USUAL_ERASED)
+            {
                 let (percent, planes) = (write_percent(DEFAULT_PERCENT), shape.planes);
                 let message = format!(
                     "no drive with {percent} of over-provisioning has {erased} erased blocks in each of {planes} planes; \

@@ -232,11 +232,8 @@ impl Checker<'_> {
         let (size, page_bytes) = (self.bytes("cache.size")?, self.small("cache.page")?);
         if !page_bytes.is_power_of_two() {
             let below = 1_u64 << page_bytes.ilog2();
-            let message = format!(
-                "{} is not a power of two; set it to {}",
-                write_bytes(page_bytes.into()),
-                write_bytes(below)
-            );
+            let message =
+                format!("{} is not a power of two; set it to {}", write_bytes(page_bytes.into()), write_bytes(below));
             self.report("cache.page", message);
         }
         if size < u64::from(page_bytes) {

@@ -127,7 +127,8 @@ impl Checker<'_> {
                 None => "set it to \"wrap\"".into(),
             };
             let pages = shape.page_bytes;
-            let message = format!("the trace needs {end}, more than {U32} pages of {}; {remedy}", write_bytes(pages.into()));
+            let message =
+                format!("the trace needs {end}, more than {U32} pages of {}; {remedy}", write_bytes(pages.into()));
             self.report("host.fit", message);
             return Ok(());
         }
@@ -147,7 +148,8 @@ impl Checker<'_> {
             let numbers = |pages: u64| Shape { pages_per_block: pages as u32, ..*shape }.numbers(logical_pages);
             let most = largest(shape.pages_per_block.into(), numbers).unwrap_or(1);
             let (planes, pages) = (shape.planes, shape.pages_per_block);
-            let message = format!("{planes} planes with blocks of {pages} pages exceed {U32} pages; lower it to {most}");
+            let message =
+                format!("{planes} planes with blocks of {pages} pages exceed {U32} pages; lower it to {most}");
             self.report("nand.pages_per_block", message);
         }
         Ok(())

@@ -103,8 +103,9 @@ impl Checker<'_> {
             if times.contains(&Nanos::ZERO) {
                 let some = |time: &Nanos| write_nanos(if *time == Nanos::ZERO { 1_000 } else { time.0 });
                 let some = times.iter().map(some).collect::<Vec<_>>().join(",");
-                let message =
-                    format!("0ns would let the simulation make infinitely many requests in no time; raise it to {some}");
+                let message = format!(
+                    "0ns would let the simulation make infinitely many requests in no time; raise it to {some}"
+                );
                 self.report(key, message);
             }
         }

@@ -149,8 +149,7 @@ impl Checker<'_> {
         let fitting = self.fitting()?;
         if fitting.needs_extent() && extent_bytes.is_none() {
             let name = self.name("host.fit")?;
-            let message =
-                format!("{name:?} needs to know where a trace ends, and none is given; set it to \"error\"");
+            let message = format!("{name:?} needs to know where a trace ends, and none is given; set it to \"error\"");
             self.report("host.fit", message);
         }
         Ok(match fitting {
@@ -209,8 +208,9 @@ impl Checker<'_> {
         let depth = u64::from(depth);
         if depth > holds {
             let protocol = self.name("drive.protocol")?;
-            let message =
-                format!("{depth} exceeds the {holds} requests that drive.protocol {protocol} holds; lower it to {holds}");
+            let message = format!(
+                "{depth} exceeds the {holds} requests that drive.protocol {protocol} holds; lower it to {holds}"
+            );
             self.report("host.replay.closed.queue_depth", message);
         }
         Ok(())

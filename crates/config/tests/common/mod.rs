@@ -67,4 +67,3 @@ pub fn set(text: String) -> Layer {
 pub fn picks() -> impl Strategy<Value = Vec<Option<u64>>> {
     prop::collection::vec(prop::option::of(any::<u64>()), OPTIONS.len())
 }
-

@@ -97,10 +97,8 @@ fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
     let LogBlocks { count, pages } = *log;
     let [sequential_blocks, sub_block_pages] = [SLB, SUB_BLOCK].map(|parameter| settings.get(parameter.name) as u32);
     if sequential_blocks >= count {
-        let message = format!(
-            "{sequential_blocks} of {count} log blocks leave none for random pages; lower it to {}",
-            count - 1
-        );
+        let message =
+            format!("{sequential_blocks} of {count} log blocks leave none for random pages; lower it to {}", count - 1);
         return Err(Problem::new(SLB.name, message));
     }
     if !pages.is_multiple_of(sub_block_pages) {

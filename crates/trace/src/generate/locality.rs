@@ -122,7 +122,8 @@ pub(super) fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
     let heads = u64::from(heads);
     if heads > most {
         let (region, span) = (write_bytes(region_bytes.into()), write_bytes(space.span));
-        let why = format!("{heads} regions of {region} are more than the {most} in the span {span}; lower it to {most}");
+        let why =
+            format!("{heads} regions of {region} are more than the {most} in the span {span}; lower it to {most}");
         return wrong("heads", why);
     }
     let most = heads.min(whole - heads + 1);

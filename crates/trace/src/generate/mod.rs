@@ -102,7 +102,10 @@ impl Space {
         }
         if bytes > self.span {
             let most = write_bytes(self.span / align * align);
-            return wrong(field, format!("{size} is more than the span {}; lower it to {most}", write_bytes(self.span)));
+            return wrong(
+                field,
+                format!("{size} is more than the span {}; lower it to {most}", write_bytes(self.span)),
+            );
         }
         Ok(())
     }
@@ -154,9 +157,7 @@ impl Addresses {
         let slots = space.starts();
         let pattern = match *pattern {
             Pattern::Uniform => Drawn::Uniform { slots },
-            Pattern::Zipf { theta } => {
-                Drawn::Zipf { zipf: Zipf::new(slots, theta), scatter: Scatter::new(slots, rng) }
-            }
+            Pattern::Zipf { theta } => Drawn::Zipf { zipf: Zipf::new(slots, theta), scatter: Scatter::new(slots, rng) },
             Pattern::HotCold { hot_requests, hot_space, placement } => {
                 Drawn::HotCold(HotCold::new(hot_requests, hot_space, placement, slots, rng))
             }

@@ -25,12 +25,18 @@ pub(super) fn check(
     // What the other requests need, if there are any.
     let others = u64::from(hot_requests < 1.0);
     if blocks < 2 && hot_requests > 0.0 && hot_requests < 1.0 {
-        let why = format!("the span holds one block of {}, which all requests go to; raise it to 100%", write_bytes(block_bytes.into()));
+        let why = format!(
+            "the span holds one block of {}, which all requests go to; raise it to 100%",
+            write_bytes(block_bytes.into())
+        );
         return wrong("hot_requests", why);
     }
     if hot_blocks == 0 && hot_requests > 0.0 {
         let least = percent(up(of(1)));
-        return wrong("hot_blocks", format!("{} of {blocks} blocks leaves none hot; raise it to {least}", percent(hot)));
+        return wrong(
+            "hot_blocks",
+            format!("{} of {blocks} blocks leaves none hot; raise it to {least}", percent(hot)),
+        );
     }
     if hot_blocks + others > blocks {
         let most = percent(down(of(blocks - others)));
@@ -128,7 +134,9 @@ mod tests {
              39.8437%"
         );
         assert_eq!(refusal(&oltp(0.6, 0.66, 0.398_437)), "");
-        assert!(refusal(&oltp(0.0005, 0.66, 0.0)).ends_with("0.05% of 512 blocks leaves none hot; raise it to 0.1954%"));
+        assert!(
+            refusal(&oltp(0.0005, 0.66, 0.0)).ends_with("0.05% of 512 blocks leaves none hot; raise it to 0.1954%")
+        );
         assert_eq!(refusal(&oltp(0.001_954, 0.66, 0.0)), "");
         assert!(refusal(&oltp(0.001_954, 0.66, 0.9994)).contains("lower it to 99.6093%"));
         assert!(refusal(&oltp(0.5, 0.66, 0.5)).contains("none for the other requests; lower it to 49.8046%"));

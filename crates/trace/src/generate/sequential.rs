@@ -21,8 +21,10 @@ pub(super) fn check(streams: u32, space: Space) -> Result<(), TraceError> {
         }
         most => {
             let stretch = write_bytes(stretch);
-            let why = format!("{streams} streams share {all}, {stretch} each, less than a request of {size}; \
-                               lower it to {most}");
+            let why = format!(
+                "{streams} streams share {all}, {stretch} each, less than a request of {size}; \
+                               lower it to {most}"
+            );
             wrong("streams", why)
         }
     }

@@ -41,7 +41,9 @@ pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
         let half = write_bytes(1 << (span / 2).max(1).ilog2());
         let why = format!("{} is the only address of the span {}", write_bytes(align), write_bytes(span));
         return match span {
-            0..1024 => wrong("span_bytes", format!("{why}, and a run needs two; raise it to {}", write_bytes(2 * align))),
+            0..1024 => {
+                wrong("span_bytes", format!("{why}, and a run needs two; raise it to {}", write_bytes(2 * align)))
+            }
             _ => wrong("align_bytes", format!("{why}, and a run needs two; lower it to {half}")),
         };
     }
@@ -58,7 +60,10 @@ pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
         return wrong("length", format!("{of} exceed the span {}; lower it to {slots}", write_bytes(span)));
     }
     if needed > length {
-        return wrong("length", format!("{of} are less than a request of {}; raise it to {needed}", write_bytes(largest)));
+        return wrong(
+            "length",
+            format!("{of} are less than a request of {}; raise it to {needed}", write_bytes(largest)),
+        );
     }
     if random_slots(options, space) == 0 && options.sequential < 1.0 {
         let why = "every address is a block header, which leaves random requests none; set it to true";
@@ -338,7 +343,10 @@ mod tests {
         assert!(refused(Streams { streams: 0, ..options() }).contains("raise it to 1"));
         assert!(refused(Streams { streams: 65_535, ..options() }).contains("lower it to 65534"));
         assert!(refused(Streams { shuffle: 1.1, ..options() }).contains("from 0 to 1"));
-        assert!(refused(Streams { sub_block_bytes: 12 << 10, ..options() }).contains("12KiB does not divide the block of 128KiB; set it to 4KiB"));
+        assert!(
+            refused(Streams { sub_block_bytes: 12 << 10, ..options() })
+                .contains("12KiB does not divide the block of 128KiB; set it to 4KiB")
+        );
         assert!(refused(Streams { block_bytes: 6000, ..options() }).contains("set it to 4KiB"));
         let headers = Streams { block_headers: 0.75, sub_block_headers: 0.5, ..options() };
         assert!(refused(headers).contains("make 125% of the sub-streams, more than all; lower it to 25%"));

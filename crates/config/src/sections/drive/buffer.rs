@@ -76,11 +76,7 @@ impl Checker<'_> {
         let bytes = self.bytes(&key)?;
         let page_bytes = self.bytes("nand.page_size")?;
         if bytes < page_bytes {
-            let message = format!(
-                "{} holds no page; raise it to {}",
-                write_bytes(bytes),
-                write_bytes(page_bytes)
-            );
+            let message = format!("{} holds no page; raise it to {}", write_bytes(bytes), write_bytes(page_bytes));
             self.report(&key, message);
         }
         if let Some((_, device)) = device

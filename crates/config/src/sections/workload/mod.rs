@@ -7,10 +7,10 @@ mod locality;
 mod skew;
 mod streams;
 
+use super::blocks::CAPACITY;
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
 use crate::table::{Fallback, KIB, MEBI, OptionSpec, Section};
-use super::blocks::CAPACITY;
 use arrival::ARRIVALS;
 use ssdlab_core::units::write_bytes;
 use ssdlab_sim::Fit;

@@ -155,7 +155,10 @@ fn what_cannot_be_run_is_refused() {
         refusal(&spanning(filebench, 512 << 20))
     };
     assert_eq!(why(&|_| {}), "");
-    assert!(why(&|f| f.files = 20).ends_with("files: 20 files are not enough for 20 threads with a file each; raise it to 21"));
+    assert!(
+        why(&|f| f.files = 20)
+            .ends_with("files: 20 files are not enough for 20 threads with a file each; raise it to 21")
+    );
     let told = why(&|f| f.file_bytes = 1 << 20);
     let (_, most) = told.split_once("leaves them ").unwrap().1.split_once("lower it to ").expect(&told);
     let most = Bytes::parse(most).unwrap().0;
@@ -174,7 +177,9 @@ fn what_cannot_be_run_is_refused() {
     assert!(why(&|f| f.cache_bytes = 100).ends_with("set it to 4MiB"));
     assert!(why(&|f| f.think_ns = 0).contains("think_ns: 0 would let time stand still"));
     assert!(why(&|f| f.depth = 0).contains("depth"));
-    assert!(refusal(&spanning(small("varmail"), 128 << 20)).ends_with("too small for a file system; raise it to 256MiB"));
+    assert!(
+        refusal(&spanning(small("varmail"), 128 << 20)).ends_with("too small for a file system; raise it to 256MiB")
+    );
     assert!(refusal(&spanning(Filebench { files: 0, ..small("oltp") }, 1 << 30)).ends_with("raise it to 1"));
 }
 
