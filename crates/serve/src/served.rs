@@ -246,7 +246,7 @@ impl Served {
 fn wait(reply: Option<Later>) -> Instant {
     let (sender, due) = mpsc::channel();
     if let Some(reply) = reply {
-        reply.then(move |at| drop(sender.send(at)));
+        reply.then(move |at| sender.send(at).unwrap_or_default());
     }
     let due = due.recv().unwrap_or_else(|_| Instant::now());
     thread::sleep(due.saturating_duration_since(Instant::now()));
