@@ -502,3 +502,30 @@ def test_a_drive_has_one_server(tmp_path: Path) -> None:
             ssdlab.DriveServer(small(), socket=path)
         with connected(path) as client, pytest.raises(NbdError):
             client.read(client.size, 1)
+
+
+@pytest.mark.parametrize("flushed", [True, False])
+def test_a_file_that_is_deleted_while_it_is_served_is_told(tmp_path: Path, flushed: bool) -> None:
+    """Its data goes with it, so no flush from then on is a success, nor is the end."""
+    file = tmp_path / "disk.drive"
+    with served(tmp_path, "--file", str(file), *sets()) as (process, path):
+        with connected(path) as client:
+            client.write(0, b"here")
+            client.flush()
+            file.unlink()
+            if flushed:
+                with pytest.raises(NbdError):
+                    client.flush()
+            assert client.read(0, 4) == b"here", "it can still be copied"
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 2
+    assert "its file was deleted, and the data is lost" in errors
+
+
+def test_a_server_needs_memory_for_long_requests(tmp_path: Path) -> None:
+    with pytest.raises(ssdlab.ConfigError, match="memory '255MiB': too small .*; give 256MiB or more"):
+        ssdlab.DriveServer(small(), socket=tmp_path / "s", memory="255MiB")
+    with ssdlab.DriveServer(small(), socket=tmp_path / "s", memory=256 * MIB):
+        with connected(tmp_path / "s") as client:
+            client.write(0, bytes(client.size))

@@ -79,14 +79,8 @@ impl Clock {
         let (sender, asked) = mpsc::channel();
         let measured = Arc::new(Mutex::new(Measured::default()));
         let before = drive.counts();
-        let mut ticking = Ticking {
-            before,
-            drive,
-            pace,
-            asked,
-            measured: Arc::clone(&measured),
-            replies: HashMap::new(),
-        };
+        let mut ticking =
+            Ticking { before, drive, pace, asked, measured: Arc::clone(&measured), replies: HashMap::new() };
         let thread = thread::Builder::new().name("drive in time".into()).spawn(move || {
             if let Err(error) = ticking.run() {
                 // The tellers go with what waits, and replies leave.

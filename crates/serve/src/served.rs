@@ -246,7 +246,8 @@ impl Served {
 fn wait(reply: Option<Later>) -> Instant {
     let (sender, due) = mpsc::channel();
     if let Some(reply) = reply {
-        reply.then(move |at| drop(sender.send(at)));
+        // Whoever waits is here until it has come.
+        reply.then(move |at| sender.send(at).unwrap_or_default());
     }
     let due = due.recv().unwrap_or_else(|_| Instant::now());
     thread::sleep(due.saturating_duration_since(Instant::now()));
@@ -488,7 +489,11 @@ mod tests {
         for (name, request, slices) in long {
             let served = buffered(1000);
             let turn = served.lock();
-            let waiting = |threads| while served.state.asked() < threads { thread::yield_now() };
+            let waiting = |threads| {
+                while served.state.asked() < threads {
+                    thread::yield_now()
+                }
+            };
             let before = served.state.asked();
             thread::scope(|scope| {
                 scope.spawn(|| request(&served).expect("it can be done"));
