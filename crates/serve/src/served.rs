@@ -332,9 +332,11 @@ fn number_of(error: &DriveError) -> Errno {
         DriveError::OutOfRange { .. } | DriveError::Options(_) => Errno::Inval,
         DriveError::ReadOnly { .. } | DriveError::TooManyBad { .. } => Errno::Perm,
         DriveError::Medium { error, .. } if error.kind() == std::io::ErrorKind::StorageFull => Errno::NoSpc,
-        DriveError::Off | DriveError::Unreadable(_) | DriveError::Unmountable(_) | DriveError::Medium { .. } => {
-            Errno::Io
-        }
+        DriveError::Off
+        | DriveError::Unreadable(_)
+        | DriveError::Unmountable(_)
+        | DriveError::Deleted
+        | DriveError::Medium { .. } => Errno::Io,
     }
 }
 

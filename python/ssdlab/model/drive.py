@@ -141,7 +141,7 @@ class Drive:
     blocks beyond the data (`ftl.fast.log = "all"`) takes half of them, and the others replace the bad ones; `config`
     says so.
 
-    A `UserWarning` names settings that nothing uses: those that only a run uses, or a write buffer without a clock.
+    A `UserWarning` names given settings that nothing uses: those that only a run uses, or a write buffer without a clock.
 
     As a context manager it is closed at the end: shut down in good order, unless an exception passes.
 
@@ -171,8 +171,9 @@ class Drive:
         self.config = config_of_drive(config, where)
         if faults.programs or faults.erases or faults.factory:
             self.config = _spared(self.config, where)
-        for idle in unused_when_served(self.config):
-            warnings.warn(idle, stacklevel=3)
+        if config is not None:
+            for idle in unused_when_served(self.config):
+                warnings.warn(idle, stacklevel=3)
         self._path = path
         plan = list(asdict(faults).items())
         self._opened: _ssdlab.FlashDrive | None = _ssdlab.FlashDrive(self.config._inner, where, plan)
