@@ -526,8 +526,7 @@ def test_a_file_that_is_deleted_while_it_is_served_is_told(tmp_path: Path, flush
 
 
 def test_a_server_needs_memory_for_long_requests(tmp_path: Path) -> None:
-    with pytest.raises(ssdlab.ConfigError, match="memory '255MiB': too small .*; give 256MiB or more"):
+    with pytest.raises(ssdlab.ConfigError, match=r"memory '255MiB': too small .*; give 256MiB or more"):
         ssdlab.DriveServer(small(), socket=tmp_path / "s", memory="255MiB")
-    with ssdlab.DriveServer(small(), socket=tmp_path / "s", memory=256 * MIB):
-        with connected(tmp_path / "s") as client:
-            client.write(0, bytes(client.size))
+    with ssdlab.DriveServer(small(), socket=tmp_path / "s", memory=256 * MIB), connected(tmp_path / "s") as client:
+        client.write(0, bytes(client.size))

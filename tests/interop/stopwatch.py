@@ -8,7 +8,7 @@ wait, too.
 """
 
 import argparse
-import multiprocessing
+import multiprocessing as processes
 import random
 import shlex
 import socket
@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 from machine import MIB, background, wait_until
@@ -53,7 +54,7 @@ def read_all(client: Client) -> None:
 
 def most(client: Client) -> int:
     """The longest request without data: its length is a 32-bit number."""
-    return min(client.size, (1 << 32) - MIB)
+    return min(int(client.size), (1 << 32) - MIB)
 
 
 DEEDS: dict[str, Callable[[Client], object]] = {
@@ -68,7 +69,7 @@ DEEDS: dict[str, Callable[[Client], object]] = {
 }
 
 
-def read_until(path: Path, end: "multiprocessing.synchronize.Event", longest: "multiprocessing.Queue[float]") -> None:
+def read_until(path: Path, end: Event, longest: "processes.Queue[float]") -> None:
     """Reads until `end`, and puts the longest time that a read took."""
     with connected(path) as client:
         slowest = 0.0
@@ -80,8 +81,9 @@ def read_until(path: Path, end: "multiprocessing.synchronize.Event", longest: "m
 
 
 def measure(path: Path, name: str, deed: Callable[[Client], object]) -> float:
-    end, longest = multiprocessing.Event(), multiprocessing.Queue()
-    reader = multiprocessing.Process(target=read_until, args=(path, end, longest))
+    end = processes.Event()
+    longest: processes.Queue[float] = processes.Queue()
+    reader = processes.Process(target=read_until, args=(path, end, longest))
     with connected(path) as client:
         client._socket.settimeout(None)
         reader.start()

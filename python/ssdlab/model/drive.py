@@ -141,7 +141,7 @@ class Drive:
     blocks beyond the data (`ftl.fast.log = "all"`) takes half of them, and the others replace the bad ones; `config`
     says so.
 
-    A `UserWarning` names given settings that nothing uses: those that only a run uses, or a write buffer without a clock.
+    A `UserWarning` names given settings that nothing uses, such as a write buffer without a clock.
 
     As a context manager it is closed at the end: shut down in good order, unless an exception passes.
 

@@ -62,8 +62,7 @@ class DriveServer:
         listen: Address and port to listen at, such as `127.0.0.1:10809`. Whoever reaches it can read and write.
         tls: Folder with `server-cert.pem` and `server-key.pem`: clients must encrypt.
         verify_clients: Whether clients must have a certificate that `ca-cert.pem` in that folder signed.
-        memory: Bytes that requests and replies of all clients may take together, at least 256 MiB. Every client has 8 MiB
-            of its own; the rest is shared.
+        memory: Bytes that requests and replies of all clients may take together, at least 256 MiB.
         scale: Seconds until a reply leaves for each second of the simulated drive, 0.001 at least; 1 is real time.
             None: replies leave at once.
         record: Whether requests are recorded for `take_record`.
