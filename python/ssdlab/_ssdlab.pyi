@@ -470,6 +470,7 @@ class DriveServer:
         listen: str | None,
         tls: Path | None,
         verify_clients: bool,
+        memory: int,
         scale: float | None,
         record: bool,
     ) -> Self: ...

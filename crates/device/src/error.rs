@@ -51,8 +51,11 @@ pub enum DriveError {
     /// The options do not fit together.
     #[error("{0}")]
     Options(String),
+    /// The file that holds the bytes has no name any more.
+    #[error("the drive's file was deleted, so nothing is safe: copy the data before the drive is closed")]
+    Deleted,
     /// What holds the bytes reports an error.
-    #[error("the drive stopped{}: {error}{}", told(*lost), remedy(error))]
+    #[error("the drive stopped{}: {error}; remove the cause and mount it", told(*lost))]
     Medium {
         /// What it reports.
         error: std::io::Error,
@@ -69,7 +72,7 @@ impl DriveError {
             Self::Off => Errno::NODEV,
             Self::OutOfRange { .. } | Self::Options(_) => Errno::INVAL,
             Self::ReadOnly { .. } | Self::TooManyBad { .. } => Errno::ROFS,
-            Self::Unreadable(_) | Self::Unmountable(_) => Errno::IO,
+            Self::Unreadable(_) | Self::Unmountable(_) | Self::Deleted => Errno::IO,
             Self::Medium { error, .. } => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
         };
         errno.raw_os_error()
@@ -81,14 +84,6 @@ fn told(lost: u32) -> String {
         0 => String::new(),
         1 => ", and a page that waited in its write buffer is lost".into(),
         _ => format!(", and {lost} pages that waited in its write buffer are lost"),
-    }
-}
-
-fn remedy(error: &std::io::Error) -> &'static str {
-    match error.kind() {
-        // What is gone cannot be mounted anew.
-        std::io::ErrorKind::NotFound => "",
-        _ => "; remove the cause and mount it",
     }
 }
 

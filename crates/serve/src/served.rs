@@ -32,8 +32,9 @@ const MOST_TRIMMED: u64 = 64 << 20;
 /// Pages of a write buffer that a slice of a flush programs.
 const MOST_FLUSHED: u32 = 256;
 
-/// Bytes programmed since the last flush that the system may have to bring to the disk while others wait.
-const MOST_SYNCED: u64 = 16 << 20;
+/// Bytes programmed that the system need not have brought to the disk yet: a flush or a checkpoint waits for it, and all
+/// clients with that.
+const MOST_UNSYNCED: u64 = 16 << 20;
 
 /// Slices of a request that the drive in time has not done, at most: as much as the longest write.
 const MOST_AHEAD: usize = 32;
@@ -58,7 +59,7 @@ pub struct Served {
 
 struct State {
     drive: Bytes,
-    /// Pages programmed before the last flush.
+    /// Pages programmed before the file was last brought to the disk.
     synced_pages: u64,
     /// Why the drive could not be made safe at the end.
     fault: Option<DriveError>,
@@ -194,6 +195,7 @@ impl Served {
             let done = state.powered().and_then(|drive| operation(drive, op, slice.clone()));
             done.map_err(|error| number_of(&error))?;
             replies.extend(self.note(&mut state, op, slice, asked.flags(), came));
+            state = self.sync_ahead(state);
         }
         if asked.fua {
             state = self.make_safe(state)?;
@@ -227,18 +229,24 @@ impl Served {
             *slices -= 1;
             state = self.state.let_others(state);
         }
-        let unsynced_pages = state.drive.counts().programmed() - state.synced_pages;
-        if unsynced_pages * self.page.bytes() > MOST_SYNCED
-            && let Some(file) = &self.file
-        {
-            drop(state);
-            // The drive does so again, and is told of errors.
-            let _ = file.sync_data();
-            state = self.lock();
-        }
         state.powered().and_then(Bytes::make_safe).map_err(|error| number_of(&error))?;
         state.synced_pages = state.drive.counts().programmed();
         Ok(state)
+    }
+
+    /// Brings the file to the disk while others go on, if much of it is not there.
+    fn sync_ahead<'a>(&'a self, mut state: Turn<'a, State>) -> Turn<'a, State> {
+        let programmed = state.drive.counts().programmed();
+        match &self.file {
+            Some(file) if (programmed - state.synced_pages) * self.page.bytes() > MOST_UNSYNCED => {
+                state.synced_pages = programmed;
+                drop(state);
+                // The drive does so again, and is told of errors.
+                let _ = file.sync_data();
+                self.lock()
+            }
+            _ => state,
+        }
     }
 }
 
@@ -246,6 +254,7 @@ impl Served {
 fn wait(reply: Option<Later>) -> Instant {
     let (sender, due) = mpsc::channel();
     if let Some(reply) = reply {
+        // The receiver outlives the call, so sending cannot fail.
         reply.then(move |at| sender.send(at).unwrap_or_default());
     }
     let due = due.recv().unwrap_or_else(|_| Instant::now());
@@ -331,9 +340,11 @@ fn number_of(error: &DriveError) -> Errno {
         DriveError::OutOfRange { .. } | DriveError::Options(_) => Errno::Inval,
         DriveError::ReadOnly { .. } | DriveError::TooManyBad { .. } => Errno::Perm,
         DriveError::Medium { error, .. } if error.kind() == std::io::ErrorKind::StorageFull => Errno::NoSpc,
-        DriveError::Off | DriveError::Unreadable(_) | DriveError::Unmountable(_) | DriveError::Medium { .. } => {
-            Errno::Io
-        }
+        DriveError::Off
+        | DriveError::Unreadable(_)
+        | DriveError::Unmountable(_)
+        | DriveError::Deleted
+        | DriveError::Medium { .. } => Errno::Io,
     }
 }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Self
 
-from ssdlab import text
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
@@ -78,6 +78,15 @@ def serve(
         bool,
         option("--tls-verify", "Serve only clients whose certificate was signed by ca-cert.pem found there.", PLACE),
     ] = False,
+    memory: Annotated[
+        str,
+        option(
+            "--memory SIZE",
+            "Memory for requests and replies of all clients together, at least 256MiB.",
+            PLACE,
+            check=_ssdlab.size,
+        ),
+    ] = "1GiB",
     record: Annotated[
         Path | None,
         option("--record FILE", "Write all requests as a Parquet trace that 'ssdlab run' replays.", "Output"),
@@ -121,6 +130,7 @@ def serve(
                         listen=listen,
                         tls=tls,
                         verify_clients=tls_verify,
+                        memory=memory,
                         scale=scale,
                         record=record is not None,
                     )

@@ -39,9 +39,6 @@ const ALIGNMENT: u64 = 4 << 10;
 /// Of a bad block. One that is not has 0; two bits of either may be wrong.
 const BAD: u8 = 0xFF;
 
-/// Nothing is safe in a file without a name: the system frees it when it is closed.
-const DELETED: &str = "its file was deleted, and the data is lost when the drive is closed";
-
 /// Why a file does not give a drive.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -338,6 +335,11 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(page, self.page_at(ppn))?)
     }
 
+    /// The system frees a file without a name when it is closed.
+    fn is_deleted(&self) -> bool {
+        self.file.metadata().is_ok_and(|file| file.nlink() == 0)
+    }
+
     fn reads_at_once(&self) -> bool {
         true
     }
@@ -366,11 +368,7 @@ impl Backend for FileBackend {
     }
 
     fn sync(&mut self) -> Result<(), Fault> {
-        self.file.sync_data()?;
-        if self.file.metadata()?.nlink() == 0 {
-            return Err(io::Error::new(io::ErrorKind::NotFound, DELETED).into());
-        }
-        Ok(())
+        Ok(self.file.sync_data()?)
     }
 
     fn is_bad(&self, block: BlockId) -> bool {

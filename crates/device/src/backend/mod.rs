@@ -67,6 +67,11 @@ pub trait Backend: Send + Sync {
         false
     }
 
+    /// Returns true if nothing is left of it once it is closed, as of a file that was deleted.
+    fn is_deleted(&self) -> bool {
+        false
+    }
+
     /// The drive on it is being mounted, and had been so many times before.
     fn mounted(&mut self, _times: u64) {}
 
@@ -152,6 +157,10 @@ impl Backend for Box<dyn Backend> {
 
     fn fails(&self) -> bool {
         (**self).fails()
+    }
+
+    fn is_deleted(&self) -> bool {
+        (**self).is_deleted()
     }
 
     fn mounted(&mut self, times: u64) {

@@ -277,7 +277,8 @@ impl<B: Backend> Drive<B> {
     pub fn make_safe(&mut self) -> Result<(), DriveError> {
         let flushed = self.medium.flush();
         self.medium.note_fault(flushed);
-        self.settle()
+        self.settle()?;
+        if self.medium.backend.is_deleted() { Err(DriveError::Deleted) } else { Ok(()) }
     }
 
     /// Which bytes of a range the drive holds, in pages: runs that begin one after the other, and whether each is

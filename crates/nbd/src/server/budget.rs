@@ -51,6 +51,8 @@ struct State {
     accounts: usize,
     /// Bytes of the common part that are taken.
     taken: usize,
+    /// Threads that wait for room.
+    waiting: usize,
     /// Clients that hold nothing and wait for others to give back some of the common part.
     blocked: usize,
     memory: MemoryUse,
@@ -117,7 +119,9 @@ impl Account {
             }
             let is_blocked = held == 0;
             state.blocked += usize::from(is_blocked);
+            state.waiting += 1;
             state = freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
             state.blocked -= usize::from(is_blocked);
         }
     }
@@ -169,8 +173,10 @@ impl Drop for Room {
         let before = held.load(SeqCst);
         held.store(before - self.bytes, SeqCst);
         state.taken -= beyond_own(before) - beyond_own(before - self.bytes);
-        drop(state);
-        budget.freed.notify_all();
+        // Waking nobody is a system call, too.
+        if state.waiting > 0 {
+            budget.freed.notify_all();
+        }
     }
 }
 

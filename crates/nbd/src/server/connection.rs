@@ -21,7 +21,7 @@ pub(super) fn serve(wire: &Arc<Wire>, shared: &Arc<Shared>, seat: &Seat) -> io::
         let next = session.advance();
         if !session.is_negotiating() {
             let account = seat.take().ok_or(io::ErrorKind::ConnectionRefused)?;
-            wire.admit(&account)?;
+            wire.admit(&account, shared.options.stall)?;
             return transmit(wire, shared, &account, (session, receiver), next);
         }
         wire.send(session.output().bytes())?;

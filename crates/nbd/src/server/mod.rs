@@ -49,6 +49,8 @@ pub struct Options {
     pub in_flight: usize,
     /// A client must have chosen an export by then.
     pub negotiation: Duration,
+    /// A client that holds memory for which others wait is disconnected when no byte moves for so long.
+    pub stall: Duration,
     /// A graceful stop waits so long for clients to take their replies.
     pub stop: Duration,
     /// Certificates, if connections may be encrypted.
@@ -63,6 +65,7 @@ impl Default for Options {
             memory: 1 << 30,
             in_flight: 1024,
             negotiation: Duration::from_secs(30),
+            stall: Duration::from_secs(1),
             stop: Duration::from_secs(10),
             tls: None,
         }

@@ -19,9 +19,6 @@ use super::budget::Account;
 /// that.
 const PATIENCE: Duration = Duration::from_micros(20);
 
-/// A client that holds memory for which others wait is disconnected when it neither takes nor sends a byte for so long.
-const STALL: Duration = Duration::from_secs(1);
-
 /// A stream of either family.
 pub(super) enum Socket {
     Unix(UnixStream),
@@ -118,10 +115,10 @@ impl Wire {
         self.socket.set_timeouts(left)
     }
 
-    /// The client has negotiated, and may take its time.
-    pub fn admit(&self, account: &Arc<Account>) -> io::Result<()> {
+    /// The client has negotiated, and may take its time; every `stall` it is asked whether others wait for its memory.
+    pub fn admit(&self, account: &Arc<Account>, stall: Duration) -> io::Result<()> {
         let _ = self.account.set(Arc::clone(account));
-        self.socket.set_timeouts(STALL)
+        self.socket.set_timeouts(stall)
     }
 
     /// Repeats what timed out, unless the client still negotiates, or is in the way and `may_end` says so.
