@@ -82,7 +82,6 @@ validate: $(INSTALLED) ## Compare write amplification with published theory, row
 
 docs: $(TOOLS) $(INSTALLED) ## Put current outputs into the documents
 	$(BIN)/python tests/documents.py
-	$(BIN)/python tests/tutorial.py
 
 site: $(SITE)/.installed ## Build the documentation as a site with search; a dead link is an error
 	$(SITE)/bin/sphinx-build --quiet --fail-on-warning --keep-going -c packaging/site . out/site

@@ -21,13 +21,15 @@ from tiers import TIER
 # place, which they inherit.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["SSDLAB_CACHE_DIR"] = _DRIVES = tempfile.mkdtemp(prefix="ssdlab-drives-")
+    # Whichever test keeps much first would be told where.
+    Path(_DRIVES, ".told").touch()
     atexit.register(shutil.rmtree, _DRIVES, ignore_errors=True)
 
 # Programs are sent SIGHUP, and inherit that `nohup make test` ignores it.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# A change is judged by what it changes, not by the luck of its examples (crates/tiers does the same).
-hypothesis.settings.register_profile("tier", derandomize=TIER != "deep")
+# The same examples every time, but in tier `deep`, which prints how to replay a failure (crates/tiers does the same).
+hypothesis.settings.register_profile("tier", derandomize=TIER != "deep", print_blob=TIER == "deep")
 hypothesis.settings.load_profile("tier")
 
 ROOT = Path(__file__).parent.parent

@@ -31,13 +31,13 @@ class Client:
         self._cookie = 0
 
     def _receive(self, count: int) -> bytes:
-        parts = b""
+        parts = bytearray()
         while len(parts) < count:
             part = self._socket.recv(count - len(parts))
             if not part:
                 raise ConnectionError("the server hung up")
             parts += part
-        return parts
+        return bytes(parts)
 
     def _send(self, command: int, offset: int, count: int, payload: bytes = b"", flags: int = 0) -> None:
         self._cookie += 1

@@ -202,11 +202,11 @@ def test_more_requests_wait_in_the_layer_than_the_drive_holds() -> None:
             "no such setting; did you mean block.scheduler.deadline.fifo_batch",
         ),
         ({"block.scheduler.deadline.read_expire": "0ns"}, "read_expire: 0ns is out of range: 1ms to"),
-        ({"block.scheduler.deadline.read_expire": "1500us"}, "1.5ms is not a multiple of 1ms; write 1ms or 2ms"),
+        ({"block.scheduler.deadline.read_expire": "1500us"}, "1.5ms is not a multiple of 1ms; set it to 1ms"),
         ({"block.scheduler.pardispatcher.read_batch": 0}, "read_batch: 0 is out of range: 1 to"),
         (
             {"block.scheduler": "noop", "block.max_request": "5000B"},
-            "block.max_request: 5kB is not a multiple of 512B; write 4608B or 5KiB",
+            "block.max_request: 5kB is not a multiple of 512B; lower it to 4608B",
         ),
         (
             {"block.scheduler": "cfq", "block.wbt_lat": "2ms"},

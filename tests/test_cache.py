@@ -611,7 +611,7 @@ def test_the_pools_are_compared(cli: Cli) -> None:
         ({"cache.policy": "lur"}, "did you mean"),
         ({"cache.policy": "belady"}, "cache.policy"),
         ({"cache.policy": "lru", "cache.size": "2KiB"}, "2KiB is smaller than a page of 4KiB"),
-        ({"cache.policy": "lru", "cache.page": "3KiB"}, "3KiB is not a power of two; write 2KiB or 4KiB"),
+        ({"cache.policy": "lru", "cache.page": "3KiB"}, "3KiB is not a power of two; set it to 2KiB"),
         ({"cache.policy": "lru", "cache.dirty": "2.5%"}, "is not a whole percentage"),
         (
             {"cache.policy": "lru", "cache.dirty_background": "5%", "time": "serial"},
@@ -619,7 +619,7 @@ def test_the_pools_are_compared(cli: Cli) -> None:
         ),
         ({"cache.policy": "lru-k", "cache.policy.lru-k.k": "99"}, "cache.policy.lru-k.k"),
         ({"cache.policy": "lru", "cache.compressed": "100%"}, "100% of 16384 pages leaves no raw page"),
-        ({"cache.policy": "lru", "cache.compressed": "0.001%"}, "0.001% of 16384 pages is less than a page; raise it"),
+        ({"cache.policy": "lru", "cache.compressed": "0.001%"}, "0.001% of 16384 pages is less than a page; set it"),
         (
             {"cache.policy": "lru", "cache.compressed": "9%", "cache.codec.zstd.ratio": "1.1", "cache.spread": "0%"},
             "cache.codec.zstd.ratio: 1.1 shrinks pages to 90.9% at best",
@@ -633,3 +633,48 @@ def test_a_cache_that_cannot_be_above_a_drive_is_named(overrides: dict[str, str]
             ssdlab.Config("tlc-chip", overrides={"device.capacity": "64MiB", "workload.requests": 10, **overrides})
         )
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "items", "hits"),
+    [
+        # A B A D D B: the second A and the second D hit, B has left for D.
+        ("0,A,8371\n3,B,31\n4,A,8371\n5,D,15572\n6,D,15572\n7,B,31\n", "time=0,op=R,offset=1,size=2", 3, 2),
+        # The same where the first D is a trim (2): only the second A hits.
+        ("1,A,8371\n1,B,31\n1,A,8371\n2,D,15572\n1,D,15572\n0,B,31\n", "op=0,offset=1,size=2", 3, 1),
+        # Twitter: 17 18 17 18 18 18 (delete 17) 17, the first 17 and 18 miss, and 17 after its delete.
+        (
+            "0,17,213,get,0\n0,18,27,get,0\n0,17,213,gets,0\n1,18,0,set,3600\n2,18,27,add,0\n3,18,27,incr,0\n"
+            "4,17,0,delete,0\n5,17,213,get,0\n",
+            "time=0:s,offset=1,size=2,op=3,stream=4", 2, 4,
+        ),
+        # CacheLib: a a b b b b, and the first a and b miss.
+        (
+            "key,op,size,op_count,key_size\na,SET,82,1,40\na,GET,0,1,40\nb,SET,208,1,63\nb,GET,0,3,63\n",
+            "op=op,offset=key,size=size,repeat=op_count", 2, 4,
+        ),
+        # webcachesim has no operations: 71 72 71.
+        ("1 71 5000\n2 72 20\n3 71 5000\n", "time=0:s,offset=1,size=2,op=R", 2, 1),
+        # Objects of size 0 count like others: 1 2 1 1.
+        ("1,0\n2,0\n1,0\n1,10\n", "op='R',offset=0,size=1", 2, 2),
+    ],
+)  # fmt: skip
+def test_traces_of_other_caches_are_read(tmp_path: Path, text: str, columns: str, items: int, hits: int) -> None:
+    """An LRU cache of two objects; hits by hand."""
+    (tmp_path / "keys.txt").write_text(text)
+    trace = ssdlab.TraceFile(tmp_path / "keys.txt", columns=columns)
+    found = cache.simulate(trace, ["lru"], [2], granularity="objects")
+    assert (found.items, found.hits[0, 0]) == (items, hits)
+
+
+def test_text_keys_are_objects_only(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "keys.csv").write_text("R,A,10\nR,B,10\nR,A,10\n")
+    columns = ["--columns", "op=0,offset=1,size=2"]
+    done = cli("run", "keys.csv", *columns, check=False)
+    assert done.returncode == 2 and 'keys.csv:1: field "offset": "A" is not a whole number; only objects' in done.stderr
+    cli("trace", "convert", "keys.csv", "keys.bin", "--to", "oracle-general", *columns)
+    text, binary = (
+        json.loads(cli("cache", "sim", *given, "--objects", "--size", "1,2", "--json").stdout)["result"]["caches"]
+        for given in (["keys.csv", *columns], ["keys.bin"])
+    )
+    assert text == binary

@@ -79,7 +79,7 @@ def test_all_faults_are_told_at_once_with_their_remedy(tmp_path: Path) -> None:
 def test_settings_made_at_once_contradict_each_other_and_later_ones_override() -> None:
     first, second = {"ftl.fast.log": "10%"}, {"ftl": "bast"}
     for at_once in ({**first, **second}, {**second, **first}):
-        told = 'ftl: "bast" and "fast" are both chosen (overrides); keep one'
+        told = 'ftl.fast.log: belongs to ftl = "fast", but ftl = "bast" is chosen (overrides); keep one'
         with pytest.raises(ssdlab.ConfigError) as error:
             ssdlab.Config(overrides=at_once)
         assert str(error.value) == f"overrides: {told}"
@@ -87,7 +87,7 @@ def test_settings_made_at_once_contradict_each_other_and_later_ones_override() -
             ssdlab.Config("tlc-nvme").with_overrides(at_once)
         assert str(error.value) == f"overrides: {told}"
         axes = Builder(ssdlab.Config(overrides={"ftl": "faster"}))
-        with pytest.raises(ssdlab.ConfigError, match="both chosen"):
+        with pytest.raises(ssdlab.ConfigError, match="belongs to"):
             axes.laid(at_once, replays=False)
     base = ssdlab.Config(overrides=first)
     assert base.with_overrides(second) == ssdlab.Config(overrides=second) == Builder(base).laid(second, replays=False)

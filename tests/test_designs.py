@@ -2,15 +2,21 @@
 
 import itertools
 import random
+import re
 from collections.abc import Sequence
 
 import pytest
 
 import ssdlab
+from ssdlab import _ssdlab
 from ssdlab.study.sweep import factorial
 from ssdlab.study.sweep.axes import Condition, axis
 from ssdlab.study.sweep.design import DESIGNS, Design
+from ssdlab.study.sweep.fitting import fitted
+from ssdlab.study.sweep.plan import plan
 from ssdlab.study.sweep.quantity import quantity
+from ssdlab.study.sweep.quantity import written as as_written
+from ssdlab.study.sweep.running import question
 
 
 def levels(written: str) -> list[list[str]]:
@@ -167,3 +173,109 @@ def _product(values: Sequence[int]) -> int:
 
 def test_generators_are_told() -> None:
     assert factorial.generators(factorial.columns(4, 4), ["a", "b", "c", "d"]) == ["d = a × b × c"]
+
+
+USED = {"cache": ["cache.policy=lru"], "block": ["block.scheduler=mq-deadline", "time=event"]}
+"""Settings that a section needs before it is checked."""
+
+
+def numeric() -> list[tuple[str, list[str], str]]:
+    """Every setting that has a number, with what it needs, and its value then."""
+    found = []
+    for key, *_ in _ssdlab.options():
+        told = _ssdlab.explain(key)
+        assert told is not None
+        needed = dict(told[3])
+        used = [word for word in USED.get(key.partition(".")[0], []) if word.partition("=")[0] not in needed]
+        overrides = [*used, *(f"{choice}={variant}" for choice, variant in needed.items())]
+        try:
+            config = ssdlab.Config("small-nvme", overrides=overrides)
+            config.check()
+        except ssdlab.ConfigError:
+            continue
+        value = str(config[key]) if key in config else ""
+        number = quantity(value)
+        if number is not None and number.value > 0:
+            found.append((key, overrides, value))
+    return found
+
+
+def test_ranges_of_every_setting_hold_values_that_fit_the_table_of_settings() -> None:
+    """Goal: no range of any setting draws what a check refuses as no multiple, power of two or divisor.
+    Method: half to twice the default, moved off round numbers.
+    """
+    settings = numeric()
+    assert len(settings) > 150
+    checked = set()
+    for key, overrides, value in settings:
+        its = quantity(value)
+        assert its is not None
+        low, high = (as_written(factor * its.value, its.base, whole=False) for factor in (0.53, 1.97))
+        if its.base == "bytes":
+            low, high = f"{round(0.53 * its.value)}B", f"{round(1.97 * its.value)}B"
+        elif its.base == "" and its.whole:
+            low, high = str(int(0.53 * its.value)), str(int(1.97 * its.value) + 1)
+        base = ssdlab.Config("small-nvme", overrides=overrides)
+        for scale in ("", ":log"):
+            if scale and quantity(low).value == 0:  # type: ignore[union-attr]
+                continue
+            [varied] = fitted([axis(f"{key}={low}..{high}{scale}")], base)
+            for share in (0.0, 0.21, 0.5, 0.83, 0.999):
+                try:
+                    base.with_overrides(varied.at(share)).check()
+                except ssdlab.ConfigError as error:
+                    assert not re.search("multiple|power of two|divide|whole percentage", str(error)), (key, str(error))
+        checked.add(key)
+    assert {"device.capacity", "nand.page_size", "cache.page", "ftl.sbfast.sub_block"} <= checked
+
+
+@pytest.mark.parametrize(
+    ("axes", "key", "expected"),
+    [
+        # Equal steps of 2.75 KiB from 5 KiB lie nearest to these powers of two; 4 KiB lies below the range.
+        (["nand.page_size=5KiB..16KiB:5"], "nand.page_size", ["8KiB", "16KiB"]),
+        (["cache.page=512B..4KiB:4:log"], "cache.page", ["512B", "1KiB", "2KiB", "4KiB"]),
+        # 8 MiB, 12 MiB and 16 MiB, each with 1 KiB more, to whole pages of the default 4 KiB inside the range.
+        (["device.capacity=8193KiB..16385KiB:3"], "device.capacity", ["8196KiB", "12MiB", "16MiB"]),
+        # Capacities have to be whole pages of each size that is tried: multiples of 16 KiB. 9230 / 16 is 576.9.
+        (
+            ["device.capacity=9230KiB..9270KiB:2", "nand.page_size=4KiB..16KiB:3:log"],
+            "device.capacity",
+            ["9232KiB", "9264KiB"],
+        ),
+        # Divisors of 512 pages a block.
+        (["ftl.sbfast.sub_block=9..70:4"], "ftl.sbfast.sub_block", ["16", "32", "64"]),
+        (["block.scheduler.deadline.read_expire=1500us..4ms:3"], "block.scheduler.deadline.read_expire",
+         ["2000000ns", "3000000ns", "4000000ns"]),
+        (["cache.dirty=10.5%..12.5%:3"], "cache.dirty", ["11%", "12%"]),
+        # A list is taken as it is written.
+        (["nand.page_size=5KiB,16KiB"], "nand.page_size", ["5KiB", "16KiB"]),
+    ],
+)  # fmt: skip
+def test_steps_of_a_range_are_possible_values(axes: list[str], key: str, expected: list[str]) -> None:
+    base = ssdlab.Config(overrides={"nand.page_size": "4KiB", "nand.pages_per_block": 512})
+    found = fitted([axis(one) for one in axes], base)
+    assert [level[key] for one in found for level in one.levels if key in level] == expected
+
+
+@pytest.mark.parametrize("design", ["random", "latin-hypercube", "sobol", "saltelli"])
+def test_every_design_draws_possible_values(design: str) -> None:
+    """8 MiB to 16 MiB in pages of up to 16 KiB: multiples of 16 KiB, 512 to 1,024 of them."""
+    base = ssdlab.Config(overrides={"nand.pages_per_block": 16, "nand.channels": 1, "nand.ways": 1})
+    axes = ["device.capacity=8MiB..16MiB", "nand.page_size=4KiB..16KiB:log", "workload.align=512B..32KiB"]
+    asked = question(axes, base, None, design=Design(design, 16), without=(), seeds=1, outcomes=())
+    rows = plan(asked).rows
+    assert len(rows) == 16 * (8 if design == "saltelli" else 1)
+    capacities = {_ssdlab.size(row.values["device.capacity"]) for row in rows}
+    assert all(size % (16 << 10) == 0 and 8 << 20 <= size <= 16 << 20 for size in capacities) and len(capacities) > 8
+    assert {row.values["nand.page_size"] for row in rows} == {"4KiB", "8KiB", "16KiB"}
+
+
+def test_a_range_without_a_possible_value_is_refused() -> None:
+    base = ssdlab.Config(overrides={"nand.page_size": "4KiB"})
+    for of_key, ends, message in [
+        ("nand.page_size", "5KiB..7KiB", "no power of two lies between 5KiB and 7KiB; widen the range"),
+        ("device.capacity", "8193KiB..8195KiB", "no multiple of 4KiB lies between 8193KiB and 8195KiB"),
+    ]:
+        with pytest.raises(ssdlab.ConfigError, match=f"axis {of_key}: {message}"):
+            fitted([axis(f"{of_key}={ends}")], base)

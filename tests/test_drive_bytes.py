@@ -435,3 +435,22 @@ def test_numbers_and_paths_that_nothing_takes_are_bad_input() -> None:
         Faults(programs=-1)
     with pytest.raises(ssdlab.ConfigError, match=r"path: .* holds a zero byte"):
         Drive(SMALL, "a\0b")
+
+
+def test_a_buffer_without_a_clock_is_told_to_be_unused() -> None:
+    """On one plane the default clock is serial, which has no buffer: each page is programmed at once."""
+    with pytest.warns(UserWarning, match="nothing uses drive.buffer, as time is serial") as told:
+        drive = Drive({**SMALL, "drive.buffer": "watermark"})
+    assert [one.filename for one in told] == [__file__]
+    drive.write(0, bytes(drive.page_bytes))
+    assert drive.buffered_pages == 0
+
+
+def test_a_file_that_was_deleted_makes_nothing_safe(tmp_path: Path) -> None:
+    path = tmp_path / "drive.ssd"
+    with pytest.raises(OSError, match="file was deleted, so nothing is safe"), Drive(SMALL, path) as drive:
+        drive.write(0, b"here")
+        path.unlink()
+        with pytest.raises(OSError, match="file was deleted, so nothing is safe"):
+            drive.flush()
+        assert drive.read(0, 4) == b"here", "it can still be copied"

@@ -59,6 +59,7 @@ def check(trace: ssdlab.Trace) -> None:
         ["R", "W", "D"],
         ["READ", "write", "Discard"],
         ["read", "WS", "trim"],
+        ["RSM", "FWFS", "DS"],
         [0, 1, 2],
         ["0", "1", "2"],
         ["28", "2a", "unmap"],
@@ -249,7 +250,7 @@ def test_devices_of_a_table_are_chosen_as_those_of_a_text(tmp_path: Path) -> Non
     frame.write_csv(tmp_path / "v.csv")
     frame.write_parquet(tmp_path / "v.parquet", row_group_size=30_000)
     spelled = {"time": "time_us:us", "op": "op", "offset": "offset", "size": "size", "stream": "stream"}
-    for device in (None, "all", "7", "nine"):
+    for device in (None, "all", "overlay", "7", "nine"):
         wanted = ssdlab.read_trace(tmp_path / "v.csv", columns={**spelled, "device": "volume"}, device=device)
         file = ssdlab.TraceFile(tmp_path / "v.parquet", device=device)
         for trace in (file.load(), ssdlab.Trace.from_frame(frame, device=device)):

@@ -260,7 +260,7 @@ def test_columns_of_any_text(cli: Cli, tmp_path: Path) -> None:
     assert found["result"]["profile"]["bytes"] == {"read": 25 * 4096, "write": 25 * 4096, "trim": 0, "flush": 0}
     assert found["source"]["columns"] == spec
     for wrong, said in (
-        ("time=0", 'columns "time=0": op is missing; write them like time=0:us,op=2'),
+        ("time=0", 'columns "time=0": op is missing (for a constant write op='),
         ("op=1,offset=2,size=x", 'log.txt:1: columns size=x: no heading is "x"; the first line has "when, kind, '),
     ):
         done = cli("run", text, "--columns", wrong, check=False)
@@ -340,15 +340,15 @@ def test_names_are_read_whatever_their_case(cli: Cli, trace: Path) -> None:
             '--set: device.op: "7" may mean 7% or, as a share of 1, 700%; write "7%" or "700%"',
         ),
         (["run", "--set", "device.op=0.07"], '"0.07" may mean 0.07% or, as a share of 1, 7%; write "0.07%" or "7%"'),
-        (["run", "-s", "ftl.fast.log=3", "-s", "ftl=bast"], '--set: ftl: "bast" and "fast" are both chosen (--set)'),
+        (["run", "-s", "ftl.fast.log=3", "-s", "ftl=bast"], '--set: ftl.fast.log: belongs to ftl = "fast"'),
         (
             ["run", "--repeat", "3", "-s", "host.repeat=until-steady"],
-            '--repeat: host.repeat: "until-steady" and "times" are both chosen (--set); keep one',
+            '--repeat: host.repeat.times.count: belongs to host.repeat = "times"',
         ),
-        (["compare", "--case", "a: ftl.fast.log=3 ftl=bast", "--case", "b: seed=2"], "--case a: ftl: "),
+        (["compare", "--case", "a: ftl.fast.log=3 ftl=bast", "--case", "b: seed=2"], "--case a: ftl.fast.log: "),
         (
             ["run", "-s", "device.capacity=1.34GiB"],
-            "1438814044B is not a multiple of the page size 4KiB; write 1405088KiB or 1405092KiB",
+            "1438814044B is not a multiple of the page size 4KiB; raise it to 1405092KiB",
         ),
         (["run", "--fit", "wrong"], '--fit: host.fit: "wrong" is not one of error, wrap, scale, grow, compact'),
         (["run", "--fit", "scale"], '--fit: host.fit: "scale" needs to know where a trace ends'),

@@ -86,9 +86,45 @@ def test_the_status_is_that_of_an_interrupt_wherever_it_was_raised(
     assert "Traceback" not in ended.stderr and "panicked" not in ended.stderr
 
 
+AT_AN_IMPORT = """
+import os, signal, sys
+at, imports, began = int(os.environ["INTERRUPT_AT"]), 0, False
+def on_event(event, arguments):
+    global imports, began
+    if event == "import":
+        began = began or arguments[0] == "ssdlab.interrupt"
+        imports += began
+        if began and imports == at:
+            signal.raise_signal(signal.SIGINT)
+        elif began and at == 0:
+            os.write(2, b"import\\n")
+sys.addaudithook(on_event)
+"""
+"""Sends itself Ctrl-C at the so manieth import; without any, says how many there are."""
+
+
+def test_at_any_import_of_the_program(tmp_path: Path) -> None:
+    """Goal: one line and status 130 from the first moment that is ours. Method: Python calls `sitecustomize` before the
+    program; moments are counted by imports, so that they do not depend on time. The first is that of
+    `ssdlab.interrupt`, for which much is loaded: before it come the script of the installer and two small modules.
+    """
+    (tmp_path / "sitecustomize.py").write_text(AT_AN_IMPORT, encoding="utf-8")
+    program = Path(sys.executable).with_name("ssdlab")
+
+    def ended(at: int) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "INTERRUPT_AT": str(at)}
+        return subprocess.run([program, "list"], env=environment, capture_output=True, text=True, check=False)
+
+    imports = ended(0).stderr.count("import\n")
+    assert imports > 30
+    for at in sorted({*range(1, 9), *(1 + imports * moment // MOMENTS for moment in range(MOMENTS))}):
+        done = ended(at)
+        assert (done.returncode, done.stderr, done.stdout) == (130, "ssdlab: interrupted\n", ""), (at, done)
+
+
 AT_A_CALL = """
 import signal, sys
-from ssdlab.interrupt import leave_at_once
+from ssdlab.leaving import leave_at_once
 leave_at_once()
 name, at, calls = sys.argv.pop(1), int(sys.argv.pop(1)), 0
 def on_call(frame, event, _):

@@ -26,7 +26,7 @@ def test_pages_for_which_there_is_no_memory_are_one_clear_error(tmp_path: Path) 
     size = (1 << 32) - (1 << 12)
     writes = ssdlab.Trace.from_columns(op=["write"] * 40, offset=[at << 32 for at in range(40)], bytes=[size] * 40)
     writes.save(tmp_path / "t.csv")
-    most = 2 << 30
+    most = 1 << 30
     done = subprocess.run(
         [sys.executable, "-m", "ssdlab", "trace", "intervals", "t.csv", "--page", "512B"],
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS,

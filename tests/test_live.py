@@ -18,7 +18,7 @@ import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
 from ssdlab.cli.bars import bars
 from ssdlab.cli.live import View, course, facts
-from ssdlab.interrupt import STATUS
+from ssdlab.leaving import STATUS
 
 FIRST_LOOK = 4096
 """Requests before figures are given first."""

@@ -72,7 +72,7 @@ def test_help_loads_no_command(arguments: list[str]) -> None:
     modules = loaded(LOADED, *arguments)
     assert packages(modules) & {*SLOW, "rich"} == set()
     assert {name for name in modules if name.startswith("ssdlab.")} == {
-        "ssdlab._ssdlab", "ssdlab.interrupt", "ssdlab.lazy", "ssdlab.text",
+        "ssdlab._ssdlab", "ssdlab.interrupt", "ssdlab.lazy", "ssdlab.leaving", "ssdlab.text",
         "ssdlab.cli", "ssdlab.cli.command", "ssdlab.cli.declare", "ssdlab.cli.output", "ssdlab.cli.values",
         "ssdlab.model", "ssdlab.model.files",
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Notebooks: what is shown of results in them, and the tutorial as one."""
+"""What notebooks show of results."""
 
 import html
 import pydoc
@@ -9,16 +9,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
 import ssdlab
-import tutorial
 from conftest import SMALL
-from documents import elided, workplace
 from ssdlab.model import notebook as progress
 from ssdlab.view.plots.drawing import Drawing
-from tiers import TIER
 
 VOID = {"meta", "br", "input", "hr"}
 
@@ -79,34 +75,6 @@ def test_a_figure_is_explored_in_a_frame_of_its_own(small: ssdlab.Config) -> Non
     page = html.unescape(written[1])
     assert 'title="histogram"' in frame and page.count('class="chart"') == 1 and "Draws the charts of a page" in page
     assert "<svg" in figure._repr_svg_()
-
-
-def test_every_block_of_the_tutorial_is_in_the_notebook() -> None:
-    text = tutorial.TUTORIAL.read_text(encoding="utf-8")
-    made = tutorial.notebook(text)
-    assert nbformat.read(tutorial.NOTEBOOK, as_version=4) == made, "run tests/tutorial.py"
-    code = [one["source"] for one in made["cells"] if one["cell_type"] == "code"]
-    assert sum(one.startswith("!") for one in code) == len(re.findall(r"^\$ ", text, re.MULTILINE))
-    assert len(code) - 1 == len(re.findall(r"^\$ |^```python|^`[^`\n]+`:$", text, re.MULTILINE))
-
-
-def printed(cell: Any) -> list[str]:
-    """The lines of its output, without the spaces at their ends."""
-    text = "".join(one["text"] for one in cell["outputs"] if one["output_type"] == "stream" and one["name"] == "stdout")
-    return [line.rstrip() for line in text.splitlines()]
-
-
-@pytest.mark.skipif(TIER != "deep", reason="takes minutes; SSDLAB_TESTS=deep runs it")
-def test_the_notebook_prints_what_the_document_shows() -> None:
-    shown, run = (tutorial.notebook(tutorial.TUTORIAL.read_text(encoding="utf-8")) for _ in range(2))
-    with workplace():
-        folder = Path("docs")
-        folder.mkdir()
-        tutorial.execute(run, folder)
-    for expected, cell in zip(shown["cells"], run["cells"], strict=True):
-        if cell["cell_type"] == "code":
-            lines = elided(printed(expected), printed(cell))
-            assert [line for line in lines if line] == [line for line in printed(expected) if line], cell["source"]
 
 
 def test_settings_of_the_small_device_are_those_that_were_made(small: ssdlab.Config) -> None:

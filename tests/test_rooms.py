@@ -18,7 +18,7 @@ BELOW = {
     "view": {"model", "analyse", "study"},
     "cli": {"model", "analyse", "study", "view"},
 }
-"""Each room with those that it may import; `text`, `lazy` and `interrupt` are for all."""
+"""Each room with those that it may import; `text`, `lazy`, `interrupt` and `leaving` are for all."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

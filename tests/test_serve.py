@@ -39,7 +39,9 @@ def test_the_flash_does_what_a_simulation_of_the_record_does(tmp_path: Path, ftl
     assert host["write_zeroes_requests"] > 300 and host["bytes_zeroed"] > 0
     moved = [f"bytes_{what}" for what in ("read", "written", "trimmed")]
     assert sum(host[key] for key in moved) + host["bytes_zeroed"] == sum(of_record[key] for key in moved)
-    same = [key for key in of_record if key.startswith(("pages", "partial", "unmapped", "read", "flush"))]
+    same = [key for key in of_record if key.startswith(("pages", "partial", "unmapped", "flush"))]
+    # The last read has 16 MiB, which a record says as 16 slices.
+    assert of_record["read_requests"] == host["read_requests"] + 15
     assert {key: host[key] for key in same} == {key: of_record[key] for key in same}
     assert report["write_amplification"] == simulated["write_amplification"]
     assert report["flash"]["erases"], "too few writes to erase a block"
@@ -502,3 +504,29 @@ def test_a_drive_has_one_server(tmp_path: Path) -> None:
             ssdlab.DriveServer(small(), socket=path)
         with connected(path) as client, pytest.raises(NbdError):
             client.read(client.size, 1)
+
+
+@pytest.mark.parametrize("flushed", [True, False])
+def test_a_file_that_is_deleted_while_it_is_served_is_told(tmp_path: Path, flushed: bool) -> None:
+    """Its data goes with it, so no flush from then on is a success, nor is the end."""
+    file = tmp_path / "disk.drive"
+    with served(tmp_path, "--file", str(file), *sets()) as (process, path):
+        with connected(path) as client:
+            client.write(0, b"here")
+            client.flush()
+            file.unlink()
+            if flushed:
+                with pytest.raises(NbdError):
+                    client.flush()
+            assert client.read(0, 4) == b"here", "it can still be copied"
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 2
+    assert "the drive's file was deleted, so nothing is safe" in errors
+
+
+def test_a_server_needs_memory_for_long_requests(tmp_path: Path) -> None:
+    with pytest.raises(ssdlab.ConfigError, match=r"memory '255MiB': too small .*; give 256MiB or more"):
+        ssdlab.DriveServer(small(), socket=tmp_path / "s", memory="255MiB")
+    with ssdlab.DriveServer(small(), socket=tmp_path / "s", memory=256 * MIB), connected(tmp_path / "s") as client:
+        client.write(0, bytes(client.size))

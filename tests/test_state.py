@@ -3,6 +3,9 @@
 import json
 import logging
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -84,6 +87,100 @@ def test_the_cache_keeps_its_limit(large: ssdlab.Config, cache: Path, monkeypatc
     monkeypatch.setenv(kept.LIMIT, "much")
     with pytest.raises(ssdlab.ConfigError, match=kept.LIMIT):
         ssdlab.simulate(large)
+
+
+def test_the_limit_is_two_gibibytes() -> None:
+    assert kept.limit_bytes() == 2 << 30
+
+
+def test_a_drive_above_the_limit_goes_alone_and_that_is_said(
+    large: ssdlab.Config, cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A drive of 2 GiB takes about twice as much as one of 1 GiB: a limit of 1.5 times as much keeps the small one."""
+    ssdlab.simulate(large)
+    ((small, size),) = kept.drives()
+    monkeypatch.setenv(kept.LIMIT, f"{size + size // 2}B")
+    with caplog.at_level(logging.WARNING, "ssdlab"):
+        ssdlab.simulate(large.with_overrides({"device.capacity": "2GiB"}))
+    assert [path for path, _ in kept.drives()] == [small]
+    [record] = caplog.records
+    assert "the preconditioned drive is not kept" in record.message and f"set {kept.LIMIT}=" in record.message
+    # What the note advises keeps it.
+    monkeypatch.setenv(kept.LIMIT, record.message.partition(f"{kept.LIMIT}=")[2].split()[0])
+    ssdlab.simulate(large.with_overrides({"device.capacity": "2GiB"}))
+    assert max(kept_bytes for _, kept_bytes in kept.drives()) > size
+
+
+EVICTS = """
+import sys
+from pathlib import Path
+from ssdlab.model import kept
+sys.stdin.readline()
+with kept._locked(kept.directory()):
+    kept._evict(Path("none"), 500)
+"""
+
+
+def test_processes_that_make_room_at_once_remove_no_more_than_one_would(cache: Path) -> None:
+    """Ten drives of 100 bytes, and 500 bytes to keep: the five that were used longest ago go, whoever removes them."""
+    cache.mkdir()
+    for number in range(10):
+        path = cache / f"{number}.drive"
+        path.write_bytes(bytes(100))
+        os.utime(path, (1000 + number, 1000 + number))
+    command = [sys.executable, "-c", EVICTS]
+    processes = [subprocess.Popen(command, stdin=subprocess.PIPE, text=True) for _ in range(4)]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate()
+        assert process.returncode == 0
+    assert sorted(path.name for path in cache.iterdir()) == [f"{number}.drive" for number in range(5, 10)]
+
+
+def test_a_drive_that_another_process_has_removed_counts_as_removed(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between listing files and removing them another process, on a file system without locks, removes the oldest."""
+    cache.mkdir()
+    for number in range(4):
+        path = cache / f"{number}.drive"
+        path.write_bytes(bytes(100))
+        os.utime(path, (1000 + number, 1000 + number))
+    listed = kept._files()
+    (cache / "0.drive").unlink()
+    monkeypatch.setattr(kept, "_files", lambda: listed)
+    kept._evict(Path("none"), 300)
+    assert sorted(path.name for path in cache.iterdir()) == ["1.drive", "2.drive", "3.drive"]
+
+
+def test_what_is_being_written_stays_unless_it_is_abandoned(cache: Path) -> None:
+    cache.mkdir()
+    now = time.time()
+    for name, age_seconds in (("a.drive.1.0.part", 60), ("b.drive.2.0.part", 7200), ("c.drive", 30)):
+        (cache / name).write_bytes(bytes(100))
+        os.utime(cache / name, (now - age_seconds, now - age_seconds))
+    kept._evict(Path("none"), 50)
+    assert [path.name for path in cache.iterdir()] == ["a.drive.1.0.part"]
+
+
+def test_the_first_run_that_keeps_much_says_where(
+    large: ssdlab.Config, cache: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(kept, "TOLD_BYTES", 1)
+    with caplog.at_level(logging.WARNING, "ssdlab"):
+        ssdlab.simulate(large)
+        ssdlab.simulate(large.with_overrides({"seed": 2}))
+    [record] = caplog.records
+    assert record.message.startswith(f"preconditioned drives are kept in {cache}: ")
+    for word in (kept.LIMIT, kept.DIRECTORY, "ssdlab cache-dir --clear", "2.00 GiB at most"):
+        assert word in record.message
+    kept.clear()
+    assert [*cache.iterdir()] == []
+    # Less than 100 MB is nothing to speak of.
+    assert cli("run", *LARGE_SETS).stderr == "" and kept.drives()
 
 
 def test_drives_are_kept_in_a_directory_or_nowhere(small: ssdlab.Config, cache: Path, cli: Cli) -> None:

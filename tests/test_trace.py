@@ -1,5 +1,6 @@
 """Traces in memory and on disk."""
 
+import datetime
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas
 import polars
 import pyarrow
+import pyarrow.feather
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from hypothesis.extra import numpy as arrays
 import ssdlab
 from conftest import Cli
 from ssdlab.model.conversion import FORMATS
+from ssdlab.model.parquet import ParquetReader
 from tiers import examples
 
 COLUMNS: dict[str, Any] = {
@@ -162,27 +165,72 @@ def test_parquet_streams_over_row_groups_and_batches(tmp_path: Path) -> None:
     assert sum(sizes) == count and max(sizes) <= 9_000 and source.progress() == (count, count)
 
 
-def test_parquet_out_of_order_or_broken_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "late.parquet"
-    pyarrow.parquet.write_table(
-        pyarrow.table({"time_ns": [9, 5], "op": ["read"] * 2, "offset": [0, 0], "bytes": [512] * 2}), path
-    )
-    with pytest.raises(ssdlab.TraceError, match=r"late\.parquet.*time_ns 5 is before"):
-        ssdlab.read_trace(path)
-    pyarrow.parquet.write_table(
-        pyarrow.table({"time_ns": [5, 4], "op": ["read"] * 2, "offset": [0, 0], "bytes": [512] * 2}).slice(0, 1), path
-    )
-    before = tmp_path / "early.parquet"
-    before.write_bytes(path.read_bytes())
+def test_parquet_is_put_in_order_as_text_is(tmp_path: Path) -> None:
+    """Rows of 9 and 5 ns are 4 ns apart. A row that comes more than 65,536 rows late keeps its place."""
+    path, before = tmp_path / "late.parquet", tmp_path / "early.parquet"
+
+    def write(path: Path, times: list[int]) -> None:
+        count = len(times)
+        rows = {"time_ns": times, "op": [1] * count, "offset": [*range(count)], "bytes": [512] * count}
+        pyarrow.parquet.write_table(pyarrow.table(rows), path, row_group_size=65_536)
+
+    def met(trace: ssdlab.Trace) -> dict[str, int]:
+        assert trace.ingest is not None
+        return {name: value for name, _, _, value in trace.ingest["counts"] if value}
+
+    write(path, [9, 5, 9])
+    trace = ssdlab.read_trace(path)
+    assert (trace.time_ns.tolist(), trace.offset.tolist()) == ([0, 4, 4], [1, 0, 2])
+    assert met(trace) == {"requests": 3, "out_of_order": 1}
     # A file begins when the one before it ends, whatever its times.
-    pyarrow.parquet.write_table(
-        pyarrow.table({"time_ns": [4, 6], "op": [1, 1], "offset": [0, 0], "bytes": [512] * 2}), path
-    )
-    assert ssdlab.read_trace(before, path, concat=True).time_ns.tolist() == [0, 0, 2]
-    rows = {"time_ns": [*range(65_536), 4], "op": [1] * 65_537, "offset": [0] * 65_537, "bytes": [512] * 65_537}
-    pyarrow.parquet.write_table(pyarrow.table(rows), path, row_group_size=65_536)
-    with pytest.raises(ssdlab.TraceError, match=r"late\.parquet: from row 65536 .* time_ns goes back at row 65536"):
-        ssdlab.read_trace(path)
+    write(before, [5])
+    assert ssdlab.read_trace(before, path, concat=True).time_ns.tolist() == [0, 0, 4, 4]
+    write(path, [*range(10, 200_010), 4])
+    trace = ssdlab.read_trace(path)
+    assert trace.offset.tolist() == [*range(200_001)] and trace.time_ns[-1] == trace.time_ns[-2]
+    assert met(trace) == {"requests": 200_001, "out_of_order": 1, "late": 1}
+    source = ssdlab.TraceFile(path).open()
+    assert isinstance(source, ParquetReader)
+    once = [len(source.read(70_000)) for _ in range(5)]
+    source.rewind()
+    assert sum(once) == 200_001 and len(source.read(10)) == 10
+
+
+def test_unsorted_dates_of_devices_are_put_in_order(tmp_path: Path) -> None:
+    """The times of each device count from its first request, dates before 1970 too."""
+    start = datetime.datetime(1960, 1, 1)
+    times = [start + datetime.timedelta(seconds=seconds) for seconds in (9, 4, 5, 7)]
+    rows = {"timestamp": times, "op": ["R"] * 4, "offset": [0, 1, 2, 3], "bytes": [512] * 4, "device": [*"abab"]}
+    path = tmp_path / "v.parquet"
+    pyarrow.parquet.write_table(pyarrow.table(rows), path)
+    for device, offsets, seconds in (("a", [2, 0], [0, 4]), ("b", [1, 3], [0, 3])):
+        trace = ssdlab.read_trace(path, device=device)
+        assert trace.offset.tolist() == offsets
+        assert trace.time_ns.tolist() == [10**9 * second for second in seconds]
+
+
+def test_a_flush_needs_neither_offset_nor_size(tmp_path: Path) -> None:
+    table = pyarrow.table({"op": ["W", "F", "R"], "offset": [0, None, 4096], "bytes": [512, None, 512]})
+    path = tmp_path / "flush.parquet"
+    pyarrow.parquet.write_table(table, path)
+    numbered = table.set_column(0, "op", pyarrow.array([1, 3, 0]))
+    for trace in (ssdlab.read_trace(path), ssdlab.Trace.from_frame(table), ssdlab.Trace.from_frame(numbered)):
+        assert (trace.op.tolist(), trace.offset.tolist()) == ([1, 3, 0], [0, 0, 4096])
+    wrong = table.set_column(0, "op", pyarrow.array(["W", "F", None]))
+    with pytest.raises(ssdlab.TraceError, match="column 'op' has 1 empty value, the first in row 2"):
+        ssdlab.Trace.from_frame(wrong)
+    wrong = pyarrow.table({"op": ["F", "R"], "offset": [None, None], "bytes": [0, 512]})
+    with pytest.raises(ssdlab.TraceError, match="column 'offset' has 1 empty value, the first in row 1"):
+        ssdlab.Trace.from_frame(wrong)
+
+
+def test_broken_parquet_and_feather_say_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "late.parquet"
+    table = pyarrow.table({"op": ["R"], "offset": [0], "bytes": [512]})
+    pyarrow.parquet.write_table(table, path)
+    pyarrow.feather.write_feather(table, tmp_path / "x.feather")
+    with pytest.raises(ssdlab.TraceError, match=r"x\.feather: is a Feather file.*feather\.read_table"):
+        ssdlab.read_trace(tmp_path / "x.feather")
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ssdlab.TraceError, match=r"late\.parquet: cannot be read as Parquet"):
         ssdlab.read_trace(path)

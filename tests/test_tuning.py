@@ -417,6 +417,19 @@ def test_what_decides_is_important() -> None:
     )
 
 
+def test_a_search_draws_values_that_fit_the_table_of_settings() -> None:
+    """Capacities in whole pages, pages in powers of two; a space of three page sizes ends after three trials."""
+    base = ssdlab.Config(
+        overrides={"nand.pages_per_block": 16, "nand.channels": 1, "nand.ways": 1, "workload.requests": 100}
+    )
+    axes = ["device.capacity=8MiB..16MiB", "nand.page_size=4KiB..16KiB:log"]
+    found = ssdlab.tune(axes, base, outcomes=["write_amplification"], trials=20, repeats=1)
+    assert len(found.trials) == 20 and [one.measured.error for one in found.trials] == [None] * 20
+    assert {one.point["nand.page_size"] for one in found.trials} <= {"4KiB", "8KiB", "16KiB"}
+    few = ssdlab.tune(axes[1:], base, outcomes=["write_amplification"], trials=8, repeats=1)
+    assert few.exhausted and sorted(one.point["nand.page_size"] for one in few.trials) == ["16KiB", "4KiB", "8KiB"]
+
+
 def test_points_that_cannot_be_run_are_left_behind() -> None:
     """A batch that ends before it begins is no configuration; the rest of the space is searched."""
     low, high = "ftl.page.trigger.batch.low", "ftl.page.trigger.batch.high"

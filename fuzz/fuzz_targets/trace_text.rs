@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use ssdlab_trace::{Format, fuzz};
 
-const FORMATS: [Format; 13] = [
+const FORMATS: [Format; 15] = [
     Format::Csv,
     Format::Msr,
     Format::Spc,
@@ -18,6 +18,8 @@ const FORMATS: [Format; 13] = [
     Format::MqSim,
     Format::DiskSim,
     Format::SsdSim,
+    Format::Ftrace,
+    Format::Etw,
 ];
 
 fuzz_target!(|data: &[u8]| {

@@ -1,17 +1,20 @@
 """`ssdlab`, and `python -m ssdlab`: the command line."""
 
-import os
-import sys
-
 # Not from the package, which looks for the module first and loads much for that.
-from ssdlab.interrupt import STATUS, end, leave_at_once
-from ssdlab.lazy import room
+from ssdlab.leaving import STATUS, leave_at_once
+
+# Before anything else is loaded, which takes a while.
+leave_at_once()
+
+import os  # noqa: E402
+import sys  # noqa: E402
+
+from ssdlab.interrupt import end  # noqa: E402
+from ssdlab.lazy import room  # noqa: E402
 
 
 def main() -> None:
     """Runs the command line and exits."""
-    # Before the commands are loaded, which takes a while.
-    leave_at_once()
     # No command multiplies large matrices, and threads of BLAS that have nothing to do burn a processor for a while.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = room("cli").main()

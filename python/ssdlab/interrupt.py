@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import atexit
 import os
-import signal
 import sys
 import time
 from contextlib import contextmanager, suppress
 
 from ssdlab.lazy import TYPE_CHECKING
+from ssdlab.leaving import STATUS, handle, leave, leave_at_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    import signal
+    from collections.abc import Iterator
     from types import FrameType
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
-    Handler = Callable[[int, FrameType | None], object] | signal.Handlers
-
-STATUS = 130
-"""Exit status of a command that Ctrl-C ended."""
+    from ssdlab.leaving import Handler
+else:
+    # `signal` loads much for its names.
+    import _signal as signal
 
 SILENT_SECONDS = 1.0
 """Work that has not asked for so long does not ask; that which does asks some twenty times in that time. What it waited
@@ -39,14 +40,6 @@ IMPORT = "<frozen importlib._bootstrap>"
 """What Python calls the file of its own code that imports."""
 
 
-def handle(handler: Handler) -> dict[int, Any]:
-    """From now on Ctrl-C, SIGTERM and SIGHUP call this; but `nohup` has SIGHUP ignored. What they called before."""
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
-    return {number: signal.signal(number, handler) for number in numbers}
-
-
 @contextmanager
 def handled(handler: Handler) -> Iterator[None]:
     """Ctrl-C, SIGTERM and SIGHUP call this while it lasts."""
@@ -58,17 +51,6 @@ def handled(handler: Handler) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def leave_at_once() -> None:
-    """From now on Ctrl-C ends the program, without a word of Python's."""
-    handle(_leave)
-
-
-def _leave(_signal: int, _frame: FrameType | None) -> None:
-    with suppress(OSError):
-        os.write(2, b"ssdlab: interrupted\n")
-    os._exit(STATUS)
 
 
 def end() -> NoReturn:
@@ -104,7 +86,7 @@ def _raise(number: int, frame: FrameType | None) -> None:
     while inner is not None:
         if inner.f_code.co_filename == IMPORT:
             if not _begun:
-                _leave(number, frame)
+                leave(number, frame)
             _raise_soon()
             return
         inner = inner.f_back

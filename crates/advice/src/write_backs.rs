@@ -147,6 +147,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         /// Goal: counts are those of the map cache of a simulation. Method: random uses, each cache simulated, with a
         /// map page of one segment to one of eight.
         #[test]

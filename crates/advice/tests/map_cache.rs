@@ -53,6 +53,8 @@ fn sizes() -> MapSizes {
 }
 
 proptest! {
+    #![proptest_config(ssdlab_tiers::cases(256))]
+
     #[test]
     fn misses_are_those_of_the_simulation(requests in strategies::requests(60), scale in any::<bool>(), extent in 1_u64..99) {
         let fit = if scale { Fit::Scale { extent_bytes: 65_536 + extent * 4096 } } else { Fit::Wrap };

@@ -100,13 +100,13 @@ fn rows(label: &str, requests: &[Request], capacity: u32, rounds: u32) {
     };
     row("bare FIFO", bare, Some(&[bare_misses]));
     row("numbering, once for all", numbering, None);
-    for info in POLICIES {
+    for info in POLICIES.iter() {
         let simulate = || trace.simulate(info, &[], u64::from(capacity)).expect("objects are of one size").misses;
         let (seconds, misses) = best(rounds, simulate);
         assert!(info.name != "fifo" || misses == bare_misses, "{misses} misses, the bare FIFO {bare_misses}");
         row(info.name, seconds, Some(&[misses]));
         // A pass for Belady takes time in proportion to the items that change places.
-        let Some(one_pass) = info.one_pass.filter(|_| !info.needs_future) else { continue };
+        let Some(one_pass) = info.role.one_pass.filter(|_| !info.role.needs_future) else { continue };
         let (seconds, curve) = best(1, || one_pass(&trace, trace.items()).expect("nothing is dropped"));
         assert_eq!(curve.misses()[capacity as usize - 1], misses, "{}", info.name);
         row(&format!("{}, all sizes", info.name), seconds, Some(curve.misses()));

@@ -22,7 +22,7 @@ pub fn report(scale: Scale) {
     println!("## Schedulers: {QUEUED} requests of 16 processes wait, seven of ten read, uniformly random\n");
     println!("| scheduler | ns per decision, median | ns per request, median | result |");
     println!("|---|---|---|---|");
-    for info in SCHEDULERS {
+    for info in SCHEDULERS.iter() {
         let row = Bench::new(info).run(rounds);
         println!("| {} | {:.0} | {:.0} | {:08x} |", info.name, row.decision, row.whole, machine::hash(&row.order));
     }
@@ -50,7 +50,7 @@ struct Bench {
 impl Bench {
     fn new(info: &SchedulerInfo) -> Self {
         let device = Device { sectors: SECTORS, rotational: false, nr_requests: 1024, queues: 1 };
-        let elevator = info.build(&[], &device).expect("defaults are valid");
+        let elevator = ssdlab_sched::build_scheduler(info, &[], &device).expect("defaults are valid");
         let mut bench = Self { elevator, requests: Requests::default(), rng: Rng::named(1, "schedulers"), now: 0 };
         bench.insert(QUEUED + BATCH);
         bench

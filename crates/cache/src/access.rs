@@ -3,7 +3,7 @@
 use ssdlab_trace::Request;
 
 use crate::bank::Counts;
-use crate::{CacheError, Expiry, Granularity, Life, Policy, PolicyInfo, Splitter, Trims, Universe};
+use crate::{CacheError, Expiry, Granularity, Life, Policy, PolicyInfo, Splitter, Trims, Universe, build_policy};
 
 /// Not used again, or not known to be.
 pub const NEVER: u32 = u32::MAX;
@@ -155,8 +155,8 @@ impl AccessTrace {
         changes: &[(String, u64)],
         capacity: u64,
     ) -> Result<Box<dyn Policy>, CacheError> {
-        self.knows_what(info.name, info.needs_future)?;
-        info.build(changes, capacity, self.items, self.one_size)
+        self.knows_what(info.name, info.role.needs_future)?;
+        build_policy(info, changes, capacity, self.items, self.one_size)
     }
 
     /// Fails if the future is needed and unknown.
@@ -202,7 +202,7 @@ mod tests {
         let few = AccessTrace::from_accesses(accesses.to_vec(), 1).unwrap_err();
         assert_eq!(few, CacheError::UnknownItem { item: 1, items: 1 });
         let past = AccessTrace::of_the_past(accesses.to_vec(), 2).unwrap();
-        let belady = crate::policy("belady").unwrap();
+        let belady = crate::POLICIES.get("belady").unwrap();
         assert_eq!(past.simulate(belady, &[], 1), Err(CacheError::NeedsFuture { policy: "belady" }));
     }
 }

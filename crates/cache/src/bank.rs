@@ -3,7 +3,7 @@
 use ssdlab_core::counters;
 use ssdlab_trace::Request;
 
-use crate::{Access, CacheError, Granularity, Policy, PolicyInfo, Splitter, Trims, Universe};
+use crate::{Access, CacheError, Granularity, Policy, PolicyInfo, Splitter, Trims, Universe, build_policy};
 
 counters! {
     /// What a cache has seen.
@@ -48,10 +48,10 @@ impl Simulation {
         capacity: u64,
         granularity: Granularity,
     ) -> Result<Self, CacheError> {
-        if info.needs_future {
+        if info.role.needs_future {
             return Err(CacheError::NeedsFuture { policy: info.name });
         }
-        let policy = info.build(changes, capacity, 0, granularity.one_size())?;
+        let policy = build_policy(info, changes, capacity, 0, granularity.one_size())?;
         Ok(Self { policy, counts: Counts::default() })
     }
 

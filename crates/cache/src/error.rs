@@ -1,6 +1,6 @@
 //! What a cache cannot be asked for.
 
-use ssdlab_core::ParameterError;
+use ssdlab_core::{ParameterError, UnknownMember};
 use thiserror::Error;
 
 /// A cache, a curve or a sample that cannot be.
@@ -8,13 +8,8 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum CacheError {
     /// No policy has this name.
-    #[error("no policy is called `{name}`; known are {known}")]
-    UnknownPolicy {
-        /// The name asked for.
-        name: String,
-        /// All names.
-        known: String,
-    },
+    #[error(transparent)]
+    UnknownPolicy(#[from] UnknownMember),
     /// The policy has no such parameter, or not with this value.
     #[error(transparent)]
     Parameter(#[from] ParameterError),

@@ -163,6 +163,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         /// Goal: the least key is on top whatever changes. Method: a map beside it; keys are made unique.
         #[test]
         fn the_least_is_on_top(steps in prop::collection::vec((0_u32..30, prop::option::weighted(0.8, 0_u32..50)), 0..300)) {

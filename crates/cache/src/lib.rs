@@ -5,7 +5,7 @@
 //! the look-up. A [`Policy`] decides what is cached; [`POLICIES`] lists them with their parameters. [`AccessTrace`]
 //! holds the accesses of a whole trace, to be simulated for any policy and size; a [`Bank`] feeds batches to many
 //! simulations as they come. Curves for all sizes are exact in one pass where the policy allows
-//! ([`PolicyInfo::one_pass`]), or estimated from a [`Sample`]. A [`Stage`] is a cache that takes requests and passes on
+//! ([`PolicyRules::one_pass`]), or estimated from a [`Sample`]. A [`Stage`] is a cache that takes requests and passes on
 //! what it cannot hold, with all its pages raw or some in a [`CompressedPool`]. [`plan`] works out what compressing
 //! part of a cache is worth.
 //!
@@ -51,14 +51,14 @@ mod stage;
 mod universe;
 
 pub use access::{Access, AccessTrace, NEVER, Object};
-pub use admission::{ADMISSIONS, AdmissionInfo};
+pub use admission::{ADMISSIONS, AdmissionInfo, AdmissionRules};
 pub use bank::{Bank, Counts, Simulation};
 pub use curve::exact::ExactCurve;
 pub use curve::sampled::{Estimate, Sample, SampleOptions, SampleSize, Sampler};
 pub use error::CacheError;
 pub use expiry::{Expiry, Life};
 pub use page_sizes::PageSizes;
-pub use policy::{POLICIES, Policy, PolicyInfo, policy};
+pub use policy::{POLICIES, Policy, PolicyInfo, PolicyRules, build_policy};
 pub use pools::{CompressedPool, Transitions};
 pub use sketch::{Sketch, SketchOptions};
 pub use splitter::{Granularity, Splitter, Trims};

@@ -15,7 +15,7 @@
 
 use ssdlab_core::counters;
 
-use crate::{Access, CacheError, PageSizes, Policy, PolicyInfo};
+use crate::{Access, CacheError, PageSizes, Policy, PolicyInfo, build_policy};
 
 /// A compressed pool.
 #[derive(Clone, Copy, Debug)]
@@ -97,10 +97,10 @@ impl Pools {
     /// Adds an empty compressed pool.
     pub fn compress(&mut self, options: CompressedPool) -> Result<(), CacheError> {
         options.sizes.check()?;
-        if options.policy.needs_future {
+        if options.policy.role.needs_future {
             return Err(CacheError::NeedsFuture { policy: options.policy.name });
         }
-        let policy = options.policy.build(&[], options.bytes, 0, false)?;
+        let policy = build_policy(options.policy, &[], options.bytes, 0, false)?;
         self.compressed = Some(Compressed { policy, options, pages: 0, dropped: Vec::new() });
         Ok(())
     }

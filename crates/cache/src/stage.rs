@@ -25,7 +25,7 @@ use ssdlab_trace::{Op, Request, flag};
 
 use crate::lists::Lists;
 use crate::pools::{Pools, Touch};
-use crate::{CacheError, CompressedPool, Granularity, PolicyInfo, Transitions, Universe};
+use crate::{CacheError, CompressedPool, Granularity, PolicyInfo, Transitions, Universe, build_policy};
 
 /// What happens to writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -157,13 +157,13 @@ impl Stage {
         if background_percent > hard_percent || hard_percent > 100 {
             return Err(CacheError::DirtyLimits { background: background_percent, hard: hard_percent });
         }
-        if info.needs_future {
+        if info.role.needs_future {
             return Err(CacheError::NeedsFuture { policy: info.name });
         }
         let share = |percent: u32| (u128::from(capacity_pages) * u128::from(percent) / 100) as u64;
         Ok(Self {
             universe: Universe::default(),
-            pools: Pools::new(info.build(changes, capacity_pages, 0, true)?, page_bytes),
+            pools: Pools::new(build_policy(info, changes, capacity_pages, 0, true)?, page_bytes),
             dirty: Lists::new(0),
             options,
             page: PageSize::new(page_bytes),

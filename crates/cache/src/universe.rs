@@ -141,6 +141,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         /// Goal: a map from ids to numbers in order of appearance. Method: an ordered map beside it.
         #[test]
         fn numbers_are_given_in_order(ids in prop::collection::vec(

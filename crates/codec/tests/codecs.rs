@@ -49,6 +49,8 @@ fn guarded(bytes: usize) -> Vec<u8> {
 }
 
 proptest! {
+    #![proptest_config(ssdlab_tiers::cases(256))]
+
     /// Any bytes come back, in room enough, and nothing is written behind the end.
     #[test]
     fn round_trip(pages in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..3000), 1..4), seed: u64) {

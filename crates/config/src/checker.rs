@@ -15,8 +15,6 @@ pub(crate) struct Checker<'a> {
     pub options: &'a [OptionSpec],
     /// First byte after the last one the trace addresses, if it is known.
     pub extent_bytes: Option<u64>,
-    /// Whether a remedy is tried.
-    pub is_trial: bool,
     pub violations: Vec<Violation>,
 }
 
@@ -39,7 +37,7 @@ macro_rules! getter {
 impl<'a> Checker<'a> {
     /// A checker of what the `options` are set to.
     pub const fn new(entries: &'a Entries, options: &'a [OptionSpec], extent_bytes: Option<u64>) -> Self {
-        Self { entries, options, extent_bytes, is_trial: false, violations: Vec::new() }
+        Self { entries, options, extent_bytes, violations: Vec::new() }
     }
 
     pub fn value(&self, key: &str) -> Read<&'a Value> {

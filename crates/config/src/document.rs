@@ -6,7 +6,7 @@ use crate::kind::Kind;
 use crate::registry::{OPTIONS, SECTIONS, current_key, find, find_former};
 use crate::table::{Entries, Entry, Former, OptionSpec, below};
 use crate::value::{Value, found, with_quotes};
-use ssdlab_core::suggest::{list, named, nearest_key, split};
+use ssdlab_core::suggest::{list, named, nearest, nearest_key, split};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use toml::Spanned;
@@ -153,8 +153,12 @@ impl Reader<'_> {
                 self.variant(choice, key_start, table);
             }
             (Some(option), value) => match option.kind.read(value) {
-                Ok(value) => self.set(option, key_start, value),
-                Err(message) => self.fault(value_start, Place::Value, key, message),
+                Ok(value) => self.set(option, key_start, value, None),
+                Err(message) => {
+                    let hint = value.as_str().and_then(|name| chosen_elsewhere(option, name));
+                    let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+                    self.fault(value_start, Place::Value, key, message + &hint);
+                }
             },
             (None, value) if key == "preset" || key == "extends" => self.base(key, key_start, value_start, value),
             (None, DeValue::Table(table)) if is_table(key) => self.table(key, table),
@@ -192,7 +196,8 @@ impl Reader<'_> {
             }
             match (variant, value.get_ref()) {
                 (Some(variant), DeValue::Table(parameters)) => {
-                    self.set(choice, start, Value::Choice(variant.name));
+                    let parameter = first_setting(&key, parameters);
+                    self.set(choice, start, Value::Choice(variant.name), parameter.as_deref());
                     self.table(&key, parameters);
                 }
                 (Some(variant), other) => {
@@ -226,23 +231,27 @@ impl Reader<'_> {
     fn choose(&mut self, former: &Former, start: usize) {
         for (choice, variant) in former.now {
             if let Some(choice) = find(choice) {
-                self.set(choice, start, Value::Choice(variant));
+                self.set(choice, start, Value::Choice(variant), None);
             }
         }
     }
 
-    fn set(&mut self, option: &'static OptionSpec, start: usize, value: Value) {
+    /// Sets an option. Where the value is a variant that only follows from a parameter of it, that is `parameter`.
+    fn set(&mut self, option: &'static OptionSpec, start: usize, value: Value, parameter: Option<&str>) {
         let origin = self.origin(start, Place::Key);
         if let Some(first) = self.written.entries.get(option.key)
             && first.value != value
         {
-            let message = format!(
-                "{} and {} are both chosen ({}); keep one",
-                first.value.to_toml(),
-                value.to_toml(),
-                first.origin
-            );
-            return self.fault(start, Place::Key, option.key, message);
+            let (first, value, choice) = (first, value.to_toml(), option.key);
+            let (chosen, place) = (first.value.to_toml(), &first.origin);
+            let (key, message) = match parameter {
+                Some(key) => (
+                    key,
+                    format!("belongs to {choice} = {value}, but {choice} = {chosen} is chosen ({place}); keep one"),
+                ),
+                None => (choice, format!("{chosen} and {value} are both chosen ({place}); keep one")),
+            };
+            return self.fault(start, Place::Key, key, message);
         }
         if let Some(first) = option.alternative().and_then(|other| self.written.entries.get_key_value(other)) {
             let message = format!("says the same in another way as {} ({}); keep one", first.0, first.1.origin);
@@ -266,6 +275,31 @@ impl Reader<'_> {
         };
         self.fault(key_start, Place::Key, key, message);
     }
+}
+
+/// The key of the first setting in a table, if it has one.
+fn first_setting(path: &str, table: &DeTable<'_>) -> Option<String> {
+    let (name, value) = table.iter().min_by_key(|(name, _)| name.span().start)?;
+    let key = format!("{path}.{}", name.get_ref());
+    match value.get_ref() {
+        DeValue::Table(inner) => first_setting(&key, inner).or(Some(key)),
+        _ => Some(key),
+    }
+}
+
+/// Suggests the other choice that has the variant `name`: the one whose key has most in common with this choice. None
+/// where this choice has a variant of a similar name.
+fn chosen_elsewhere(choice: &OptionSpec, name: &str) -> Option<String> {
+    if choice.variants().is_empty() || nearest(name, choice.variants().iter().map(|one| one.name)).is_some() {
+        return None;
+    }
+    let variant = |other: &OptionSpec| other.variants().iter().find(|one| one.name.eq_ignore_ascii_case(name)).copied();
+    let common =
+        |other: &OptionSpec| other.key.split('.').zip(choice.key.split('.')).take_while(|(a, b)| a == b).count();
+    let others = OPTIONS.iter().filter(|other| other.key != choice.key && variant(other).is_some());
+    // Of equals, the first.
+    let nearest = others.rev().max_by_key(|other| common(other))?;
+    Some(format!("did you mean {} = {:?}?", nearest.key, variant(nearest)?.name))
 }
 
 /// Whether `key` is a table: a section, or a variant with parameters.

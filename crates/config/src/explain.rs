@@ -72,6 +72,7 @@ impl Kind {
     /// Type and range in words.
     pub fn describe(&self) -> String {
         match *self {
+            Self::Stepped(kind, _) => kind.describe(),
             Self::Bytes { min, max } => format!("size, {} to {}", write_bytes(min), write_bytes(max)),
             Self::Nanos { min: 0, max } => format!("duration, up to {} s", max / 1_000_000_000),
             Self::Nanos { min, max } => format!("duration, {} to {} s", write_nanos(min), max / 1_000_000_000),
@@ -96,6 +97,7 @@ impl Kind {
     /// How its value is written: the units there are, or nothing for numbers and names.
     pub const fn units(&self) -> &'static str {
         match self {
+            Self::Stepped(kind, _) => kind.units(),
             Self::Bytes { .. } | Self::Sizes | Self::Span => "B, KiB, MiB, GiB, TiB (1,024) or kB, MB, GB, TB (1,000)",
             Self::Nanos { .. } | Self::Durations { .. } => "ns, us, ms or s",
             Self::Percent { .. } => "%",

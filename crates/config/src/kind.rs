@@ -66,6 +66,21 @@ pub enum Kind {
     LogSpace,
     /// One of several variants.
     Choice(&'static [Variant]),
+    /// A number of the given kind, of which only some values within the range are possible: those that meet all steps.
+    Stepped(&'static Kind, &'static [Step]),
+}
+
+/// A rule that spaces the possible values of a number; in its base unit, which is a byte, a nanosecond or a percent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Multiples of this many base units.
+    Multiple(u64),
+    /// Powers of two.
+    PowerOfTwo,
+    /// Multiples of the value of the option with this key.
+    MultipleOf(&'static str),
+    /// Divisors of the value of the option with this key.
+    DivisorOf(&'static str),
 }
 
 /// One value of a [`Kind::Choice`].
@@ -83,6 +98,19 @@ impl Kind {
     pub(crate) fn of_names(names: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
         let variants: Vec<Variant> = names.into_iter().map(|(name, help)| Variant { name, help }).collect();
         Self::Choice(variants.leak())
+    }
+
+    /// Rules that space its values; empty if every value within its range is possible by itself.
+    pub const fn steps(&self) -> &'static [Step] {
+        match self {
+            Self::Stepped(_, steps) => steps,
+            _ => &[],
+        }
+    }
+
+    /// The same kind, spaced by `steps`. For the table of options, which is put together once.
+    pub(crate) fn stepped(self, steps: &'static [Step]) -> Self {
+        Self::Stepped(Box::leak(Box::new(self)), steps)
     }
 }
 

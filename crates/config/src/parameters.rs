@@ -1,10 +1,10 @@
 //! Parameters of schedulers and policies as options: declared where they are used, named and written here.
 
 use crate::checker::{Checker, Read};
-use crate::kind::Kind;
+use crate::kind::{Kind, Step};
 use crate::table::{Fallback, OptionSpec};
 use ssdlab_core::parameter::{Quantity, percent};
-use ssdlab_core::registry::{Choice, Info, find};
+use ssdlab_core::{Choice, Registry};
 use ssdlab_core::{Parameter, Settings};
 
 /// A parameter as the option `key`.
@@ -14,8 +14,10 @@ pub(crate) fn option(key: String, parameter: &Parameter, help: &'static str) -> 
     let in_percent = |share: u64| share as f64 / percent(1) as f64;
     let Parameter { unit, default, min, max, example, .. } = *parameter;
     let kind = match unit.quantity() {
-        Quantity::Time(unit_ns) => Kind::Nanos { min: min * unit_ns, max: max * unit_ns },
-        Quantity::Size(unit_bytes) => Kind::Bytes { min: min * unit_bytes, max: max * unit_bytes },
+        Quantity::Time(unit_ns) => in_units(Kind::Nanos { min: min * unit_ns, max: max * unit_ns }, unit_ns),
+        Quantity::Size(unit_bytes) => {
+            in_units(Kind::Bytes { min: min * unit_bytes, max: max * unit_bytes }, unit_bytes)
+        }
         Quantity::Number => Kind::Count { min, max: most(max) },
         Quantity::Share => Kind::Percent { min: in_percent(min), max: in_percent(max) },
         Quantity::Switch => Kind::Bool,
@@ -27,6 +29,11 @@ pub(crate) fn option(key: String, parameter: &Parameter, help: &'static str) -> 
     OptionSpec { key: key.leak(), kind, fallback: Fallback::Value(default_text), help, example }
 }
 
+/// A quantity that is given in whole units.
+fn in_units(kind: Kind, unit: u64) -> Kind {
+    if unit == 1 { kind } else { kind.stepped(vec![Step::Multiple(unit)].leak()) }
+}
+
 /// The parameters in a table as options below `path`.
 pub(crate) fn parameters(path: &str, table: &[Parameter]) -> Vec<OptionSpec> {
     let settings = table.iter().filter(|parameter| !parameter.is_fixed());
@@ -35,7 +42,7 @@ pub(crate) fn parameters(path: &str, table: &[Parameter]) -> Vec<OptionSpec> {
 
 /// The choice `key` of what a table has, and the parameters of each; the first line is the default, the second the
 /// example.
-pub(crate) fn choice<R>(key: &'static str, help: &'static str, table: &[&Info<R>]) -> Vec<OptionSpec> {
+pub(crate) fn choice<R>(key: &'static str, help: &'static str, table: &Registry<R>) -> Vec<OptionSpec> {
     let kind = Kind::of_names(table.iter().map(|info| (info.name, info.help)));
     let choice = OptionSpec { key, kind, fallback: Fallback::Value(table[0].name), help, example: table[1].name };
     let inner = table.iter().flat_map(|info| parameters(&format!("{key}.{}", info.name), info.parameters));
@@ -71,8 +78,8 @@ impl Checker<'_> {
     }
 
     /// What `key` chooses of a table, with its parameters.
-    pub(crate) fn chosen<R>(&mut self, key: &str, table: &[&'static Info<R>]) -> Read<Choice<R>> {
-        let info = self.named(key, |name| find(table, name))?;
+    pub(crate) fn chosen<R>(&mut self, key: &str, table: &Registry<R>) -> Read<Choice<R>> {
+        let info = self.named(key, |name| table.find(name))?;
         Ok(Choice { info, settings: self.parameters(&format!("{key}.{}", info.name), info.parameters)? })
     }
 }

@@ -62,6 +62,7 @@ fn section(path: &str) -> Value {
 
 fn leaf(option: &OptionSpec) -> Value {
     let mut schema = match option.kind {
+        Kind::Stepped(&kind, _) => return leaf(&OptionSpec { kind, ..*option }),
         Kind::Bytes { .. } => pattern(&format!("^{NUMBER} *{BYTES}$")),
         Kind::Nanos { .. } => pattern(&format!("^{NUMBER} *(ns|us|ms|s)$")),
         Kind::Durations { .. } => {

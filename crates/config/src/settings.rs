@@ -91,5 +91,6 @@ pub(crate) fn settings(checker: &mut Checker<'_>) -> Read<Option<Settings>> {
         check: checker.flag("check")?,
         seed: checker.count("seed")?,
     };
+    checker.refuse_endless(&setup, &workload);
     Ok(Some(Settings { setup, workload, device }))
 }

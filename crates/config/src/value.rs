@@ -6,7 +6,7 @@ use ssdlab_core::suggest::{list, named, nearest};
 use ssdlab_core::units::{
     parse_bandwidth, parse_count, parse_rate, write_bandwidth, write_bytes, write_nanos, write_percent, write_rate,
 };
-use ssdlab_core::{Bytes, Nanos};
+use ssdlab_core::{Bytes, Nanos, UnitError};
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
 use toml::de::DeValue;
 
@@ -56,9 +56,11 @@ impl Kind {
     /// Reads a TOML value; the error says what is wrong with it and how to write it.
     pub(crate) fn read(&self, value: &DeValue<'_>) -> Result<Value, String> {
         match *self {
+            Self::Stepped(kind, _) => kind.read(value),
             Self::Bytes { min, max } => read_bytes(value, min, max).map(Value::Bytes),
             Self::Nanos { min, max } => {
-                let nanos = quantity(value, "a duration such as \"25us\"", Nanos::parse)?.0;
+                let parse = |text: &str| in_limits(text, Nanos::parse, min, max, write_nanos);
+                let nanos = quantity(value, "a duration such as \"25us\"", parse)?.0;
                 in_range(nanos, min, max, write_nanos).map(Value::Nanos)
             }
             Self::Durations { max } => {
@@ -251,6 +253,20 @@ fn join<T>(values: &[T], write: impl Fn(&T) -> String) -> String {
     values.iter().map(write).collect::<Vec<_>>().join(",")
 }
 
+/// Reads a quantity; one that is too large to be read is beyond its range.
+fn in_limits<T>(
+    text: &str,
+    parse: impl Fn(&str) -> Result<T, UnitError>,
+    min: u64,
+    max: u64,
+    write: impl Fn(u64) -> String,
+) -> Result<T, String> {
+    parse(text).map_err(|error| match error {
+        UnitError::TooLarge(_) => format!("{text} is out of range: {} to {}", write(min), write(max)),
+        UnitError::Malformed(why) => why,
+    })
+}
+
 fn in_range<T: PartialOrd + Copy>(value: T, min: T, max: T, write: impl Fn(T) -> String) -> Result<T, String> {
     if value >= min && value <= max {
         Ok(value)
@@ -260,7 +276,8 @@ fn in_range<T: PartialOrd + Copy>(value: T, min: T, max: T, write: impl Fn(T) ->
 }
 
 fn read_bytes(value: &DeValue<'_>, min: u64, max: u64) -> Result<u64, String> {
-    let bytes = quantity(value, "a size such as \"4KiB\"", Bytes::parse)?.0;
+    let parse = |text: &str| in_limits(text, Bytes::parse, min, max, write_bytes);
+    let bytes = quantity(value, "a size such as \"4KiB\"", parse)?.0;
     in_range(bytes, min, max, write_bytes)
 }
 

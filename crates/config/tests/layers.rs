@@ -414,8 +414,8 @@ fn fitting_a_trace() {
     assert_eq!(grown.device.capacity_bytes, (3 << 30) + 2048);
     assert_eq!(grown.workload.span_bytes, grown.device.capacity_bytes);
     let message = config("host.fit=grow").settings(Some(u64::MAX)).unwrap_err().to_string();
-    assert!(message.starts_with("--set: host.fit: the trace ends at 18446744073709551615B: "), "{message}");
-    assert!(message.ends_with("set it to \"scale\" or \"wrap\", or raise nand.page_size"), "{message}");
+    assert!(message.starts_with("--set: host.fit: the trace needs 18446744073709551615B"), "{message}");
+    assert!(message.ends_with("set it to \"wrap\""), "{message}");
     // A trace smaller than the device leaves it as it is.
     assert_eq!(config("host.fit=grow").settings(Some(1)).unwrap().device.capacity_bytes, 1 << 30);
 }
@@ -477,18 +477,31 @@ fn settings_made_at_once_contradict_each_other_in_whatever_order() {
         resolved(made).unwrap().leaves().into_iter().map(|leaf| (leaf.key, leaf.value)).collect()
     };
     for (one, other, fault) in [
-        ("ftl.fast.log=10%", "ftl=bast", "ftl: \"bast\" and \"fast\" are both chosen (--set)"),
-        ("ftl.fast.log=10%", "FTL='Bast'", "ftl: \"bast\" and \"fast\" are both chosen (--set)"),
-        ("ftl.fast.log=10%", "ftl.bast.log=3", "ftl: \"bast\" and \"fast\" are both chosen (--set)"),
+        (
+            "ftl.fast.log=10%",
+            "ftl=bast",
+            "ftl.fast.log: belongs to ftl = \"fast\", but ftl = \"bast\" is chosen (--set)",
+        ),
+        (
+            "ftl.fast.log=10%",
+            "FTL='Bast'",
+            "ftl.fast.log: belongs to ftl = \"fast\", but ftl = \"bast\" is chosen (--set)",
+        ),
+        (
+            "ftl.fast.log=10%",
+            "ftl.bast.log=3",
+            "ftl.fast.log: belongs to ftl = \"fast\", but ftl = \"bast\" is chosen (--set)",
+        ),
         (
             "host.replay.closed.queue_depth=1",
             "host.replay=open",
-            "host.replay: \"open\" and \"closed\" are both chosen (--set)",
+            "host.replay.closed.queue_depth: belongs to host.replay = \"closed\", but host.replay = \"open\" is chosen \
+             (--set)",
         ),
         (
             "ftl.page.map.dftl.cmt=4096",
             "ftl.page.map=ram",
-            "ftl.page.map: \"ram\" and \"dftl\" are both chosen (--set)",
+            "ftl.page.map.dftl.cmt: belongs to ftl.page.map = \"dftl\", but ftl.page.map = \"ram\" is chosen (--set)",
         ),
         ("device.op=7%", "device.spare=9%", "device.spare: says the same in another way as device.op (--set)"),
     ] {

@@ -1,7 +1,8 @@
-//! State that is written down and taken up again.
+//! Saving and loading of simulator state.
 //!
-//! Whatever has state names each field once; the archive either writes the field or replaces it by what was written. So
-//! saving and loading cannot disagree about order or number of fields. To forget none, take the whole apart first:
+//! A stateful type names each field once; the archive either writes the field or overwrites it with the saved value.
+//! Saving and loading therefore cannot disagree about the order or number of fields. Destructure the whole type first, so
+//! that no field can be forgotten:
 //!
 //! ```
 //! use ssdlab_core::archive::{Archive, Archived};
@@ -15,7 +16,7 @@
 //!     archive.value(hand)
 //! }
 //! ```
-//! What a configuration fixes is not written; what is loaded was built from the same configuration.
+//! Fields that the configuration determines are not saved; state loads into a value built from the same configuration.
 
 use std::io::{self, BufRead, BufReader, Error, ErrorKind, Read, Write};
 
@@ -24,18 +25,18 @@ use serde::de::DeserializeOwned;
 
 use crate::mem::{HugeVec, Mapping, Plain, bytes_of, bytes_of_mut};
 
-/// Where state goes to or comes from.
+/// Direction of an archive and its stream.
 pub enum Archive<'a> {
-    /// Fields are written.
+    /// Writes fields.
     Save(&'a mut dyn Output),
-    /// Fields are replaced.
+    /// Overwrites fields with saved values.
     Load(&'a mut dyn Input),
 }
 
-/// Whether a field could be written or replaced.
+/// Result of saving or loading a field.
 pub type Archived = io::Result<()>;
 
-/// A stream that state is written to. It may put arrays elsewhere than other fields.
+/// A stream that state is written to. It may store arrays apart from other fields.
 pub trait Output: Write {
     /// Writes an array.
     ///
@@ -48,18 +49,18 @@ pub trait Output: Write {
 
 /// A stream that state is read from.
 pub trait Input: BufRead {
-    /// Reads the next array, which has as many bytes.
+    /// Reads the next array, whose size must equal the length of `bytes`.
     ///
     /// # Errors
-    /// If it cannot be read, or is not what was written.
+    /// If it cannot be read, or is damaged.
     fn load_array(&mut self, bytes: &mut [u8]) -> Archived {
         self.read_exact(bytes)
     }
 
-    /// The next array in the file where it lies, if there is one; else it is still to be read.
+    /// Maps the next array from its file. Returns None if the stream is no file; the array must then be read.
     ///
     /// # Errors
-    /// As of [`Self::load_array`].
+    /// See [`Self::load_array`].
     fn map_array(&mut self, _bytes: usize) -> io::Result<Option<Mapping>> {
         Ok(None)
     }
@@ -69,20 +70,20 @@ impl Output for Vec<u8> {}
 impl Input for &[u8] {}
 impl<R: Read> Input for BufReader<R> {}
 
-/// How a large array is used.
+/// Access pattern of a large array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Anywhere, so that huge pages pay and most of it is touched soon.
+    /// Random: huge pages pay, and most of the array is touched soon.
     AtRandom,
-    /// In runs here and there, so that what is not touched may stay in the file.
+    /// Scattered runs: untouched parts can stay in the file.
     InRuns,
 }
 
 impl Archive<'_> {
-    /// A field that is small.
+    /// Saves or loads a small field.
     ///
     /// # Errors
-    /// If it cannot be written, or what was written is no such value.
+    /// If it cannot be written, or the saved bytes are not such a value.
     pub fn value<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Archived {
         match self {
             Self::Save(to) => {
@@ -93,7 +94,7 @@ impl Archive<'_> {
             Self::Load(from) => {
                 let mut bytes = Vec::new();
                 let length = length(*from)?;
-                // Reads as it goes: a wrong length is found at the end of the input, not by running out of memory.
+                // Reads incrementally: a wrong length is found at the end of the input, not by running out of memory.
                 Read::take(&mut **from, length).read_to_end(&mut bytes)?;
                 *value = postcard::from_bytes(&bytes).map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
                 Ok(())
@@ -101,10 +102,10 @@ impl Archive<'_> {
         }
     }
 
-    /// A field that is an array, whose length the configuration fixes; little-endian in archives.
+    /// Saves or loads an array whose length the configuration fixes; archives are little-endian.
     ///
     /// # Errors
-    /// If it cannot be written, or what was written is of another length.
+    /// If it cannot be written, or the saved array has another length.
     pub fn array<T: Plain>(&mut self, numbers: &mut [T]) -> Archived {
         match self {
             Self::Save(to) => {
@@ -122,10 +123,10 @@ impl Archive<'_> {
         }
     }
 
-    /// The same for a large array; before it is loaded it may be empty.
+    /// Saves or loads a large array; it may be empty before loading.
     ///
     /// # Errors
-    /// As of [`Self::array`].
+    /// See [`Self::array`].
     pub fn huge<T: Plain>(&mut self, numbers: &mut HugeVec<T>, length: usize, access: Access) -> Archived {
         let Self::Load(from) = self else { return self.array(numbers) };
         expect_length(*from, length)?;
@@ -155,7 +156,7 @@ fn expect_length(from: &mut dyn Input, expected: usize) -> Archived {
     if written == expected as u64 {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::InvalidData, format!("{written} numbers where {expected} are expected")))
+    Err(Error::new(ErrorKind::InvalidData, format!("expected {expected} numbers, found {written}")))
 }
 
 fn read_numbers<T: Plain>(from: &mut dyn Input, numbers: &mut [T]) -> Archived {
@@ -205,9 +206,9 @@ mod tests {
         bytes
     }
 
-    /// Whatever the reader's buffer holds at a time: numbers lie across its ends.
+    /// Small reader buffers make numbers straddle buffer ends.
     #[test]
-    fn what_was_saved_is_loaded() {
+    fn loading_restores_the_saved_state() {
         for (length, buffer_bytes) in [(0, 16), (3, 9), (1_000, 13), (40_000, 64 << 10)] {
             let mut before = part(length);
             let bytes = saved(&mut before);

@@ -3,7 +3,7 @@
 
 use std::ops::{AddAssign, Sub};
 
-/// What is known of a counter before it counts.
+/// Name, unit and help text of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
     /// Field name, in the field's standard terms.
@@ -19,19 +19,19 @@ pub trait Counters: Copy + Default + AddAssign + Sub<Output = Self> {
     /// Every counter in the order of declaration.
     const COUNTERS: &'static [Counter];
 
-    /// The values in the same order.
+    /// Returns the values in the same order.
     fn values(&self) -> Vec<u64>;
 
-    /// Every counter with its value.
+    /// Returns every counter with its value.
     fn rows(&self) -> impl Iterator<Item = (&'static Counter, u64)> {
         Self::COUNTERS.iter().zip(self.values())
     }
 
-    /// Several structs as columns: every counter with its value in each of them.
+    /// Transposes several structs: every counter with its value in each struct.
     fn columns(all: impl Iterator<Item = Self>) -> impl Iterator<Item = (&'static Counter, Vec<u64>)> {
         let mut columns = vec![Vec::with_capacity(all.size_hint().0); Self::COUNTERS.len()];
-        for one in all {
-            columns.iter_mut().zip(one.values()).for_each(|(column, value)| column.push(value));
+        for counters in all {
+            columns.iter_mut().zip(counters.values()).for_each(|(column, value)| column.push(value));
         }
         Self::COUNTERS.iter().zip(columns)
     }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn they_serialise_as_a_map_in_the_order_of_declaration() {
+    fn structs_serialise_as_maps_in_declaration_order() {
         let json = serde_json::to_string(&Two { reads: 3, erases: 1 }).unwrap();
         assert_eq!(json, r#"{"reads":3,"erases":1}"#);
     }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A page number in a large map, or none.
 ///
-/// It is kept as its complement: then none is zero, as memory is that the system gives, and an entry that was never set
-/// takes none of it.
+/// Stored as the complement, so that "none" is zero: fresh memory from the system is an empty map, and entries never set
+/// occupy no memory.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[repr(transparent)]
 pub struct Entry(pub(crate) u32);
@@ -15,41 +15,41 @@ impl Entry {
     /// No page.
     pub const NONE: Self = Self(0);
 
-    /// That page; `u32::MAX` is none.
+    /// Creates the entry of a page; `u32::MAX` means none.
     #[inline(always)]
     pub const fn of(page: u32) -> Self {
         Self(!page)
     }
 
-    /// The page; `u32::MAX` if there is none.
+    /// Returns the page; `u32::MAX` if there is none.
     #[inline(always)]
     pub const fn page(self) -> u32 {
         !self.0
     }
 }
 
-/// An entry of a map that several threads fill.
+/// An entry of a map that several threads fill concurrently.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct SharedEntry(AtomicU32);
 
 impl SharedEntry {
-    /// Sets it, whatever it was.
+    /// Overwrites the entry.
     #[inline(always)]
     pub fn set(&self, entry: Entry) {
         self.0.store(entry.0, Ordering::Relaxed);
     }
 
-    /// What it is.
+    /// Returns the entry.
     #[inline(always)]
     pub fn get(&self) -> Entry {
         Entry(self.0.load(Ordering::Relaxed))
     }
 
-    /// Sets it if it is still `known`.
+    /// Sets the entry if it still equals `known`.
     ///
     /// # Errors
-    /// If it is another: that.
+    /// Returns the current entry if it differs.
     #[inline(always)]
     pub fn replace(&self, known: Entry, entry: Entry) -> Result<(), Entry> {
         let found = self.0.compare_exchange(known.0, entry.0, Ordering::AcqRel, Ordering::Acquire);

@@ -1,8 +1,7 @@
 //! A log-linear histogram of nanoseconds: 64 linear steps per power of two.
 //!
-//! Every recorded value is known to better than 1/64 (1.6 %); values below 128 ns are exact. Mean and
-//! standard deviation come from exact sums, not from the buckets. Histograms of parts of a run add up to the
-//! histogram of the run.
+//! The bucket width is at most 1/64 of the value (1.6 %); values below 128 ns are exact. Mean and standard deviation come
+//! from exact sums, not from the buckets. Histograms of parts of a run add up to the histogram of the run.
 
 const SUB_BITS: u32 = 6;
 const SUB: usize = 1 << SUB_BITS;
@@ -34,12 +33,12 @@ const fn bucket_of(value: u64) -> usize {
     ((shift as usize) << SUB_BITS) + (value >> shift) as usize
 }
 
-/// A duration in nanoseconds with its bucket, which several histograms need.
+/// A duration in nanoseconds with its bucket, computed once for several histograms.
 #[derive(Clone, Copy, Debug)]
 pub struct InBucket {
-    /// The duration.
+    /// Duration in nanoseconds.
     pub ns: u64,
-    /// Its bucket.
+    /// Bucket of the duration.
     pub bucket: usize,
 }
 
@@ -51,7 +50,7 @@ impl InBucket {
     }
 }
 
-/// Smallest value of a bucket.
+/// Returns the smallest value of a bucket.
 fn lower_bound(bucket: usize) -> u64 {
     if bucket < 2 * SUB {
         return bucket as u64;
@@ -64,13 +63,13 @@ impl LatencyHistogram {
     /// Number of buckets.
     pub const BUCKETS: usize = BUCKETS;
 
-    /// The bucket that a duration falls into; longer durations never fall into a lower one.
+    /// Returns the bucket of a duration; monotonic in the duration.
     #[inline]
     pub const fn bucket(nanos: u64) -> usize {
         bucket_of(nanos)
     }
 
-    /// Smallest value of a bucket and first value of the next one, in nanoseconds.
+    /// Returns the smallest value of a bucket and of the next one, in nanoseconds.
     pub fn bounds(bucket: usize) -> (u64, u64) {
         (lower_bound(bucket), if bucket + 1 < BUCKETS { lower_bound(bucket + 1) } else { u64::MAX })
     }
@@ -81,7 +80,7 @@ impl LatencyHistogram {
         self.add(InBucket::of(nanos));
     }
 
-    /// Adds one duration, of which the bucket is known.
+    /// Adds one duration whose bucket is known.
     #[inline]
     pub fn add(&mut self, InBucket { ns: nanos, bucket }: InBucket) {
         debug_assert_eq!(bucket, bucket_of(nanos));
@@ -110,22 +109,22 @@ impl LatencyHistogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Number of durations recorded.
+    /// Returns the number of recorded durations.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Sum of all durations in nanoseconds.
+    /// Returns the sum of all durations in nanoseconds.
     pub fn sum_ns(&self) -> u128 {
         self.sum
     }
 
-    /// Mean in nanoseconds; 0 when empty.
+    /// Returns the mean in nanoseconds; 0 when empty.
     pub fn mean_ns(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }
 
-    /// Population standard deviation in nanoseconds; 0 when empty.
+    /// Returns the population standard deviation in nanoseconds; 0 when empty.
     pub fn std_dev_ns(&self) -> f64 {
         if self.count == 0 {
             return 0.0;
@@ -138,18 +137,18 @@ impl LatencyHistogram {
         }
     }
 
-    /// Smallest duration in nanoseconds; 0 when empty.
+    /// Returns the smallest duration in nanoseconds; 0 when empty.
     pub fn min_ns(&self) -> u64 {
         if self.count == 0 { 0 } else { self.min }
     }
 
-    /// Largest duration in nanoseconds; 0 when empty.
+    /// Returns the largest duration in nanoseconds; 0 when empty.
     pub fn max_ns(&self) -> u64 {
         self.max
     }
 
-    /// The smallest recorded value that at least `quantile` (0 to 1) of all durations do not exceed, to
-    /// within one bucket (1.6 %) and never above the true maximum; 0 when empty.
+    /// Returns the `quantile` (0 to 1) of all durations: the smallest recorded value that at least this share does not
+    /// exceed, to within one bucket (1.6 %) and never above the maximum; 0 when empty.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
@@ -163,7 +162,7 @@ impl LatencyHistogram {
         0
     }
 
-    /// The non-empty buckets as (smallest value in ns, first value of the next bucket in ns, count).
+    /// Returns the non-empty buckets as (smallest value in ns, first value of the next bucket in ns, count).
     pub fn buckets(&self) -> Vec<(u64, u64, u64)> {
         (0..BUCKETS)
             .filter(|&bucket| self.counts[bucket] > 0)
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_histogram_answers_zero() {
+    fn an_empty_histogram_returns_zeros() {
         let empty = LatencyHistogram::default();
         assert_eq!((empty.quantile_ns(0.99), empty.min_ns(), empty.max_ns()), (0, 0, 0));
         assert_eq!((empty.mean_ns(), empty.std_dev_ns()), (0.0, 0.0));

@@ -12,16 +12,16 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The value that stands for "none" in dense arrays.
+            /// The value for "none" in dense arrays.
             pub const NONE: Self = Self(u32::MAX);
 
-            /// The number as an array index.
+            /// Returns the number as an array index.
             #[inline(always)]
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// Whether this is a number and not [`Self::NONE`].
+            /// True unless this is [`Self::NONE`].
             #[inline(always)]
             pub const fn is_some(self) -> bool {
                 self.0 != u32::MAX

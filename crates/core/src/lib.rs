@@ -1,5 +1,5 @@
-//! What every other crate of ssdlab stands on: units, ids, random numbers, histograms, counters, parameters,
-//! registries, lists, archives of state.
+//! Foundation of all ssdlab crates: units, ids, random numbers, histograms, counters, parameters, registries, lists,
+//! archives of state.
 //!
 //! Layer 0: nothing here knows flash or wall time, reads a file or starts a thread.
 
@@ -30,11 +30,11 @@ pub use page_bits::PageBits;
 pub use pages::{PageSize, Pages};
 pub use parameter::{Parameter, ParameterError, Settings, Unit};
 pub use reciprocal::Reciprocal;
-pub use registry::{Choice, Info};
+pub use registry::{Choice, Info, RegisterError, Registry, UnknownMember};
 pub use rng::Rng;
 pub use slab::{Slab, numbered};
 pub use units::{Bytes, Nanos, UnitError};
 
-/// For [`counters!`], whose structs serialise themselves wherever they are declared.
+/// Used by the expansion of [`counters!`] in other crates.
 #[doc(hidden)]
 pub use serde;

@@ -1,7 +1,7 @@
-//! Numbered items in an order that any of them can leave: doubly linked lists whose links lie in the items' own nodes.
+//! Intrusive doubly linked lists of numbered items, with removal from any position.
 //!
-//! A [`List`] is two ends; its links are in an array of nodes that the caller owns. So what else is known of an item
-//! can lie beside its links, and several lists can share the nodes as long as each item is in one of them at most.
+//! A [`List`] holds two ends; its links live in an array of nodes that the caller owns. Other data of an item can sit beside
+//! its links, and several lists can share the nodes as long as each item is in at most one list.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,12 +22,12 @@ impl Link {
     pub const ALONE: Self = Self { older: NONE, newer: NONE };
 }
 
-/// What is known of an item, its links included.
+/// Node of an item, which contains its links.
 pub trait Node {
-    /// Its links.
+    /// Returns the links.
     fn link(&self) -> &Link;
 
-    /// Its links.
+    /// Returns the links, mutable.
     fn link_mut(&mut self) -> &mut Link;
 }
 
@@ -56,29 +56,29 @@ impl Default for List {
     }
 }
 
-/// The item, unless it is none.
+/// Converts [`NONE`] to None.
 #[inline(always)]
 fn some(item: u32) -> Option<u32> {
     (item != NONE).then_some(item)
 }
 
 impl List {
-    /// No items.
+    /// Creates an empty list.
     pub const EMPTY: Self = Self { oldest: NONE, newest: NONE };
 
-    /// Whether it has no items.
+    /// True if the list is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.oldest == NONE
     }
 
-    /// The item that has been in the list longest.
+    /// Returns the item that has been in the list longest.
     #[inline]
     pub fn oldest(&self) -> Option<u32> {
         some(self.oldest)
     }
 
-    /// The item that came last.
+    /// Returns the item added last.
     #[inline]
     pub fn newest(&self) -> Option<u32> {
         some(self.newest)
@@ -97,7 +97,7 @@ impl List {
         }
     }
 
-    /// Adds an item that is in no list as the newest.
+    /// Adds an item as the newest; it must be in no list.
     #[inline(always)]
     pub fn push<N: Node>(&mut self, nodes: &mut [N], item: u32) {
         let newest = std::mem::replace(&mut self.newest, item);
@@ -108,7 +108,7 @@ impl List {
         *nodes[item as usize].link_mut() = Link { older: newest, newer: NONE };
     }
 
-    /// Adds an item that is in no list as the next older of `newer`, which is in this one.
+    /// Inserts an item just before `newer` (as the next older); the item must be in no list, `newer` in this one.
     #[inline]
     pub fn insert_before<N: Node>(&mut self, nodes: &mut [N], item: u32, newer: u32) {
         let older = nodes[newer as usize].link().older;
@@ -117,7 +117,7 @@ impl List {
         nodes[newer as usize].link_mut().older = item;
     }
 
-    /// Takes an item of this list out and returns the neighbours that it had.
+    /// Removes an item of this list and returns its former neighbours.
     #[inline(always)]
     pub fn remove<N: Node>(&mut self, nodes: &mut [N], item: u32) -> Link {
         let link = *nodes[item as usize].link();
@@ -125,7 +125,7 @@ impl List {
         link
     }
 
-    /// Takes the oldest item out.
+    /// Removes and returns the oldest item.
     #[inline]
     pub fn pop_oldest<N: Node>(&mut self, nodes: &mut [N]) -> Option<u32> {
         let item = self.oldest()?;
@@ -142,13 +142,13 @@ impl List {
         }
     }
 
-    /// Items from the oldest to the newest.
+    /// Iterates from the oldest to the newest item.
     pub fn iter<N: Node>(&self, nodes: &[N]) -> impl Iterator<Item = u32> {
         std::iter::successors(self.oldest(), move |&item| some(nodes[item as usize].link().newer))
     }
 }
 
-/// One list with nodes of its own: items `0..capacity`, each in the queue at most once.
+/// A list with its own nodes: items `0..capacity`, each in the queue at most once.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Queue {
     links: Vec<Link>,
@@ -156,39 +156,39 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Bytes held for each item of the capacity.
+    /// Memory per item of the capacity, in bytes.
     pub const BYTES_PER_ITEM: usize = size_of::<Link>();
 
-    /// An empty queue for items below `capacity`.
+    /// Creates an empty queue for items below `capacity`.
     pub fn new(capacity: u32) -> Self {
         Self { links: vec![Link::ALONE; capacity as usize], list: List::EMPTY }
     }
 
-    /// Adds an item that is not in the queue as the newest.
+    /// Adds an item as the newest; it must not be in the queue.
     #[inline]
     pub fn push(&mut self, item: u32) {
         self.list.push(&mut self.links, item);
     }
 
-    /// Takes an item out that is in the queue.
+    /// Removes an item, which must be in the queue.
     #[inline]
     pub fn remove(&mut self, item: u32) {
         self.list.remove(&mut self.links, item);
     }
 
-    /// Makes an item that is in the queue the newest.
+    /// Makes an item in the queue the newest.
     #[inline]
     pub fn renew(&mut self, item: u32) {
         self.list.renew(&mut self.links, item);
     }
 
-    /// The item that has been in the queue longest.
+    /// Returns the item that has been in the queue longest.
     #[inline]
     pub fn oldest(&self) -> Option<u32> {
         self.list.oldest()
     }
 
-    /// Items from the oldest to the newest.
+    /// Iterates from the oldest to the newest item.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.list.iter(&self.links)
     }
@@ -200,7 +200,7 @@ mod tests {
     use crate::Rng;
 
     #[test]
-    fn items_leave_from_anywhere_and_come_back_as_newest() {
+    fn items_leave_from_anywhere_and_return_as_newest() {
         let mut queue = Queue::new(5);
         assert_eq!(queue.oldest(), None);
         (0..5).for_each(|item| queue.push(item));
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!((queue.oldest(), queue.iter().count()), (None, 0));
     }
 
-    /// Goal: two lists over one array of nodes are two sequences. Method: random steps beside plain vectors.
+    /// Two lists over one array of nodes behave as two vectors, under random steps.
     #[test]
     fn lists_share_nodes() {
         const SEED: u64 = 14;

@@ -1,4 +1,4 @@
-//! The places where ssdlab talks to the memory system directly: huge pages, files as memory, and prefetching.
+//! Direct use of the memory system: huge pages, mapped files and prefetching.
 //!
 //! A map of a 64 GiB drive is 64 MiB of `u32` hit at random. With 4 KiB pages each access misses the
 //! TLB as well as the cache, and memory-bound loops run up to twice as slow. This is the only module
@@ -15,9 +15,9 @@ use memmap2::{MmapAsRawDesc, MmapMut, MmapOptions};
 
 use crate::entry::{Entry, SharedEntry};
 
-/// A number of a large array, any of whose bit patterns is one.
+/// A number type for large arrays; every bit pattern must be valid.
 pub trait Plain: Copy + Default + sealed::Sealed {
-    /// The number whose bytes in memory are those of this one, little-endian.
+    /// Converts to little-endian byte order.
     fn to_little_endian(self) -> Self;
 }
 
@@ -48,26 +48,26 @@ impl Plain for Entry {
     }
 }
 
-/// The bytes of numbers as this machine orders them.
+/// Returns the bytes of numbers in native order.
 pub fn bytes_of<T: Plain>(numbers: &[T]) -> &[u8] {
     // SAFETY: the same memory; numbers have no padding, and bytes need no alignment.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// The same, to be changed.
+/// Returns the bytes of numbers in native order, mutable.
 pub fn bytes_of_mut<T: Plain>(numbers: &mut [T]) -> &mut [u8] {
-    // SAFETY: as above; whatever bytes are written are numbers.
+    // SAFETY: as above; all byte patterns are valid numbers.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// The same entries, to be changed by several threads.
+/// Views entries as atomics that several threads may set.
 pub fn shared(entries: &mut [Entry]) -> &[SharedEntry] {
-    // SAFETY: the same memory, of which nobody else knows meanwhile; both are a `u32` and no more.
+    // SAFETY: the exclusive borrow guarantees no other access, and both types have the layout of `u32`.
     unsafe { &*(std::ptr::from_mut(entries) as *const [SharedEntry]) }
 }
 
-/// Copies parts to their offsets in `into`, past the processor's caches: for what is written and not soon read. Memory
-/// is not read before it is written then, and caches keep what they have.
+/// Copies parts to their offsets in `into`, bypassing the CPU caches. Use it for data that is not read soon: memory is not
+/// read before the write, and the caches keep their contents.
 ///
 /// # Panics
 /// If a part reaches beyond the end.
@@ -76,15 +76,15 @@ pub fn scatter<'a>(into: &mut [u8], parts: impl Iterator<Item = (usize, &'a [u8]
         let to = &mut into[offset..offset + from.len()];
         #[cfg(target_arch = "x86_64")]
         if to.as_ptr().cast::<std::arch::x86_64::__m128i>().is_aligned() && from.len().is_multiple_of(LINE_BYTES) {
-            // SAFETY: both are as long as the other, a multiple of a line, and `to` is aligned; the fence below comes
-            // before anybody else sees them.
+            // SAFETY: both slices have the same length, a multiple of a line, and `to` is aligned; the fence below
+            // precedes any other access.
             unsafe { stream(to, from) };
             continue;
         }
         to.copy_from_slice(from);
     }
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every processor of the architecture has it.
+    // SAFETY: every x86-64 processor has this instruction.
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
@@ -93,17 +93,17 @@ pub fn scatter<'a>(into: &mut [u8], parts: impl Iterator<Item = (usize, &'a [u8]
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;
 
-/// Copies whole lines by stores that pass the caches; a fence has to follow.
+/// Copies whole cache lines with non-temporal stores; the caller must issue a fence afterwards.
 ///
 /// # Safety
-/// `to` and `from` are equally long, a multiple of [`LINE_BYTES`], and `to` is aligned to 16 bytes.
+/// `to` and `from` have the same length, a multiple of [`LINE_BYTES`], and `to` is aligned to 16 bytes.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 unsafe fn stream(to: &mut [u8], from: &[u8]) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
     for (to, from) in to.chunks_exact_mut(LINE_BYTES).zip(from.chunks_exact(LINE_BYTES)) {
         let (to, from) = (to.as_mut_ptr().cast::<__m128i>(), from.as_ptr().cast::<__m128i>());
-        // SAFETY: four of them are a line, by the promise of the caller.
+        // SAFETY: four words make a line, which the caller guarantees.
         unsafe {
             let words: [__m128i; 4] = std::array::from_fn(|at| _mm_loadu_si128(from.add(at)));
             (0..4).for_each(|at| _mm_stream_si128(to.add(at), words[at]));
@@ -111,9 +111,9 @@ unsafe fn stream(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// A part of a file as memory: what is not touched is never read, and what is changed stays in memory.
+/// A private mapping of a part of a file: untouched parts are never read, and changes stay in memory.
 ///
-/// The file must not be changed in place as long as this lives. It may be renamed, replaced or removed.
+/// The file must not be modified in place while the mapping lives. It may be renamed, replaced or removed.
 pub struct Mapping(MmapMut);
 
 impl Mapping {
@@ -122,7 +122,7 @@ impl Mapping {
     /// # Errors
     /// If the system refuses.
     pub fn new(file: impl MmapAsRawDesc, offset: u64, bytes: usize) -> io::Result<Self> {
-        // SAFETY: private to this process; nobody changes the file, as is demanded above.
+        // SAFETY: the mapping is private, and callers do not modify the file (see the type).
         let map = unsafe { MmapOptions::new().offset(offset).len(bytes).map_copy(file) };
         map.map(Self)
     }
@@ -133,27 +133,27 @@ impl Mapping {
 ///
 /// Where the kernel refuses, it is an ordinary `Vec`: results never depend on it.
 pub struct HugeVec<T> {
-    /// All of what it lies in, so that access need not ask which of both that is.
+    /// Elements, in either storage, so that access needs no branch.
     slice: NonNull<[T]>,
     _memory: Vec<T>,
     _file: Option<Mapping>,
 }
 
-// SAFETY: it owns what it lies in, as a `Vec` does.
+// SAFETY: it owns its storage, as a `Vec` does.
 unsafe impl<T: Send> Send for HugeVec<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for HugeVec<T> {}
 
 impl<T: Copy> HugeVec<T> {
-    /// `len` copies of `value`.
+    /// Creates an array of `len` copies of `value`.
     pub fn filled(value: T, len: usize) -> Self {
         Self::fill(Vec::with_capacity(len), value, len)
     }
 
-    /// The same.
+    /// Creates an array of `len` copies of `value`.
     ///
     /// # Errors
-    /// If the system refuses so much memory.
+    /// If the memory cannot be allocated.
     pub fn try_filled(value: T, len: usize) -> Result<Self, TryReserveError> {
         let mut storage = Vec::new();
         storage.try_reserve_exact(len)?;
@@ -172,13 +172,13 @@ impl<T: Copy> HugeVec<T> {
 }
 
 impl<T: Plain> HugeVec<T> {
-    /// `len` zeros, whose memory is not touched.
+    /// Creates an array of `len` zeros without touching its memory.
     pub fn zeros(len: usize) -> Self {
         let layout = Layout::array::<T>(len).expect("memory for a map");
         if layout.size() == 0 {
             return Self::in_memory(Vec::new());
         }
-        // SAFETY: the layout is that of a `Vec` of this capacity and is not empty; zeros are numbers.
+        // SAFETY: the layout matches a `Vec` of this capacity and is not empty; zero is a valid number.
         let storage = unsafe {
             let memory = alloc_zeroed(layout);
             if memory.is_null() {
@@ -190,7 +190,7 @@ impl<T: Plain> HugeVec<T> {
         Self::in_memory(storage)
     }
 
-    /// The numbers of a file, which are little-endian.
+    /// Creates an array from a mapped file of little-endian numbers.
     pub fn mapped(mut mapping: Mapping) -> Self {
         let bytes = &mut mapping.0;
         let address = bytes.as_mut_ptr().cast::<T>();
@@ -211,8 +211,8 @@ impl<T> std::ops::Deref for HugeVec<T> {
     type Target = [T];
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: it lies in what this owns, which is never resized, and holds values of `T`: those of a `Vec`, or
-        // bytes any of which are numbers.
+        // SAFETY: the slice lies in owned storage that is never resized, and holds valid values of `T`: elements of a
+        // `Vec`, or bytes of a type for which all bit patterns are valid.
         unsafe { self.slice.as_ref() }
     }
 }
@@ -220,7 +220,7 @@ impl<T> std::ops::Deref for HugeVec<T> {
 impl<T> std::ops::DerefMut for HugeVec<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above, and nothing else refers to it.
+        // SAFETY: as above, and the borrow is exclusive.
         unsafe { self.slice.as_mut() }
     }
 }
@@ -245,8 +245,8 @@ fn advise_huge(address: usize, bytes: usize) {
     let start = address.next_multiple_of(HUGE);
     let end = (address + bytes) / HUGE * HUGE;
     if start < end {
-        // SAFETY: the range lies inside an allocation this module owns and is aligned to pages;
-        // the advice changes how it is backed, never what it holds. A refusal is harmless.
+        // SAFETY: the range lies inside an allocation of this module and is page-aligned. The advice changes the
+        // backing, never the contents. A refusal is harmless.
         let _ = unsafe { madvise(start as *mut _, end - start, Advice::LinuxHugepage) };
     }
 }
@@ -254,7 +254,7 @@ fn advise_huge(address: usize, bytes: usize) {
 #[cfg(not(target_os = "linux"))]
 fn advise_huge(_address: usize, _bytes: usize) {}
 
-/// Asks the processor to load `slice[index]` into its cache; out of range is allowed and does nothing.
+/// Prefetches `slice[index]` into the CPU cache; does nothing if the index is out of range.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn holds_what_it_was_filled_with() {
+    fn filled_arrays_hold_the_value() {
         let mut v = HugeVec::filled(7_u32, 3 << 20);
         v[1 << 20] = 9;
         prefetch(&v, 5);
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!((v.len(), v[0], v[1 << 20], v[(3 << 20) - 1]), (3 << 20, 7, 9, 7));
     }
 
-    /// Goal: parts lie where they belong, and nothing else changes. Method: lines and what is none, at any offset.
+    /// Parts land at their offsets and nothing else changes, for whole lines and odd sizes at any offset.
     #[test]
     fn parts_are_scattered() {
         let from: Vec<u8> = (0..1000_u32).map(|at| (at % 251) as u8 + 1).collect();
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(into[..], expected);
     }
 
-    /// What is changed in memory does not reach the file, and what happens to its name does not reach memory.
+    /// Changes in memory do not reach the file, and removing the file does not affect the memory.
     #[test]
     fn a_mapped_file_is_read_and_never_written() {
         let path = std::env::temp_dir().join(format!("ssdlab-mapped.{}", std::process::id()));
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_numbers_are_the_numbers() {
+    fn bytes_of_numbers_read_back_as_numbers() {
         let mut numbers = [0x0403_0201_u32.to_little_endian(), 0];
         bytes_of_mut(&mut numbers)[4] = 9;
         assert_eq!(bytes_of(&numbers), [1, 2, 3, 4, 9, 0, 0, 0]);

@@ -1,25 +1,25 @@
-//! A bit for each page of a device.
+//! One bit per page of a device.
 
 use std::ops::Range;
 
 use crate::{Access, Archive, Archived, HugeVec};
 
-/// Bits of a word.
+/// Bits per word.
 const WORD: u32 = u64::BITS;
 
-/// A bit for each page, in words that any 64 pages in a row can be read from.
+/// One bit per page; any 64 consecutive bits can be read at once.
 #[derive(Debug)]
 pub struct PageBits {
     words: HugeVec<u64>,
 }
 
 impl PageBits {
-    /// No bit of so many is set; their memory is not touched.
+    /// Creates `pages` cleared bits without touching their memory.
     pub fn new(pages: u32) -> Self {
         Self { words: HugeVec::zeros(pages as usize / WORD as usize + 2) }
     }
 
-    /// Whether the bit of a page is set.
+    /// True if the bit of a page is set.
     #[inline(always)]
     pub fn is_set(&self, page: u32) -> bool {
         self.words[(page / WORD) as usize] >> (page % WORD) & 1 != 0
@@ -37,17 +37,17 @@ impl PageBits {
         self.words[(page / WORD) as usize] |= 1 << (page % WORD);
     }
 
-    /// The bits of `count` pages (at most 64) from `first` on, that of `first` in the lowest place.
+    /// Returns the bits of `count` pages (at most 64) from `first` on; `first` is the lowest bit.
     #[inline(always)]
     pub fn window(&self, first: u32, count: u32) -> u64 {
         let (word, shift) = ((first / WORD) as usize, first % WORD);
         let low = self.words[word] >> shift;
-        // In two steps, as a shift by 64 is none.
+        // Two steps, as a shift by 64 is not allowed.
         let high = self.words[word + 1] << 1 << (WORD - 1 - shift);
         (low | high) & lowest(count)
     }
 
-    /// Sets the bits of as many pages to these.
+    /// Overwrites the bits of `count` pages from `first` on.
     #[inline(always)]
     pub fn set_window(&mut self, first: u32, count: u32, bits: u64) {
         let (word, shift) = ((first / WORD) as usize, first % WORD);
@@ -57,7 +57,7 @@ impl PageBits {
         self.words[word + 1] = self.words[word + 1] & !high(mask) | high(bits);
     }
 
-    /// Windows that make up `pages`: first page and number of each.
+    /// Splits `pages` into windows: first page and number of pages.
     fn windows(pages: Range<u32>) -> impl Iterator<Item = (u32, u32)> {
         let mut left = pages;
         std::iter::from_fn(move || {
@@ -67,19 +67,19 @@ impl PageBits {
         })
     }
 
-    /// Sets the bits of pages, or clears them.
+    /// Sets or clears the bits of pages.
     pub fn fill(&mut self, pages: Range<u32>, value: bool) {
         for (first, count) in Self::windows(pages) {
             self.set_window(first, count, if value { lowest(count) } else { 0 });
         }
     }
 
-    /// How many bits of pages are set.
+    /// Counts the set bits of pages.
     pub fn count(&self, pages: Range<u32>) -> u32 {
         Self::windows(pages).map(|(first, count)| self.window(first, count).count_ones()).sum()
     }
 
-    /// Makes the bits from `first` on those of `pages` of `other`.
+    /// Copies the bits of `pages` of `other` to the pages from `first` on.
     pub fn copy(&mut self, first: u32, other: &Self, pages: Range<u32>) {
         let shift = pages.start;
         for (from, count) in Self::windows(pages) {
@@ -87,7 +87,7 @@ impl PageBits {
         }
     }
 
-    /// Saves or loads them.
+    /// Saves or loads the bits.
     ///
     /// # Errors
     /// See [`Archive`].
@@ -96,13 +96,13 @@ impl PageBits {
         archive.huge(&mut self.words, length, Access::InRuns)
     }
 
-    /// Bytes held.
+    /// Memory in bytes.
     pub fn memory_bytes(&self) -> u64 {
         size_of_val(&*self.words) as u64
     }
 }
 
-/// So many of the lowest bits, at most all 64.
+/// Returns a mask of the `count` lowest bits, at most 64.
 #[inline(always)]
 const fn lowest(count: u32) -> u64 {
     if count == WORD { u64::MAX } else { (1 << count) - 1 }
@@ -115,7 +115,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Beside an array of truth values: filled, copied, set and read in runs that begin and end anywhere.
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
+        /// Fills, copies, sets and reads runs of any bounds, compared with an array of booleans.
         #[test]
         fn runs_of_bits_are_those_of_an_array(
             steps in prop::collection::vec((0..4_u8, 0_u32..300, 0_u32..300, 0_u32..300), 1..60),

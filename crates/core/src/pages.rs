@@ -1,73 +1,73 @@
-//! Runs of bytes as pages: which pages a run touches, which it covers, which parts of pages it has.
+//! Byte ranges as pages: the pages a range touches, covers whole or covers in part.
 //!
-//! A run is `offset..end` in bytes. An empty run touches no page, wherever it lies.
+//! A range is `offset..end` in bytes. An empty range touches no page.
 
 use std::ops::Range;
 
-/// The size of a page, a power of two.
+/// Page size, a power of two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageSize {
     shift: u32,
 }
 
-/// Pages of a device that a run of bytes touches.
+/// Pages of a device that a byte range touches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pages {
-    /// The first page.
+    /// First page.
     pub first: u32,
-    /// Pages touched.
+    /// Number of pages touched.
     pub count: u32,
-    /// Whether the first page is covered in part.
+    /// True if the first page is covered in part.
     pub head: bool,
-    /// Whether the last page is covered in part and is another than the first.
+    /// True if the last page is covered in part and differs from the first.
     pub tail: bool,
 }
 
 impl PageSize {
-    /// Pages of `bytes` bytes, a power of two.
+    /// Creates the size of `bytes`, a power of two.
     pub const fn new(bytes: u32) -> Self {
-        assert!(bytes.is_power_of_two(), "a page is a power of two");
+        assert!(bytes.is_power_of_two(), "page size must be a power of two");
         Self { shift: bytes.trailing_zeros() }
     }
 
-    /// Bytes of a page.
+    /// Returns the bytes per page.
     #[inline(always)]
     pub const fn bytes(self) -> u64 {
         1 << self.shift
     }
 
-    /// The page that holds the byte at `offset`.
+    /// Returns the page that holds the byte at `offset`.
     #[inline(always)]
     pub const fn page_of(self, offset: u64) -> u64 {
         offset >> self.shift
     }
 
-    /// The first page that begins at `offset` or behind it.
+    /// Returns the first page that begins at or after `offset`.
     #[inline(always)]
     const fn page_from(self, offset: u64) -> u64 {
         (offset >> self.shift) + (offset & (self.bytes() - 1) != 0) as u64
     }
 
-    /// Pages that a run touches, be it in part.
+    /// Returns the pages that a range touches, even in part.
     #[inline(always)]
     pub const fn touched(self, offset: u64, end: u64) -> Range<u64> {
         let first = self.page_of(offset);
         first..if offset < end { self.page_from(end) } else { first }
     }
 
-    /// Pages that a run covers whole.
+    /// Returns the pages that a range covers whole.
     #[inline(always)]
     pub const fn covered(self, offset: u64, end: u64) -> Range<u64> {
         let (first, after) = (self.page_from(offset), self.page_of(end));
         first..if first < after { after } else { first }
     }
 
-    /// Pages that a run on a device touches. Pages of a device are numbered in 32 bits.
+    /// Splits a byte range of a device into pages, which are numbered in 32 bits.
     #[inline(always)]
     pub const fn split(self, offset: u64, end: u64) -> Pages {
         let first = self.page_of(offset);
         let in_page = self.bytes() - 1;
-        // As most runs are; what becomes of pages in part is no question then.
+        // The common case: no page is covered in part.
         if (offset | end) & in_page == 0 {
             let count = self.page_of(end).saturating_sub(first);
             return Pages { first: first as u32, count: count as u32, head: false, tail: false };
@@ -85,7 +85,7 @@ impl PageSize {
         }
     }
 
-    /// The pages that a run touches, each with the bytes that the run has of it.
+    /// Iterates over the touched pages, each with its bytes of the range.
     #[inline]
     pub fn parts(self, offset: u64, end: u64) -> impl Iterator<Item = (u64, Range<u64>)> {
         self.touched(offset, end).map(move |page| {
@@ -107,19 +107,19 @@ mod tests {
     }
 
     #[test]
-    fn ends_of_a_run_may_lie_inside_of_pages() {
+    fn ranges_may_begin_and_end_inside_pages() {
         assert_eq!(split(512, 1536), (1, 2, false, false));
         assert_eq!(split(513, 1536), (1, 2, true, false));
         assert_eq!(split(512, 1535), (1, 2, false, true));
         assert_eq!(split(1023, 1025), (1, 2, true, true));
-        // One page in part has a head and no tail, whichever end lies inside.
+        // A single partial page counts as head, not tail, whichever end lies inside.
         assert_eq!(split(512, 513), (1, 1, true, false));
         assert_eq!(split(513, 1024), (1, 1, true, false));
         assert_eq!(split(513, 514), (1, 1, true, false));
     }
 
     #[test]
-    fn an_empty_run_touches_nothing() {
+    fn an_empty_range_touches_nothing() {
         for offset in [0, 1, 511, 512, 513, u64::MAX] {
             assert!(SIZE.touched(offset, offset).is_empty() && SIZE.covered(offset, offset).is_empty(), "{offset}");
             let Pages { count, head, tail, .. } = SIZE.split(offset, offset);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_page_of_all_is_a_page() {
+    fn the_last_page_number_is_valid() {
         let last = u64::MAX >> 9;
         assert_eq!(SIZE.touched(u64::MAX - 1, u64::MAX), last..last + 1);
         assert!(SIZE.covered(u64::MAX - 511, u64::MAX).is_empty());
@@ -138,9 +138,9 @@ mod tests {
         assert_eq!(split(device_bytes - 513, device_bytes), (u32::MAX - 1, 2, true, false));
     }
 
-    /// Goal: every run of bytes over a few pages. Method: pages counted byte by byte.
+    /// Checks every byte range over a few pages against counting byte by byte.
     #[test]
-    fn pages_are_what_the_bytes_say() {
+    fn pages_agree_with_counting_bytes() {
         const TINY: PageSize = PageSize::new(4);
         for offset in 0..16_u64 {
             for end in offset..=16 {

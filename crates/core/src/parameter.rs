@@ -1,16 +1,16 @@
-//! Parameters as data: whatever can be tuned declares a table, from which settings, ranges and help are generated.
+//! Parameters as data: a table from which settings, ranges and help are generated.
 
 use std::fmt;
 
 use crate::units::{write_bytes, write_nanos, write_percent};
 
-/// Most parameters of a table.
+/// Maximum number of parameters in a table.
 pub const MOST: usize = 16;
 
-/// Parts of a [`Unit::Share`] in one percent.
+/// One percent in the units of [`Unit::Share`].
 const PARTS_OF_PERCENT: f64 = 1e7;
 
-/// What a value counts.
+/// Unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Time in nanoseconds.
@@ -29,22 +29,22 @@ pub enum Unit {
     Percent,
     /// A share of a whole in parts of a billion, written in percent.
     Share,
-    /// On, 1, or off, 0.
+    /// 1 for on, 0 for off.
     Switch,
-    /// One of these, each a name and what it means; the value is its place.
+    /// One of several names, each with its meaning; the value is an index.
     OneOf(&'static [(&'static str, &'static str)]),
-    /// Whatever is named here.
+    /// A count of the thing named.
     Count(&'static str),
-    /// Whatever is named here, as the source fixes it: no setting, but tests vary it.
+    /// A count that the source fixes: not a setting, but tests vary it.
     Fixed(&'static str),
 }
 
 /// The kind of quantity behind a [`Unit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// A duration; one unit is so many nanoseconds.
+    /// A duration, with the nanoseconds per unit.
     Time(u64),
-    /// A size; one unit is so many bytes.
+    /// A size, with the bytes per unit.
     Size(u64),
     /// A number.
     Number,
@@ -52,12 +52,12 @@ pub enum Quantity {
     Share,
     /// On or off.
     Switch,
-    /// One of several names, each with what it means.
+    /// One of several names, each with its meaning.
     Name(&'static [(&'static str, &'static str)]),
 }
 
 impl Unit {
-    /// As written behind a value.
+    /// Returns the unit as written after a value.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nanos => "ns",
@@ -74,7 +74,7 @@ impl Unit {
         }
     }
 
-    /// The quantity that it measures.
+    /// Returns the quantity that the unit measures.
     pub const fn quantity(self) -> Quantity {
         match self {
             Self::Nanos => Quantity::Time(1),
@@ -90,7 +90,7 @@ impl Unit {
         }
     }
 
-    /// A value with its unit, as configurations have it: `4KiB`, `500ms`, `16`, `20%`, `true`, `lru`.
+    /// Writes a value with its unit, as in configurations: `4KiB`, `500ms`, `16`, `20%`, `true`, `lru`.
     pub fn write(self, value: u64) -> String {
         match self.quantity() {
             Quantity::Time(unit_ns) => write_nanos(value * unit_ns),
@@ -109,47 +109,47 @@ impl fmt::Display for Unit {
     }
 }
 
-/// One parameter of a scheduler, a policy or whatever else has any.
+/// One parameter of a scheduler, policy or other registered member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Name in configurations; that of the kernel or the paper, where they have one.
+    /// Name in configurations; the name in the kernel or paper where there is one.
     pub name: &'static str,
     /// Unit of the value.
     pub unit: Unit,
-    /// What the source says; the help or the file says where a default is ours.
+    /// Default from the source; help or file say so where the default is ours.
     pub default: u64,
     /// Smallest value.
     pub min: u64,
     /// Largest value.
     pub max: u64,
-    /// What documents set it to; its default unless something else tells more.
+    /// Example value for documents, if the default is not a good one.
     pub example: Option<u64>,
-    /// One sentence.
+    /// Help text, one sentence.
     pub help: &'static str,
 }
 
-/// So many percent as a value of [`Unit::Share`].
+/// Converts percent to a value of [`Unit::Share`].
 pub const fn percent(percent: u64) -> u64 {
     percent * PARTS_OF_PERCENT as u64
 }
 
 impl Parameter {
-    /// A duration in milliseconds, an hour at most.
+    /// Creates a duration in milliseconds, at most an hour.
     pub const fn ms(name: &'static str, default: u64, min: u64, help: &'static str) -> Self {
         Self { name, unit: Unit::Millis, default, min, max: 3_600_000, example: None, help }
     }
 
-    /// A share of a whole, 1 to 100 percent.
+    /// Creates a share of a whole, 1 to 100 percent.
     pub const fn share(name: &'static str, default: u64, help: &'static str) -> Self {
         Self { name, unit: Unit::Percent, default, min: 1, max: 100, example: None, help }
     }
 
-    /// A switch.
+    /// Creates a switch.
     pub const fn switch(name: &'static str, default: bool, help: &'static str) -> Self {
         Self { name, unit: Unit::Switch, default: default as u64, min: 0, max: 1, example: None, help }
     }
 
-    /// One of several names, each with what it means; the first is the default.
+    /// Creates a choice among names, each with its meaning; the first is the default.
     pub const fn one_of(
         name: &'static str,
         names: &'static [(&'static str, &'static str)],
@@ -159,17 +159,17 @@ impl Parameter {
         Self { name, unit: Unit::OneOf(names), default: 0, min: 0, max, example: None, help }
     }
 
-    /// Whether it is no setting.
+    /// True if users cannot set it.
     pub const fn is_fixed(&self) -> bool {
         matches!(self.unit, Unit::Fixed(_))
     }
 
-    /// The same with another example.
+    /// Sets the example value.
     pub const fn example(self, value: u64) -> Self {
         Self { example: Some(value), ..self }
     }
 
-    /// The value in the parameter's unit of a quantity in nanoseconds or bytes, or how to write one that has a value.
+    /// Converts nanoseconds or bytes to the parameter's unit. The error names the nearest values that are whole.
     pub fn in_units(&self, quantity: u64) -> Result<u64, String> {
         let (Quantity::Time(unit) | Quantity::Size(unit)) = self.unit.quantity() else { return Ok(quantity) };
         let below = quantity / unit;
@@ -181,23 +181,19 @@ impl Parameter {
             Quantity::Time(_) => write_nanos(quantity),
             _ => write_bytes(quantity),
         };
-        let nearest = if below < self.min.max(1) {
-            write(below + 1)
-        } else {
-            format!("{} or {}", write(below), write(below + 1))
-        };
-        Err(format!("{written} is not a multiple of {}; write {nearest}", write(1)))
+        let nearest = write(if below < self.min.max(1) { below + 1 } else { below });
+        Err(format!("{written} is not a multiple of {}; set it to {nearest}", write(1)))
     }
 }
 
-/// Whose parameters a table has, for messages.
+/// Owner of a parameter table, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// What it is: `scheduler`.
+    /// Kind of owner: `scheduler`.
     pub kind: &'static str,
-    /// Its name.
+    /// Name of the owner.
     pub name: &'static str,
-    /// What its parameters are called: `tunable`.
+    /// Word for its parameters: `tunable`.
     pub parameter: &'static str,
 }
 
@@ -207,27 +203,27 @@ impl fmt::Display for Owner {
     }
 }
 
-/// A parameter was set that cannot be.
+/// An invalid parameter change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
-    /// There is no such parameter.
+    /// The owner has no such parameter.
     #[error("{owner} has no {} `{name}`; it has {known}", owner.parameter)]
     Unknown {
-        /// Who was asked.
+        /// Owner of the parameters.
         owner: Owner,
-        /// The name asked for.
+        /// Unknown name.
         name: String,
-        /// All names.
+        /// All known names.
         known: String,
     },
-    /// Outside its range.
+    /// The value is out of range.
     #[error("{} `{name}` of {owner} is {value}, but must lie in {min}..={max} {unit}", owner.parameter)]
     OutOfRange {
-        /// Who was asked.
+        /// Owner of the parameters.
         owner: Owner,
         /// The parameter.
         name: &'static str,
-        /// The value asked for.
+        /// Rejected value.
         value: u64,
         /// Smallest value.
         min: u64,
@@ -243,14 +239,14 @@ pub enum ParameterError {
 pub struct Settings {
     table: &'static [Parameter],
     values: [u64; MOST],
-    /// Which of them were asked for.
+    /// True for values set explicitly.
     given: [bool; MOST],
 }
 
 impl Settings {
-    /// The defaults of `table`.
+    /// Creates the defaults of `table`.
     pub const fn defaults(table: &'static [Parameter]) -> Self {
-        assert!(table.len() <= MOST, "a table has more parameters than there is room for");
+        assert!(table.len() <= MOST, "too many parameters in a table");
         let mut values = [0; MOST];
         let mut at = 0;
         while at < table.len() {
@@ -260,16 +256,16 @@ impl Settings {
         Self { table, values, given: [false; MOST] }
     }
 
-    /// These values for the parameters of `table`, in its order.
+    /// Creates settings from a value for each parameter of `table`, in its order.
     ///
     /// # Panics
-    /// If there are not as many values as parameters, or one is out of its range.
+    /// If the number of values differs from the number of parameters, or a value is out of range.
     pub const fn with(table: &'static [Parameter], values: &[u64]) -> Self {
-        assert!(values.len() == table.len(), "a value for each parameter");
+        assert!(values.len() == table.len(), "one value per parameter");
         let mut settings = Self::defaults(table);
         let mut at = 0;
         while at < table.len() {
-            assert!(table[at].min <= values[at] && values[at] <= table[at].max, "a value is out of its range");
+            assert!(table[at].min <= values[at] && values[at] <= table[at].max, "value out of range");
             settings.values[at] = values[at];
             settings.given[at] = true;
             at += 1;
@@ -277,7 +273,7 @@ impl Settings {
         settings
     }
 
-    /// Defaults of `table` with `changes` on top.
+    /// Applies `changes` to the defaults of `table`.
     pub fn new<S: AsRef<str>>(
         owner: Owner,
         table: &'static [Parameter],
@@ -300,50 +296,50 @@ impl Settings {
         Ok(settings)
     }
 
-    /// All values, in the order of the table.
+    /// Returns all values, in the order of the table.
     pub fn values(&self) -> &[u64] {
         &self.values[..self.table.len()]
     }
 
     fn position(&self, name: &str) -> usize {
         let at = self.table.iter().position(|parameter| parameter.name == name);
-        at.expect("settings are asked for parameters of their own table")
+        at.expect("unknown parameter")
     }
 
-    /// The value of a parameter, in its unit.
+    /// Returns the value of a parameter, in its unit.
     pub fn get(&self, name: &str) -> u64 {
         self.values[self.position(name)]
     }
 
-    /// The value of a parameter if it was asked for.
+    /// Returns the value of a parameter if it was set explicitly.
     pub fn given(&self, name: &str) -> Option<u64> {
         self.given[self.position(name)].then(|| self.get(name))
     }
 
-    /// Whether a switch is on.
+    /// True if a switch is on.
     pub fn is_set(&self, name: &str) -> bool {
         self.get(name) != 0
     }
 
-    /// A duration in nanoseconds.
+    /// Returns a duration in nanoseconds.
     pub fn ns(&self, name: &str) -> u64 {
         let at = self.position(name);
-        let Quantity::Time(unit_ns) = self.table[at].unit.quantity() else { panic!("{name} is no time") };
+        let Quantity::Time(unit_ns) = self.table[at].unit.quantity() else { panic!("{name} is not a duration") };
         self.values[at] * unit_ns
     }
 
-    /// A [`Unit::Share`] of 1.
+    /// Returns a [`Unit::Share`] as a fraction of 1.
     pub fn fraction(&self, name: &str) -> f64 {
         self.get(name) as f64 / (100.0 * PARTS_OF_PERCENT)
     }
 
-    /// The share `name` in whole percent of a capacity, rounded down.
+    /// Returns the share `name` (whole percent) of a capacity, rounded down.
     pub fn share(&self, name: &str, capacity: u64) -> u64 {
         (u128::from(capacity) * u128::from(self.get(name)) / 100) as u64
     }
 }
 
-/// Values decide, however they were come by.
+/// Settings are equal if their values are, whether set explicitly or by default.
 impl PartialEq for Settings {
     fn eq(&self, other: &Self) -> bool {
         self.table == other.table && self.values == other.values
@@ -354,7 +350,8 @@ impl Eq for Settings {}
 
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let values = self.table.iter().zip(self.values).map(|(one, value)| (one.name, one.unit.write(value)));
+        let values =
+            self.table.iter().zip(self.values).map(|(parameter, value)| (parameter.name, parameter.unit.write(value)));
         f.debug_map().entries(values).finish()
     }
 }
@@ -390,7 +387,7 @@ mod tests {
     const OWNER: Owner = Owner { kind: "scheduler", name: "cfq", parameter: "tunable" };
 
     #[test]
-    fn changes_lie_on_top_of_defaults() {
+    fn changes_override_defaults() {
         let settings = Settings::new(OWNER, TABLE, &[("wait", 3), ("merges", 0)]).unwrap();
         assert_eq!((settings.get("wait"), settings.ns("wait")), (3, 3_000_000));
         assert_eq!((settings.given("wait"), settings.given("depth"), settings.get("depth")), (Some(3), None, 16));
@@ -398,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn invalid_changes_are_rejected() {
         let refused = |name: &str, value| Settings::new(OWNER, TABLE, &[(name, value)]).unwrap_err().to_string();
         assert_eq!(refused("wait", 1), "tunable `wait` of scheduler `cfq` is 1, but must lie in 2..=3600000 ms");
         assert_eq!(
@@ -415,7 +412,7 @@ mod tests {
         assert_eq!(written, ["500ms", "25", "true", "4KiB", "16"]);
         let [wait, _, _, region, depth] = TABLE else { panic!("five parameters") };
         assert_eq!((wait.in_units(7_000_000), region.in_units(1024), depth.in_units(7)), (Ok(7), Ok(2), Ok(7)));
-        assert_eq!(wait.in_units(7_500_000).unwrap_err(), "7.5ms is not a multiple of 1ms; write 7ms or 8ms");
-        assert_eq!(region.in_units(100).unwrap_err(), "100B is not a multiple of 512B; write 512B");
+        assert_eq!(wait.in_units(7_500_000).unwrap_err(), "7.5ms is not a multiple of 1ms; set it to 7ms");
+        assert_eq!(region.in_units(100).unwrap_err(), "100B is not a multiple of 512B; set it to 512B");
     }
 }

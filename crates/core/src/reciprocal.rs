@@ -15,17 +15,17 @@ impl Reciprocal {
     /// # Panics
     /// If `divisor` is below 2.
     pub fn new(divisor: u32) -> Self {
-        assert!(divisor >= 2, "a divisor of at least 2 is needed, got {divisor}");
+        assert!(divisor >= 2, "divisor must be at least 2, not {divisor}");
         Self { divisor, magic: u64::MAX / u64::from(divisor) + 1 }
     }
 
-    /// `value / divisor`.
+    /// Returns `value / divisor`.
     #[inline(always)]
     pub fn divide(self, value: u32) -> u32 {
         ((u128::from(self.magic) * u128::from(value)) >> 64) as u32
     }
 
-    /// The divisor.
+    /// Returns the divisor.
     #[inline(always)]
     pub fn divisor(self) -> u32 {
         self.divisor

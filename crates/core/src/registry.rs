@@ -1,34 +1,47 @@
-//! Registries: whatever there is to choose from has a file with a static `INFO`, and a line in a table of its kind.
+//! Registries: every interchangeable part (policy, scheduler, map, codec, ...) has a file with a static `INFO`, and a
+//! line in the registry of its kind.
 //!
-//! Settings, help, documents and random choices of tests follow from the table. The first line is the default, the
-//! second the example that documents give.
+//! Settings, help, documents and random choices of tests derive from the registry. The first member is the default, the
+//! second the example in documents.
 
 use std::fmt;
 use std::ops::Deref;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::parameter::{Owner, Parameter, ParameterError, Settings};
 use crate::suggest::named;
 
-/// A registered thing.
+/// A registered member: its name, texts and parameters, and what its kind needs to build it.
 #[derive(Debug)]
 pub struct Info<R: 'static> {
-    /// Name in settings.
+    /// Name in settings; the source's name where it has one.
     pub name: &'static str,
-    /// What it is or does, in half a sentence.
+    /// One short sentence or half of one, for help texts.
     pub help: &'static str,
-    /// What can be tuned.
+    /// Paper or program that describes it; its file says more. Empty if the idea has no single source.
+    pub source: &'static str,
+    /// Its parameters, with defaults and ranges.
     pub parameters: &'static [Parameter],
-    /// What its kind needs beside: a constructor, rules.
+    /// What its kind needs: a constructor and properties.
     pub role: R,
 }
 
+/// Members are the same if they are one static.
+impl<R> PartialEq for Info<R> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl<R> Eq for Info<R> {}
+
 impl<R> Info<R> {
-    /// It with its defaults.
+    /// Chooses this member with its default parameters.
     pub const fn defaults(&'static self) -> Choice<R> {
         Choice { info: self, settings: Settings::defaults(self.parameters) }
     }
 
-    /// It with these values for its parameters.
+    /// Chooses this member with a value for every parameter, in their order.
     ///
     /// # Panics
     /// See [`Settings::with`].
@@ -36,26 +49,123 @@ impl<R> Info<R> {
         Choice { info: self, settings: Settings::with(self.parameters, values) }
     }
 
-    /// It with changes on top of its defaults.
+    /// Chooses this member with changes to its default parameters.
     ///
     /// # Errors
-    /// If it has no such parameter, or not with this value.
+    /// If it has no such parameter, or the value is out of range.
     pub fn set(&'static self, changes: &[(&str, u64)]) -> Result<Choice<R>, ParameterError> {
         let owner = Owner { kind: "choice", name: self.name, parameter: "parameter" };
         Ok(Choice { info: self, settings: Settings::new(owner, self.parameters, changes)? })
     }
 }
 
-/// A registered thing and a value for each of its parameters.
+/// All members of one kind: those built in, then those registered before the first use.
+#[derive(Debug)]
+pub struct Registry<R: 'static> {
+    kind: &'static str,
+    built_in: &'static [&'static Info<R>],
+    registered: Mutex<Vec<&'static Info<R>>>,
+    members: OnceLock<Vec<&'static Info<R>>>,
+}
+
+/// A member that could not be registered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RegisterError {
+    /// Another member has this name.
+    #[error("there are two {kind} named `{name}`; rename one")]
+    NameTaken {
+        /// The kind of member.
+        kind: &'static str,
+        /// The name.
+        name: &'static str,
+    },
+    /// Somebody has listed the members already, so that this one would be missing there.
+    #[error("{kind} `{name}` was registered after the first use of the registry; register it before")]
+    TooLate {
+        /// The kind of member.
+        kind: &'static str,
+        /// The name.
+        name: &'static str,
+    },
+}
+
+/// A name that no member has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {kind} `{name}`; known are {known}")]
+pub struct UnknownMember {
+    /// The kind of member.
+    pub kind: &'static str,
+    /// The name asked for.
+    pub name: String,
+    /// All names.
+    pub known: String,
+}
+
+impl<R> Registry<R> {
+    /// Creates the registry of a kind (`victim policy`) with its built-in members.
+    pub const fn new(kind: &'static str, built_in: &'static [&'static Info<R>]) -> Self {
+        Self { kind, built_in, registered: Mutex::new(Vec::new()), members: OnceLock::new() }
+    }
+
+    /// Adds a member. Must come before the first use of the registry, so that all users see the same members.
+    ///
+    /// # Errors
+    /// If the name is taken, or the registry has been used.
+    pub fn register(&self, info: &'static Info<R>) -> Result<(), RegisterError> {
+        let (kind, name) = (self.kind, info.name);
+        let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.members.get().is_some() {
+            return Err(RegisterError::TooLate { kind, name });
+        }
+        if self.built_in.iter().chain(registered.iter()).any(|other| other.name == name) {
+            return Err(RegisterError::NameTaken { kind, name });
+        }
+        registered.push(info);
+        Ok(())
+    }
+
+    /// Finds a member by its name, whatever its case and separators (see [`named`]).
+    pub fn find(&self, name: &str) -> Option<&'static Info<R>> {
+        let name = named(name, self.iter().map(|info| info.name))?;
+        self.iter().copied().find(|info| info.name == name)
+    }
+
+    /// Finds a member as [`Self::find`] does.
+    ///
+    /// # Errors
+    /// If there is none of this name; the error lists all.
+    pub fn get(&self, name: &str) -> Result<&'static Info<R>, UnknownMember> {
+        self.find(name).ok_or_else(|| UnknownMember { kind: self.kind, name: name.to_owned(), known: self.names() })
+    }
+
+    /// Returns the names of all members, separated by commas.
+    pub fn names(&self) -> String {
+        self.iter().map(|info| info.name).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The members, in their order. The first use ends registration.
+impl<R> Deref for Registry<R> {
+    type Target = [&'static Info<R>];
+
+    fn deref(&self) -> &Self::Target {
+        self.members.get_or_init(|| {
+            let registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
+            self.built_in.iter().chain(registered.iter()).copied().collect()
+        })
+    }
+}
+
+/// A member and a value for each of its parameters.
 pub struct Choice<R: 'static> {
-    /// What was chosen.
+    /// The member.
     pub info: &'static Info<R>,
     /// A value for each of its parameters.
     pub settings: Settings,
 }
 
 impl<R> Choice<R> {
-    /// Whether this is what was chosen, whatever its parameters.
+    /// True if this member was chosen, whatever its parameters.
     pub fn is(&self, info: &'static Info<R>) -> bool {
         std::ptr::eq(self.info, info)
     }
@@ -91,16 +201,10 @@ impl<R> fmt::Debug for Choice<R> {
     }
 }
 
-/// What a table has under this name, as [`named`] has it.
-pub fn find<R>(table: &[&'static Info<R>], name: &str) -> Option<&'static Info<R>> {
-    let name = named(name, table.iter().map(|info| info.name))?;
-    table.iter().copied().find(|info| info.name == name)
-}
-
-/// The names in a table of things without parameters, for a parameter that is one of them.
+/// Names and help texts of members without parameters, for a parameter that is one of them.
 ///
 /// # Panics
-/// If one has parameters, or there are not `N`.
+/// If a member has parameters, or the table has not `N` members.
 pub const fn names<R, const N: usize>(table: &[&'static Info<R>]) -> [(&'static str, &'static str); N] {
     assert!(table.len() == N, "a name for each line");
     let mut names = [("", ""); N];
@@ -117,20 +221,39 @@ pub const fn names<R, const N: usize>(table: &[&'static Info<R>]) -> [(&'static 
 mod tests {
     use super::*;
 
-    static PLAIN: Info<()> = Info { name: "plain", help: "As it is.", parameters: &[], role: () };
-    static DRAWN: Info<()> =
-        Info { name: "drawn", help: "By chance.", parameters: &[Parameter::share("part", 25, "Share.")], role: () };
-    static TABLE: &[&Info<()>] = &[&PLAIN, &DRAWN];
+    static PLAIN: Info<()> = Info { name: "plain", help: "As it is.", source: "", parameters: &[], role: () };
+    static DRAWN: Info<()> = Info {
+        name: "drawn",
+        help: "By chance.",
+        source: "",
+        parameters: &[Parameter::share("part", 25, "Share.")],
+        role: (),
+    };
+    static TABLE: Registry<()> = Registry::new("thing", &[&PLAIN, &DRAWN]);
 
     #[test]
-    fn choices_are_equal_by_what_was_chosen_and_its_values() {
+    fn choices_are_equal_by_member_and_values() {
         const HALF: Choice<()> = DRAWN.with(&[50]);
         assert_eq!(DRAWN.set(&[("part", 50)]), Ok(HALF));
         assert_ne!(DRAWN.defaults(), HALF);
         assert_ne!(PLAIN.defaults(), DRAWN.defaults());
-        assert!(HALF.is(find(TABLE, "drawn").unwrap()) && find(TABLE, "brawn").is_none());
+        assert!(HALF.is(TABLE.find("drawn").unwrap()) && TABLE.find("brawn").is_none());
         assert_eq!((HALF.get("part"), format!("{HALF:?}")), (50, r#"drawn {"part": "50"}"#.into()));
         assert!(DRAWN.set(&[("part", 101)]).is_err());
-        assert_eq!(names::<_, 1>(&TABLE[..1]), [("plain", "As it is.")]);
+        assert_eq!(names::<_, 1>(&[&PLAIN]), [("plain", "As it is.")]);
+    }
+
+    #[test]
+    fn members_register_until_the_first_use() {
+        static OPEN: Registry<()> = Registry::new("thing", &[&PLAIN]);
+        static OWN: Info<()> = Info { name: "own", help: "Mine.", source: "", parameters: &[], role: () };
+        assert_eq!(OPEN.register(&OWN), Ok(()));
+        assert_eq!(OPEN.register(&OWN), Err(RegisterError::NameTaken { kind: "thing", name: "own" }));
+        assert_eq!(OPEN.register(&PLAIN), Err(RegisterError::NameTaken { kind: "thing", name: "plain" }));
+        assert_eq!((OPEN.names(), OPEN.len()), ("plain, own".into(), 2));
+        assert_eq!(OPEN.register(&DRAWN), Err(RegisterError::TooLate { kind: "thing", name: "drawn" }));
+        assert_eq!(OPEN.get("own"), Ok(&OWN));
+        let message = OPEN.get("drawn").unwrap_err().to_string();
+        assert_eq!(message, "unknown thing `drawn`; known are plain, own");
     }
 }

@@ -21,7 +21,7 @@ fn split_mix(state: &mut u64) -> u64 {
 }
 
 impl Rng {
-    /// The sub-stream `name` of `seed`.
+    /// Creates the sub-stream `name` of `seed`.
     pub fn named(seed: u64, name: &str) -> Self {
         // FNV-1a folds the name; SplitMix64 then spreads the bits.
         let mut key = name
@@ -32,7 +32,7 @@ impl Rng {
         Self { state: std::array::from_fn(|_| split_mix(&mut key)) }
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
@@ -47,13 +47,13 @@ impl Rng {
         result
     }
 
-    /// A number in `0..bound`, by multiplication; the bias is below `bound / 2^64`.
+    /// Returns a number in `0..bound`, by multiplication; the bias is below `bound / 2^64`.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number in `0.0 <= x < 1.0` with 53 random bits.
+    /// Returns a number in `0.0 <= x < 1.0` with 53 random bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)

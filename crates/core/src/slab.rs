@@ -1,8 +1,8 @@
-//! Items that come and go, each under a number of its own while it is there.
+//! A slab: items with stable numbers that are reused after removal.
 
 use std::ops::{Index, IndexMut};
 
-/// Numbered items; the number given up last is given out first.
+/// Numbered items; the number freed last is reused first.
 #[derive(Debug)]
 pub struct Slab<T> {
     items: Vec<T>,
@@ -16,12 +16,12 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Items there are.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -38,7 +38,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Gives a number up. Its item can be read until another one gets the number.
+    /// Frees a number. Its item stays readable until the number is reused.
     #[inline]
     pub fn remove(&mut self, number: u32) {
         self.free.push(number);
@@ -61,7 +61,7 @@ impl<T> IndexMut<u32> for Slab<T> {
     }
 }
 
-/// The item with a number, after filling up to there.
+/// Returns the item with a number; fills the vector up to it with defaults.
 #[inline(always)]
 pub fn numbered<T: Copy + Default>(items: &mut Vec<T>, number: u32) -> &mut T {
     if items.len() <= number as usize {
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_given_up_last_is_given_out_first() {
+    fn the_number_freed_last_is_reused_first() {
         let mut slab = Slab::default();
         assert!(slab.is_empty());
         assert_eq!(["a", "b", "c"].map(|item| slab.insert(item)), [0, 1, 2]);

@@ -1,6 +1,6 @@
-//! Names as people type them: the known one that is meant, or may have been meant.
+//! Names as people type them: exact matches up to case and separators, and suggestions for misspelt ones.
 
-/// The candidate that `name` names: the same, else the only one that differs in case and in `-` for `_` alone.
+/// Returns the candidate equal to `name`, else the only one that differs in case or `-` for `_` alone.
 pub fn named<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     candidates.clone().into_iter().find(|candidate| *candidate == name).or_else(|| {
         let mut alike = candidates.into_iter().filter(|candidate| is_alike(name, candidate));
@@ -14,8 +14,8 @@ fn is_alike(one: &str, other: &str) -> bool {
     one.bytes().map(folded).eq(other.bytes().map(folded))
 }
 
-/// The candidate that `name` may have meant: the nearest one within a slip of the pen, else the nearest one that begins
-/// with it or that it begins with, else the first that has it as a word. The case of letters does not matter.
+/// Returns the best suggestion for `name`: the nearest candidate within a typing error, else the nearest that shares a
+/// prefix with it, else the first that contains it as a word. Ignores case.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     slip(name, candidates.clone()).or_else(|| {
         let name = name.to_lowercase();
@@ -32,7 +32,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str> + C
     })
 }
 
-/// The candidate nearest to `name`, if it is near enough to be a slip of the pen.
+/// Returns the candidate nearest to `name` if the distance is a plausible typing error.
 fn slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
     let tolerance = (name.chars().count() / 3).clamp(1, 3);
@@ -44,7 +44,7 @@ fn slip<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option
         .map(|(_, candidate)| candidate)
 }
 
-/// The known key nearest to `key`: its last part misspelt, else the right name in the wrong table, else a slip
+/// Returns the known key nearest to `key`: last part misspelt, else the right name in the wrong table, else a typing error
 /// anywhere.
 pub fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     let (table, name) = split(key);
@@ -55,12 +55,12 @@ pub fn nearest_key<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().find(|known| split(known).1 == name).copied().or_else(|| slip(key, known.iter().copied()))
 }
 
-/// `nand.read` as its table `nand` and its name `read`; the table is empty at the top level.
+/// Splits `nand.read` into table `nand` and name `read`; the table is empty at the top level.
 pub fn split(key: &str) -> (&str, &str) {
     key.rsplit_once('.').unwrap_or(("", key))
 }
 
-/// The names as a list for a message.
+/// Joins names for a message.
 pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }

@@ -1,8 +1,8 @@
 //! Quantities with units, as people write them: `"4KiB"`, `"4g"`, `"25us"`, `"7%"`, `"20k/s"`, `"1e6"`.
 //!
-//! Binary prefixes (`KiB`, `K`) and decimal ones (`kB`) are kept apart, case does not matter, and a quantity without
-//! its unit is an error. Fractions must come out exact (`"1.5us"` is 1,500 ns, `"1.3ns"` is an error), but for those of
-//! units of bytes, which are rounded to whole bytes: few decimals of a GiB are whole, and sizes are shown with two.
+//! Binary prefixes (`KiB`, `K`) differ from decimal ones (`kB`), case does not matter, and a quantity without a unit is an
+//! error. Fractions must be exact (`"1.5us"` is 1,500 ns, `"1.3ns"` is an error). Sizes are the exception and round to
+//! whole bytes, because ssdlab prints sizes with two decimals and users type them back.
 
 /// A size in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -12,10 +12,16 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Nanos(pub u64);
 
-/// Why a text is not a quantity; the message says how to write it.
+/// A quantity that cannot be read; says what is wrong and how to write it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct UnitError(String);
+pub enum UnitError {
+    /// Not a quantity, or without its unit.
+    #[error("{0}")]
+    Malformed(String),
+    /// More than 64 bits hold of the smallest unit.
+    #[error("{0:?} is too large")]
+    TooLarge(String),
+}
 
 const BYTE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
@@ -29,12 +35,12 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
 ];
 
-/// Read, never written: the prefix alone is binary, as `dd`, `qemu` and fio have it.
+/// Accepted, never printed: a bare prefix is binary, as in `dd`, `qemu` and fio.
 const SHORT_BYTE_UNITS: &[(&str, u64)] = &[("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40)];
 
 const TIME_UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
-/// Read, never written: the micro sign and the Greek letter.
+/// Accepted, never printed: the micro sign and the Greek letter mu.
 const SHORT_TIME_UNITS: &[(&str, u64)] = &[("\u{b5}s", 1_000), ("\u{3bc}s", 1_000)];
 
 const BANDWIDTH_UNITS: &[(&str, u64)] = &[
@@ -57,17 +63,30 @@ fn split_number(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// What is done with a product that is not whole.
+/// Treatment of a product that is not whole.
 #[derive(Clone, Copy, PartialEq)]
 enum Fraction {
     Refused,
-    /// To the nearest whole number, halves up.
+    /// Rounded to the nearest whole number, halves up.
     Rounded,
 }
 
-/// `number` times `multiplier`; the error says why there is no such number.
+const TOO_LARGE: &str = "it is too large";
+
+/// Splits `"e30GiB"` into 30 and `"GiB"`; the exponent is 0 if there is none.
+fn split_exponent(unit: &str) -> (u32, &str) {
+    let Some(rest) = unit.strip_prefix(['e', 'E']) else { return (0, unit) };
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    match rest[..end].parse() {
+        Ok(exponent) => (exponent, rest[end..].trim_start()),
+        // An exponent that overflows 32 bits is still an exponent.
+        Err(_) if end > 0 => (u32::MAX, rest[end..].trim_start()),
+        Err(_) => (0, unit),
+    }
+}
+
+/// Returns `number` times `multiplier`; the error says what is wrong with the number.
 fn product(number: &str, multiplier: u64, rest: Fraction) -> Result<u64, &'static str> {
-    const TOO_LARGE: &str = "it is too large";
     let number: String = number.chars().filter(|&c| c != '_').collect();
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     if whole.is_empty() || (number.contains('.') && fraction.is_empty()) || fraction.contains('.') {
@@ -86,7 +105,7 @@ fn product(number: &str, multiplier: u64, rest: Fraction) -> Result<u64, &'stati
     u64::try_from(scaled / scale + u128::from(scaled % scale >= scale.div_ceil(2))).map_err(|_| TOO_LARGE)
 }
 
-/// What a unit stands for, whatever its case: there are none that only case tells apart.
+/// Returns the multiplier of a unit, ignoring case; no two units differ in case only.
 fn multiplier(units: &[(&str, u64)], unit: &str) -> Option<u64> {
     units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, multiplier)| *multiplier)
 }
@@ -99,11 +118,13 @@ fn parse(
     rest: Fraction,
     examples: &str,
 ) -> Result<u64, UnitError> {
-    let fail = |why: &str| Err(UnitError(format!("{text:?} is not {what}: {why}; write it like {examples}")));
+    let fail =
+        |why: &str| Err(UnitError::Malformed(format!("{text:?} is not {what}: {why}; write it like {examples}")));
     let (number, unit) = split_number(text);
     if number.is_empty() {
         return fail("it does not start with a number");
     }
+    let (exponent, unit) = split_exponent(unit);
     if unit.is_empty() {
         return fail("the unit is missing");
     }
@@ -111,7 +132,11 @@ fn parse(
         let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
         return fail(&format!("unknown unit {unit:?} (known: {})", known.join(", ")));
     };
-    product(number, multiplier, rest).or_else(fail)
+    let power = 10_u64.checked_pow(exponent).ok_or(TOO_LARGE);
+    match power.and_then(|power| product(number, multiplier, rest)?.checked_mul(power).ok_or(TOO_LARGE)) {
+        Err(TOO_LARGE) => Err(UnitError::TooLarge(text.into())),
+        other => other.or_else(fail),
+    }
 }
 
 impl Bytes {
@@ -120,7 +145,7 @@ impl Bytes {
         Self::read(text, Fraction::Rounded)
     }
 
-    /// The same, for what is multiplied: it must be whole bytes as it is written.
+    /// Reads a size that must be whole bytes as written, for sizes that are multiplied later.
     pub fn parse_exact(text: &str) -> Result<Self, UnitError> {
         Self::read(text, Fraction::Refused)
     }
@@ -131,7 +156,7 @@ impl Bytes {
 }
 
 impl Nanos {
-    /// No time.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
     /// Reads `"25us"`, `"1.5ms"`, `"70060ns"`, `"2s"`; `"0"` is the same in all units.
@@ -143,19 +168,20 @@ impl Nanos {
     }
 }
 
-/// A number of percent with its sign: `12.5%`.
+/// Writes a percentage with its sign: `12.5%`.
 pub fn write_percent(percent: f64) -> String {
     format!("{percent}%")
 }
 
 /// Reads a share such as `"7%"` as the fraction 0.07.
 pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
-    let fail = |why: &str, remedy: &str| UnitError(format!("{text:?} is not a share: {why}; write {remedy}"));
+    let fail =
+        |why: &str, remedy: &str| UnitError::Malformed(format!("{text:?} is not a share: {why}; write {remedy}"));
     let malformed = |why| fail(why, "it like \"7%\" or \"12.5%\"");
     let Some(number) = text.trim().strip_suffix('%').map(str::trim_end) else {
         const UNSIGNED: &str = "the % sign is missing";
         return Err(match text.trim().parse::<f64>() {
-            // The same in percent and as a share of 1.
+            // Zero means the same in percent and as a share of 1.
             Ok(0.0) => return Ok(0.0),
             Ok(number) if (0.0..=MOST_WHOLES).contains(&number) => ambiguous_share(text, number),
             Ok(number) if number.is_finite() && number > 0.0 => fail(UNSIGNED, &format!("{:?}", write_percent(number))),
@@ -177,22 +203,27 @@ pub fn parse_percent(text: &str) -> Result<f64, UnitError> {
     Ok(value / 100.0)
 }
 
-/// A larger number without its sign is meant in percent: nothing takes a share of more than 1000%.
+/// Above this, a number without a sign means percent: no setting takes a share above 1000%.
 const MOST_WHOLES: f64 = 10.0;
 
-/// A number without its sign that may be meant in percent or as a share of 1: both spellings.
+/// Error for a number without a sign that may mean percent or a share of 1; names both spellings.
 fn ambiguous_share(text: &str, number: f64) -> UnitError {
     let text = text.trim();
-    // The product is a decimal number; what binary adds to it is no part of it.
+    // Rounds the binary noise off the decimal product.
     let of_one = (number * 1e11).round() / 1e9;
     let [percent, share] = [number, of_one].map(write_percent);
-    UnitError(format!("{text:?} may mean {percent} or, as a share of 1, {share}; write \"{percent}\" or \"{share}\""))
+    UnitError::Malformed(format!(
+        "{text:?} may mean {percent} or, as a share of 1, {share}; write \"{percent}\" or \"{share}\""
+    ))
 }
 
 /// Reads a number such as `"1000"`, `"1_000"`, `"20k"`, `"1.5M"` or `"1e6"`; its prefixes are decimal.
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
-    let fail =
-        || UnitError(format!("{text:?} is not a whole number; write it like \"1000\", \"20k\", \"1M\" or \"1e6\""));
+    let fail = || {
+        UnitError::Malformed(format!(
+            "{text:?} is not a whole number; write it like \"1000\", \"20k\", \"1M\" or \"1e6\""
+        ))
+    };
     let (number, unit) = split_number(text);
     let multiplier = match unit.strip_prefix(['e', 'E']) {
         Some(exponent) => exponent.parse().ok().and_then(|exponent| 10_u64.checked_pow(exponent)),
@@ -211,12 +242,14 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
 /// Reads a bandwidth such as `"600MB/s"` as bytes per second, to the nearest.
 pub fn parse_bandwidth(text: &str) -> Result<u64, UnitError> {
     if text.trim_end().ends_with("b/s") {
-        return Err(UnitError(format!("{text:?} counts bits, as b stands for; write bytes, like \"600MB/s\"")));
+        return Err(UnitError::Malformed(format!(
+            "{text:?} counts bits, as b stands for; write bytes, like \"600MB/s\""
+        )));
     }
     parse(text, "a bandwidth", BANDWIDTH_UNITS, &[], Fraction::Rounded, "\"600MB/s\" or \"3.5GB/s\"")
 }
 
-/// A value with decimals of a unit that is a power of ten.
+/// Writes a value with decimals in a unit that is a power of ten.
 fn with_decimals(value: u64, &(unit, scale): &(&str, u64)) -> String {
     let fraction = format!("{:0width$}", value % scale, width = scale.ilog10() as usize);
     let fraction = fraction.trim_end_matches('0');
@@ -225,7 +258,7 @@ fn with_decimals(value: u64, &(unit, scale): &(&str, u64)) -> String {
     format!("{}{point}{fraction}{unit}", value / scale)
 }
 
-/// The unit in which the value is the smallest whole number; decimals of the first unit if it is whole in none.
+/// Writes a value in the largest unit that keeps it whole; with decimals of the first unit if none does.
 fn write_whole(value: u64, units: &[(&str, u64)]) -> String {
     let whole = units.iter().filter(|(_, scale)| value > 0 && value.is_multiple_of(*scale));
     match whole.min_by_key(|(_, scale)| value / scale) {
@@ -234,32 +267,32 @@ fn write_whole(value: u64, units: &[(&str, u64)]) -> String {
     }
 }
 
-/// A size in its one exact form, which [`Bytes::parse`] reads: `4KiB`.
+/// Writes a size in its one exact form, which [`Bytes::parse`] reads: `4KiB`.
 pub fn write_bytes(bytes: u64) -> String {
     write_whole(bytes, BYTE_UNITS)
 }
 
-/// A bandwidth in its one exact form, which [`parse_bandwidth`] reads: `600MB/s`.
+/// Writes a bandwidth in its one exact form, which [`parse_bandwidth`] reads: `600MB/s`.
 pub fn write_bandwidth(bytes: u64) -> String {
     write_whole(bytes, BANDWIDTH_UNITS)
 }
 
-/// A rate in its one exact form, which [`parse_rate`] reads: `20k/s`.
+/// Writes a rate in its one exact form, which [`parse_rate`] reads: `20k/s`.
 pub fn write_rate(rate: u64) -> String {
     write_whole(rate, RATE_UNITS)
 }
 
-/// A duration in its one exact form, which [`Nanos::parse`] reads, with its decimals: `70.06us`, not `70060ns`.
+/// Writes a duration in its one exact form, which [`Nanos::parse`] reads, with its decimals: `70.06us`, not `70060ns`.
 pub fn write_nanos(nanos: u64) -> String {
     with_decimals(nanos, TIME_UNITS.iter().rev().find(|(_, scale)| nanos >= *scale).unwrap_or(&TIME_UNITS[0]))
 }
 
-/// How many things there are, of which one is not called many: `2 blocks`, `1 block`.
+/// Writes a count with its noun in singular or plural: `2 blocks`, `1 block`.
 pub fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A value in the largest unit of a list that keeps it at least one, to three significant digits.
+/// Writes a value to three significant digits, in the largest unit that keeps it at least one.
 fn scaled(value: f64, units: &[(&str, f64)]) -> String {
     let &(name, scale) = units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0]);
     let number = value / scale;
@@ -306,7 +339,7 @@ mod tests {
         }
     }
 
-    /// What is shown can be typed: `1.34 GiB` is no whole number of bytes.
+    /// Printed sizes can be typed back, although `1.34 GiB` is not a whole number of bytes.
     #[test]
     fn fractions_of_units_of_bytes_are_rounded_to_whole_bytes() {
         for (text, bytes) in [
@@ -327,9 +360,12 @@ mod tests {
         assert_eq!(parse_bandwidth("0.1MiB/s"), Ok(104_858));
         let why = |text| Bytes::parse(text).unwrap_err().to_string();
         assert!(why("1.3B").contains("is not a size: it is not a whole number of the smallest unit; write it like"));
-        assert!(why("99999999TiB").contains("it is too large; write it like"));
-        assert!(why("99999999999999999999999999999999999999999B").contains("it is too large"));
-        assert!(why("16777215.999999999999999TiB").contains("it is too large"));
+        assert_eq!(why("99999999TiB"), "\"99999999TiB\" is too large");
+        assert_eq!(why("1e30GiB"), "\"1e30GiB\" is too large");
+        assert_eq!(why("1e99999999999GiB"), "\"1e99999999999GiB\" is too large");
+        assert_eq!((Bytes::parse("1e3KiB"), Bytes::parse("2E0 GiB")), (Ok(Bytes(1_024_000)), Ok(Bytes(2 << 30))));
+        assert!(why("99999999999999999999999999999999999999999B").contains("is too large"));
+        assert!(why("16777215.999999999999999TiB").contains("is too large"));
         assert!(why("4.KiB").contains("the number cannot be read"));
         assert!(why("1.0000000000000000001KiB").contains("it has more than 18 decimals"));
         assert!(Bytes::parse_exact("1.3KiB").is_err() && Bytes::parse_exact("1.5KiB") == Ok(Bytes(1536)));

@@ -1,6 +1,6 @@
 //! The page of replacement policies and admissions: what each is, where it comes from, and what it takes.
 
-use ssdlab_cache::{ADMISSIONS, POLICIES};
+use ssdlab_cache::{ADMISSIONS, POLICIES, build_policy};
 use ssdlab_core::Parameter;
 use std::fmt::Write;
 
@@ -25,10 +25,10 @@ pub fn policies_markdown() -> String {
          [benchmarks](../benchmarks.md), section `cache`.\n\n\
          | policy | | source | parameters | sizes | bytes per item |\n|---|---|---|---|---|---|\n",
     );
-    for info in POLICIES {
-        let policy = info.build(&[], CAPACITY, ITEMS, true).expect("defaults are possible");
+    for info in POLICIES.iter() {
+        let policy = build_policy(info, &[], CAPACITY, ITEMS, true).expect("defaults are possible");
         let bytes = policy.bytes() as f64 / f64::from(ITEMS);
-        let (parameters, sizes) = (parameters(info.parameters), if info.sizes { "yes" } else { "no" });
+        let (parameters, sizes) = (parameters(info.parameters), if info.role.sizes { "yes" } else { "no" });
         let _ = writeln!(
             page,
             "| `{}` | {} | {} | {parameters} | {sizes} | {bytes:.1} |",
@@ -39,8 +39,8 @@ pub fn policies_markdown() -> String {
         "\n## Admissions\n\nWho lets newcomers in, in front of any policy.\n\n\
          | admission | | source | parameters | sizes |\n|---|---|---|---|---|\n",
     );
-    for info in ADMISSIONS {
-        let (parameters, sizes) = (parameters(info.parameters), if info.sizes { "yes" } else { "no" });
+    for info in ADMISSIONS.iter() {
+        let (parameters, sizes) = (parameters(info.parameters), if info.role.sizes { "yes" } else { "no" });
         let _ = writeln!(page, "| `{}` | {} | {} | {parameters} | {sizes} |", info.name, info.help, info.source);
     }
     page

@@ -24,6 +24,22 @@ fn crates_depend_on_lower_layers_only() {
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
 }
 
+/// Property tests of a change try the same cases every time.
+#[test]
+fn property_tests_take_their_cases_from_the_tiers() {
+    let mut found = Vec::new();
+    for path in sources(&root().join("crates")).unwrap() {
+        let text = fs::read_to_string(&path).unwrap();
+        let blocks = text.split("proptest! {\n").skip(1).filter(|_| !path.ends_with("tests/repository.rs"));
+        found.extend(
+            blocks
+                .filter(|block| !block.lines().next().unwrap_or("").contains("ssdlab_tiers::cases("))
+                .map(|_| path.clone()),
+        );
+    }
+    assert!(found.is_empty(), "without #![proptest_config(ssdlab_tiers::cases(...))]: {found:?}");
+}
+
 #[test]
 fn models_touch_neither_files_nor_threads_nor_clocks() {
     let mut found = Vec::new();

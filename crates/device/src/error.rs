@@ -51,6 +51,9 @@ pub enum DriveError {
     /// The options do not fit together.
     #[error("{0}")]
     Options(String),
+    /// The file that holds the bytes has no name any more.
+    #[error("the drive's file was deleted, so nothing is safe: copy the data before the drive is closed")]
+    Deleted,
     /// What holds the bytes reports an error.
     #[error("the drive stopped{}: {error}; remove the cause and mount it", told(*lost))]
     Medium {
@@ -69,7 +72,7 @@ impl DriveError {
             Self::Off => Errno::NODEV,
             Self::OutOfRange { .. } | Self::Options(_) => Errno::INVAL,
             Self::ReadOnly { .. } | Self::TooManyBad { .. } => Errno::ROFS,
-            Self::Unreadable(_) | Self::Unmountable(_) => Errno::IO,
+            Self::Unreadable(_) | Self::Unmountable(_) | Self::Deleted => Errno::IO,
             Self::Medium { error, .. } => return error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
         };
         errno.raw_os_error()

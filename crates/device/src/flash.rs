@@ -11,6 +11,7 @@ use ssdlab_nand::{Cause, Counts, Failure, FlashSink, Note, Oob, Source, Trimmed}
 use crate::backend::{Backend, Fault};
 use crate::life::Life;
 use crate::log::{Facts, Log, forget_block};
+use crate::safe::SafeNote;
 use crate::spare::{Content, SPARE_BYTES, Spare, belongs};
 use crate::translation::Translation;
 
@@ -19,6 +20,8 @@ pub(crate) struct Medium<B> {
     pub backend: B,
     /// None while the drive has no log to trust.
     pub log: Option<Log>,
+    /// Programs that are known to be safe.
+    pub safe: SafeNote,
     /// Whether a page may have been programmed since the backend was last synced.
     unsynced: bool,
     /// The sequence number that the first program since the mount could have. What came before may have been torn by a
@@ -57,6 +60,7 @@ impl<B: Backend> Medium<B> {
         Self {
             backend,
             log: None,
+            safe: SafeNote::default(),
             unsynced: true,
             begun: 0,
             counts: Counts::default(),
@@ -105,7 +109,7 @@ impl<B: Backend> Medium<B> {
         let facts = Facts { sequence: *sequence, life: *life, erases, closed, damaged, ftl, logical_pages, ends };
         *log = Some(Log::begin(log.as_ref(), backend, &facts)?);
         self.unsynced = false;
-        Ok(())
+        self.safe.write(&mut self.backend, self.sequence)
     }
 
     fn note_failure(&mut self, failure: Failure) {
@@ -126,12 +130,19 @@ impl<B: Backend> Medium<B> {
 
     /// Makes everything done so far safe.
     pub fn flush(&mut self) -> Result<(), Fault> {
-        match &mut self.log {
-            Some(log) if self.changed => log.flush(&mut self.backend, self.sequence)?,
-            _ => self.backend.sync()?,
+        self.sync()?;
+        if let Some(log) = self.log.as_mut().filter(|_| self.changed) {
+            log.synced(&mut self.backend, self.sequence)?;
         }
-        (self.changed, self.unsynced) = (false, false);
+        self.changed = false;
         Ok(())
+    }
+
+    /// Makes everything programmed so far safe, and notes that it is.
+    fn sync(&mut self) -> Result<(), Fault> {
+        self.backend.sync()?;
+        self.unsynced = false;
+        self.safe.write(&mut self.backend, self.sequence)
     }
 
     /// Reads a page into `page`: its spare area, unless its data cannot be had.
@@ -461,6 +472,10 @@ impl<B: Backend> Move for Flash<'_, B> {
             }
         }
         medium.unsynced = false;
+        let noted = medium.safe.write(&mut medium.backend, medium.sequence);
+        if noted.is_err() {
+            return medium.note_fault(noted);
+        }
         medium.erases[block.index()] += 1;
         match medium.backend.erase(block) {
             Err(Fault::Failed) if medium.backend.fails() => medium.note_failure(Failure::Erase),
@@ -492,10 +507,13 @@ impl<B: Backend> Move for Flash<'_, B> {
     }
 
     fn retire(&mut self, block: BlockId) {
-        if self.medium.fault.is_none() {
-            // What it held counts no more then: the copies of that are safe first.
-            let marked = self.medium.backend.sync().and_then(|()| self.medium.backend.mark_bad(block));
-            self.medium.note_fault(marked);
+        let medium = &mut *self.medium;
+        if medium.fault.is_some() {
+            return;
         }
+        // Recovery looks at no bad block: what was copied from this one is safe first, and known to be.
+        let safe = medium.sync();
+        let marked = safe.and_then(|()| medium.backend.mark_bad(block));
+        medium.note_fault(marked);
     }
 }

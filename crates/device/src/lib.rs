@@ -32,6 +32,7 @@ mod mount;
 mod open;
 mod processors;
 mod protected;
+mod safe;
 mod scan;
 mod spare;
 mod table;
@@ -39,7 +40,7 @@ mod translation;
 
 pub use backend::{Backend, Fault, FaultBackend, FaultPlan, FileBackend, FileError, MemoryBackend, PowerCut, Slot};
 pub use buffer::WriteBuffer;
-pub use drive::{Drive, Health, Options, Zeroed, zeros_written};
+pub use drive::{Drive, Health, Options, Zeroed};
 pub use error::DriveError;
 pub use mount::MountReport;
 pub use open::{OpenError, open};

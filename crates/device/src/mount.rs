@@ -16,7 +16,8 @@
 //! last flush, until their checksums have been compared; pages older than the erase of their block, which a computer
 //! that lost its power may have forgotten though it remembers what came after it.
 //!
-//! An older copy takes the place of a page that may have been torn, never of one that was safe: that is lost.
+//! An older copy takes the place of a page that may have been torn, never of one that was safe: that is lost. What was
+//! safe is told by the log and by a note beside it (`safe.rs`).
 
 use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
 use ssdlab_nand::{Counts, Found, Geometry, Oob, Scan, Timing, Trimmed};
@@ -25,8 +26,9 @@ use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
 use crate::life::Life;
 use crate::log::{Known, Log, Touch, forget_block};
+use crate::safe::SafeNote;
 use crate::scan::{Read, Reading};
-use crate::spare::{SPARE_BYTES, SpareBytes, belongs, decode_block};
+use crate::spare::{Content, SPARE_BYTES, SpareBytes, belongs, decode_block};
 use crate::table::PageTable;
 
 /// What a mount did.
@@ -134,6 +136,9 @@ impl<B: Backend> Medium<B> {
         at_first_sight: impl FnOnce(&dyn Scan, &[Trimmed]) -> bool,
     ) -> Result<Surveyed, Fault> {
         let mut report = MountReport::default();
+        self.safe = SafeNote::load(&self.backend)?;
+        // Trims have numbers too, which a lost log takes with it.
+        let least = least.max(self.safe.below);
         let loaded = Log::load(&self.backend)?;
         self.backend.mounted(loaded.as_ref().map_or(0, |(_, known)| known.life.mounts));
         let older_trims = loaded.as_ref().map_or(0, |(_, known)| known.older_trims);
@@ -154,10 +159,22 @@ impl<B: Backend> Medium<B> {
         };
         self.sequence = self.sequence.max(least);
         self.begun = self.sequence;
+        self.safe.set_torn(self.torn()?);
         trims.push(above(self.sequence));
         // What was found may not have been flushed: the next flush has something to tell of.
         self.changed = !report.clean;
         Ok(Surveyed { table, trims, older_trims, report })
+    }
+
+    /// Sequence numbers of the pages that are known to be damaged.
+    fn torn(&self) -> Result<Vec<u64>, Fault> {
+        let mut spare = [0; SPARE_BYTES];
+        let mut torn = Vec::new();
+        for &ppn in &self.damaged {
+            self.backend.read_spares(ppn, &mut spare)?;
+            torn.extend(sequence_of(&Content::decode(ppn, &spare).found()));
+        }
+        Ok(torn)
     }
 
     fn survey_touched(
@@ -166,9 +183,18 @@ impl<B: Backend> Medium<B> {
         known: Known,
         report: &mut MountReport,
     ) -> Result<(PageTable, Vec<Trimmed>), Fault> {
-        let Known { mut table, closed, trims, sequence, mut synced, damaged, erasing, erased, life, bytes, .. } = known;
+        let Known { mut table, closed, trims, sequence, synced, damaged, erasing, mut erased, life, bytes, .. } = known;
         (report.log_bytes_read, report.clean) = (bytes, log.records() == 0);
         (self.sequence, self.closed, self.damaged, self.life) = (sequence, closed, damaged, life);
+        for block in (0..self.closed.len() as u32).map(BlockId) {
+            table.bad[block.index()] = self.backend.is_bad(block);
+        }
+        let mut synced = synced.max(self.safe.below);
+        // All that was in this block was safe elsewhere before the erase.
+        if let Some((block, sequence)) = erasing.filter(|(_, sequence)| *sequence <= self.safe.below) {
+            erased.insert(block, sequence);
+            table.erased_before = sequence;
+        }
         let log = self.log.insert(log);
         log.mounted(&mut self.backend, report.clean)?;
         let known_of = |block: BlockId| Scanned {
@@ -209,9 +235,6 @@ impl<B: Backend> Medium<B> {
         if let Some(log) = &mut self.log {
             torn.iter().try_for_each(|&ppn| log.damaged(&mut self.backend, ppn))?;
         }
-        for block in (0..self.closed.len() as u32).map(BlockId) {
-            table.bad[block.index()] = self.backend.is_bad(block);
-        }
         Ok((table, trims))
     }
 
@@ -226,7 +249,7 @@ impl<B: Backend> Medium<B> {
         let mut memory = Reading::memory(&geometry);
         let reading = Reading::new(&self.backend, &mut memory);
         let is_enough = at_first_sight(&reading);
-        let Read { sequence, spoiled } = reading.finish(report)?;
+        let Read { sequence, spoiled } = reading.finish(&self.safe, report)?;
         drop(memory);
         (self.log, self.sequence, self.life) = (None, sequence, Life::default());
         self.closed.fill(true);

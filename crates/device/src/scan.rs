@@ -20,6 +20,7 @@ use ssdlab_nand::{Found, Geometry, Scan};
 use crate::backend::{Backend, Fault};
 use crate::mount::{MountReport, Spoiled, is_whole};
 use crate::processors::{readers, share};
+use crate::safe::SafeNote;
 use crate::spare::{Content, SPARE_BYTES, Spare, SpareBytes};
 
 /// Pages that are asked for before the first of them is needed.
@@ -105,7 +106,7 @@ impl<'a> Reading<'a> {
     }
 
     /// What all spare areas say, all blocks having been looked at.
-    pub fn finish(self, report: &mut MountReport) -> Result<Read, Fault> {
+    pub fn finish(self, noted: &SafeNote, report: &mut MountReport) -> Result<Read, Fault> {
         let Self { geometry, flash, shares, fault, .. } = self;
         if let Some(fault) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(fault);
@@ -117,7 +118,7 @@ impl<'a> Reading<'a> {
             safe.0.extend(share.safe.0);
         }
         let safe = safe.merged();
-        latest.retain(|(_, spare, _)| !safe.contains(spare.oob.sequence));
+        latest.retain(|(_, spare, _)| !safe.contains(spare.oob.sequence) && !noted.covers(spare.oob.sequence));
         latest.sort_unstable_by_key(|&(ppn, ..)| ppn);
         report.blocks_scanned += u64::from(geometry.blocks);
         report.spares_read += geometry.pages();
@@ -346,7 +347,8 @@ mod tests {
                         }
                     }
                 }
-                let Read { sequence, spoiled } = reading.finish(&mut report).expect("memory does not fail");
+                let Read { sequence, spoiled } =
+                    reading.finish(&SafeNote::default(), &mut report).expect("memory does not fail");
                 assert_eq!(spoiled.iter().map(|page| page.ppn).collect::<Vec<_>>(), torn);
                 assert_eq!(sequence, above);
                 let MountReport { blocks_scanned, spares_read, pages_verified, .. } = report;

@@ -276,14 +276,16 @@ impl PageTable {
         }
     }
 
-    /// Takes those versions of pages out of `wanted` of which there is no copy that counts.
+    /// Removes the versions of pages from `wanted` of which no usable block holds a copy that counts. Recovery looks at
+    /// no bad block.
     pub fn keep_held(&self, wanted: &mut BTreeSet<(Lpn, u64)>) {
         if wanted.is_empty() {
             return;
         }
         let mut held = BTreeSet::new();
         let mut pages = vec![Found::Erased; self.pages_per_block];
-        for block in (0..self.written.len() as u32).map(BlockId) {
+        let usable = (0..self.written.len() as u32).map(BlockId).filter(|&block| !self.is_bad(block));
+        for block in usable {
             self.block(block, &mut pages);
             for page in &pages {
                 if let Found::Programmed { oob, version, outdated: false } = *page
@@ -356,6 +358,22 @@ impl Scan for PageTable {
 mod tests {
     use super::*;
     use ssdlab_nand::{Parallelism, ProgramOrder};
+
+    /// A version that only a bad block holds has no copy that recovery could use.
+    #[test]
+    fn a_copy_in_a_bad_block_does_not_count() {
+        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
+        let geometry = Geometry { page_bytes: 512, pages_per_block: 1, blocks: 2, order, parallelism };
+        let mut table = PageTable::erased(&geometry);
+        for block in 0..2 {
+            let oob = Oob { lpn: Lpn(block), sequence: 9, role: ROLES[0] };
+            table.set(BlockId(block), &[Found::Programmed { oob, version: 5, outdated: false }], false);
+        }
+        table.bad[1] = true;
+        let mut wanted = BTreeSet::from([(Lpn(0), 5), (Lpn(1), 5)]);
+        table.keep_held(&mut wanted);
+        assert_eq!(wanted, BTreeSet::from([(Lpn(0), 5)]));
+    }
 
     /// Goal: marks are found at their pages, as long as they are trusted. Method: blocks of 1 to 130 pages, every third
     /// of them marked.

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::parameter::{Quantity, percent};
-use ssdlab_core::registry::find;
 use ssdlab_core::suggest::{list, nearest};
 use ssdlab_core::units::parse_percent;
-use ssdlab_core::{Bytes, Choice, Info, Nanos, Parameter};
+use ssdlab_core::{Bytes, Choice, Nanos, Parameter, Registry};
 use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
 use ssdlab_ftl::gc::VICTIMS;
 use ssdlab_ftl::page::{Allocation, PageOptions, Trigger};
-use ssdlab_ftl::placement::{PLACEMENTS, placement};
+use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{FtlChoice, Shape};
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
 use ssdlab_nand::{PageTimes, ProgramOrder, Timing};
@@ -197,9 +196,9 @@ impl Named {
         Self { name: choice.info.name.into(), parameters }
     }
 
-    fn choice<R>(&self, what: &str, table: &'static [&'static Info<R>]) -> Result<Choice<R>, String> {
+    fn choice<R>(&self, what: &str, table: &Registry<R>) -> Result<Choice<R>, String> {
         let names = || table.iter().map(|info| info.name);
-        let info = find(table, &self.name).ok_or_else(|| unknown(what, &self.name, names()))?;
+        let info = table.find(&self.name).ok_or_else(|| unknown(what, &self.name, names()))?;
         let mut changes = Vec::new();
         for (name, text) in &self.parameters {
             let Some(parameter) = info.parameters.iter().find(|parameter| parameter.name == name) else {
@@ -298,7 +297,7 @@ impl Drive {
     /// If a name or a value is unknown.
     pub fn choice(&self) -> Result<FtlChoice, String> {
         match &self.ftl {
-            Scheme::Log(LogScheme { scheme, log }) => Ok(FtlChoice::Log(scheme.choice("FTL", LOG_FTLS)?, *log)),
+            Scheme::Log(LogScheme { scheme, log }) => Ok(FtlChoice::Log(scheme.choice("FTL", &LOG_FTLS)?, *log)),
             Scheme::Page(page) => {
                 let known = PLACEMENTS.iter().map(|info| info.name);
                 let trigger = match (page.batch, page.partial) {
@@ -308,13 +307,14 @@ impl Drive {
                     (Some(_), Some(_)) => return Err("collection is either in batches or partial; choose one".into()),
                 };
                 let options = PageOptions {
-                    gc: page.victims.choice("victim policy", VICTIMS)?,
-                    placement: placement(&page.survivors)
+                    gc: page.victims.choice("victim policy", &VICTIMS)?,
+                    placement: PLACEMENTS
+                        .find(&page.survivors)
                         .ok_or_else(|| unknown("place for survivors", &page.survivors, known))?,
                     trigger,
                     allocation: if page.least_worn { Allocation::LeastWorn } else { Allocation::Fifo },
                 };
-                Ok(FtlChoice::Page(options, page.map.choice("map", MAPS)?))
+                Ok(FtlChoice::Page(options, page.map.choice("map", &MAPS)?))
             }
         }
     }

@@ -3,8 +3,10 @@
 //! FTLs and maps are types of their own, compiled for every sink; so their tables are macros, which make of each line
 //! an entry of the table and an arm of [`FtlChoice::build`].
 
-use crate::log::{self, LogChoice, LogFtl, LogInfo};
-use crate::map::{self, MapChoice, MapInfo};
+use ssdlab_core::Registry;
+
+use crate::log::{self, LogChoice, LogFtl, LogRules};
+use crate::map::{self, MapChoice, MapRules};
 use crate::page::{PageFtl, PageOptions};
 use crate::{Ftl, Shape};
 
@@ -44,7 +46,7 @@ pub trait Visitor: Sized {
 macro_rules! maps {
     ($($family:ident $file:ident::$map:ident),+ $(,)?) => {
         /// Where page mapping may keep its map.
-        pub static MAPS: &[&MapInfo] = &[$(&map::$file::INFO),+];
+        pub static MAPS: Registry<MapRules> = Registry::new("map", &[$(&map::$file::INFO),+]);
 
         fn build_page<V: Visitor>(
             choice: &MapChoice,
@@ -76,7 +78,7 @@ maps! {
 macro_rules! log_ftls {
     ($($file:ident::$log:ident),+ $(,)?) => {
         /// Every FTL with log blocks.
-        pub static LOG_FTLS: &[&LogInfo] = &[$(&log::$file::INFO),+];
+        pub static LOG_FTLS: Registry<LogRules> = Registry::new("FTL", &[$(&log::$file::INFO),+]);
 
         fn build_log<V: Visitor>(
             choice: &LogChoice,

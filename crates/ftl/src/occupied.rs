@@ -10,6 +10,9 @@ counters! {
     /// are occupied pages on average (Little's law), and meanwhile it is overwritten with the chance that it is one
     /// of those valid. Between two victims as many pages are written as the first has yielded: half of that lies
     /// between the average and what is occupied when the next is chosen, however many are collected at a time.
+    ///
+    /// That holds over whole rounds of collection. A run that ends within a round has written host pages whose copies it
+    /// has not made yet, or the other way round.
     pub struct Occupied {
         victims: "blocks", "Victims chosen.";
         before: "pages", "Pages that were not erased since they were written, before the victim was collected.";

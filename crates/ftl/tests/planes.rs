@@ -70,7 +70,7 @@ fn write_at_random(ftl: &mut PageFtl, pages: u32, sink: &mut ByPlane, mut after_
 
 #[test]
 fn host_pages_go_to_the_planes_in_turn() {
-    for &placement in PLACEMENTS {
+    for &placement in PLACEMENTS.iter() {
         let mut ftl = device(PageOptions { placement, ..OPTIONS });
         let mut done = ByPlane::default();
         ftl.write(Lpn(0), LOGICAL_PAGES, WriteContext::default(), &mut done);

@@ -23,6 +23,9 @@ impl Commands {
 }
 
 /// Which operations a host read may interrupt.
+///
+/// A suspended program keeps its data in the chip, and so does the next page of a cached program, even while it is
+/// loaded: the read takes the cells, then the bus, as soon as they are free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Suspend {
     /// None.

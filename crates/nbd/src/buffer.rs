@@ -1,10 +1,10 @@
 //! Bytes on their way out. Unlike a `Vec` it keeps what it once cleared, so that room for a read costs no second pass.
 
 /// Its size at first, and again after it grew beyond [`KEPT`].
-const FIRST: usize = 256 << 10;
+pub const FIRST: usize = 256 << 10;
 
-/// Memory that an emptied buffer keeps.
-pub const KEPT: usize = 4 << 20;
+/// Memory that an emptied buffer keeps: enough for messages of 1 MiB.
+pub const KEPT: usize = 6 * FIRST;
 
 /// Bytes that are appended, sent and cleared.
 #[derive(Debug)]
@@ -24,6 +24,11 @@ impl Buffer {
     /// What was appended.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.used]
+    }
+
+    /// Memory that it takes.
+    pub fn capacity(&self) -> usize {
+        self.bytes.len()
     }
 
     /// How much was appended.
@@ -49,7 +54,7 @@ impl Buffer {
         self.used += bytes;
         if self.used > self.bytes.len() {
             // Many clients may leave a long read unread, and twice its room would be held for each.
-            let room = if self.used > KEPT { self.used } else { self.used.next_power_of_two() };
+            let room = if self.used > KEPT { self.used } else { self.used.next_power_of_two().min(KEPT) };
             self.bytes.resize(room, 0);
         }
         &mut self.bytes[start..self.used]

@@ -75,7 +75,7 @@ fn feed(session: &mut Session, mut piece: &[u8]) -> bool {
             assert!(bytes < (128 << 10) + MAXIMUM as usize, "{bytes} bytes of output");
             output.clear();
             match next {
-                Next::Continue => {}
+                Next::Continue | Next::Room(_) => {}
                 Next::Receive => break,
                 Next::StartTls => session.tls_started(),
                 Next::Close => return false,

@@ -27,6 +27,40 @@ pub fn later() -> (Teller, Later) {
     (Teller(Arc::clone(&link)), Later(link))
 }
 
+/// A time that is told once all of these are: the latest.
+pub fn latest(mut all: Vec<Later>) -> Later {
+    if all.len() == 1
+        && let Some(only) = all.pop()
+    {
+        return only;
+    }
+    let (teller, reply) = later();
+    // The link is told when the last of them has let go of it.
+    let latest = Arc::new(Latest { at: Mutex::new(None), teller: Some(teller) });
+    for one in all {
+        let latest = Arc::clone(&latest);
+        one.then(move |at| {
+            let mut known = latest.at.lock().unwrap_or_else(PoisonError::into_inner);
+            *known = (*known).max(Some(at));
+        });
+    }
+    reply
+}
+
+struct Latest {
+    at: Mutex<Option<Instant>>,
+    teller: Option<Teller>,
+}
+
+impl Drop for Latest {
+    fn drop(&mut self) {
+        let at = self.at.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(teller), &mut Some(at)) = (self.teller.take(), at) {
+            teller.tell(at);
+        }
+    }
+}
+
 impl Link {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -100,6 +134,19 @@ mod tests {
             }
             assert_eq!(receiver.recv(), Ok(at));
         }
+    }
+
+    #[test]
+    fn of_several_times_the_latest_is_told_once_all_are_known() {
+        let now = Instant::now();
+        let (sender, receiver) = mpsc::channel();
+        let (tellers, waiting): (Vec<_>, Vec<_>) = (0..3).map(|_| later()).unzip();
+        latest(waiting).then(move |at| sender.send(at).expect("somebody listens"));
+        for (teller, seconds) in tellers.into_iter().zip([1, 3, 2]) {
+            assert!(receiver.try_recv().is_err(), "some are not told");
+            teller.tell(now + std::time::Duration::from_secs(seconds));
+        }
+        assert_eq!(receiver.recv(), Ok(now + std::time::Duration::from_secs(3)));
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod session;
 
 pub use buffer::Buffer;
 pub use export::{BlockSizes, Done, Errno, Export, Extent, Features, Leave, Zeroing};
-pub use later::{Later, Teller, later};
+pub use later::{Later, Teller, later, latest};
 pub use memory::Memory;
-pub use server::{Address, Ending, Handle, Lag, Options, Server, ServerError, Sockets, Tls, TlsError};
+pub use server::{Address, Ending, Handle, Lag, MemoryUse, Options, Server, ServerError, Sockets, Tls, TlsError};
 pub use session::{Entry, Held, Host, Next, Output, Security, Session};

@@ -315,6 +315,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         /// Against a map of contents: pages stay what they were, sums are right, emptying loses only what it says.
         #[test]
         fn slabs_hold_what_they_were_given(steps in prop::collection::vec((0_u8..10, 0_u32..40, 1_usize..=1024), 1..300)) {

@@ -5,7 +5,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use ssdlab_cache::{CompressedPool, PageSizes, Stage, StageOptions, WriteMode, policy};
+use ssdlab_cache::{CompressedPool, POLICIES, PageSizes, Stage, StageOptions, WriteMode};
 use ssdlab_codec::{Codec, Corrupt};
 use ssdlab_core::counters::{Counter, Counters};
 use ssdlab_core::{Bytes, Rng};
@@ -96,13 +96,13 @@ fn the_simulated_pools_do_what_the_real_ones_do() {
             hard_percent: 100,
         };
         let compressed_pool = CompressedPool {
-            policy: policy(compressed).expect("a policy"),
+            policy: POLICIES.get(compressed).expect("a policy"),
             bytes: compressed_pages * length,
             sizes,
             seed: SEED,
         };
-        let stage =
-            Stage::new(policy(raw).expect("a policy"), &[], options).and_then(|one| one.compressing(compressed_pool));
+        let stage = Stage::new(POLICIES.get(raw).expect("a policy"), &[], options)
+            .and_then(|one| one.compressing(compressed_pool));
         let mut stage = stage.expect("a cache");
         let mut rng = Rng::named(3, "model");
         for _ in 0..60_000 {

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_cache::{
     ADMISSIONS, Access, AccessTrace, CacheError, Granularity, Life, POLICIES, Sample, SampleOptions, SampleSize,
-    Sampler, Splitter, StageOptions, Trims, WriteMode, policy,
+    Sampler, Splitter, StageOptions, Trims, WriteMode, build_policy,
 };
 use ssdlab_core::Parameter;
 use ssdlab_sim::{CacheChoice, Control, CurvePoint, Follower, Followers, Watch};
@@ -39,7 +39,14 @@ fn rows(parameters: &[Parameter]) -> Vec<ParameterRow> {
 #[pyfunction]
 pub fn cache_policies() -> Vec<PolicyRow> {
     let row = |info: &&ssdlab_cache::PolicyInfo| {
-        (info.name, info.help, rows(info.parameters), info.sizes, info.needs_future, info.one_pass.is_some())
+        (
+            info.name,
+            info.help,
+            rows(info.parameters),
+            info.role.sizes,
+            info.role.needs_future,
+            info.role.one_pass.is_some(),
+        )
     };
     POLICIES.iter().map(row).collect()
 }
@@ -47,21 +54,21 @@ pub fn cache_policies() -> Vec<PolicyRow> {
 /// Every admission as `(name, help, parameters, sizes)`; a policy's change `admission` is the place in this list.
 #[pyfunction]
 pub fn cache_admissions() -> Vec<AdmissionRow> {
-    ADMISSIONS.iter().map(|info| (info.name, info.help, rows(info.parameters), info.sizes)).collect()
+    ADMISSIONS.iter().map(|info| (info.name, info.help, rows(info.parameters), info.role.sizes)).collect()
 }
 
 /// Fails if there is no such policy, or not with these parameters or for items of different sizes.
 #[pyfunction]
 pub fn check_cache(name: &str, changes: Vec<(String, u64)>, one_size: bool) -> PyResult<()> {
-    let info = policy(name).map_err(|error| cache_error(&error))?;
-    info.build(&changes, 1, 0, one_size).map(drop).map_err(|error| cache_error(&error))
+    let info = POLICIES.get(name).map_err(|error| cache_error(&error.into()))?;
+    build_policy(info, &changes, 1, 0, one_size).map(drop).map_err(|error| cache_error(&error))
 }
 
 /// One cache asked for: policy, changes to its parameters, units of capacity.
 type Asked = (String, Vec<(String, u64)>, u64);
 
 fn choice((name, changes, capacity): Asked) -> PyResult<CacheChoice> {
-    let info = policy(&name).map_err(|error| cache_error(&error))?;
+    let info = POLICIES.get(&name).map_err(|error| cache_error(&error.into()))?;
     Ok(CacheChoice { info, changes, capacity })
 }
 
@@ -304,7 +311,7 @@ impl CacheTrace {
 
     /// The points of a policy at every capacity, in one pass.
     fn one_pass(&self, name: &str, capacities: Vec<u64>, stopped: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Point>>> {
-        let info = policy(name).map_err(|error| cache_error(&error))?;
+        let info = POLICIES.get(name).map_err(|error| cache_error(&error.into()))?;
         let trace = self.kept(self.trace.as_ref())?;
         let found = watched(stopped, |watch| ssdlab_sim::one_pass_points(trace, info, capacities, watch))?;
         Ok(found.map(|points| points.iter().map(point).collect()))

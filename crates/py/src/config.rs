@@ -1,7 +1,7 @@
 //! Configurations: resolving, looking at, and the tables they come from.
 
 use pyo3::prelude::*;
-use ssdlab_config::Layer;
+use ssdlab_config::{Layer, Step};
 use ssdlab_device::FaultPlan;
 use ssdlab_sim::WhatIf;
 
@@ -117,6 +117,19 @@ pub fn explain(key: &str) -> Option<(String, &'static str, String, Conditions, V
     let conditions = option.conditions().map(|(choice, variant)| (choice.key, variant.to_string())).collect();
     let default = option.describe_default();
     Some((option.kind.describe(), option.kind.units(), default, conditions, option.used()))
+}
+
+/// The steps that space the values of the option `key`, as `(rule, number, other option)`.
+#[pyfunction]
+pub fn spacing(key: &str) -> Vec<(&'static str, u64, &'static str)> {
+    let steps = ssdlab_config::OptionSpec::of(key).map_or(&[][..], |option| option.kind.steps());
+    let step = |step: &Step| match *step {
+        Step::Multiple(unit) => ("multiple", unit, ""),
+        Step::PowerOfTwo => ("power of two", 0, ""),
+        Step::MultipleOf(other) => ("multiple of", 0, other),
+        Step::DivisorOf(other) => ("divisor of", 0, other),
+    };
+    steps.iter().map(step).collect()
 }
 
 /// What presets say of the option `key`, as `(preset, value as TOML, source)`.

@@ -18,7 +18,7 @@ pub struct Devices {
 
 #[pymethods]
 impl Devices {
-    /// `device` is a name, `"all"`, or None for that of the first request.
+    /// `device` is a name, `"all"`, `"overlay"`, or None for the device of the first request.
     #[new]
     #[pyo3(signature = (device=None))]
     fn new(device: Option<String>) -> Self {
@@ -33,11 +33,6 @@ impl Devices {
     /// Ends the first pass.
     fn lay_out(&mut self) -> PyResult<()> {
         exclusive(&mut self.inner).lay_out().map_err(|error| trace_error(&error))
-    }
-
-    /// What comes next is of another file.
-    fn turn(&mut self) {
-        exclusive(&mut self.inner).turn();
     }
 
     /// The requests that are asked for of a batch.

@@ -51,7 +51,7 @@ mod _ssdlab {
     #[pymodule_export]
     use compress::{bench_codecs, codecs, modelled_codec};
     #[pymodule_export]
-    use config::{Config, explain, json_schema, options, presets, stated, variants};
+    use config::{Config, explain, json_schema, options, presets, spacing, stated, variants};
     #[pymodule_export]
     use devices::Devices;
     #[pymodule_export]
@@ -73,7 +73,7 @@ mod _ssdlab {
     #[pymodule_export]
     use quantity::{check_action, count, nanos, operation, share, size};
     #[pymodule_export]
-    use requests::Requests;
+    use requests::{InOrder, Requests};
     #[pymodule_export]
     use run::{_panic, Outcome, kept_key, simulate};
     #[pymodule_export]

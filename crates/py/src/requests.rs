@@ -1,5 +1,7 @@
 //! Requests in memory, as columns to and from NumPy.
 
+use std::sync::Mutex;
+
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -7,7 +9,8 @@ use pyo3::types::PyDict;
 use ssdlab_trace::{Op, Placed, Request};
 
 use crate::columns::array;
-use crate::errors::{TraceError, beyond_device};
+use crate::errors::{TraceError, beyond_device, detached};
+use crate::source::exclusive;
 
 /// Names of the columns.
 const COLUMNS: [&str; 6] = ["time_ns", "op", "offset", "bytes", "flags", "stream"];
@@ -38,8 +41,9 @@ fn request(time_ns: u64, op: u8, offset: u64, bytes: u32, flags: u8, stream: u16
 
 #[pymethods]
 impl Requests {
-    /// Builds requests from columns of equal length; times must not decrease.
+    /// Builds requests from columns of equal length. Times must not decrease unless `in_order` is false.
     #[staticmethod]
+    #[pyo3(signature = (time_ns, op, offset, bytes, flags, stream, in_order=true))]
     fn from_columns(
         time_ns: PyReadonlyArray1<'_, u64>,
         op: PyReadonlyArray1<'_, u8>,
@@ -47,6 +51,7 @@ impl Requests {
         bytes: PyReadonlyArray1<'_, u32>,
         flags: PyReadonlyArray1<'_, u8>,
         stream: PyReadonlyArray1<'_, u16>,
+        in_order: bool,
     ) -> PyResult<Self> {
         let (time_ns, op, offset) = (time_ns.as_slice()?, op.as_slice()?, offset.as_slice()?);
         let (bytes, flags, stream) = (bytes.as_slice()?, flags.as_slice()?, stream.as_slice()?);
@@ -59,7 +64,7 @@ impl Requests {
         let mut inner = Vec::with_capacity(time_ns.len());
         let mut last = 0;
         for row in 0..time_ns.len() {
-            let built = if time_ns[row] < last {
+            let built = if in_order && time_ns[row] < last {
                 Err(format!("time_ns {} is before the {last} of the row before; sort the rows by time", time_ns[row]))
             } else {
                 request(time_ns[row], op[row], offset[row], bytes[row], flags[row], stream[row])
@@ -112,6 +117,41 @@ impl Requests {
             columns.set_item(name, self.column(py, name)?)?;
         }
         Ok(columns)
+    }
+}
+
+/// Puts requests in order of time, as the reader of files does; times count from the first request of each file.
+#[pyclass(module = "ssdlab._ssdlab")]
+pub struct InOrder {
+    inner: Mutex<ssdlab_trace::InOrder>,
+}
+
+#[pymethods]
+impl InOrder {
+    #[new]
+    fn new() -> Self {
+        Self { inner: Mutex::default() }
+    }
+
+    /// Takes requests in file order.
+    fn push(&mut self, py: Python<'_>, requests: &Requests) -> PyResult<()> {
+        let order = exclusive(&mut self.inner);
+        detached(py, None, || order.push(&mut requests.inner.clone()))
+    }
+
+    /// Ends a file, which the next one follows.
+    fn turn(&mut self) {
+        exclusive(&mut self.inner).turn();
+    }
+
+    /// Hands out the next requests that are in order, at most `max`.
+    fn take(&mut self, max: usize) -> Requests {
+        Requests { inner: exclusive(&mut self.inner).take(max) }
+    }
+
+    /// Requests that were out of order, and those of them that came too late to be moved to their place.
+    fn counts(&mut self) -> (u64, u64) {
+        exclusive(&mut self.inner).counts()
     }
 }
 

@@ -56,9 +56,9 @@ fn encoded(path: &Path) -> PercentEncode<'_> {
 impl DriveServer {
     /// Opens the drive of a configuration and listens at `socket` or `listen`, an address with a port; clients can
     /// connect when this returns, by TLS only if `tls` is a folder of certificates, and with one that its CA signed if
-    /// they are verified. `scale` is the wall time of a simulated second; None lets replies leave at once.
+    /// they are verified. Requests and replies take at most `memory` bytes. `scale` is the wall time of a simulated second; None lets replies leave at once.
     #[new]
-    #[pyo3(signature = (config, name, *, file, socket, listen, tls, verify_clients, scale, record))]
+    #[pyo3(signature = (config, name, *, file, socket, listen, tls, verify_clients, memory, scale, record))]
     #[expect(clippy::too_many_arguments, reason = "each is a named argument of its one caller")]
     fn new(
         py: Python<'_>,
@@ -69,6 +69,7 @@ impl DriveServer {
         listen: Option<&str>,
         tls: Option<PathBuf>,
         verify_clients: bool,
+        memory: usize,
         scale: Option<f64>,
         record: bool,
     ) -> PyResult<Self> {
@@ -93,7 +94,7 @@ impl DriveServer {
         let drive = drive.map_err(|error| open_error(error, file.as_deref()))?;
         let entry = Entry::new(name, Arc::clone(&drive) as _);
         let is_encrypted = tls.is_some();
-        let server = Server::new(sockets, vec![entry], Options { tls, ..Options::default() });
+        let server = Server::new(sockets, vec![entry], Options { tls, memory, ..Options::default() });
         let (addresses, handle) = (server.addresses(), server.handle());
         let running =
             thread::Builder::new().name("nbd server".into()).spawn(move || server.run()).map_err(|_| no_thread())?;
@@ -140,7 +141,8 @@ impl DriveServer {
             Some(Ok(Ok(Ending::AtOnce))) => Ok(Some("at once")),
             Some(Ok(Err(error))) => {
                 let lost = if self.is_volatile() { "; what was not flushed before may be lost" } else { "" };
-                Err(SsdlabError::new_err(format!("{error}{lost}")))
+                let why = self.drive.fault().map_or_else(String::new, |why| format!(": {why}"));
+                Err(SsdlabError::new_err(format!("{error}{why}{lost}")))
             }
             Some(Err(panic)) => detached(py, None, || std::panic::resume_unwind(panic)),
         }

@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use ssdlab_core::counters::Counters;
 use ssdlab_trace::{
     Action, Columns, DeviceChoice, Files, Format, IngestCounts, IngestReport, Progress, ReadOptions, Request, Source,
-    TraceError, TraceReader,
+    Target, TraceError, TraceReader,
 };
 
 use crate::config::Config;
@@ -43,17 +43,18 @@ pub fn options(
     Ok(ReadOptions {
         format: format.map(Format::parse).transpose().map_err(|error| trace_error(&error))?,
         columns: columns.map(Columns::parse).transpose().map_err(|error| trace_error(&error))?,
-        action: action.map(Action::parse).transpose().map_err(|error| trace_error(&error))?.unwrap_or_default(),
+        action: action.map(Action::parse).transpose().map_err(|error| trace_error(&error))?,
         skip_bad,
         ..ReadOptions::default()
     })
 }
 
-/// Which devices are asked for: that of a name, `"all"`, or that of the first request.
+/// Devices that are asked for: one by its name, `"all"`, `"overlay"`, or the device of the first request.
 pub fn device_choice(device: Option<String>) -> DeviceChoice {
     match device {
         None => DeviceChoice::First,
         Some(name) if name == "all" => DeviceChoice::All,
+        Some(name) if name == "overlay" => DeviceChoice::Overlay,
         Some(name) => DeviceChoice::Named(name),
     }
 }
@@ -92,10 +93,12 @@ impl Reader {
 #[pymethods]
 impl Reader {
     /// Opens one trace made of one or more files, each with the name that messages give it. `files` says what several
-    /// are to each other: `concat`, `merge`, or None for parts of one recording. `device` is a name, `"all"`, or None
-    /// for the first one met.
+    /// are to each other: `concat`, `merge`, or None for parts of one recording. `device` is a name, `"all"`, `"overlay"`,
+    /// or None for the first one met. `objects` is `objects` or `sized-objects`, or None where requests address a drive.
     #[new]
-    #[pyo3(signature = (paths, format=None, columns=None, files=None, device=None, action=None, skip_bad=false))]
+    #[pyo3(signature = (
+        paths, format=None, columns=None, files=None, device=None, action=None, skip_bad=false, objects=None
+    ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -106,7 +109,17 @@ impl Reader {
         device: Option<String>,
         action: Option<&str>,
         skip_bad: bool,
+        objects: Option<&str>,
     ) -> PyResult<Self> {
+        let target = match objects {
+            None => Target::Drive,
+            Some("sized-objects") => Target::SizedObjects,
+            Some("objects") => Target::CountedObjects,
+            Some(other) => {
+                let message = format!("objects are \"objects\" or \"sized-objects\", not {other:?}");
+                return Err(PyValueError::new_err(message));
+            }
+        };
         let files = match files {
             None => Files::Parts,
             Some("concat") => Files::Concatenated,
@@ -116,7 +129,7 @@ impl Reader {
             }
         };
         let device = device_choice(device);
-        let options = ReadOptions { files, device, ..options(format, columns, action, skip_bad)? };
+        let options = ReadOptions { files, device, target, ..options(format, columns, action, skip_bad)? };
         let reader =
             detached(py, None, || TraceReader::open_as(&paths, &options))?.map_err(|error| trace_error(&error))?;
         Ok(Self { inner: Mutex::new(reader) })

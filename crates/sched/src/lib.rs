@@ -28,7 +28,9 @@ mod request;
 mod tunable;
 
 pub use bio::{Bio, Direction, Flags, Priority, PriorityClass};
-pub use elevator::{Device, Elevator, MergeIndex, SCHEDULERS, SchedulerInfo, scheduler};
+pub use elevator::{
+    Device, Elevator, MergeIndex, SCHEDULERS, SchedulerInfo, SchedulerRules, build_scheduler, check_tunables,
+};
 pub use layer::{
     BlockCounters, BlockLayer, Dispatched, Frame, Left, NoMerges, Operation, Options, Submitted, ThrottleCounters,
 };

@@ -1,6 +1,6 @@
 //! Tunables that schedulers share, and what they cannot be. Each scheduler declares its own in a table.
 
-use ssdlab_core::{Parameter, ParameterError, Unit};
+use ssdlab_core::{Parameter, ParameterError, Unit, UnknownMember};
 use thiserror::Error;
 
 /// How far backward a request may be from the last one, in CFQ and the schedulers after it.
@@ -29,13 +29,8 @@ pub(crate) const BACK_SEEK_PENALTY: Parameter = Parameter {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TunableError {
     /// No scheduler has this name.
-    #[error("no scheduler is called `{name}`; known are {known}")]
-    UnknownScheduler {
-        /// The name asked for.
-        name: String,
-        /// All names.
-        known: String,
-    },
+    #[error(transparent)]
+    UnknownScheduler(#[from] UnknownMember),
     /// The scheduler has no such tunable, or not with this value.
     #[error(transparent)]
     Parameter(#[from] ParameterError),

@@ -79,7 +79,7 @@ fn options() -> impl Strategy<Value = (&'static SchedulerInfo, Options)> {
         )| {
             let base = if legacy { Options::legacy } else { Options::modern }(info.name, DEVICE_SECTORS);
             // Every switch of a scheduler at random. Regions of 1 MiB, so that the small device has several.
-            let tunables = info.tunables.iter().enumerate().filter_map(|(bit, tunable)| match tunable.name {
+            let tunables = info.parameters.iter().enumerate().filter_map(|(bit, tunable)| match tunable.name {
                 "region_size" => Some((tunable.name.to_owned(), 2048)),
                 name => (tunable.unit == Unit::Switch).then(|| (name.to_owned(), switches >> bit & 1)),
             });
@@ -149,7 +149,7 @@ impl World {
         assert_eq!(left.in_flight, self.at_device.len());
         // Barriers, plugs and idling aside, who conserves work leaves no slot free while a request waits.
         let plugged = self.options.frame == Frame::Legacy && self.options.plug;
-        if self.info.work_conserving && !plugged && left.queued > 0 && left.ahead == 0 {
+        if self.info.role.work_conserving && !plugged && left.queued > 0 && left.ahead == 0 {
             assert!(
                 self.slots_in_use().contains(&self.options.slots) || self.barrier_at_work(),
                 "{}: idle with {left}",
@@ -282,7 +282,7 @@ proptest! {
     /// Without a scheduler and throttling, hardware queues have nothing in common but the device.
     #[test]
     fn hardware_queues_are_layers_of_their_own((_, options) in options(), events in events(), queues in 2..4_u16) {
-        let info = ssdlab_sched::scheduler("none").unwrap();
+        let info = SCHEDULERS.get("none").unwrap();
         let Options { slots, nr_requests, max_sectors, no_merges, volatile_cache, fua, .. } = options;
         let base = Options::modern(info.name, DEVICE_SECTORS);
         let alone = Options { slots, nr_requests, max_sectors, no_merges, volatile_cache, fua, ..base };
@@ -329,7 +329,7 @@ proptest! {
 
     #[test]
     fn regions_and_kinds_do_not_merge((_, options) in options(), events in events()) {
-        let info = ssdlab_sched::scheduler("pardispatcher").unwrap();
+        let info = SCHEDULERS.get("pardispatcher").unwrap();
         let tunables = vec![("region_size".to_owned(), 2048)];
         let world = run(info, &Options { scheduler: info.name.to_owned(), tunables, ..options }, &events);
         for dispatched in world.log.iter().filter(|dispatched| dispatched.sectors > 56) {
@@ -343,8 +343,8 @@ proptest! {
 /// Schedulers that promise it dispatch an old request although newer ones keep coming that they would prefer.
 #[test]
 fn waits_are_bounded() {
-    for info in SCHEDULERS.iter().filter(|info| info.bounded_wait) {
-        let base = if info.frame == Frame::Legacy { Options::legacy } else { Options::modern };
+    for info in SCHEDULERS.iter().filter(|info| info.role.bounded_wait) {
+        let base = if info.role.frame == Frame::Legacy { Options::legacy } else { Options::modern };
         let options = Options { slots: 1, plug: false, no_merges: NoMerges::None, ..base(info.name, DEVICE_SECTORS) };
         let mut world = World::new(info, options);
         let bio = |start, direction, pid| {

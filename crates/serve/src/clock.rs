@@ -1,7 +1,6 @@
 //! The drive in time beside that of bytes: when the reply to a request may leave.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -58,10 +57,15 @@ pub struct Clock {
     measured: Arc<Mutex<Measured>>,
 }
 
-/// Requests whose reply leaves when the last of them is done.
+/// A request for the drive in time.
 struct Asked {
-    requests: Vec<Request>,
-    /// How long the client had waited by then, for others and for what holds the bytes.
+    request: Request,
+    reply: Reply,
+}
+
+/// A reply that waits for a request.
+struct Reply {
+    /// How long the client had waited before the drive was given the request, for others and for what holds the bytes.
     waited: Duration,
     teller: Teller,
 }
@@ -75,15 +79,8 @@ impl Clock {
         let (sender, asked) = mpsc::channel();
         let measured = Arc::new(Mutex::new(Measured::default()));
         let before = drive.counts();
-        let mut ticking = Ticking {
-            before,
-            drive,
-            pace,
-            asked,
-            measured: Arc::clone(&measured),
-            waiting: HashMap::new(),
-            replies: HashMap::new(),
-        };
+        let mut ticking =
+            Ticking { before, drive, pace, asked, measured: Arc::clone(&measured), replies: HashMap::new() };
         let thread = thread::Builder::new().name("drive in time".into()).spawn(move || {
             if let Err(error) = ticking.run() {
                 // The tellers go with what waits, and replies leave.
@@ -93,15 +90,15 @@ impl Clock {
         Ok(Self { sender: Some(sender), thread: Some(thread), measured })
     }
 
-    /// Gives the drive requests, each at its time, of which no two are equal. The reply is due when all are done, as if
-    /// they had been given to it when the client asked.
-    pub fn submit(&self, requests: Vec<Request>, came: Instant) -> Later {
-        let (teller, reply) = later();
+    /// Gives the drive a request, whose time no other has. Its reply is due as if the drive had been given it when the
+    /// client asked.
+    pub fn submit(&self, request: Request, came: Instant) -> Later {
+        let (teller, due) = later();
         if let Some(sender) = &self.sender {
             // A drive that has failed drops the teller, and the reply leaves at once.
-            let _ = sender.send(Asked { requests, waited: came.elapsed(), teller });
+            let _ = sender.send(Asked { request, reply: Reply { waited: came.elapsed(), teller } });
         }
-        reply
+        due
     }
 
     /// What was measured up to now.
@@ -131,20 +128,8 @@ struct Ticking {
     pace: Pace,
     asked: Receiver<Asked>,
     measured: Arc<Mutex<Measured>>,
-    /// Of each request that is not done, known by its time, the first that its reply waits for.
-    waiting: HashMap<u64, u64>,
-    /// Replies by the first request that they wait for. With a drive that fails they go, and leave at once.
+    /// Replies by the time of their request. With a drive that fails they go, and leave at once.
     replies: HashMap<u64, Reply>,
-}
-
-/// A reply that waits for one request or several.
-struct Reply {
-    /// How many are not done.
-    left: usize,
-    /// When the latest of the others was.
-    latest: Instant,
-    waited: Duration,
-    teller: Teller,
 }
 
 impl Ticking {
@@ -181,15 +166,9 @@ impl Ticking {
         }
     }
 
-    fn take(&mut self, asked: Asked) -> Result<(), SimError> {
-        let Asked { requests, waited, teller } = asked;
-        let Some(first) = requests.first().map(|request| request.time_ns) else { return Ok(()) };
-        self.replies.insert(first, Reply { left: requests.len(), latest: self.pace.began, waited, teller });
-        for request in requests {
-            self.waiting.insert(request.time_ns, first);
-            self.drive.submit(request)?;
-        }
-        Ok(())
+    fn take(&mut self, Asked { request, reply }: Asked) -> Result<(), SimError> {
+        self.replies.insert(request.time_ns, reply);
+        self.drive.submit(request)
     }
 
     fn complete(&mut self, done: &mut Vec<(Request, Nanos)>) {
@@ -199,13 +178,8 @@ impl Ticking {
         let mut measured = lock(&self.measured);
         for (request, at) in done.drain(..) {
             measured.latency[request.op as usize].record(at.0 - request.time_ns);
-            let Some(first) = self.waiting.remove(&request.time_ns) else { continue };
-            let Entry::Occupied(mut reply) = self.replies.entry(first) else { continue };
-            reply.get_mut().left -= 1;
-            reply.get_mut().latest = reply.get().latest.max(self.pace.moment(at));
-            if reply.get().left == 0 {
-                let Reply { latest, waited, teller, .. } = reply.remove();
-                teller.tell(latest - waited);
+            if let Some(Reply { waited, teller }) = self.replies.remove(&request.time_ns) {
+                teller.tell(self.pace.moment(at) - waited);
             }
         }
     }
@@ -264,7 +238,7 @@ mod tests {
         let request = Request { time_ns, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
         let came = given.checked_sub(waited).expect("the machine has been on for a second");
         let (sender, receiver) = mpsc::channel();
-        let reply = clock.submit(vec![request], came);
+        let reply = clock.submit(request, came);
         let asked = Instant::now();
         reply.then(move |due| sender.send(due).expect("somebody listens"));
         let due = receiver.recv().expect("a reply");
@@ -284,7 +258,7 @@ mod tests {
         for time_ns in 0..10_000 {
             let request = Request { time_ns, offset: 0, bytes: 4096, op: Op::Write, flags: 0, stream: 0 };
             let (sender, receiver) = mpsc::channel();
-            clock.submit(vec![request], Instant::now()).then(move |due| sender.send(due).expect("somebody listens"));
+            clock.submit(request, Instant::now()).then(move |due| sender.send(due).expect("somebody listens"));
             receiver.recv().expect("a reply");
             assert_eq!(clock.measured().flash.programmed(), time_ns + 1);
         }

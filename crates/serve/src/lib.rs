@@ -15,6 +15,7 @@ mod open;
 mod options;
 mod report;
 mod served;
+mod turns;
 
 pub use clock::{Clock, Pace};
 pub use open::{DriveFile, OpenError, Wishes, drive_file, open};

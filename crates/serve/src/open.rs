@@ -64,6 +64,7 @@ pub fn open(setup: &Setup, settings: &[(String, String)], wishes: Wishes<'_>) ->
         Some(path) => path.display().to_string(),
         None => "in memory, lost when the server ends".to_owned(),
     };
+    let file = wishes.file.map(|path| File::open(path).map_err(|error| FileError::Io { path: path.into(), error }));
     let live = match wishes.scale {
         None => None,
         Some(_) => {
@@ -77,6 +78,7 @@ pub fn open(setup: &Setup, settings: &[(String, String)], wishes: Wishes<'_>) ->
     let clock = live.map(|live| Clock::start(live, pace)).transpose().map_err(OpenError::Thread)?;
     Ok(Arc::new(Served::new(
         drive,
+        file.transpose()?,
         description,
         mount.map(|mount| Mount::of(mount, setup)),
         pace,

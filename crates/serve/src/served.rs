@@ -1,24 +1,43 @@
 //! A drive as an export of the NBD server.
 
+//!
+//! One lock guards the drive. A long request is done in slices, and after each slice the clients that wait have their
+//! turn. Slices end where pages do, so that a page is written, trimmed or read in one piece. The record and the drive
+//! in time get the slices, one request each, because that is what the drive did.
+
+use std::collections::VecDeque;
+use std::fs::File;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Instant;
 
 use ssdlab_core::{LatencyHistogram, PageSize};
-use ssdlab_device::{Backend, Drive, DriveError, Zeroed, zeros_written};
+use ssdlab_device::{Backend, Drive, DriveError, Zeroed};
 use ssdlab_nand::Counts;
-use ssdlab_nbd::{BlockSizes, Done, Errno, Export, Extent, Lag, Leave, Zeroing};
+use ssdlab_nbd::{BlockSizes, Done, Errno, Export, Extent, Lag, Later, Leave, Zeroing, latest};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
 use ssdlab_trace::{Op, Request, flag};
 
 use crate::clock::{Clock, Pace};
 use crate::report::{Clients, Mount, Report, Times, Zeroes};
+use crate::turns::{Turn, Turns};
 
-/// Allocation is looked up for so many bytes at a time, as others wait meanwhile.
-const MOST_LOOKED_UP: u64 = 64 << 20;
+/// Bytes of a slice that are read or written.
+const MOST_MOVED: u64 = 1 << 20;
 
-/// Bytes of a request of a trace at most: trims may be larger.
-const MOST_REQUESTED: u64 = 1 << 30;
+/// Bytes of a slice that are trimmed, or whose allocation is looked up.
+const MOST_TRIMMED: u64 = 64 << 20;
+
+/// Pages of a write buffer that a slice of a flush programs.
+const MOST_FLUSHED: u32 = 256;
+
+/// Bytes programmed that the system need not have brought to the disk yet: a flush or a checkpoint waits for it, and all
+/// clients with that.
+const MOST_UNSYNCED: u64 = 16 << 20;
+
+/// Slices of a request that the drive in time has not done, at most: as much as the longest write.
+const MOST_AHEAD: usize = 32;
 
 /// A drive in memory or in a file.
 type Bytes = Drive<Box<dyn Backend>>;
@@ -33,11 +52,17 @@ pub struct Served {
     mount: Option<Mount>,
     /// Flash operations before clients came: the mount's, with what a protected buffer held.
     before: Counts,
-    state: Mutex<State>,
+    /// The file of the drive.
+    file: Option<File>,
+    state: Turns<State>,
 }
 
 struct State {
     drive: Bytes,
+    /// Pages programmed before the file was last brought to the disk.
+    synced_pages: u64,
+    /// Why the drive could not be made safe at the end.
+    fault: Option<DriveError>,
     host: HostCounters,
     zeroes: Zeroes,
     /// None unless requests are recorded.
@@ -48,9 +73,10 @@ struct State {
 }
 
 impl Served {
-    /// Serves a drive that is on. `mount` is how it came on; replies wait for `clock`, whose time is that of `pace`.
+    /// Serves a drive that is on; `file` holds its bytes, if there is one. `mount` is how it came on; replies wait for `clock`, whose time is that of `pace`.
     pub fn new(
         drive: Bytes,
+        file: Option<File>,
         description: String,
         mount: Option<Mount>,
         pace: Pace,
@@ -65,7 +91,10 @@ impl Served {
             clock,
             mount,
             before: *drive.counts(),
-            state: Mutex::new(State {
+            file,
+            state: Turns::new(State {
+                synced_pages: drive.counts().programmed(),
+                fault: None,
                 drive,
                 host: HostCounters::default(),
                 zeroes: Zeroes::default(),
@@ -79,7 +108,7 @@ impl Served {
     /// What it has done. `lag` is that of the server.
     pub fn report(&self, lag: &Lag) -> Report {
         let state = self.lock();
-        let State { drive, host, zeroes, .. } = &*state;
+        let State { drive, host, zeroes, .. } = &**state;
         let measured = self.clock.as_ref().map(Clock::measured);
         // All figures are of one drive: that in time, while it runs.
         let in_time = measured.as_ref().filter(|measured| measured.failed.is_none());
@@ -136,72 +165,146 @@ impl Served {
         self.lock().drive.shut_down()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Why the drive could not be made safe at the end.
+    pub fn fault(&self) -> Option<String> {
+        self.lock().fault.as_ref().map(ToString::to_string)
     }
 
-    /// Does an operation on the drive; then counts, records and times it as `requests`.
+    fn lock(&self) -> Turn<'_, State> {
+        self.state.take()
+    }
+
+    /// Does a request in slices by `operation`, which gets one at a time; then counts it.
     fn perform(
         &self,
-        requests: &[Asked],
-        operation: impl FnOnce(&mut Bytes) -> Result<(), DriveError>,
-    ) -> Result<Leave, Errno> {
-        let came = Instant::now();
+        asked: &Asked,
+        mut operation: impl FnMut(&mut Bytes, Op, Range<u64>) -> Result<(), DriveError>,
+    ) -> Done {
+        let mut came = Instant::now();
+        let mut replies = VecDeque::new();
         let mut state = self.lock();
-        operation(state.powered()?).map_err(|error| number(&error))?;
-        state.zeroes.write_zeroes_requests += u64::from(requests.iter().any(|asked| asked.zeroes));
-        let mut timed = Vec::new();
-        for asked in requests {
-            state.count(self.page, asked);
-            let Range { mut start, end } = asked.bytes.clone();
-            loop {
-                // Parts end where pages do: a page in two of them would be trimmed by neither.
-                let left = end - start;
-                let bytes = if left > MOST_REQUESTED { MOST_REQUESTED - start % MOST_REQUESTED } else { left };
-                state.came_ns = self.pace.at(came).max(state.came_ns + 1);
-                let (time_ns, bytes) = (state.came_ns, bytes as u32);
-                let request = Request { time_ns, offset: start, bytes, op: asked.op, flags: asked.flags, stream: 0 };
-                state.record.iter_mut().for_each(|record| record.push(request));
-                if self.clock.is_some() {
-                    state.given_ns = self.pace.at(Instant::now()).max(state.given_ns + 1);
-                    timed.push(Request { time_ns: state.given_ns, ..request });
-                }
-                start += u64::from(bytes);
-                if start == end {
-                    break;
-                }
+        for (number, (op, slice)) in asked.slices(self.page).enumerate() {
+            if number > 0 {
+                state = self.state.let_others(state);
             }
+            if replies.len() == MOST_AHEAD {
+                drop(state);
+                came = came.max(wait(replies.pop_front()));
+                state = self.lock();
+            }
+            let done = state.powered().and_then(|drive| operation(drive, op, slice.clone()));
+            done.map_err(|error| number_of(&error))?;
+            replies.extend(self.note(&mut state, op, slice, asked.flags(), came));
+            state = self.sync_ahead(state);
         }
-        // With the lock held, so that the drive in time sees the same order.
-        Ok(self.clock.as_ref().map_or(Leave::Now, |clock| Leave::When(clock.submit(timed, came))))
+        if asked.fua {
+            state = self.make_safe(state)?;
+        }
+        state.count(self.page, asked);
+        Ok(if replies.is_empty() { Leave::Now } else { Leave::When(latest(replies.into())) })
     }
+
+    /// Records a slice and gives it to the drive in time, in the order in which slices are done.
+    fn note(&self, state: &mut State, op: Op, slice: Range<u64>, flags: u8, came: Instant) -> Option<Later> {
+        state.came_ns = self.pace.at(came).max(state.came_ns + 1);
+        let bytes = (slice.end - slice.start) as u32;
+        let request = Request { time_ns: state.came_ns, offset: slice.start, bytes, op, flags, stream: 0 };
+        state.record.iter_mut().for_each(|record| record.push(request));
+        let clock = self.clock.as_ref()?;
+        state.given_ns = self.pace.at(Instant::now()).max(state.given_ns + 1);
+        Some(clock.submit(Request { time_ns: state.given_ns, ..request }, came))
+    }
+
+    /// Makes safe what was written before.
+    fn make_safe<'a>(&'a self, mut state: Turn<'a, State>) -> Result<Turn<'a, State>, Errno> {
+        let mut slices = None;
+        loop {
+            let left = state.powered().and_then(|drive| drive.program_oldest(MOST_FLUSHED));
+            let left = left.map_err(|error| number_of(&error))?;
+            // Pages that come meanwhile are not waited for.
+            let slices = slices.get_or_insert_with(|| left.div_ceil(MOST_FLUSHED));
+            if *slices == 0 {
+                break;
+            }
+            *slices -= 1;
+            state = self.state.let_others(state);
+        }
+        state.powered().and_then(Bytes::make_safe).map_err(|error| number_of(&error))?;
+        state.synced_pages = state.drive.counts().programmed();
+        Ok(state)
+    }
+
+    /// Brings the file to the disk while others go on, if much of it is not there.
+    fn sync_ahead<'a>(&'a self, mut state: Turn<'a, State>) -> Turn<'a, State> {
+        let programmed = state.drive.counts().programmed();
+        match &self.file {
+            Some(file) if (programmed - state.synced_pages) * self.page.bytes() > MOST_UNSYNCED => {
+                state.synced_pages = programmed;
+                drop(state);
+                // The drive does so again, and is told of errors.
+                let _ = file.sync_data();
+                self.lock()
+            }
+            _ => state,
+        }
+    }
+}
+
+/// Waits until a reply may leave; returns when that was.
+fn wait(reply: Option<Later>) -> Instant {
+    let (sender, due) = mpsc::channel();
+    if let Some(reply) = reply {
+        // The receiver outlives the call, so sending cannot fail.
+        reply.then(move |at| sender.send(at).unwrap_or_default());
+    }
+    let due = due.recv().unwrap_or_else(|_| Instant::now());
+    thread::sleep(due.saturating_duration_since(Instant::now()));
+    due
 }
 
 /// A request of a client as a trace says it.
 struct Asked {
-    op: Op,
-    bytes: Range<u64>,
-    flags: u8,
-    /// Whether it is what a request for zeroes comes to, or a part of that.
+    parts: Vec<(Op, Range<u64>)>,
+    fua: bool,
+    /// Whether the parts are what a request for zeroes comes to.
     zeroes: bool,
 }
 
 impl Asked {
     fn new(op: Op, offset: u64, bytes: u64, fua: bool) -> Self {
-        Self { op, bytes: offset..offset + bytes, flags: if fua { flag::FUA } else { 0 }, zeroes: false }
+        Self { parts: vec![(op, offset..offset + bytes)], fua, zeroes: false }
     }
 
-    fn zeroes(op: Op, bytes: Range<u64>, fua: bool) -> Self {
-        Self { zeroes: true, ..Self::new(op, bytes.start, bytes.end - bytes.start, fua) }
+    fn flags(&self) -> u8 {
+        if self.fua { flag::FUA } else { 0 }
     }
+
+    fn slices(&self, page: PageSize) -> impl Iterator<Item = (Op, Range<u64>)> {
+        self.parts.iter().flat_map(move |(op, bytes)| {
+            let most = if *op == Op::Trim { MOST_TRIMMED } else { MOST_MOVED }.max(page.bytes());
+            slices(bytes.clone(), most).map(|slice| (*op, slice))
+        })
+    }
+}
+
+/// Slices of at most `most` bytes. They end at multiples of it, and so where pages do: a page in two slices would be
+/// trimmed by neither.
+fn slices(bytes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let left = rest.end - rest.start;
+        let slice = rest.start..if left > most { rest.start + most - rest.start % most } else { rest.end };
+        rest.start = slice.end;
+        (!slice.is_empty()).then_some(slice)
+    })
 }
 
 impl State {
     /// The drive, switched on again if a fault of what holds the bytes has switched it off: where nothing waited in
     /// volatile RAM, nothing was lost by that.
-    fn powered(&mut self) -> Result<&mut Bytes, Errno> {
+    fn powered(&mut self) -> Result<&mut Bytes, DriveError> {
         if !self.drive.is_on() && !self.is_volatile() {
-            self.drive.mount().map_err(|error| number(&error))?;
+            self.drive.mount()?;
         }
         Ok(&mut self.drive)
     }
@@ -211,33 +314,37 @@ impl State {
     }
 
     fn count(&mut self, page: PageSize, asked: &Asked) {
-        let Range { start, end } = asked.bytes;
-        if asked.zeroes {
-            self.zeroes.bytes_zeroed += end - start;
-        } else {
-            self.host.count(asked.op, end - start);
-        }
-        match asked.op {
-            Op::Read => self.host.pages_read += u64::from(page.split(start, end).count),
-            Op::Write => self.host.count_written(page.split(start, end)),
-            Op::Trim => {
-                let covered = page.covered(start, end);
-                self.host.pages_trimmed += covered.end - covered.start;
+        self.zeroes.write_zeroes_requests += u64::from(asked.zeroes);
+        for (op, Range { start, end }) in asked.parts.iter().cloned() {
+            if asked.zeroes {
+                self.zeroes.bytes_zeroed += end - start;
+            } else {
+                self.host.count(op, end - start);
             }
-            Op::Flush => {}
+            match op {
+                Op::Read => self.host.pages_read += u64::from(page.split(start, end).count),
+                Op::Write => self.host.count_written(page.split(start, end)),
+                Op::Trim => {
+                    let covered = page.covered(start, end);
+                    self.host.pages_trimmed += covered.end - covered.start;
+                }
+                Op::Flush => {}
+            }
         }
     }
 }
 
 /// The number of the protocol for an error of the drive.
-fn number(error: &DriveError) -> Errno {
+fn number_of(error: &DriveError) -> Errno {
     match error {
         DriveError::OutOfRange { .. } | DriveError::Options(_) => Errno::Inval,
         DriveError::ReadOnly { .. } | DriveError::TooManyBad { .. } => Errno::Perm,
         DriveError::Medium { error, .. } if error.kind() == std::io::ErrorKind::StorageFull => Errno::NoSpc,
-        DriveError::Off | DriveError::Unreadable(_) | DriveError::Unmountable(_) | DriveError::Medium { .. } => {
-            Errno::Io
-        }
+        DriveError::Off
+        | DriveError::Unreadable(_)
+        | DriveError::Unmountable(_)
+        | DriveError::Deleted
+        | DriveError::Medium { .. } => Errno::Io,
     }
 }
 
@@ -255,47 +362,60 @@ impl Export for Served {
     }
 
     fn read(&self, offset: u64, buffer: &mut [u8]) -> Done {
-        let asked = [Asked::new(Op::Read, offset, buffer.len() as u64, false)];
-        self.perform(&asked, |drive| drive.read(offset, buffer))
+        let asked = Asked::new(Op::Read, offset, buffer.len() as u64, false);
+        self.perform(&asked, |drive, _, slice| drive.read(slice.start, &mut buffer[within(&slice, offset)]))
     }
 
     fn write(&self, offset: u64, data: &[u8], fua: bool) -> Done {
-        let asked = [Asked::new(Op::Write, offset, data.len() as u64, fua)];
-        self.perform(&asked, |drive| drive.write(offset, data, fua))
+        let asked = Asked::new(Op::Write, offset, data.len() as u64, fua);
+        self.perform(&asked, |drive, _, slice| drive.write(slice.start, &data[within(&slice, offset)], false))
     }
 
     fn trim(&self, offset: u64, bytes: u64, fua: bool) -> Done {
-        self.perform(&[Asked::new(Op::Trim, offset, bytes, fua)], |drive| drive.trim(offset, bytes, fua))
+        let asked = Asked::new(Op::Trim, offset, bytes, fua);
+        self.perform(&asked, |drive, _, slice| drive.trim(slice.start, slice.end - slice.start, false))
     }
 
     fn write_zeroes(&self, offset: u64, bytes: u64, how: Zeroing) -> Done {
         let end = offset + bytes;
-        if how.no_hole {
+        let parts = if how.no_hole {
             // Zeros that stay allocated are written, page by page.
             if how.fast {
                 return Err(Errno::NotSup);
             }
-            let asked: Vec<_> =
-                zeros_written(offset..end).map(|piece| Asked::zeroes(Op::Write, piece, how.fua)).collect();
-            return self.perform(&asked, |drive| drive.program_zeroes(offset, bytes, how.fua));
-        }
-        let Zeroed { written: [head, tail], trimmed } = Zeroed::of(self.page, offset..end);
-        let pieces = [(Op::Write, head), (Op::Write, tail), (Op::Trim, trimmed)];
-        let asked: Vec<_> = pieces
-            .into_iter()
-            .filter(|(_, piece)| !piece.is_empty())
-            .map(|(op, piece)| Asked::zeroes(op, piece, how.fua))
-            .collect();
-        self.perform(&asked, |drive| drive.write_zeroes(offset, bytes, how.fua))
+            vec![(Op::Write, offset..end)]
+        } else {
+            let Zeroed { written: [head, tail], trimmed } = Zeroed::of(self.page, offset..end);
+            let parts = [(Op::Write, head), (Op::Write, tail), (Op::Trim, trimmed)];
+            parts.into_iter().filter(|(_, part)| !part.is_empty()).collect()
+        };
+        let asked = Asked { parts, fua: how.fua, zeroes: true };
+        self.perform(&asked, |drive, op, slice| {
+            let bytes = slice.end - slice.start;
+            match op {
+                Op::Trim => drive.trim(slice.start, bytes, false),
+                _ => drive.program_zeroes(slice.start, bytes, false),
+            }
+        })
     }
 
     fn flush(&self) -> Done {
-        self.perform(&[Asked::new(Op::Flush, 0, 0, false)], Bytes::flush)
+        let came = Instant::now();
+        let mut state = self.make_safe(self.lock())?;
+        let reply = self.note(&mut state, Op::Flush, 0..0, 0, came);
+        state.count(self.page, &Asked::new(Op::Flush, 0, 0, false));
+        Ok(reply.map_or(Leave::Now, Leave::When))
     }
 
     /// Neither counted nor recorded: that is for what clients ask.
     fn finish(&self) -> Result<(), Errno> {
-        self.lock().powered()?.flush().map_err(|error| number(&error))
+        let mut state = self.lock();
+        let flushed = state.powered().and_then(Bytes::flush);
+        flushed.map_err(|error| {
+            let number = number_of(&error);
+            state.fault = Some(error);
+            number
+        })
     }
 
     /// A drive reads nothing ahead.
@@ -305,10 +425,15 @@ impl Export for Served {
 
     fn extent(&self, offset: u64, bytes: u64) -> Result<Extent, Errno> {
         let mut state = self.lock();
-        let run = state.powered()?.first_run(offset, bytes.min(MOST_LOOKED_UP));
-        let (end, written) = run.map_err(|error| number(&error))?;
+        let drive = state.powered().map_err(|error| number_of(&error))?;
+        let (end, written) = drive.first_run(offset, bytes.min(MOST_TRIMMED)).map_err(|error| number_of(&error))?;
         Ok(Extent { bytes: end - offset, hole: !written, zero: !written })
     }
+}
+
+/// Where the bytes of a slice are among the bytes from `offset`.
+fn within(slice: &Range<u64>, offset: u64) -> Range<usize> {
+    (slice.start - offset) as usize..(slice.end - offset) as usize
 }
 
 #[cfg(test)]
@@ -318,8 +443,11 @@ mod tests {
     use ssdlab_sim::Setup;
     use ssdlab_testkit::small_setup;
 
+    use ssdlab_device::{MemoryBackend, WriteBuffer};
+
     use super::*;
     use crate::open::{Wishes, open};
+    use crate::options::drive_options;
 
     /// A drive in memory that records what it is asked for.
     fn served(setup: &Setup) -> Arc<Served> {
@@ -336,21 +464,76 @@ mod tests {
         assert_eq!(runs.map(|run| (run.bytes, run.hole)), [(4096, true), (4096, false), (8192, true)]);
     }
 
-    /// Goal: the record of a trim longer than a request of a trace trims the same pages. Method: one that begins in the
-    /// middle of a page.
+    /// Goal: the record of a trim in slices trims the same pages. Method: one that begins in the middle of a page. It
+    /// has 5/4 GiB and so 20 slices of 64 MiB, of which the first ends 512 bytes early, and a rest of 512 bytes.
     #[test]
-    fn the_parts_of_a_long_trim_leave_out_no_page() {
+    fn the_slices_of_a_long_trim_leave_out_no_page() {
         let mut setup = small_setup(50, 64, 1);
         setup.geometry.page_bytes = 1 << 20;
         let served = served(&setup);
-        served.trim(512, 5 << 29, false).expect("it can be trimmed");
-        served.write(MOST_REQUESTED - 1, &[0; 2], false).expect("it can be written");
+        served.trim(512, 5 << 28, false).expect("it can be trimmed");
+        served.write(MOST_MOVED - 1, &[0; 2], false).expect("it can be written");
         let record = served.take_record();
         let covered =
             |request: &Request| served.page.covered(request.offset, request.offset + u64::from(request.bytes));
-        let (trims, writes) = record.split_at(3);
+        let (trims, writes) = record.split_at(21);
         assert_eq!(writes.len(), 1, "short requests are whole, wherever they lie");
         let trimmed: u64 = trims.iter().map(covered).map(|pages| pages.end - pages.start).sum();
         assert_eq!(trimmed, served.lock().host.pages_trimmed);
+    }
+
+    /// Goal: between two slices of a long request the clients that wait have their turn. Method: a long request and
+    /// reads of one byte wait for the same turn. Whichever comes first, at most one slice is done before all reads.
+    #[test]
+    fn others_have_their_turn_between_the_slices_of_a_long_request() {
+        const READS: usize = 3;
+        let zeroes = |no_hole| Zeroing { no_hole, ..Zeroing::default() };
+        let long: [(&str, &(dyn Fn(&Served) -> Done + Sync), usize); 6] = [
+            ("read", &|served| served.read(0, &mut vec![0; 3 << 20]), 3),
+            ("write", &|served| served.write(0, &vec![1; 3 << 20], false), 3),
+            ("trim", &|served| served.trim(0, 3 * MOST_TRIMMED, false), 3),
+            ("zeroes trimmed", &|served| served.write_zeroes(0, 3 * MOST_TRIMMED, zeroes(false)), 3),
+            ("zeroes written", &|served| served.write_zeroes(0, 3 << 20, zeroes(true)), 3),
+            ("flush", &Served::flush, 1),
+        ];
+        for (name, request, slices) in long {
+            let served = buffered(1000);
+            let turn = served.lock();
+            let waiting = |threads| {
+                while served.state.asked() < threads {
+                    thread::yield_now()
+                }
+            };
+            let before = served.state.asked();
+            thread::scope(|scope| {
+                scope.spawn(|| request(&served).expect("it can be done"));
+                for _ in 0..READS {
+                    scope.spawn(|| served.read(512, &mut [0]).expect("it can be read"));
+                }
+                waiting(before + 1 + READS as u64);
+                drop(turn);
+            });
+            let record = served.take_record();
+            assert_eq!(record.len(), slices + READS, "{name}");
+            let is_read = |request: &Request| request.op == Op::Read && request.bytes == 1;
+            let last_read = record.iter().rposition(is_read).expect("they are recorded");
+            // A flush is recorded when its last slice is done.
+            assert!(last_read <= if name == "flush" { READS - 1 } else { READS }, "{name}: {record:?}");
+        }
+    }
+
+    /// A drive of about 290 MiB with so many pages in a volatile write buffer.
+    fn buffered(pages: u64) -> Arc<Served> {
+        let setup = small_setup(1200, 64, 8);
+        let mut options = drive_options(&setup).expect("nothing lies above it");
+        options.buffer = Some(WriteBuffer { pages: 4096, high: 4096, low: 0, protected: false });
+        let flash: Box<dyn Backend> = Box::new(MemoryBackend::new(setup.geometry));
+        let drive = Drive::create(flash, options).expect("a sound drive");
+        let served = Served::new(drive, None, String::new(), None, Pace::new(1.0), None, true);
+        for page in 0..pages {
+            served.write(page * 4096, &[1; 4096], false).expect("it can be written");
+        }
+        served.take_record();
+        Arc::new(served)
     }
 }

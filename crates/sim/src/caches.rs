@@ -158,7 +158,7 @@ pub fn one_pass_points(
     watched(
         move |_| {
             let none = CacheError::NoOnePass { why: "the policy is no stack algorithm" };
-            let one_pass = info.one_pass.ok_or(none)?;
+            let one_pass = info.role.one_pass.ok_or(none)?;
             let most = capacities.iter().copied().max().unwrap_or(1);
             let curve = one_pass(&trace, u32::try_from(most).unwrap_or(u32::MAX))?;
             let accesses = curve.accesses();

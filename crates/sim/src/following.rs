@@ -99,7 +99,7 @@ impl Follower {
 
 #[cfg(test)]
 mod tests {
-    use ssdlab_cache::{AccessTrace, Trims, policy};
+    use ssdlab_cache::{AccessTrace, POLICIES, Trims};
     use ssdlab_trace::Op;
 
     use super::*;
@@ -113,12 +113,12 @@ mod tests {
             Request { time_ns: at, offset: at * at % 997 * 4096, bytes: 8192, op, flags: 0, stream: 0 }
         };
         let requests: Vec<Request> = (0..40_000).map(request).collect();
-        let (pages, lru) = (Granularity::Pages { page_bytes: 4096 }, policy("lru").unwrap());
+        let (pages, lru) = (Granularity::Pages { page_bytes: 4096 }, POLICIES.get("lru").unwrap());
         let cache = |capacity| CacheChoice { info: lru, changes: Vec::new(), capacity };
         let mut followers = Followers::new(pages);
         let caches = [10, 300].map(|capacity| followers.follow(&cache(capacity)).unwrap());
         let stopped = followers.follow(&cache(20)).unwrap();
-        let belady = CacheChoice { info: policy("belady").unwrap(), ..cache(10) };
+        let belady = CacheChoice { info: POLICIES.get("belady").unwrap(), ..cache(10) };
         assert!(followers.follow(&belady).is_err());
         assert_eq!(stopped.simulate(&mut || Control::Stop), Ok(None));
         let threads =

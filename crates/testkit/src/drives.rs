@@ -61,7 +61,7 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
     let commands = (any::<bool>(), any::<bool>(), any::<bool>(), suspend).prop_map(
         |(multiplane, cache_read, cache_program, suspend)| Commands { multiplane, cache_read, cache_program, suspend },
     );
-    let scheduler = prop::sample::select(scheduler::DIE_SCHEDULERS);
+    let scheduler = prop::sample::select(scheduler::DIE_SCHEDULERS.to_vec());
     let arbitration = prop_oneof![
         (1_u32..4).prop_map(|burst| Arbitration::RoundRobin { burst }),
         (1_u16..4).prop_map(|first| Arbitration::Weighted { weights: [first, 1, 2, 1, 1, 3, 1, 1] }),

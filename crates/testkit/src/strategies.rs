@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use proptest::prelude::*;
 use ssdlab_core::parameter::Quantity;
-use ssdlab_core::{Choice, Info, Nanos, Parameter};
+use ssdlab_core::{Choice, Nanos, Parameter, Registry};
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::{LOG_FTLS, MAPS};
 use ssdlab_ftl::gc::VICTIMS;
@@ -38,8 +38,8 @@ fn sizes(min: u64, max: u64) -> impl Strategy<Value = u64> {
 }
 
 /// Whatever a table has, with small values for its parameters.
-pub fn any_of<R: Debug + Send + Sync>(table: &'static [&'static Info<R>]) -> impl Strategy<Value = Choice<R>> {
-    prop::sample::select(table).prop_flat_map(|info| {
+pub fn any_of<R: Debug + Send + Sync>(table: &'static Registry<R>) -> impl Strategy<Value = Choice<R>> {
+    prop::sample::select(table.to_vec()).prop_flat_map(|info| {
         let values: Vec<BoxedStrategy<u64>> = info.parameters.iter().map(values).collect();
         values.prop_map(|values| info.with(&values))
     })
@@ -52,9 +52,9 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
         1 => (2_u32..4, 0_u32..3).prop_map(|(low, more)| Trigger::Batch { low, high: low + more }),
         1 => (2_u32..4, 1_u32..6).prop_map(|(low, step)| Trigger::Partial { low, step }),
     ];
-    let placement = prop::sample::select(PLACEMENTS);
+    let placement = prop::sample::select(PLACEMENTS.to_vec());
     let allocation = prop_oneof![Just(Allocation::Fifo), Just(Allocation::LeastWorn)];
-    (any_of(VICTIMS), placement, trigger, allocation).prop_map(|(gc, placement, trigger, allocation)| PageOptions {
+    (any_of(&VICTIMS), placement, trigger, allocation).prop_map(|(gc, placement, trigger, allocation)| PageOptions {
         gc,
         placement,
         trigger,
@@ -85,13 +85,13 @@ pub fn parallelisms() -> impl Strategy<Value = Parallelism> {
 
 /// Any FTL of the tables with any of its options, and its log blocks: up to 5 more than the fewest that work.
 fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
-    let maps =
-        any_of(MAPS).prop_filter("sizes that fit together", |map| (map.info.role.problems)(map, PAGE_BYTES).is_empty());
+    let maps = any_of(&MAPS)
+        .prop_filter("sizes that fit together", |map| (map.info.role.problems)(map, PAGE_BYTES).is_empty());
     let page = (page_options(), maps).prop_map(|(options, map)| (FtlChoice::Page(options, map), 0));
-    let log = (any_of(LOG_FTLS), 0_u32..6).prop_filter_map("log blocks that suffice", move |(choice, more)| {
+    let log = (any_of(&LOG_FTLS), 0_u32..6).prop_filter_map("log blocks that suffice", move |(choice, more)| {
         let LogRules { least_log_blocks, check, .. } = choice.info.role;
         let count = least_log_blocks(&choice) + more;
-        let sound = check(&choice, &LogBlocks { count, pages: pages_per_block, more: "log" }).is_ok();
+        let sound = check(&choice, &LogBlocks { count, pages: pages_per_block }).is_ok();
         sound.then_some((FtlChoice::Log(choice, count), count))
     });
     prop_oneof![page, log]

@@ -5,9 +5,14 @@
 //! ci      the cases that each test names, for a change; the default
 //! deep    twenty times as many and others each time, for a night
 //! ```
-//! Cases of `quick` and `ci` are drawn from one seed: a change is judged by what it changes, not by its luck.
-//! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` go before it. The Python tests know the same variable
+//! Cases of `quick` and `ci` are drawn from one seed, so that the same cases are tried every time, and no file of earlier
+//! failures adds to them. `deep` draws a seed for each test; a test that fails shows how to replay it.
+//! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` override both. The Python tests know the same variable
 //! (`tests/conftest.py`).
+
+#![allow(clippy::print_stdout, reason = "a failing test shows how to replay it")]
+
+use std::hash::{BuildHasher, RandomState};
 
 use proptest::test_runner::{Config, RngSeed};
 
@@ -22,16 +27,31 @@ const SEED: u64 = 1;
 /// # Panics
 /// If the variable names no tier.
 pub fn cases(ci: u32) -> Config {
-    if std::env::var_os("PROPTEST_CASES").is_some() {
-        return Config::default();
-    }
     let tier = std::env::var(VARIABLE).ok();
+    // `PROPTEST_CASES` and `PROPTEST_RNG_SEED` are read here.
     let default = Config::default();
+    let cases = match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => default.cases,
+        None => scaled(ci, tier.as_deref()),
+    };
     let rng_seed = match default.rng_seed {
-        RngSeed::Random if tier.as_deref() != Some("deep") => RngSeed::Fixed(SEED),
+        RngSeed::Random if tier.as_deref() == Some("deep") => RngSeed::Fixed(fresh_seed()),
+        RngSeed::Random => RngSeed::Fixed(SEED),
         chosen => chosen,
     };
-    Config { cases: scaled(ci, tier.as_deref()), rng_seed, ..default }
+    if tier.as_deref() == Some("deep")
+        && let RngSeed::Fixed(seed) = rng_seed
+    {
+        // Shown for a test that fails.
+        println!("replay with PROPTEST_CASES={cases} PROPTEST_RNG_SEED={seed}");
+    }
+    // A file of failures would change the cases of the next run.
+    Config { cases, rng_seed, failure_persistence: None, ..default }
+}
+
+/// A seed that differs from run to run.
+fn fresh_seed() -> u64 {
+    BuildHasher::hash_one(&RandomState::new(), SEED)
 }
 
 fn scaled(ci: u32, tier: Option<&str>) -> u32 {

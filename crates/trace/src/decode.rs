@@ -40,18 +40,38 @@ pub(crate) trait LineFormat: Send + 'static {
     /// How the first line of a file begins where that tells the format, whatever follows; empty if it never does.
     const HEADER: &'static [u8] = b"";
 
+    /// True if a line that begins with `#` is a comment.
+    const COMMENTS: bool = true;
+
+    /// Returns false if a file that begins like `head` has another format, whatever its lines look like.
+    fn may_begin(_head: &[u8]) -> bool {
+        true
+    }
+
     /// A parser at the beginning of a file.
     fn new(options: &ReadOptions) -> Self;
 
-    /// Looks at the first line, which is then parsed as well. What it lacks was asked for in vain: that ends the reading,
-    /// as no other line could do.
-    fn begin(&mut self, _first: &[u8]) -> Result<(), String> {
-        Ok(())
+    /// Looks at the first line, before it is parsed; returns false if it is a comment, so that the next line is the first.
+    ///
+    /// # Errors
+    /// If the file lacks what was asked for. No line can be left out to mend that.
+    fn begin(&mut self, _first: &[u8]) -> Result<bool, String> {
+        Ok(true)
     }
 
     /// What separates the fields of a line, where one that breaks off may hold all that is asked for.
     fn separator(&self) -> Option<u8> {
         None
+    }
+
+    /// Counts the fields of a line; 0 without a separator.
+    fn fields(&self, line: &[u8]) -> usize {
+        self.separator().map_or(0, |separator| 1 + memchr_iter(separator, line).count())
+    }
+
+    /// Number of times that the request of the last line is made.
+    fn repeats(&self) -> u32 {
+        1
     }
 
     /// Parses a line, which is not blank and holds no line end.
@@ -65,6 +85,11 @@ pub(crate) trait RecordFormat: Send + 'static {
 
     /// A parser at the beginning of a file.
     fn new(options: &ReadOptions) -> Self;
+
+    /// Looks at the beginning of a file; an error ends the reading, as no record could do.
+    fn begin(&self, _head: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Parses the record at the beginning of `bytes`, which hold its head at least; also tells the bytes of its tail.
     /// One whose tail does not lie in `bytes` wholly is parsed again once it does.
@@ -191,36 +216,33 @@ impl<F: LineFormat> Lines<F> {
         }
         let result = if line.len() > LINE_MAX {
             Err(Fault::new("", &line[..LINE_MAX], "... is a line of more than 64 KiB, which no trace format has"))
+        } else if F::COMMENTS && line.starts_with(b"#") {
+            self.place.take(Ok(Entry::Skip(Skip::Header)), input, intake, out)
         } else {
             if !self.begun {
                 let place =
                     |why| TraceError::Format(format!("{}:{}: {why}", shown(input.path()), self.place.count + 1));
-                self.format.begin(line).map_err(place)?;
-                self.begun = true;
+                self.begun = self.format.begin(line).map_err(place)?;
             }
             let entry = self.format.line(line, &mut intake.tables);
-            self.place.take(entry, input, intake, out)
+            let repeats = if entry.is_ok() { self.format.repeats() } else { 1 };
+            (0..repeats).try_for_each(|_| self.place.take(entry, input, intake, out))
         };
         self.place.met(result, input, intake, |number| number.to_string())
-    }
-
-    /// Fields of a line.
-    fn count(&self, line: &[u8]) -> usize {
-        self.format.separator().map_or(0, |separator| 1 + memchr_iter(separator, line).count())
     }
 
     /// Notes the fields of the last of whole lines that is neither blank nor a comment.
     fn note(&mut self, lines: &[u8]) {
         let mut lines = lines.rsplit(|&byte| byte == b'\n');
         if let Some(last) = lines.find(|line| !line.starts_with(b"#") && !line.trim_ascii().is_empty()) {
-            self.fields = self.count(last);
+            self.fields = self.format.fields(last);
         }
     }
 
     /// Takes a last line without its line end: it counts, unless it breaks off.
     fn last(&mut self, input: &Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let (line, before) = (input.bytes(), self.fields);
-        let fields = self.count(line);
+        let fields = self.format.fields(line);
         if self.discarding || fields >= before || line.starts_with(b"#") || line.trim_ascii().is_empty() {
             return self.line(line, input, intake, out);
         }
@@ -285,6 +307,9 @@ pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
 
 /// How well the first lines of a file fit a format, in percent; 0 unless most do, or the header says so.
 pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
+    if !F::may_begin(head) {
+        return 0;
+    }
     let mut format = F::new(&ReadOptions::default());
     let mut tables = Tables::new();
     let (mut good, mut tried, mut headers) = (0, 0, 0);
@@ -294,6 +319,10 @@ pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
         return 100;
     }
     for line in lines {
+        if F::COMMENTS && line.starts_with(b"#") {
+            headers += 1;
+            continue;
+        }
         match format.line(line, &mut tables) {
             Ok(Entry::Skip(Skip::Header)) => headers += 1,
             Ok(Entry::Io(_) | Entry::Skip(Skip::OtherAction | Skip::NonIo | Skip::ShortWait)) => {
@@ -306,6 +335,61 @@ pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
         0 => u32::from(headers > 0),
         _ if good * 2 > tried => 100 * good / tried,
         _ => 0,
+    }
+}
+
+/// A format that a file would have but for single fields.
+pub(crate) struct NearMiss {
+    /// Share of lines that follow the format, or would with one field mended, in percent.
+    pub share: u32,
+    /// Line of the first fault, from 1, and the fault.
+    pub line: usize,
+    pub why: String,
+}
+
+impl<F: LineFormat> Lines<F> {
+    /// Finds the first fault of a file that would have the format but for one field of a line; `None` unless most lines
+    /// would.
+    pub fn near(head: &[u8]) -> Option<NearMiss> {
+        if !F::may_begin(head) {
+            return None;
+        }
+        let mut format = F::new(&ReadOptions::default());
+        let mut tables = Tables::new();
+        let (mut fit, mut tried, mut first) = (0, 0, None);
+        let lines = without_mark(head).split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end).enumerate();
+        let is_row =
+            |line: &[u8]| !line.is_empty() && line.len() <= LINE_MAX && !(F::COMMENTS && line.starts_with(b"#"));
+        for (index, line) in lines.filter(|(_, line)| is_row(line)).take(SNIFF_LINES) {
+            let fault = match format.line(line, &mut tables) {
+                Ok(Entry::Skip(Skip::Header)) => continue,
+                Ok(Entry::Io(_)) => None,
+                Ok(Entry::Skip(_)) => {
+                    tried += 1;
+                    continue;
+                }
+                Err(fault) => Some((fault.to_string(), fault.mended(line), fault.is_surplus())),
+            };
+            tried += 1;
+            let Some((why, mended, surplus)) = fault else {
+                fit += 1;
+                continue;
+            };
+            // Where two records are joined, their last and first field are one, and others follow.
+            let fits = match format.line(&mended, &mut tables) {
+                Ok(entry) => surplus || matches!(entry, Entry::Io(_)),
+                Err(second) => {
+                    let mended = second.mended(&mended);
+                    second.is_surplus() && matches!(format.line(&mended, &mut tables), Ok(Entry::Io(_)))
+                }
+            };
+            if fits {
+                fit += 1;
+                first.get_or_insert((index + 1, why));
+            }
+        }
+        let (line, why) = first?;
+        (fit * 2 > tried).then(|| NearMiss { share: 100 * fit / tried, line, why })
     }
 }
 
@@ -323,6 +407,11 @@ fn record_place(number: u64, offset: u64) -> String {
 }
 
 impl<F: RecordFormat> Records<F> {
+    /// Finds nothing: binary records have no lines that could be mended.
+    pub fn near(_: &[u8]) -> Option<NearMiss> {
+        None
+    }
+
     /// A decoder at the beginning of a file.
     pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
         Box::new(Self { format: F::new(options), place: Place::new(options.skip_bad), at: 0 })
@@ -373,6 +462,10 @@ impl<F: RecordFormat> Decoder for Records<F> {
         loop {
             let bytes = input.bytes();
             let position = input.position();
+            if position == 0 {
+                let format = |why| TraceError::Format(format!("{}: {why}", shown(input.path())));
+                self.format.begin(bytes).map_err(format)?;
+            }
             let mut done = 0;
             let mut result = Ok(Some(0));
             while out.len() < most {

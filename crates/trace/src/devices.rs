@@ -2,26 +2,21 @@
 //! those of a trace.
 
 use crate::intake::{Device, Entry, Intake, Io, Stream};
-use crate::{DeviceChoice, Format, IngestReport, Parted, Request, TraceError};
+use crate::{DeviceChoice, Format, IngestReport, Parted, Request, Target, TraceError};
 
 /// Takes the requests of the devices that are asked for.
 pub struct Devices {
     intake: Intake,
     /// Ids in the intake by numbers of volumes.
     ids: Vec<Option<u32>>,
-    /// Time of the first request of the part being taken, and what becomes of it.
-    first_ns: Option<u64>,
-    base_ns: u64,
-    /// Time of the last request taken.
-    last_ns: u64,
 }
 
 impl Devices {
     /// Where all devices are asked for, requests come in two passes, between which [`Self::lay_out`] is called.
     pub fn new(choice: &DeviceChoice) -> Self {
         // The format whose requests come with their volume.
-        let intake = Intake::new(Format::Volume, choice);
-        Self { intake, ids: Vec::new(), first_ns: None, base_ns: 0, last_ns: 0 }
+        let intake = Intake::new(Format::Volume, choice, Target::Drive);
+        Self { intake, ids: Vec::new() }
     }
 
     /// Whether this is the first of two passes, in which nothing is taken.
@@ -34,20 +29,10 @@ impl Devices {
         self.intake.lay_out()
     }
 
-    /// What comes next is of another file, which begins when the one before it ends.
-    pub fn turn(&mut self) {
-        (self.first_ns, self.base_ns) = (None, self.last_ns);
-    }
-
-    /// Appends the requests of a batch that are asked for; their times count from the first of them.
+    /// Appends the requests of a batch that are asked for.
     pub fn take(&mut self, batch: &Parted, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let before = out.len();
         self.take_until(batch, out, |_| false)?;
-        for request in &mut out[before..] {
-            let first_ns = *self.first_ns.get_or_insert(request.time_ns);
-            self.last_ns = self.base_ns.saturating_add(request.time_ns - first_ns);
-            request.time_ns = self.last_ns;
-        }
         self.intake.report.counts.requests += (out.len() - before) as u64;
         Ok(())
     }
@@ -60,8 +45,7 @@ impl Devices {
         Ok(row.zip(out.pop()))
     }
 
-    /// Appends the requests of a batch that are asked for, at times of their trace, up to one that is the last; the
-    /// number of that.
+    /// Appends the requests of a batch that are asked for, up to the last one; returns its number.
     fn take_until(
         &mut self,
         batch: &Parted,
@@ -133,16 +117,15 @@ mod tests {
     fn one_device_is_that_of_the_first_request_or_named() {
         let one = |time, at, name: &str| (time, at, name.to_owned());
         let mut first = Devices::new(&DeviceChoice::First);
-        assert_eq!(taken(&mut first), [one(0, 0, ""), one(2, 8192, "")]);
-        first.turn();
-        assert_eq!(taken(&mut first), [one(2, 0, ""), one(4, 8192, "")]);
+        assert_eq!(taken(&mut first), [one(5, 0, ""), one(7, 8192, "")]);
+        assert_eq!(taken(&mut first), [one(5, 0, ""), one(7, 8192, "")]);
         first.conclude().unwrap();
         let report = first.report();
         assert_eq!((report.device.as_deref(), report.counts.requests), (Some("b"), 4));
         assert_eq!(report.other_devices, [("a".into(), 4)]);
         assert!(report.notes[0].starts_with("device b was chosen; 1 other holds 4 requests (a)"), "{:?}", report.notes);
         let mut named = Devices::new(&DeviceChoice::Named("a".into()));
-        assert_eq!(taken(&mut named), [one(0, 4096, "vim"), one(3, 0, "")]);
+        assert_eq!(taken(&mut named), [one(6, 4096, "vim"), one(9, 0, "")]);
         let mut none = Devices::new(&DeviceChoice::Named("c".into()));
         assert_eq!(taken(&mut none), []);
         assert!(none.conclude().unwrap_err().to_string().starts_with("device \"c\" is not in the trace; it has b, a"));
@@ -173,7 +156,7 @@ mod tests {
         let found = taken(&mut all);
         let (behind, name) = (1 << 20, |name: &str| name.to_owned());
         let expected =
-            [(0, 0, name("b")), (1, behind + 4096, name("vim")), (2, 8192, name("b")), (4, behind, name("a"))];
+            [(5, 0, name("b")), (6, behind + 4096, name("vim")), (7, 8192, name("b")), (9, behind, name("a"))];
         assert_eq!(found, expected);
         assert_eq!(all.report().counts.requests, 4);
     }

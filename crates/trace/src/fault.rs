@@ -17,6 +17,26 @@ impl<'a> Fault<'a> {
         Self { field, text, why }
     }
 
+    /// True if the text is in the line in vain, such as a field too many.
+    pub fn is_surplus(&self) -> bool {
+        self.field.is_empty() && !self.text.is_empty()
+    }
+
+    /// Returns `line`, in which the fault is, with something plain in the place of the faulty field.
+    pub fn mended(&self, line: &[u8]) -> Vec<u8> {
+        if self.text.is_empty() {
+            let separator: &[u8] = if line.contains(&b',') { b",0" } else { b" 0" };
+            return [line, separator].concat();
+        }
+        let at = (self.text.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize);
+        let Some((before, after)) = line.get(..at).zip(line.get(at + self.text.len()..)) else { return Vec::new() };
+        if self.is_surplus() {
+            // A field too many, with all that follows.
+            return before.trim_ascii_end().strip_suffix(b",").unwrap_or(before).to_vec();
+        }
+        [before, b"0", after].concat()
+    }
+
     /// The field is not there.
     pub fn missing(field: &'static str) -> Self {
         Self { field, text: b"", why: "is missing" }

@@ -5,9 +5,13 @@
 
 use crate::fault::Fault;
 
-const NOT_WHOLE: &str = "is not a whole number";
+pub(crate) const NOT_WHOLE: &str = "is not a whole number";
 const NOT_A_NUMBER: &str = "is not a number";
-const TOO_LARGE: &str = "is larger than 64 bits can hold";
+/// Completes the message about a field behind the last one of its format.
+pub(crate) const SURPLUS: &str = "follows the last column: a field too many, or a second record on this line";
+/// Completes the message about a record in the middle of a line.
+pub(crate) const JOINED: &str = "is a second record on this line";
+pub(crate) const TOO_LARGE: &str = "is larger than 64 bits can hold";
 
 /// Splits a line at one character, or at runs of blanks, from left to right.
 pub(crate) struct Fields<'a, const BLANKS: bool> {
@@ -59,10 +63,12 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         self.next().filter(|field| !field.is_empty()).ok_or(Fault::missing(name))
     }
 
-    /// Checks that no field is left.
+    /// Fails if a field is left.
     #[inline]
     pub fn end(&mut self) -> Result<(), Fault<'a>> {
-        self.next().map_or(Ok(()), |more| Err(Fault::new("", more, "follows the last column")))
+        let Some(rest) = self.rest() else { return Ok(()) };
+        let more = self.next().filter(|more| !more.is_empty()).unwrap_or(rest);
+        Err(Fault::new("", if more.is_empty() { b"," } else { more }, SURPLUS))
     }
 
     /// The next field as a whole number.
@@ -116,10 +122,16 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
     }
 }
 
+const NEGATIVE: &str = "is negative";
+
+fn is_negative(text: &[u8]) -> bool {
+    matches!(text, [b'-', b'0'..=b'9' | b'.', ..])
+}
+
 /// A whole number in decimal digits.
 pub(crate) fn whole(text: &[u8]) -> Result<u64, &'static str> {
-    if text.first() == Some(&b'-') {
-        return Err("is negative or not a number");
+    if is_negative(text) {
+        return Err(NEGATIVE);
     }
     let mut value = 0_u64;
     for &byte in text {
@@ -130,6 +142,36 @@ pub(crate) fn whole(text: &[u8]) -> Result<u64, &'static str> {
         value = value.checked_mul(10).and_then(|v| v.checked_add(u64::from(digit))).ok_or(TOO_LARGE)?;
     }
     if text.is_empty() { Err(NOT_WHOLE) } else { Ok(value) }
+}
+
+/// A whole number however it is spelt: `4096`, `4096.0`, `4.096e3`, `1e+06`, `0x1000`.
+pub(crate) fn integer(text: &[u8]) -> Result<u64, &'static str> {
+    match whole(text) {
+        Err(NOT_WHOLE) if matches!(text, [b'0', b'x' | b'X', ..]) => hexadecimal(text),
+        Err(NOT_WHOLE) => scientific(text),
+        found => found,
+    }
+}
+
+/// A whole number with a fraction of zeros or an exponent, exactly.
+fn scientific(text: &[u8]) -> Result<u64, &'static str> {
+    let end = text.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(text.len());
+    let (mantissa, exponent) = (&text[..end], text.get(end + 1..).unwrap_or(b"0"));
+    let exponent: i32 = std::str::from_utf8(exponent).ok().and_then(|text| text.parse().ok()).ok_or(NOT_WHOLE)?;
+    let point = mantissa.iter().position(|&byte| byte == b'.').unwrap_or(mantissa.len());
+    let (before, after) = (&mantissa[..point], mantissa.get(point + 1..).unwrap_or_default());
+    let zeros = after.iter().rev().take_while(|&&byte| byte == b'0').count();
+    let digits = [before, &after[..after.len() - zeros]].concat();
+    let value = whole(&digits)?;
+    let shift = i64::from(exponent) - (after.len() - zeros) as i64;
+    let power = |shift: i64| 10_u64.checked_pow(u32::try_from(shift).unwrap_or(u32::MAX));
+    match power(shift.abs()) {
+        _ if value == 0 => Ok(0),
+        Some(power) if shift >= 0 => value.checked_mul(power).ok_or(TOO_LARGE),
+        Some(power) if value.is_multiple_of(power) => Ok(value / power),
+        _ if shift >= 0 => Err(TOO_LARGE),
+        _ => Err(NOT_WHOLE),
+    }
 }
 
 /// A number in hexadecimal digits after `0x`.
@@ -162,8 +204,8 @@ pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, &'static str> {
             left = Some(digits);
         } else if matches!(byte, b'e' | b'E') && index > 0 {
             return exponential(text, 10_u64.pow(digits));
-        } else if index == 0 && byte == b'-' {
-            return Err("is negative or not a number");
+        } else if is_negative(text) {
+            return Err(NEGATIVE);
         } else {
             return Err(NOT_A_NUMBER);
         }
@@ -222,7 +264,7 @@ mod tests {
             error(b"18446744073709551616"),
             "field \"size\": \"18446744073709551616\" is larger than 64 bits can hold"
         );
-        assert_eq!(error(b"-5"), "field \"size\": \"-5\" is negative or not a number");
+        assert_eq!(error(b"-5"), "field \"size\": \"-5\" is negative");
         let long = [b'z'; 500];
         assert!(Commas::new(&long).number("size").unwrap_err().to_string().len() < 120);
         let text = Commas::new(b"36893488147419103,1").scaled("lba", 512).unwrap_err().to_string();
@@ -267,6 +309,50 @@ mod tests {
         for text in ["", ".", "x", "1.x", "1.2.3", "1e"] {
             assert_eq!(fraction(text.as_bytes(), 1000), Err("is not a number"), "{text}");
         }
+    }
+
+    /// 16777216.000000001 needs more digits than a float has.
+    #[test]
+    fn integers_may_be_spelt_as_floats_or_in_hexadecimal() {
+        for (text, value) in [
+            ("4096", 4096),
+            ("4096.0", 4096),
+            ("4096.", 4096),
+            ("0.0", 0),
+            ("1e6", 1_000_000),
+            ("1e+06", 1_000_000),
+            ("1.5E6", 1_500_000),
+            ("4.096e3", 4096),
+            ("4096000e-3", 4096),
+            ("0e99", 0),
+            ("0x1000", 4096),
+            ("0XfF", 255),
+            ("18446744073709551615.0", u64::MAX),
+        ] {
+            assert_eq!(integer(text.as_bytes()), Ok(value), "{text}");
+        }
+        for text in [
+            "",
+            ".",
+            "e5",
+            "4096.5",
+            "4.0961e3",
+            "1e-1",
+            "-1.0",
+            "1e",
+            "1ee3",
+            "1.2.3",
+            "nan",
+            "inf",
+            "x",
+            "16777216.000000001",
+        ] {
+            assert!(integer(text.as_bytes()).is_err_and(|why| why != TOO_LARGE), "{text}");
+        }
+        for text in ["1e20", "1e9999999999", "18446744073709551616.0", "0x10000000000000000"] {
+            assert!(integer(text.as_bytes()).is_err(), "{text}");
+        }
+        assert_eq!(integer(b"1e20"), Err(TOO_LARGE));
     }
 
     #[test]

@@ -8,41 +8,36 @@ use crate::error::shown;
 use crate::input::{Input, Origin};
 use crate::{Files, Format, ReadOptions, TraceError};
 
-/// The format of an input, whose first bytes stay in view.
-fn detect(input: &mut Input) -> Result<Format, TraceError> {
-    input.refill()?;
-    if input.bytes().is_empty() {
-        return Err(TraceError::io(input.path(), "is empty after decompression; there is nothing to replay"));
-    }
-    Format::detect(input.bytes(), input.path())
-}
-
-/// The format of all inputs.
+/// The format of all inputs at `paths`, whose first bytes stay in view.
+///
+/// # Errors
+/// If the formats differ, or an input is empty that is not a part of a recording: a CPU may have had no events.
 pub(crate) fn format_of<I: BorrowMut<Input>>(
+    paths: &[&Path],
     inputs: impl Iterator<Item = Result<I, TraceError>>,
     options: &ReadOptions,
 ) -> Result<Format, TraceError> {
-    let given = match (&options.columns, options.format) {
-        (Some(_), None | Some(Format::Columns)) => Some(Format::Columns),
-        (Some(_), Some(other)) => {
-            let why =
-                format!("--columns says what the columns of any text hold, and --format {} has its own", other.name());
-            return Err(TraceError::Format(format!("{why}; leave one of them out")));
-        }
-        (None, Some(Format::Columns)) => {
-            let why = "the format columns does not say what they hold; pass --columns time=0,op=1,offset=2,size=3, for example";
-            return Err(TraceError::Format(why.into()));
-        }
-        (None, format) => format,
-    };
-    if let Some(format) = given {
-        return Ok(format);
-    }
+    let given = given_format(options)?;
     let mut found: Option<(String, Format)> = None;
+    let (mut empty, mut filled) = (None, false);
     for input in inputs {
         let mut input = input?;
         let input = input.borrow_mut();
-        let (path, format) = (shown(input.path()), detect(input)?);
+        // A given format leaves the first bytes to its decoder, which may skip bad ones.
+        if given.is_none() {
+            input.refill()?;
+        }
+        if input.is_empty() || given.is_none() && input.bytes().is_empty() {
+            let after = if input.is_empty() { "" } else { " after decompression" };
+            let why = format!("is empty{after}; there is nothing to replay");
+            empty.get_or_insert_with(|| TraceError::io(input.path(), why));
+            continue;
+        }
+        filled = true;
+        if given.is_some() {
+            continue;
+        }
+        let (path, format) = (shown(input.path()), Format::detect(input.bytes(), input.path())?);
         match &found {
             Some((first, other)) if *other != format => {
                 let (one, two) = (other.name(), format.name());
@@ -54,9 +49,30 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
             _ => found = Some((path, format)),
         }
     }
-    found
-        .map(|(_, format)| format)
-        .ok_or_else(|| TraceError::Format("no trace file is named; name at least one".into()))
+    let format = given.or(found.map(|(_, format)| format));
+    match (format, empty) {
+        (Some(format), Some(empty)) if !filled || !are_parts(paths, format) => Err(empty),
+        (None, Some(empty)) => Err(empty),
+        (Some(format), _) => Ok(format),
+        (None, None) => Err(TraceError::Format("no trace file is named; name at least one".into())),
+    }
+}
+
+/// The format that the options name, if any.
+fn given_format(options: &ReadOptions) -> Result<Option<Format>, TraceError> {
+    match (&options.columns, options.format) {
+        (Some(_), None | Some(Format::Columns)) => Ok(Some(Format::Columns)),
+        (Some(_), Some(other)) => {
+            let why =
+                format!("--columns says what the columns of any text hold, and --format {} has its own", other.name());
+            Err(TraceError::Format(format!("{why}; leave one of them out")))
+        }
+        (None, Some(Format::Columns)) => {
+            let why = "the format columns does not say what they hold; pass --columns time=0,op=1,offset=2,size=3, for example";
+            Err(TraceError::Format(why.into()))
+        }
+        (None, format) => Ok(format),
+    }
 }
 
 /// Names files as the devices that they are where their format has none: all one if they are concatenated, and by their
@@ -89,14 +105,14 @@ pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// Whether files are by nature parts of one recording: those of blktrace, one for each CPU.
-pub(crate) fn are_parts(inputs: &[Input], format: Format) -> bool {
-    let stem = |input: &Input| {
-        let (stem, cpu) = input.path().to_str()?.rsplit_once('.')?;
+/// True if files are by nature parts of one recording: those of blktrace, one for each CPU.
+pub(crate) fn are_parts(paths: &[&Path], format: Format) -> bool {
+    let stem = |path: &&Path| {
+        let (stem, cpu) = path.to_str()?.rsplit_once('.')?;
         cpu.parse::<u32>().is_ok().then(|| stem.to_owned())
     };
-    let first = inputs.first().and_then(stem);
-    format == Format::Blktrace && first.is_some() && inputs.iter().all(|input| stem(input) == first)
+    let first = paths.first().and_then(stem);
+    format == Format::Blktrace && first.is_some() && paths.iter().all(|path| stem(path) == first)
 }
 
 /// A note where parts of a recording, such as `sda.blktrace.0`, are given but not the files of the other CPUs beside
@@ -109,8 +125,12 @@ pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
         cpu.is_some_and(|cpu| cpu.parse::<u32>().is_ok())
     };
     let folder = parts[0].parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let names = folder.read_dir().ok()?.flatten().map(|entry| entry.file_name());
-    let missing = names.filter(|name| name.to_str().is_some_and(is_part) && !given.contains(name.as_os_str())).count();
+    // The files of idle CPUs are empty, and not missed.
+    let entries = folder.read_dir().ok()?.flatten().filter(|entry| entry.metadata().is_ok_and(|about| about.len() > 0));
+    let missing = entries
+        .map(|entry| entry.file_name())
+        .filter(|name| name.to_str().is_some_and(is_part) && !given.contains(name.as_os_str()))
+        .count();
     (missing > 0).then(|| {
         let (few, all) = (given.len(), given.len() + missing);
         format!("{few} of {all} files {stem}.* given, each of which holds one CPU's events: give all of them")
@@ -239,6 +259,51 @@ mod tests {
         std::fs::remove_dir_all(directory).unwrap();
     }
 
+    /// Goal: an idle CPU's file is a part without events. Method: two of four files have one queue event each, written by
+    /// hand: a read of 512 bytes at sector 8 at 10 ns, and one at sector 16 at 30 ns.
+    #[test]
+    fn empty_files_of_idle_cpus_are_parts() {
+        let directory = std::env::temp_dir().join(format!("ssdlab-idle-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let event = |time: u64, sector: u64| {
+            let mut record = [0_u8; 48];
+            record[..4].copy_from_slice(&0x6561_7407_u32.to_le_bytes());
+            record[8..16].copy_from_slice(&time.to_le_bytes());
+            record[16..24].copy_from_slice(&sector.to_le_bytes());
+            record[24..28].copy_from_slice(&512_u32.to_le_bytes());
+            record[28..32].copy_from_slice(&0x1_0001_u32.to_le_bytes());
+            record.to_vec()
+        };
+        let nothing = zstd::encode_all(&b""[..], 1).unwrap();
+        let parts = [Vec::new(), event(30, 16), nothing, event(10, 8)];
+        let paths: Vec<PathBuf> = (0..4).map(|cpu| directory.join(format!("sda.blktrace.{cpu}"))).collect();
+        for (path, part) in paths.iter().zip(&parts) {
+            std::fs::write(path, part).unwrap();
+        }
+        for format in [None, Some(Format::Blktrace)] {
+            let options = ReadOptions { format, ..ReadOptions::default() };
+            let mut requests = Vec::new();
+            let mut reader = TraceReader::open(&paths, &options).unwrap();
+            while reader.fill(&mut requests, 10).unwrap() > 0 {}
+            let read: Vec<_> = requests.iter().map(|one| (one.time_ns, one.offset, one.bytes)).collect();
+            assert_eq!((read, reader.report().notes.len()), (vec![(0, 4096, 512), (20, 8192, 512)], 0));
+            let named: Vec<_> = paths.iter().map(|path| (path.clone(), path.clone())).collect();
+            let mut volumes = VolumeReader::open_as(&named, &options).unwrap();
+            let mut parted = crate::Parted::default();
+            volumes.fill(&mut parted, 10).unwrap();
+            assert_eq!(parted.requests.len(), 2);
+            // Nothing but empty files is an error, as is an empty file of another kind.
+            let message = TraceReader::open(&paths[..1], &options).unwrap_err().to_string();
+            assert!(message.ends_with("sda.blktrace.0: is empty; there is nothing to replay"), "{message}");
+        }
+        let other = directory.join("other.csv");
+        std::fs::write(&other, "").unwrap();
+        let options = ReadOptions { files: Files::Merged, ..ReadOptions::default() };
+        let message = TraceReader::open(&[paths[1].clone(), other], &options).unwrap_err().to_string();
+        assert!(message.ends_with("other.csv: is empty; there is nothing to replay"), "{message}");
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+
     #[test]
     fn per_cpu_files_without_the_others_are_noted() {
         let directory = std::env::temp_dir().join(format!("ssdlab-siblings-{}", std::process::id()));
@@ -258,6 +323,11 @@ mod tests {
         };
         assert_eq!((notes(&paths[..1]), notes(&paths[1..])), (expected(1).into(), expected(2).into()));
         assert!(notes(&paths).is_empty());
+        // The file of an idle CPU is not missed, nor does it matter where it is given.
+        let idle = directory.join("sda.blktrace.13");
+        std::fs::write(&idle, "").unwrap();
+        assert!(notes(&paths).is_empty());
+        assert!(notes(&[&paths[..], &[idle]].concat()).is_empty());
         std::fs::remove_dir_all(directory).unwrap();
     }
 }

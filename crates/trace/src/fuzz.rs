@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::input::Origin;
 use crate::writer::Converter;
 use crate::{
-    Action, Columns, DeviceChoice, Files, Format, Op, Profile, ReadOptions, Request, Source, TraceError, TraceReader,
+    Action, Columns, DeviceChoice, Format, Op, Profile, ReadOptions, Request, Source, TraceError, TraceReader,
 };
 
 /// Reads `data` as `format` (or as what it is recognised as), strictly and leniently, for one device and
@@ -14,10 +14,10 @@ use crate::{
 pub fn body(format: Option<Format>, data: &[u8]) {
     let variant = data.len();
     for skip_bad in [false, true] {
-        let device = if variant.is_multiple_of(3) { DeviceChoice::All } else { DeviceChoice::First };
+        let device = [DeviceChoice::All, DeviceChoice::First, DeviceChoice::Overlay][variant % 3].clone();
         let action = Action::ALL[variant / 3 % Action::ALL.len()];
         let columns = (format == Some(Format::Columns)).then(Columns::default);
-        let options = ReadOptions { format, columns, device, action, skip_bad, files: Files::Parts };
+        let options = ReadOptions { format, columns, device, action: Some(action), skip_bad, ..ReadOptions::default() };
         if let Ok((requests, streams)) = read(data, &options) {
             round_trip(&requests, &streams);
         }

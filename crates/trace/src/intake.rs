@@ -3,9 +3,10 @@
 use crate::fault::Fault;
 use crate::names::Names;
 use crate::report::IngestReport;
-use crate::{DeviceChoice, Format, Op, Request, TraceError};
+use crate::{DeviceChoice, Format, Op, Request, Target, TraceError};
 
 /// What a line or record turned out to be.
+#[derive(Clone, Copy)]
 pub(crate) enum Entry<'a> {
     /// A request.
     Io(Io<'a>),
@@ -103,8 +104,9 @@ const STREAMS_MAX: usize = 65_536;
 const DEVICE_ALIGN: u64 = 1 << 20;
 /// A request beyond `u32` is cut into pieces of this many bytes.
 const PIECE_BYTES: u64 = 1 << 31;
-/// Longest request believed; longer ones are malformed. Bounds what one line can grow to.
-const REQUEST_MAX: u64 = 1 << 44;
+/// Longest request accepted, the capacity of the largest drive; longer ones are malformed. Bounds what one line can grow
+/// to.
+pub(crate) const REQUEST_MAX: u64 = 1 << 48;
 
 /// Where each device goes.
 enum Layout {
@@ -116,6 +118,8 @@ enum Layout {
     Measure(Vec<u64>),
     /// Every device in its own range, from and to.
     Ranges(Vec<(u64, u64)>),
+    /// Every device at its own addresses, over the others.
+    Overlay,
     /// Every device at its own addresses; the device of each request is told.
     Told(Vec<u32>),
 }
@@ -124,6 +128,7 @@ enum Layout {
 pub(crate) struct Intake {
     pub tables: Tables,
     pub report: IngestReport,
+    target: Target,
     layout: Layout,
     /// Requests of each device that was not chosen, by id.
     others: Vec<u64>,
@@ -135,12 +140,13 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    pub fn new(format: Format, choice: &DeviceChoice) -> Self {
+    pub fn new(format: Format, choice: &DeviceChoice, target: Target) -> Self {
         let mut tables = Tables::new();
         tables.whole_seconds = format == Format::Tencent;
         let layout = match choice {
             DeviceChoice::First => Layout::Undecided,
             DeviceChoice::All => Layout::Measure(Vec::new()),
+            DeviceChoice::Overlay => Layout::Overlay,
             DeviceChoice::Named(name) => Layout::One(tables.devices.id(name.as_bytes())),
         };
         let (others, own_streams) = (Vec::new(), Vec::new());
@@ -148,13 +154,13 @@ impl Intake {
         if let DeviceChoice::Named(name) = choice {
             report.device = Some(name.clone());
         }
-        Self { tables, report, layout, others, own_streams, file_is_device: false }
+        Self { tables, report, target, layout, others, own_streams, file_is_device: false }
     }
 
     /// Takes every device, and tells that of each request.
     pub fn telling(format: Format) -> Self {
         let layout = Layout::Told(Vec::new());
-        Self { layout, ..Self::new(format, &DeviceChoice::First) }
+        Self { layout, ..Self::new(format, &DeviceChoice::First, Target::Drive) }
     }
 
     /// Moves the devices of the requests since it was last asked to `out`.
@@ -195,7 +201,7 @@ impl Intake {
             return Err(Fault::new(
                 "",
                 b"",
-                "offset and size exceed what a device can hold (2^64 bytes, 16 TiB a request)",
+                "offset and size exceed what a device can hold (2^64 bytes, 256 TiB a request)",
             ));
         }
         let device = match io.device {
@@ -206,7 +212,7 @@ impl Intake {
             }
         };
         let base = match &mut self.layout {
-            Layout::Told(_) => 0,
+            Layout::Told(_) | Layout::Overlay => 0,
             Layout::One(chosen) if *chosen == device => 0,
             Layout::One(_) => {
                 self.count_other(device);
@@ -254,7 +260,7 @@ impl Intake {
         };
         if io.op == Op::Flush {
             out.push(request(0, 0));
-        } else if io.bytes == 0 {
+        } else if io.bytes == 0 && !self.target.keeps_empty(io.op) {
             counts.zero_length += 1;
             return Ok(());
         } else if let Ok(bytes) = u32::try_from(io.bytes) {
@@ -342,7 +348,7 @@ impl Intake {
             if count > 0 {
                 let requests = report.counts.other_device;
                 report.notes.push(format!(
-                    "device {name} was chosen; {} {} request{} ({}{more}): choose with --device NAME or --device all",
+                    "device {name} was chosen; {} {} request{} ({}{more}): choose with --device NAME, all (side by side) or overlay (over each other)",
                     if count == 1 { "1 other holds".into() } else { format!("{count} others hold") },
                     crate::report::grouped(requests),
                     if requests == 1 { "" } else { "s" },
@@ -351,7 +357,7 @@ impl Intake {
             }
         }
         // Of other formats these are records that never are requests.
-        let has_actions = matches!(report.format, Format::Blkparse | Format::Blktrace);
+        let has_actions = matches!(report.format, Format::Blkparse | Format::Blktrace | Format::Ftrace);
         let counts = &report.counts;
         if has_actions && counts.requests == 0 && counts.other_actions > 0 && counts.other_device == 0 {
             report.notes.push("no event has the chosen action: choose with --action queue, issue or complete".into());

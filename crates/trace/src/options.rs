@@ -2,7 +2,7 @@
 
 use ssdlab_core::suggest::named;
 
-use crate::{Columns, Format, TraceError};
+use crate::{Columns, Format, Op, TraceError};
 
 /// What to take from a trace, and how strictly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,10 +15,36 @@ pub struct ReadOptions {
     pub files: Files,
     /// Which device's requests to replay.
     pub device: DeviceChoice,
-    /// Which event of a request's life to take from blkparse and blktrace traces.
-    pub action: Action,
+    /// Which event of a request's life to take from traces of events; `None` for the usual one of the format:
+    /// [`Action::Queue`] of blkparse and blktrace, [`Action::Issue`] of ftrace and ETW.
+    pub action: Option<Action>,
     /// Count malformed lines and records instead of stopping at the first.
     pub skip_bad: bool,
+    /// What requests address.
+    pub target: Target,
+}
+
+/// What requests address. Objects have a key, which may be text, instead of an address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// Bytes of a drive.
+    #[default]
+    Drive,
+    /// Objects of a cache that is measured in bytes. A trim needs no size.
+    SizedObjects,
+    /// Objects of a cache that counts them. No request needs a size.
+    CountedObjects,
+}
+
+impl Target {
+    /// Returns true if requests of no bytes are kept.
+    pub(crate) fn keeps_empty(self, op: Op) -> bool {
+        match self {
+            Self::Drive => false,
+            Self::SizedObjects => op == Op::Trim,
+            Self::CountedObjects => true,
+        }
+    }
 }
 
 /// What the files of a trace are to each other.
@@ -44,6 +70,8 @@ pub enum DeviceChoice {
     /// Every device, laid side by side in disjoint ranges; reads the files twice (so not pipes),
     /// first for the extents.
     All,
+    /// Every device at its own addresses, over the others: as if all requests were for one drive.
+    Overlay,
     /// The device of this name, as [`crate::IngestReport`] prints it.
     Named(String),
 }

@@ -262,6 +262,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         #[test]
         fn pages_are_packed_as_one_by_one(requests in requests()) {
             prop_assert_eq!(packed(&requests, &requests).unwrap(), twin(&requests));

@@ -60,7 +60,7 @@ impl VolumeReader {
         // One at a time, as there may be more files than can be open; a file that is missing is told now.
         let open = |origin| Input::open(origin, Vec::new());
         let sizes = origins.iter().map(|origin| Ok(open(origin)?.progress().1)).collect::<Result<_, TraceError>>()?;
-        let format = format_of(origins.iter().map(open), options)?;
+        let format = format_of(&paths, origins.iter().map(open), options)?;
         let intake = Intake::telling(format);
         let options = options.clone();
         Ok(Self { origins, devices, options, format, intake, lane: None, behind: 0, sizes })
@@ -314,6 +314,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         /// Goal: a volume's file gives what a reader of the trace takes for that volume, and all files together every
         /// request. Method: random volumes and times, out of order and in whole seconds, whatever the batches.
         #[test]

@@ -76,6 +76,78 @@ impl Reorder {
     }
 }
 
+/// Requests of files one after the other, put in order of time. Times count from the first request of each file, which
+/// begins when the one before it ends.
+pub struct InOrder {
+    reorder: Reorder,
+    counts: IngestCounts,
+    /// Requests in order at times of their file, from `next` on still to be handed out.
+    ready: Vec<Request>,
+    next: usize,
+    /// Time of the first request of the file, and its time in the trace.
+    first_ns: Option<u64>,
+    base_ns: u64,
+    /// Time in the trace of the last request handed out.
+    last_ns: u64,
+}
+
+impl Default for InOrder {
+    fn default() -> Self {
+        Self {
+            reorder: Reorder::new(WINDOW),
+            counts: IngestCounts::default(),
+            ready: Vec::new(),
+            next: 0,
+            first_ns: None,
+            base_ns: 0,
+            last_ns: 0,
+        }
+    }
+}
+
+impl InOrder {
+    /// Takes requests in file order.
+    pub fn push(&mut self, batch: &mut [Request]) {
+        let before = self.ready.len();
+        self.reorder.push(batch, &mut self.ready, &mut self.counts);
+        self.rebase(before);
+    }
+
+    /// Ends a file.
+    pub fn turn(&mut self) {
+        let before = self.ready.len();
+        self.reorder.finish(&mut self.ready);
+        self.rebase(before);
+        self.reorder = Reorder::new(WINDOW);
+        (self.first_ns, self.base_ns) = (None, self.last_ns);
+    }
+
+    fn rebase(&mut self, from: usize) {
+        for request in &mut self.ready[from..] {
+            let first_ns = *self.first_ns.get_or_insert(request.time_ns);
+            self.last_ns = self.base_ns.saturating_add(request.time_ns - first_ns);
+            request.time_ns = self.last_ns;
+        }
+    }
+
+    /// Hands out the next requests that are in order, at most `max`.
+    pub fn take(&mut self, max: usize) -> Vec<Request> {
+        let end = self.ready.len().min(self.next.saturating_add(max));
+        let taken = self.ready[self.next..end].to_vec();
+        self.next = end;
+        if self.next == self.ready.len() {
+            self.ready.clear();
+            self.next = 0;
+        }
+        taken
+    }
+
+    /// Requests out of order, and those of them that were late, as [`IngestCounts`] has them.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.counts.out_of_order, self.counts.late)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +163,19 @@ mod tests {
         }
         reorder.finish(&mut ready);
         (ready.iter().map(|r| (r.time_ns, r.offset)).collect(), counts.out_of_order, counts.late)
+    }
+
+    #[test]
+    fn a_file_begins_when_the_one_before_it_ends() {
+        let mut order = InOrder::default();
+        let request = |time_ns| Request { time_ns, offset: 0, bytes: 512, op: Op::Read, flags: 0, stream: 0 };
+        order.push(&mut [7, 5, 9].map(request));
+        assert!(order.take(9).is_empty());
+        order.turn();
+        order.push(&mut [100, 103].map(request));
+        order.turn();
+        let times = |requests: Vec<Request>| requests.iter().map(|one| one.time_ns).collect::<Vec<_>>();
+        assert_eq!((times(order.take(2)), times(order.take(9)), order.counts()), (vec![0, 2], vec![4, 4, 7], (1, 0)));
     }
 
     #[test]

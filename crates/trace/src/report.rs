@@ -12,7 +12,7 @@ counters! {
         bytes_in: "bytes", "Bytes read from the files, before decompression.";
         headers: "lines", "Header, comment and summary lines.";
         other_device: "requests", "Requests of devices that were not chosen.";
-        other_actions: "records", "Events other than the chosen action (blkparse, blktrace) or file bookkeeping and waits (fio).";
+        other_actions: "records", "Events other than the chosen action, or file bookkeeping and waits (fio).";
         non_io: "records", "Records that move no data: messages, notes, pass-through commands.";
         unknown_op: "records", "Records whose operation is blank or not read, write, trim or flush; not replayed.";
         short_waits: "records", "Waits below 100 us in a fio log version 2, which that format discards.";

@@ -1,5 +1,7 @@
 //! The request: what the host asks of a block device.
 
+use crate::rwbs::Rwbs;
+
 /// What a request does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -18,17 +20,35 @@ impl Op {
     /// Every operation, in the order of its number.
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
 
-    /// The operation that a word stands for, as traces of all kinds spell it: `R`, `READ`, `rd`, `0`; `Write`, `1`;
-    /// `discard`, `D`; `sync`, `F`; SCSI's commands in hexadecimal, `28` and `2a`.
+    /// Returns the operation of a word, as traces of all kinds spell it; see [`Self::with_flags`].
     pub fn parse(text: &[u8]) -> Option<Self> {
-        const WORDS: [(Op, &[&str]); 4] = [
+        Self::with_flags(text).map(|(op, _)| op)
+    }
+
+    /// Returns the operation and the flags of a word, as traces of all kinds spell it: RWBS strings ([`Rwbs`]); `READ`,
+    /// `rd`, `0`; `Write`, `1`; `discard`; `sync`; SCSI's commands in hexadecimal, `28` and `2a`. Operations of key-value
+    /// caches, as memcached, Twitter's traces and CacheLib spell them, read (`get`), write (`set`, `incr`) or trim
+    /// (`delete`).
+    pub fn with_flags(text: &[u8]) -> Option<(Self, u8)> {
+        const WORDS: [(Op, &[&str]); 7] = [
             (Op::Read, &["r", "0", "read", "rd", "rs", "ra", "false", "08", "28", "88", "a8"]),
             (Op::Write, &["w", "1", "write", "wr", "ws", "true", "0a", "2a", "8a", "aa", "2e", "8e", "ae"]),
             (Op::Trim, &["d", "t", "2", "trim", "discard", "unmap", "42"]),
             (Op::Flush, &["f", "3", "flush", "sync", "fsync", "35", "91"]),
+            (Op::Read, &["get", "gets", "get_lease"]),
+            (
+                Op::Write,
+                &["set", "set_lease", "add", "replace", "cas", "append", "prepend", "incr", "decr", "put", "update"],
+            ),
+            (Op::Trim, &["delete", "del"]),
         ];
+        if let Some(rwbs) = Rwbs::parse(text) {
+            // An RWBS string that only flushes first, such as `FN`, is a flush.
+            let flush = (rwbs.flags & flag::PREFLUSH != 0).then_some(Self::Flush);
+            return Some((rwbs.op.or(flush)?, rwbs.flags));
+        }
         let is = |word: &&str| word.as_bytes().eq_ignore_ascii_case(text);
-        WORDS.into_iter().find(|(_, words)| words.iter().any(is)).map(|(op, _)| op)
+        WORDS.into_iter().find(|(_, words)| words.iter().any(is)).map(|(op, _)| (op, 0))
     }
 
     /// The read or write that a word or its initial stands for, in upper or lower case: all that formats of block
@@ -123,9 +143,38 @@ impl Placed {
 
 #[cfg(test)]
 mod tests {
-    use super::Op;
+    use super::{Op, flag};
     use crate::Format;
     use crate::testing::read;
+
+    /// Operations of github.com/twitter/cache-trace and of CacheLib's key-value traces.
+    #[test]
+    fn operations_of_key_value_caches() {
+        for (op, words) in [
+            (Op::Read, "get gets GET GET_LEASE"),
+            (Op::Write, "set add replace cas append prepend incr decr SET SET_LEASE"),
+            (Op::Trim, "delete DELETE"),
+        ] {
+            assert!(words.split(' ').all(|word| Op::parse(word.as_bytes()) == Some(op)), "{words}");
+        }
+        assert_eq!(Op::parse(b"SAT"), None);
+    }
+
+    #[test]
+    fn operations_of_the_kernel_have_their_flags() {
+        for (word, op, flags) in [
+            ("WSM", Op::Write, flag::SYNC | flag::META),
+            ("WFS", Op::Write, flag::FUA | flag::SYNC),
+            ("DS", Op::Trim, flag::SYNC),
+            ("RA", Op::Read, flag::AHEAD),
+            ("FF", Op::Flush, flag::PREFLUSH),
+            ("FN", Op::Flush, flag::PREFLUSH),
+            ("ws", Op::Write, 0),
+        ] {
+            assert_eq!(Op::with_flags(word.as_bytes()), Some((op, flags)), "{word}");
+        }
+        assert_eq!((Op::parse(b"N"), Op::parse(b"ZR"), Op::parse(b"X")), (None, None, None));
+    }
 
     #[test]
     fn words_in_any_case_and_the_commands_of_scsi() {

@@ -113,7 +113,7 @@ fn blktrace_and_its_blkparse_text_give_identical_requests() {
     let Some(binary) = real("filebench-ext4-linux6.18/varmail_fast.head.blktrace.0") else { return };
     let Some(text) = real("filebench-ext4-linux6.18/varmail_fast.head.blkparse.txt") else { return };
     for (action, lines) in [(Action::Queue, 719), (Action::Issue, 380), (Action::Complete, 355)] {
-        let options = ReadOptions { action, ..ReadOptions::default() };
+        let options = ReadOptions { action: Some(action), ..ReadOptions::default() };
         let (binary, text) = (read(binary.clone(), &options), read(text.clone(), &options));
         assert_eq!((binary.reader.format(), text.reader.format()), (Format::Blktrace, Format::Blkparse));
         assert_eq!(text.requests.len(), lines, "{action:?}");

@@ -28,6 +28,16 @@ fn sample(format: Format) -> Vec<u8> {
              \x20 7,0    0        0     0.286755797  3738  D FWFSM 25468912 + 8 [x]\n\
              \x20 7,1    0        0     0.286755799  3738  C  FN 0 [0]\nCPU0 (7,0):\n Reads Queued: 1\n"
         }
+        Format::Ftrace => {
+            "# tracer: nop\n  fio-31 [002] d..1. 50.123456: block_rq_issue: 8,0 WS 4096 () 2048 + 8 none,0,0 [fio]\n\
+             \x20 fio 31/32 [001] 50.123999: block:block_rq_issue: 8,0 FF 0 () 0 + 0 [f o]\ncpus=4\n\
+             \x20 <idle>-0 [001] d.h1. 50.124100: block_rq_complete: 8,0 WS () 2048 + 8 [0]\n"
+        }
+        Format::Etw => {
+            "BeginHeader\nDiskFlush, TimeStamp, Process Name ( PID), ThreadID, ElapsedTime, DiskNum\nEndHeader\n\
+             DiskRead, 1400, a (1), 5, 0xf, 0x2000, 0x1000, 400, 2, 0x6, 9, Normal, x, 0xf, \"C:\\a, b\"\n\
+             DiskReadInit, 1500, a (1), 5, 0xf\nDiskFlush, 1900, a (1), 5, 300, 2\n"
+        }
         Format::Columns => "when,what,where,much\n17,R,0,512\n19,Write,4096,512\n20,\"28\",8192,1\n",
         _ => return written(format),
     };

@@ -15,6 +15,7 @@ from ssdlab.cli.command import Group, Later
 from ssdlab.cli.declare import Option
 from ssdlab.cli.output import STDOUT
 from ssdlab.lazy import room
+from ssdlab.leaving import STATUS
 from ssdlab.model.files import naming
 
 
@@ -160,12 +161,12 @@ def main() -> int:
             raise
         status = _fail(OSError("the system gives no more threads; raise its limit of processes, or end some"), 2)
     except (KeyboardInterrupt, _Interrupted) as error:
-        status = _fail(_Interrupted(f"interrupted; {error}" if str(error) else "interrupted"), interrupt.STATUS)
+        status = _fail(_Interrupted(f"interrupted; {error}" if str(error) else "interrupted"), STATUS)
     except BaseException:
         # Compiled code that calls Python may make a panic of it.
         if not interrupt.was_raised():
             raise
-        status = _fail(_Interrupted("interrupted"), interrupt.STATUS)
+        status = _fail(_Interrupted("interrupted"), STATUS)
     return status
 
 

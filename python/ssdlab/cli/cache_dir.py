@@ -18,8 +18,8 @@ def cache_dir(
     clear: Annotated[bool, option("--clear", "Remove all drives.")] = False,
     json: options.Json = False,
 ) -> int:
-    """SSDLAB_CACHE_DIR names another directory, or turns it off if it is empty; SSDLAB_CACHE_SIZE says how much may be
-    kept (8GiB). What was used longest ago makes room. Results are the same with and without.
+    """SSDLAB_CACHE_DIR names another directory, or turns it off if it is empty; SSDLAB_CACHE_SIZE limits how much is
+    kept (2GiB). Drives that were used longest ago make room. Results are the same with and without.
     """
     directory = kept.directory()
     if directory is None:

@@ -3,9 +3,11 @@
 Help is plain text of at most 80 columns: rich takes longer to load than the help of all commands takes to write.
 """
 
+import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from inspect import cleandoc
 from typing import Any, TypeVar
@@ -13,11 +15,15 @@ from typing import Any, TypeVar
 import click
 from click.core import augment_usage_errors
 
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli.declare import Argument, Option, parameters
 from ssdlab.lazy import room
 
 WITHOUT_DOCSTRINGS = "Python leaves out the rest of this help with -OO; run it without."
+
+MOST_SETS = 3
+"""Settings of the same name that a message shows."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -87,7 +93,7 @@ class Command(click.Command):
         if ctx.resilient_parsing:
             # A shell asks for completions, and what stands there is not done.
             return super().parse_args(ctx, args)
-        with augment_usage_errors(ctx):
+        with augment_usage_errors(ctx), _suggesting(self, args):
             _, extra, given = self.make_parser(ctx).parse_args(args=[*args])
         self._refuse_configurations(extra)
         times = Counter(id(one) for one in given)
@@ -132,6 +138,11 @@ class Command(click.Command):
 class Group(click.Group):
     """A group of commands; its help lists them, as they were declared."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Reads the command line up to the name of a command."""
+        with _suggesting(self, [*args]):
+            return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Name, command and its arguments, of a command line."""
         name, command, rest = super().resolve_command(ctx, args)
@@ -151,6 +162,37 @@ class Group(click.Group):
         commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary(one)) for name, one in commands.items() if one])
+
+
+@contextmanager
+def _suggesting(command: click.Command, args: Sequence[str]) -> Iterator[None]:
+    """Says what an unknown option may mean: a setting of that name, or else the nearest option."""
+    try:
+        yield
+    except click.NoSuchOption as error:
+        # Click suggests options by difflib, which takes --merge for like --seed.
+        if any(one.name == "set" for one in command.params) and (sets := _sets(error.option_name, args)):
+            said = f"; write {' or '.join(sets)}"
+        else:
+            names = [name for one in command.params if isinstance(one, click.Option) for name in one.opts]
+            # A single letter is like every other.
+            options = [name for name in names if min(len(name), len(error.option_name)) > 2]
+            said = text.suggestion(error.option_name, options)
+        raise click.UsageError(f"No such option {text.path(error.option_name)}{said}", error.ctx) from None
+
+
+def _sets(name: str, args: Sequence[str]) -> list[str]:
+    """How to set what an option is called: `--set seed=5` for `--seed 5`. Settings that need the fewest choices."""
+    if not name.startswith("--"):
+        return []
+    word = name.removeprefix("--").replace("-", "_")
+    found = [(key, example) for key, _, example, _ in _ssdlab.options() if f".{key}".endswith(f".{word}")]
+    fewest = min((key.count(".") for key, _ in found), default=0)
+    at, follows = next((at, one.partition("=")) for at, one in enumerate(args) if one.partition("=")[0] == name)
+    following = follows[2] or next((one for one in args[at + 1 : at + 2] if not one.startswith("-")), "")
+    return [
+        f"--set {shlex.quote(f'{key}={following or example}')}" for key, example in found if key.count(".") == fewest
+    ][:MOST_SETS]
 
 
 def summary(command: click.Command) -> str:

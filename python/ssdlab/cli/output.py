@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab import text
-from ssdlab.interrupt import STATUS
 from ssdlab.lazy import room
+from ssdlab.leaving import STATUS
 from ssdlab.model.files import naming
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """Progress on standard error."""
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,7 +57,8 @@ class Watch:
             self._phase = _Phase(name, done, requests)
         now = time.monotonic()
         if now - self._display.began >= QUIET_SECONDS:
-            self._show(now, detail, done, total, requests)
+            with self._display.lock:
+                self._show(now, detail, done, total, requests)
         return self._display.request.ask()
 
     def _show(self, now: float, detail: str, done: int, total: int | None, requests: int) -> None:
@@ -76,7 +78,9 @@ class Watch:
             self._bar(done, total, ", ".join(facts))
         elif now >= self._next_line:
             share = f" {100 * done / total:.0f} %" if total else ""
-            print(f"{self._label}: {phase.name}{share}, {', '.join(facts)}", file=sys.stderr, flush=True)
+            # One write: `print` writes the end of the line by itself, and lines of other processes get in between.
+            sys.stderr.write(f"{self._label}: {phase.name}{share}, {', '.join(facts)}\n")
+            sys.stderr.flush()
             self._next_line = now + LINE_SECONDS
 
     def _bar(self, done: int, total: int | None, facts: str) -> None:
@@ -95,8 +99,9 @@ class Watch:
 
     def finish(self) -> None:
         """Takes the run off the display."""
-        if self._task is not None and self._display.bars is not None:
-            self._display.bars.remove_task(self._task)
+        with self._display.lock:
+            if self._task is not None and self._display.bars is not None:
+                self._display.bars.remove_task(self._task)
 
 
 def _clock(seconds: float) -> str:
@@ -110,6 +115,8 @@ class Display:
     def __init__(self, request: Request, above: "RenderableType | None" = None) -> None:
         self.began = time.monotonic()
         self.request = request
+        self.lock = threading.Lock()
+        """Held while something is shown: runs that go on side by side share one display."""
         self._above = above
 
     @cached_property

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Self
 
-from ssdlab import text
+from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import ConfigError
 from ssdlab.cli import options
 from ssdlab.cli.command import App
@@ -22,8 +22,9 @@ from ssdlab.cli.live import facts
 from ssdlab.cli.output import deliver, show
 from ssdlab.cli.progress import QUIET_SECONDS
 from ssdlab.cli.recording import recording
-from ssdlab.interrupt import STATUS, handled
+from ssdlab.interrupt import handled
 from ssdlab.lazy import room
+from ssdlab.leaving import STATUS
 from ssdlab.model.service import LEAST_SCALE, DriveServer, Service
 
 if TYPE_CHECKING:
@@ -77,6 +78,15 @@ def serve(
         bool,
         option("--tls-verify", "Serve only clients whose certificate was signed by ca-cert.pem found there.", PLACE),
     ] = False,
+    memory: Annotated[
+        str,
+        option(
+            "--memory SIZE",
+            "Memory for requests and replies of all clients together, at least 256MiB.",
+            PLACE,
+            check=_ssdlab.size,
+        ),
+    ] = "1GiB",
     record: Annotated[
         Path | None,
         option("--record FILE", "Write all requests as a Parquet trace that 'ssdlab run' replays.", "Output"),
@@ -120,6 +130,7 @@ def serve(
                         listen=listen,
                         tls=tls,
                         verify_clients=tls_verify,
+                        memory=memory,
                         scale=scale,
                         record=record is not None,
                     )

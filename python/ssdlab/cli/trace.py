@@ -14,7 +14,7 @@ from ssdlab.cli.output import deliver, print_json, show, status_of
 from ssdlab.cli.progress import watching
 from ssdlab.cli.traces import reads_trace
 from ssdlab.lazy import room
-from ssdlab.model.conversion import FORMATS, Count, write
+from ssdlab.model.conversion import FORMATS, OBJECTS, Count, write
 from ssdlab.model.requests import RequestSource, batches
 from ssdlab.model.source import INTERVAL_PAGE, LOGS, ingest_dict, ingest_remarks
 from ssdlab.model.trace import Workload
@@ -88,7 +88,8 @@ def convert(
     json: options.Json = False,
 ) -> None:
     """Convert a trace to another format, in bounded memory."""
-    source = trace.open()
+    for_caches = to is not None and _ssdlab.named(to, OBJECTS) is not None
+    source = trace.open_objects("sized-objects") if for_caches else trace.open()
     # What a format does not hold would be gone from the trace as well.
     if target.exists() and any(path.exists() and target.samefile(path) for path in trace.paths):
         raise ConfigError(f"OUT {text.path(target)}: is the trace that is read; name another file")

@@ -38,13 +38,19 @@ Columns = Annotated[
 ]
 Action = Annotated[
     str | None,
-    option("--action EVENT", "Which event of blkparse and blktrace requests: queue, issue or complete.", PANEL),
+    option(
+        "--action EVENT",
+        "Which event of a request to take: queue (the default of blkparse and blktrace), issue (of ftrace and ETW) or "
+        "complete.",
+        PANEL,
+    ),
 ]
 Device = Annotated[
     str | None,
     option(
         "--device -d NAME",
-        "Which device of the trace: a name, or 'all' side by side; the device of the first request if left out.",
+        "Which device of the trace: a name, 'all' side by side, or 'overlay', all at the same addresses of one drive; "
+        "the device of the first request if left out.",
         PANEL,
     ),
 ]

@@ -1,4 +1,4 @@
-"""Which devices of a table are taken: that of the first request unless another is named, or all, side by side."""
+"""Chooses devices of a table: the first request's, a named one, or all of them, side by side or over each other."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from ssdlab import _ssdlab
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np
 from ssdlab.model.frame import Words
-from ssdlab.model.parquet import ParquetReader
+from ssdlab.model.parquet import ParquetRows, TableReader
 from ssdlab.model.requests import BATCH
 
 
@@ -17,7 +17,7 @@ def no_devices(device: str | None, where: str) -> None:
     Raises:
         TraceError: If one is.
     """
-    if device not in (None, "all"):
+    if device not in (None, "all", "overlay"):
         raise TraceError(
             f"device {device!r} is not in {where}: no column names devices; leave it out, or call the column that does "
             "device"
@@ -38,81 +38,59 @@ def chosen(
     if choice.measuring():
         choice.take(table)
         choice.lay_out()
-    found = choice.take(table)
+    order = _ssdlab.InOrder()
+    order.push(choice.take(table))
+    order.turn()
     choice.conclude()
-    return found, choice.streams(), {**choice.report(), "format": "table"}
+    return order.take(len(requests)), choice.streams(), {**choice.report(), "format": "table"}
 
 
-class DeviceReader:
+class DeviceReader(TableReader):
     """One pass over the devices asked for of Parquet files that name devices."""
 
-    def __init__(self, reader: ParquetReader, device: str | None, otherwise: str) -> None:
-        """Over a reader at its first request.
+    def __init__(self, rows: ParquetRows, device: str | None, otherwise: str) -> None:
+        """Over rows from the first on.
 
         Args:
-            reader: Reads all devices.
-            device: A name, `"all"`, or None for that of the first request.
+            rows: Those of all devices.
+            device: A name, `"all"`, `"overlay"`, or None for the device of the first request.
             otherwise: The device of requests in files that name none.
         """
-        self._reader, self._device, self._otherwise = reader, device, otherwise
-        self._begin()
+        self._device, self._otherwise = device, otherwise
+        super().__init__(rows)
 
     def _begin(self) -> None:
+        super()._begin()
         self._names: dict[str, int] = {}
         self._devices = _ssdlab.Devices(self._device)
-        self._file, self._ended = 0, False
         if self._devices.measuring():
-            while (batch := self._part(BATCH)) is not None:
+            while (batch := self._part()) is not None:
                 self._devices.take(batch)
             self._devices.lay_out()
-            self._reader.rewind()
+            self._rows.rewind()
 
-    def _part(self, max: int) -> _ssdlab.Parted | None:
+    def _part(self) -> _ssdlab.Parted | None:
         """The next requests of all devices; None at the end."""
-        requests = self._reader.read(max)
+        requests = self._rows.read(BATCH)
         if not len(requests):
             return None
-        devices = self._reader.devices or Words(np.zeros(len(requests), np.int64), [self._otherwise])
+        devices = self._rows.devices or Words(np.zeros(len(requests), np.int64), [self._otherwise])
         numbers = devices.numbered(self._names)
-        return _ssdlab.Parted.of(requests, numbers, list(self._names), self._reader.streams())
+        return _ssdlab.Parted.of(requests, numbers, list(self._names), self._rows.streams())
 
-    def read(self, max: int) -> _ssdlab.Requests:
-        """The next requests, at most `max`; none at the end.
-
-        Raises:
-            TraceError: As that of Parquet; at the end, if the device was not there.
-        """
-        while (batch := self._part(max)) is not None:
-            if self._reader.file != self._file:
-                self._file = self._reader.file
-                self._devices.turn()
-            found = self._devices.take(batch)
-            if len(found):
-                return found
-        if not self._ended:
-            self._ended = True
+    def _taken(self) -> _ssdlab.Requests | None:
+        batch = self._part()
+        if batch is None:
             self._devices.conclude()
-        return _ssdlab.Requests.concatenate([])
+            return None
+        return self._devices.take(batch)
 
     def beyond(self, capacity_bytes: int) -> str | None:
         """What is wrong with the first request that ends beyond a device, with its file and row; None if none does."""
-        while (batch := self._part(BATCH)) is not None:
-            if (found := self._devices.beyond(batch, capacity_bytes, *self._reader.place)) is not None:
+        while (batch := self._part()) is not None:
+            if (found := self._devices.beyond(batch, capacity_bytes, *self._rows.place)) is not None:
                 return found
         return None
-
-    def rewind(self) -> None:
-        """Goes back to the first request."""
-        self._reader.rewind()
-        self._begin()
-
-    def progress(self) -> tuple[int, int | None]:
-        """`(rows read, rows in all)`."""
-        return self._reader.progress()
-
-    def format(self) -> str:
-        """Name of the format."""
-        return self._reader.format()
 
     def streams(self) -> list[str]:
         """Names of the streams met so far."""
@@ -120,4 +98,7 @@ class DeviceReader:
 
     def report(self) -> dict[str, Any]:
         """What was met on the way; complete at the end."""
-        return {**self._devices.report(), "format": self.format()}
+        chosen, order = self._devices.report(), super().report()
+        ordered = {row[0]: row for row in order["counts"] if row[0] in ("out_of_order", "late")}
+        counts = [ordered.get(row[0], row) for row in chosen["counts"]]
+        return {**order, **chosen, "format": self.format(), "counts": counts}

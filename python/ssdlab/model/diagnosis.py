@@ -40,6 +40,15 @@ WHAT_IFS = (
 """Names of changes."""
 
 
+_FIGURES = {
+    "throughput": "iops",
+    "slow_reads": "read_p99_ns",
+    "slow_writes": "write_p99_ns",
+    "write_amplification": "write_amplification",
+}
+"""The figure of a run that a change should better, by what a finding is about. All but the rate should fall."""
+
+
 class WhatIf(NamedTuple):
     """One thing changed, and what came of it."""
 
@@ -57,7 +66,7 @@ class WhatIf(NamedTuple):
 class Diagnosis(Finding):
     """Findings about a run, the weightiest first, with what response times are made of and what changes would do.
 
-    First stands what bounds throughput, then what slow reads and writes are made of, then the rest by share.
+    First come the causes that bound throughput, then what slow reads and writes are made of, then the rest by share.
     """
 
     _page = "diagnosis"
@@ -91,10 +100,38 @@ class Diagnosis(Finding):
         """Each finding: `about`, `name`, `share`, `evidence` and `what_ifs`.
 
         `share` is between 0 and 1, of what it is about; `evidence` are figures; `what_ifs` are names of changes that
-        would tell whether it is so.
+        would tell whether it is so. Where changes were tried, those that gain most come first, and so do the causes of
+        the throughput that they belong to.
         """
-        found: list[dict[str, Any]] = self.summary["diagnosis"]
-        return found
+        gains = {one.name: self._gains(one) for one in self.what_ifs}
+        found = [self._ranked(finding, gains) for finding in self.summary["diagnosis"]]
+        causes = sum(finding["about"] == "throughput" for finding in found)
+
+        def gain(cause: dict[str, Any]) -> float:
+            return max((gains.get(name, {}).get("throughput", 1.0) for name in cause["what_ifs"]), default=1.0)
+
+        return sorted(found[:causes], key=gain, reverse=True) + found[causes:]
+
+    def _gains(self, what_if: WhatIf) -> dict[str, float]:
+        """Factors by which a change betters the figure that a finding is about; nothing if it was not tried."""
+        if what_if.summary is None:
+            return {}
+        before, after = _figures(self.summary), _figures(what_if.summary)
+        factors = {}
+        for about, figure in _FIGURES.items():
+            old, new = before[figure], after[figure]
+            if old and new:
+                factors[about] = new / old if figure == "iops" else old / new
+        return factors
+
+    @staticmethod
+    def _ranked(finding: dict[str, Any], gains: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+        """A finding with the changes first that gain most; those without a gain stay in their order behind them."""
+
+        def gain(name: str) -> float:
+            return gains.get(name, {}).get(finding["about"], 1.0)
+
+        return {**finding, "what_ifs": sorted(finding["what_ifs"], key=gain, reverse=True)}
 
     @property
     def response(self) -> dict[str, Any] | None:

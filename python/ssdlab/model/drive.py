@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +14,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.lazy import TYPE_CHECKING
 from ssdlab.model.arguments import takes
 from ssdlab.model.config import Config, Overrides, config_of, layered
+from ssdlab.model.unused import unused_when_served
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,6 +141,8 @@ class Drive:
     blocks beyond the data (`ftl.fast.log = "all"`) takes half of them, and the others replace the bad ones; `config`
     says so.
 
+    A `UserWarning` names given settings that nothing uses, such as a write buffer without a clock.
+
     As a context manager it is closed at the end: shut down in good order, unless an exception passes.
 
     >>> with Drive({"device.capacity": "64MiB"}) as drive:
@@ -167,6 +171,9 @@ class Drive:
         self.config = config_of_drive(config, where)
         if faults.programs or faults.erases or faults.factory:
             self.config = _spared(self.config, where)
+        if config is not None:
+            for idle in unused_when_served(self.config):
+                warnings.warn(idle, stacklevel=3)
         self._path = path
         plan = list(asdict(faults).items())
         self._opened: _ssdlab.FlashDrive | None = _ssdlab.FlashDrive(self.config._inner, where, plan)

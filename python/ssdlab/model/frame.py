@@ -31,6 +31,9 @@ SPELLINGS: dict[str, dict[str, int | None]] = {
 
 REQUIRED = ("op", "offset", "bytes")
 
+FLUSH = 3
+"""Number of the operation that carries no address."""
+
 _MOST = {"time_ns": (1 << 63) - 1, "offset": (1 << 63) - 1, "bytes": (1 << 32) - 1}
 """The most nanoseconds or bytes that a column in coarser units may come to."""
 
@@ -157,16 +160,29 @@ class Frame:
         return _words(self._values("device", table, where))
 
     def _values(self, column: str, table: "pa.Table | pa.RecordBatch", where: str) -> "pa.Array":
-        """A column, where only streams that are words may be empty."""
+        """A column, where only streams that are words may be empty, and what a flush does not have."""
         name, _ = self.held[column]
         values = table.column(name)
         if isinstance(values, pa.ChunkedArray):
             values = values.combine_chunks()
-        if values.null_count and not (column == "stream" and _is_text(values.type)):
-            row = values.is_null().index(True).as_py()
-            empty = text.counted(values.null_count, "empty values")
-            raise TraceError(f"{where}: column {name!r} has {empty}, the first in row {row}; fill or drop them")
-        return values
+        if not values.null_count or (column == "stream" and _is_text(values.type)):
+            return values
+        empty = values.is_null().to_numpy(zero_copy_only=False)
+        if column in ("offset", "bytes") and not _is_text(values.type):
+            empty &= ~self._flushes(table, where)
+        if empty.any():
+            rows, row = text.counted(int(empty.sum()), "empty values"), int(empty.argmax())
+            raise TraceError(f"{where}: column {name!r} has {rows}, the first in row {row}; fill or drop them")
+        return values.cast(pa.uint64() if pa.types.is_null(values.type) else values.type).fill_null(0)
+
+    def _flushes(self, table: "pa.Table | pa.RecordBatch", where: str) -> "npt.NDArray[np.bool_]":
+        """Rows that are flushes."""
+        op = self._column("op", table, where)
+        if isinstance(op, Words):
+            numbers = [number for number, word in enumerate(op.words) if _ssdlab.operation(word) == FLUSH]
+            return np.isin(op.numbers, numbers)
+        flushes: npt.NDArray[np.bool_] = op == FLUSH
+        return flushes
 
     def _column(self, column: str, table: "pa.Table | pa.RecordBatch", where: str) -> "Words | npt.NDArray[Any]":
         if not table.num_rows:

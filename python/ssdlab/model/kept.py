@@ -5,7 +5,9 @@ to is kept in a file, whose name is a checksum of everything that it depends on,
 are the same with and without.
 """
 
+import fcntl
 import hashlib
+import logging
 import os
 import time
 from collections.abc import Iterator
@@ -22,12 +24,20 @@ DIRECTORY = "SSDLAB_CACHE_DIR"
 LIMIT = "SSDLAB_CACHE_SIZE"
 """The variable that says how much may be kept, such as `4GiB`."""
 
-DEFAULT_LIMIT = "8GiB"
+DEFAULT_LIMIT = "2GiB"
+
+TOLD_BYTES = 100_000_000
+"""When so much is kept for the first time, a note says where."""
+
+TOLD = ".told"
+"""Empty file in the directory once that was said."""
 
 _SUFFIX = ".drive"
 
-_ABANDONED_SECONDS = 24 * 3600
-"""Age at which a file that is still being written has been abandoned."""
+_ABANDONED_SECONDS = 3600
+"""A file that is incomplete and was not written to for so long has been abandoned."""
+
+_LOG = logging.getLogger("ssdlab")
 
 
 def directory() -> Path | None:
@@ -88,13 +98,17 @@ def clear() -> None:
     """
     for path, _ in _files():
         path.unlink(missing_ok=True)
+    kept = directory()
+    if kept is not None:
+        (kept / TOLD).unlink(missing_ok=True)
 
 
 @contextmanager
 def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path | None]:
     """Yields the file for the preconditioned drive of `config`, whether it is there or not; None if none is to be kept.
 
-    Afterwards the drives used longest ago are removed until the rest is within the limit.
+    Afterwards the drives used longest ago are removed until the rest is within the limit. The first time that much is
+    kept, a note says where.
     """
     kept = directory()
     limit = limit_bytes()
@@ -107,11 +121,31 @@ def keeping(config: Config, space: _ssdlab.AddressSpace | None) -> Iterator[Path
         kept.mkdir(parents=True, exist_ok=True)
     path = kept / (hashlib.sha256(f"{_build()}\n{key}".encode()).hexdigest()[:32] + _SUFFIX)
     yield path
-    # Of the system's own clock two runs may see the same tick.
-    now = time.time_ns()
-    with suppress(OSError):
-        os.utime(path, ns=(now, now))
-    _evict(limit)
+    with _locked(kept):
+        # Of the system's own clock two runs may see the same tick.
+        now = time.time_ns()
+        with suppress(OSError):
+            os.utime(path, ns=(now, now))
+        _evict(path, limit)
+        _tell(kept, limit)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Keeps other processes, and threads, from removing drives meanwhile: together they would remove too many."""
+    try:
+        held = os.open(directory, os.O_RDONLY)
+    except OSError:
+        # Nothing can be kept there.
+        yield
+        return
+    try:
+        # Some file systems of networks have no locks; there more drives may go than have to.
+        with suppress(OSError):
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
 
 
 def _build() -> str:
@@ -120,13 +154,43 @@ def _build() -> str:
     return f"{_ssdlab.__version__} {found.st_size} {found.st_mtime_ns}"
 
 
-def _evict(limit: int) -> None:
+def _evict(used: Path, limit: int) -> None:
+    """Removes drives that were used longest ago until the rest is within the limit.
+
+    A drive larger than that goes alone, not after all others. Files that are being written do not count yet.
+    """
     files = _files()
-    total = sum(found.st_size for _, found in files)
+    total = sum(found.st_size for path, found in files if path.suffix == _SUFFIX)
+    # Stable: the others stay in their order.
+    files.sort(key=lambda file: not (file[0] == used and file[1].st_size > limit))
     for path, found in files:
-        being_written = path.suffix != _SUFFIX
-        abandoned = being_written and time.time() - found.st_mtime > _ABANDONED_SECONDS
-        if abandoned or (total > limit and not being_written):
+        if path.suffix != _SUFFIX:
+            if time.time() - found.st_mtime > _ABANDONED_SECONDS:
+                with suppress(OSError):
+                    path.unlink()
+        elif total > limit:
+            if path == used:
+                _LOG.warning(
+                    f"the preconditioned drive is not kept for the next run: {text.size(found.st_size)} is more than "
+                    f"{text.size(limit)}; set {LIMIT}={text.exact_size(1 << found.st_size.bit_length())} to keep it"
+                )
             with suppress(OSError):
-                path.unlink()
+                # Another process may have removed it.
+                path.unlink(missing_ok=True)
                 total -= found.st_size
+
+
+def _tell(kept: Path, limit: int) -> None:
+    """Says once where drives are kept, when they take much."""
+    total = sum(size for _, size in drives())
+    if total < TOLD_BYTES:
+        return
+    try:
+        (kept / TOLD).touch(exist_ok=False)
+    except OSError:
+        # It was said before, or the directory takes no more files.
+        return
+    _LOG.warning(
+        f"preconditioned drives are kept in {text.path(kept)}: {text.size(total)} now, {text.size(limit)} at most "
+        f"({LIMIT}); 'ssdlab cache-dir --clear' removes them, {DIRECTORY}=DIR keeps them elsewhere"
+    )

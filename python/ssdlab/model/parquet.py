@@ -6,6 +6,7 @@ and written row group by row group, so their size does not matter.
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -14,30 +15,35 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np, pa, pq
 from ssdlab.model.frame import Frame, Words
-from ssdlab.model.requests import BATCH, OPS, from_columns, since, times_in_order
+from ssdlab.model.requests import BATCH, OPS, from_columns, moments
 
 STREAMS_KEY = b"ssdlab.streams"
 ROW_GROUP = 1 << 20
 
 
-def is_parquet(path: Path) -> bool:
-    """Whether the file says that it is Parquet; a file that cannot be opened is left to whoever reads it."""
+def _begins(path: Path, *marks: bytes) -> bool:
+    """True if an ordinary file begins with one of the marks; a file that cannot be opened is left to its reader."""
     try:
         if not path.is_file():
             return False
         with path.open("rb") as file:
-            return file.read(4) == b"PAR1"
+            return file.read(6).startswith(marks)
     except OSError:
         return False
 
 
 def are_parquet(named: Sequence[tuple[Path, Path]]) -> bool:
-    """Whether files, each with its name in messages, are Parquet.
+    """True if files, each with its name in messages, are Parquet.
 
     Raises:
-        TraceError: If some are and some are not.
+        TraceError: If some are and some are not, or one is Feather.
     """
-    yes, no = ([name for path, name in named if is_parquet(path) is whether] for whether in (True, False))
+    for path, name in named:
+        if _begins(path, b"ARROW1", b"FEA1"):
+            shown, made = text.path(name), text.path(name.with_suffix(".parquet"))
+            code = f"from pyarrow import feather, parquet; parquet.write_table(feather.read_table('{shown}'), '{made}')"
+            raise TraceError(f'{shown}: is a Feather file, which is not read; save it as Parquet: python -c "{code}"')
+    yes, no = ([name for path, name in named if _begins(path, b"PAR1") is whether] for whether in (True, False))
     if yes and no:
         raise TraceError(
             f"{text.path(yes[0])} is of the format parquet and {text.path(no[0])} is not; convert one of them with "
@@ -89,18 +95,17 @@ def requests_of(table: "pa.Table") -> _ssdlab.Requests:
     return from_columns(**Frame(table.schema, "the table").columns(table, "the table"))
 
 
-class ParquetReader:
-    """One pass over the Parquet files of a trace."""
+class ParquetRows:
+    """The rows of the Parquet files of a trace, in their order."""
 
-    def __init__(self, named: Sequence[tuple[Path, Path]], *, from_first: bool = True) -> None:
-        """Opens files, each with its name in messages; each begins when the one before it ends.
+    def __init__(self, named: Sequence[tuple[Path, Path]], *, epoch: bool = False) -> None:
+        """Opens files, each with its name in messages.
 
         Args:
             named: The files.
-            from_first: Whether times count from the first request, as in every trace; else they stay as they are, since
-                the files of others have the same clock.
+            epoch: Dates count from 1970, since other files have the same clock; else only their differences count.
         """
-        self._from_first = from_first
+        self._epoch = epoch
         self._names = [name for _, name in named]
         self._opened = [self._open(path, name) for path, name in named]
         self._frames = [
@@ -116,9 +121,6 @@ class ParquetReader:
         self._total = sum(file.metadata.num_rows for file in self._opened)
         self._done = 0
         self._began = 0
-        self._base_ns, self._last_ns = 0, 0
-        self._first: Any = None
-        self._last: Any = None
         self._pending: pa.RecordBatch | None = None
         self._name = self._names[0]
         self.names_devices = any("device" in frame.held for frame in self._frames)
@@ -148,7 +150,6 @@ class ParquetReader:
         for number, (name, file, frame) in enumerate(zip(self._names, self._opened, self._frames, strict=True)):
             self.file, self._name, self._frame = number, name, frame
             self._began = self._done
-            self._base_ns, self._first, self._last = self._last_ns, None, None
             try:
                 yield from file.iter_batches(BATCH, columns=frame.names)
             except (OSError, pa.ArrowException) as error:
@@ -156,7 +157,7 @@ class ParquetReader:
                 raise TraceError(f"{text.path(name)}: cannot be read on: {reason}; copy it again") from None
 
     def read(self, max: int) -> _ssdlab.Requests:
-        """The next requests, at most `max`; none at the end.
+        """The next rows as requests at times of their file, at most `max`; none at the end.
 
         Raises:
             TraceError: Naming the file and what is wrong with it.
@@ -169,8 +170,8 @@ class ParquetReader:
         try:
             columns = self._frame.columns(batch, "this part")
             if "time_ns" in columns:
-                columns["time_ns"] = self._in_order(columns["time_ns"])
-            requests = from_columns(**columns, called=self._frame.called)
+                columns["time_ns"] = self._times(columns["time_ns"])
+            requests = from_columns(**columns, called=self._frame.called, in_order=False)
             self.devices = self._frame.devices(batch, "this part")
         except TraceError as error:
             raise TraceError(f"{text.path(self._name)}: from row {self._done} of the trace on: {error}") from None
@@ -185,41 +186,108 @@ class ParquetReader:
                 return found
         return None
 
-    def _in_order(self, values: Any) -> Any:
-        """Times of a batch; those of a further file begin where those of the one before it end."""
-        name, unit = self._frame.held["time_ns"]
-        times = times_in_order(name, values, unit)
-        if self._first is None:
-            self._first = self._last = times[0] if self._from_first else np.zeros(1, times.dtype)[0]
-        if times[0] < self._last:
-            raise TraceError(f"{name} goes back at row {self._done} of the trace; sort it by time")
-        self._last = times[-1]
-        found = since(times, self._first) + np.uint64(self._base_ns)
-        self._last_ns = int(found[-1])
-        return found
+    def _times(self, values: Any) -> Any:
+        """Times of a batch as unsigned numbers in the same order."""
+        name, _ = self._frame.held["time_ns"]
+        times = moments(name, values)
+        if times.dtype.kind not in "mM":
+            return times
+        counted = times.astype(f"{times.dtype.kind}8[ns]").view(np.int64)
+        if not self._epoch:
+            return counted.view(np.uint64) ^ np.uint64(1 << 63)
+        wrong = np.flatnonzero(counted < 0)
+        if wrong.size:
+            raise TraceError(f"row {int(wrong[0])}: {name} {times[wrong[0]]} is before 1970; shift the times")
+        return counted.view(np.uint64)
 
     def rewind(self) -> None:
         """Goes back to the first request."""
         self._rows = self._iterate()
-        self._done, self._last_ns, self._pending = 0, 0, None
+        self._done, self._pending = 0, None
 
     def progress(self) -> tuple[int, int | None]:
         """`(rows read, rows in all)`."""
         return self._done, self._total
 
-    def format(self) -> str:
-        """Name of the format."""
-        return "parquet"
-
     def streams(self) -> list[str]:
         """Names of the streams met so far."""
         return next((table for table in self._tables if table), self._streams.listed)
 
+
+class TableReader(ABC):
+    """One pass over rows, put in order of time as the lines of a text are; times count from the first request of each
+    file, which begins when the one before it ends.
+    """
+
+    def __init__(self, rows: ParquetRows) -> None:
+        """Over rows from the first on."""
+        self._rows = rows
+        self._begin()
+
+    def _begin(self) -> None:
+        self._order, self._file, self._ended = _ssdlab.InOrder(), 0, False
+
+    @abstractmethod
+    def _taken(self) -> _ssdlab.Requests | None:
+        """The next requests that are taken, in file order; None at the end."""
+
+    def read(self, max: int) -> _ssdlab.Requests:
+        """The next requests, at most `max`; none at the end.
+
+        Raises:
+            TraceError: Naming the file and what is wrong with it.
+        """
+        while not len(batch := self._order.take(max)) and not self._ended:
+            taken = self._taken()
+            if taken is None or self._rows.file != self._file:
+                self._order.turn()
+                self._file = self._rows.file
+            if taken is None:
+                self._ended = True
+            else:
+                self._order.push(taken)
+        return batch
+
+    def rewind(self) -> None:
+        """Goes back to the first request."""
+        self._rows.rewind()
+        self._begin()
+
+    def progress(self) -> tuple[int, int | None]:
+        """`(rows read, rows in all)`."""
+        return self._rows.progress()
+
+    def format(self) -> str:
+        """Name of the format."""
+        return "parquet"
+
+    @abstractmethod
+    def streams(self) -> list[str]:
+        """Names of the streams met so far."""
+
     def report(self) -> dict[str, Any]:
-        """What was met on the way: nothing is left out of a Parquet trace, so there is just the count."""
-        counts = [(*counter, self._done) for counter in _ssdlab.ingest_counters() if counter[0] == "requests"]
-        return {"format": "parquet", "device": None, "counts": counts, "other_devices": [], "first_bad": None,
+        """What was met on the way; complete at the end."""
+        out_of_order, late = self._order.counts()
+        counts = {"requests": self.progress()[0], "out_of_order": out_of_order, "late": late}
+        rows = [(*counter, counts.get(counter[0], 0)) for counter in _ssdlab.ingest_counters()]
+        return {"format": self.format(), "device": None, "counts": rows, "other_devices": [], "first_bad": None,
                 "notes": []}  # fmt: skip
+
+
+class ParquetReader(TableReader):
+    """One pass over the Parquet files of a trace, all rows of which are taken."""
+
+    def _taken(self) -> _ssdlab.Requests | None:
+        requests = self._rows.read(BATCH)
+        return requests if len(requests) else None
+
+    def beyond(self, capacity_bytes: int) -> str | None:
+        """What is wrong with the first request that ends beyond a device, with its file and row; None if none does."""
+        return self._rows.beyond(capacity_bytes)
+
+    def streams(self) -> list[str]:
+        """Names of the streams met so far."""
+        return self._rows.streams()
 
 
 class ParquetWriter:

@@ -98,12 +98,15 @@ WORDS = "read, write, trim, flush, their initials or 0 to 3"
 """How operations may be written, for messages."""
 
 
-def from_columns(*, op: object, called: Mapping[str, str] | None = None, **columns: object) -> _ssdlab.Requests:
+def from_columns(
+    *, op: object, called: Mapping[str, str] | None = None, in_order: bool = True, **columns: object
+) -> _ssdlab.Requests:
     """Requests of columns of equal length, as `Trace.from_columns` takes them; those that are None are 0.
 
     Args:
-        op: That of operations.
+        op: The operations.
         called: Names of columns in messages, where they are not their own.
+        in_order: Times must not decrease.
         columns: The others.
 
     Raises:
@@ -119,7 +122,7 @@ def from_columns(*, op: object, called: Mapping[str, str] | None = None, **colum
         for name, dtype in types.items()
     }
     return _ssdlab.Requests.from_columns(
-        found["time_ns"], numbers, found["offset"], found["bytes"], found["flags"], found["stream"]
+        found["time_ns"], numbers, found["offset"], found["bytes"], found["flags"], found["stream"], in_order
     )
 
 
@@ -138,33 +141,22 @@ def array(name: str, values: object) -> "npt.NDArray[Any]":
     return column
 
 
-def times_in_order(name: str, values: object, unit: int | None = None) -> "npt.NDArray[Any]":
-    """Times that do not decrease: nanoseconds, durations, or dates with time.
+def moments(name: str, values: object) -> "npt.NDArray[Any]":
+    """Times in any order: nanoseconds, durations, or dates with time.
 
     Args:
         name: What the user calls them.
         values: The times.
-        unit: Nanoseconds of the unit in which the user has them, for messages; None for that of the values.
 
     Raises:
-        TraceError: For the first row that has none, or whose time is before that of the row before.
+        TraceError: For the first row that has none.
     """
     times = array(name, values)
-    if times.dtype.kind in "mM":
-        empty = np.flatnonzero(np.isnat(times))
-        if empty.size:
-            raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop it")
-        unit = None
-    else:
-        times = unsigned(name, times, "uint64")
-    back = np.flatnonzero(times[1:] < times[:-1])
-    if back.size:
-        row = int(back[0]) + 1
-        time, before = (_in_unit(one, unit) for one in (times[row], times[row - 1]))
-        raise TraceError(
-            f"row {row}: {name} {time} is before the {before} of the row before; sort the rows by time "
-            "(rows count from 0)"
-        )
+    if times.dtype.kind not in "mM":
+        return unsigned(name, times, "uint64")
+    empty = np.flatnonzero(np.isnat(times))
+    if empty.size:
+        raise TraceError(f"row {int(empty[0])}: {name} is empty; fill or drop it")
     return times
 
 
@@ -176,20 +168,31 @@ def _in_unit(time: Any, unit: int | None) -> Any:
     return int(time) / unit if rest else whole
 
 
-def since(times: "npt.NDArray[Any]", first: Any) -> "npt.NDArray[np.uint64]":
-    """Nanoseconds from `first` to times that are not before it, of the same kind."""
-    passed: npt.NDArray[Any] = times - first
-    return passed.astype("timedelta64[ns]").astype(np.uint64) if passed.dtype.kind == "m" else passed
-
-
 def since_first(name: str, values: object, unit: int | None = None) -> "npt.NDArray[np.uint64]":
     """Times of a whole trace as a trace has them: in nanoseconds since its first request.
 
+    Args:
+        name: What the user calls them.
+        values: The times: nanoseconds, durations, or dates with time.
+        unit: Nanoseconds of the unit in which the user has them, for messages; None for the unit of the values.
+
     Raises:
-        TraceError: As `times_in_order`.
+        TraceError: For the first row that has none, or whose time is before the time of the row before.
     """
-    times = times_in_order(name, values, unit)
-    return since(times, times[0]) if len(times) else np.zeros(0, np.uint64)
+    times = moments(name, values)
+    back = np.flatnonzero(times[1:] < times[:-1])
+    if back.size:
+        row = int(back[0]) + 1
+        shown = None if times.dtype.kind in "mM" else unit
+        time, before = (_in_unit(one, shown) for one in (times[row], times[row - 1]))
+        raise TraceError(
+            f"row {row}: {name} {time} is before the {before} of the row before; sort the rows by time "
+            "(rows count from 0)"
+        )
+    if not len(times):
+        return np.zeros(0, np.uint64)
+    passed: npt.NDArray[Any] = times - times[0]
+    return passed.astype("timedelta64[ns]").astype(np.uint64) if passed.dtype.kind == "m" else passed
 
 
 def _op_numbers(name: str, op: object) -> "npt.NDArray[np.uint8]":

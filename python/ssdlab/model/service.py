@@ -21,6 +21,9 @@ NAME = "ssdlab"
 LEAST_SCALE = 0.001
 """Simulated time lasts 292 years: by this scale more than three months on the wall."""
 
+LEAST_MEMORY = 256 << 20
+"""The longest requests of a few clients fit into it."""
+
 Ending = Literal["graceful", "at once"]
 
 
@@ -59,13 +62,14 @@ class DriveServer:
         listen: Address and port to listen at, such as `127.0.0.1:10809`. Whoever reaches it can read and write.
         tls: Folder with `server-cert.pem` and `server-key.pem`: clients must encrypt.
         verify_clients: Whether clients must have a certificate that `ca-cert.pem` in that folder signed.
+        memory: Bytes that requests and replies of all clients may take together, at least 256 MiB.
         scale: Seconds until a reply leaves for each second of the simulated drive, 0.001 at least; 1 is real time.
             None: replies leave at once.
         record: Whether requests are recorded for `take_record`.
 
     Raises:
-        ConfigError: If the configuration is no such drive, no place to listen at is given, the scale is none, or
-            clients are to be verified without `tls`.
+        ConfigError: If the configuration is no such drive, no place to listen at is given, scale or memory is too
+            small, or clients are to be verified without `tls`.
         OSError: If file, certificates or socket cannot be used.
     """
 
@@ -79,6 +83,7 @@ class DriveServer:
         listen: str | None = None,
         tls: str | os.PathLike[str] | None = None,
         verify_clients: bool = False,
+        memory: str | int = "1GiB",
         scale: float | None = None,
         record: bool = False,
     ) -> None:
@@ -91,6 +96,9 @@ class DriveServer:
             )
         if verify_clients and tls is None:
             raise ConfigError("clients show certificates only where they encrypt; give their folder as tls")
+        memory_bytes = _ssdlab.size(memory) if isinstance(memory, str) else memory
+        if memory_bytes < LEAST_MEMORY:
+            raise ConfigError(f"memory {memory!r}: too small for the longest requests; give 256MiB or more")
         where = None if file is None else Path(file)
         self.config = config_of_drive(config, where)
         self._file = None if where is None else str(where)
@@ -103,6 +111,7 @@ class DriveServer:
             listen=listen,
             tls=None if tls is None else Path(tls),
             verify_clients=verify_clients,
+            memory=memory_bytes,
             scale=scale,
             record=record,
         )

@@ -52,6 +52,10 @@ class Source(ABC):
     def open(self) -> RequestSource:
         """Starts a pass."""
 
+    def open_objects(self, granularity: str) -> RequestSource:
+        """Starts a pass over requests for objects of a cache; only files tell these from requests for addresses."""
+        return self.open()
+
     def open_addresses(self, instead: str = CACHES_INSTEAD) -> RequestSource:
         """Starts a pass over requests that address a drive.
 

@@ -99,7 +99,8 @@ class Trace(Source):
         Args:
             data: The rows.
             device: Whose requests to take where a column (`device`, `volume` ...) names devices: a name, `"all"` to lay
-                all side by side, or None for that of the first request; `ingest` tells the others.
+                all side by side, `"overlay"` to lay them over each other, or None for the device of the first request;
+                `ingest` tells the others.
 
         Raises:
             TraceError: Naming the row and column at fault, or the devices if there is no such.
@@ -207,7 +208,7 @@ class Trace(Source):
         return html
 
 
-def _rebuilt(columns: "dict[str, npt.NDArray[Any]]", streams: Sequence[str], ingest: dict[str, Any] | None) -> Trace:
+def _rebuilt(columns: dict[str, Any], streams: Sequence[str], ingest: dict[str, Any] | None) -> Trace:
     """A pickled or copied trace."""
     return Trace(_ssdlab.Requests.from_columns(**columns), streams, ingest)
 

@@ -10,7 +10,7 @@ from ssdlab._ssdlab import ConfigError, TraceError
 from ssdlab.model.arguments import shown, takes
 from ssdlab.model.config import Config
 from ssdlab.model.devices import DeviceReader, no_devices
-from ssdlab.model.parquet import ParquetReader, are_parquet
+from ssdlab.model.parquet import ParquetReader, ParquetRows, are_parquet
 from ssdlab.model.pipe import STDIN, Copies, name_of
 from ssdlab.model.requests import RequestSource, batches
 from ssdlab.model.source import Source
@@ -33,14 +33,15 @@ class TraceFile(Source):
         format: Name of the format; recognised by content if left out.
         columns: What the columns of any text hold, by number from 0 or by heading, with their units:
             `"time=0:us,op=2,offset=3:sectors,size=4"`. Times are in nanoseconds, offsets and sizes in bytes unless they
-            say otherwise; `stream` and `device` may be there too.
+            say otherwise; `stream`, `device` and `repeat` may be there too. `op` and `size` may be constants: `op=R`.
         concat: The files follow one another; each begins when the one before it ends. Files whose format names no
             device are of the same one.
         merge: The files are merged by their times. Those whose format names no device are of different ones.
         device: Which device's requests to take: a name as `report` prints it, `"all"` to lay all devices side by side,
-            or None for the device of the first request, or for all of several files.
-        action: Which event of a request's life to take from blkparse and blktrace traces: `queue` (the
-            default), `issue` or `complete`.
+            `"overlay"` to lay them over each other at the same addresses, or None for the device of the first request,
+            or for all of several files.
+        action: Which event of a request's life to take from traces of events: `queue` (the default of blkparse and
+            blktrace), `issue` (the default of ftrace and ETW) or `complete`.
         skip_bad: Count malformed lines instead of stopping at the first.
         names: What results call the files of this trace, if not by their paths.
 
@@ -93,10 +94,27 @@ class TraceFile(Source):
         Raises:
             TraceError: If a file cannot be opened or its format is not known.
         """
+        return self._open(None)
+
+    def open_objects(self, granularity: str) -> FileReader:
+        """Starts a pass over requests for objects of a cache: keys may be text, and sizes may be 0 where they do not
+        matter.
+
+        Args:
+            granularity: `"objects"` or `"sized-objects"`.
+
+        Raises:
+            TraceError: As `open`.
+        """
+        return self._open(granularity)
+
+    def _open(self, objects: str | None) -> FileReader:
         named = [(self._copies.file(path), Path(name_of(path))) for path in self.paths]
         if self.format == "parquet" or (self.format is None and are_parquet(named)):
             return self._open_parquet(named)
-        return _ssdlab.Reader(named, self.format, self.columns, self.files, self.device, self.action, self.skip_bad)
+        return _ssdlab.Reader(
+            named, self.format, self.columns, self.files, self.device, self.action, self.skip_bad, objects
+        )
 
     def _open_parquet(self, named: list[tuple[Path, Path]]) -> FileReader:
         if self.columns is not None:
@@ -106,12 +124,12 @@ class TraceFile(Source):
                 f"{len(named)} Parquet files are given, which may be different traces; pass --concat (concat=True) "
                 "to replay them one after the other, or sort their rows by time into one file"
             )
-        reader = ParquetReader(named)
-        if reader.names_devices:
+        rows = ParquetRows(named)
+        if rows.names_devices:
             several = "all" if len(named) > 1 else None
-            return DeviceReader(reader, self.device or several, named[0][1].name)
+            return DeviceReader(rows, self.device or several, named[0][1].name)
         no_devices(self.device, text.path(named[0][1]))
-        return reader
+        return ParquetReader(rows)
 
     def beyond(self, capacity_bytes: int) -> str | None:
         """What is wrong with the first request that ends beyond a device, with its file and its line, record or row;

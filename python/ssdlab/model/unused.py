@@ -13,8 +13,8 @@ MOST = 4
 RUN_ONLY = ("precondition", "host", "workload", "check")
 """What of a configuration only a run uses."""
 
-EMPTY = {"precondition.fill": "0%", "precondition.overwrite": "none"}
-"""Settings that say of a drive what is so when it is served."""
+SERVED = {"precondition.fill": "0%", "precondition.overwrite": "none", "drive.buffer": "none"}
+"""Values that say what is so anyway where a served drive does not use the setting."""
 
 
 class Condition(NamedTuple):
@@ -67,10 +67,11 @@ def unused(config: Config, varied: Iterable[str], but: Iterable[str] = (), *, re
 
 def unused_when_served(config: Config) -> list[str]:
     """Settings that a person made and that nothing uses while the drive is served."""
-    idle = [key for key in config.made if key.partition(".")[0] in RUN_ONLY and config[key] != EMPTY.get(key)]
+    so_anyway = [key for key in config.made if config[key] == SERVED.get(key)]
+    idle = [key for key in config.made if key.partition(".")[0] in RUN_ONLY and key not in so_anyway]
     why = "as a drive that is served begins empty or as its file has it, and does what its clients ask for"
     found = [f"nothing uses {_listed(idle)}, {why}"] if idle else []
-    return [*found, *unused(config, (), but=idle)]
+    return [*found, *unused(config, (), but=[*idle, *so_anyway])]
 
 
 def _listed(keys: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from ssdlab import _ssdlab, text
 from ssdlab._ssdlab import TraceError
 from ssdlab.lazy import np, npt
 from ssdlab.model.frame import Words
-from ssdlab.model.parquet import ParquetReader, are_parquet
+from ssdlab.model.parquet import ParquetRows, are_parquet
 from ssdlab.model.requests import BATCH, Monitor
 from ssdlab.model.source import ingest_dict
 from ssdlab.model.trace_file import TraceFile
@@ -226,7 +226,7 @@ class _ParquetVolumes:
         self._streams: dict[str, int] = {}
         self._behind = 0
         self._rows = 0
-        self._reader: ParquetReader | None = None
+        self._reader: ParquetRows | None = None
         self._names_volumes = False
 
     def read(self, max: int) -> _ssdlab.Parted:
@@ -236,7 +236,7 @@ class _ParquetVolumes:
         while sum(map(len, requests)) < max and self._behind < len(self._paths):
             path = self._paths[self._behind]
             if self._reader is None:
-                self._reader = ParquetReader([(path, path)], from_first=False)
+                self._reader = ParquetRows([(path, path)], epoch=True)
                 self._names_volumes |= self._reader.names_devices
             batch = self._reader.read(BATCH)
             if not len(batch):
@@ -266,7 +266,7 @@ class _ParquetVolumes:
         named = [*names, *map(str, range(max(len(names), 1), last + 1))]
         to = [0, *(self._streams.setdefault(name, len(self._streams) + 1) for name in named[1:])]
         columns["stream"] = np.array(to, np.uint16)[columns["stream"]]
-        return _ssdlab.Requests.from_columns(**columns)
+        return _ssdlab.Requests.from_columns(**columns, in_order=False)
 
     def progress(self) -> tuple[int, int | None]:
         """Rows read."""

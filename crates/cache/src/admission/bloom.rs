@@ -10,7 +10,7 @@
 
 use ssdlab_core::{Parameter, Unit};
 
-use super::{AdmissionInfo, Door, guarded};
+use super::{AdmissionInfo, AdmissionRules, Door, guarded};
 use crate::Access;
 use crate::sketch::mix;
 
@@ -27,12 +27,14 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
         example: None,
         help: "New items after which the older filter is emptied.",
     }],
-    sizes: true,
-    guard: |settings, policy| {
-        let remembered = settings.get("remembered");
-        let words = (remembered * BITS_OF_ITEM / 64).next_power_of_two().max(1);
-        let filters = [vec![0; words as usize], vec![0; words as usize]];
-        guarded(Bloom { filters, noted: 0, remembered }, policy)
+    role: AdmissionRules {
+        sizes: true,
+        guard: |settings, policy| {
+            let remembered = settings.get("remembered");
+            let words = (remembered * BITS_OF_ITEM / 64).next_power_of_two().max(1);
+            let filters = [vec![0; words as usize], vec![0; words as usize]];
+            guarded(Bloom { filters, noted: 0, remembered }, policy)
+        },
     },
 };
 

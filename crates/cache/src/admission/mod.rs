@@ -14,23 +14,20 @@ mod tiny_lfu;
 
 use std::fmt::Debug;
 
-use ssdlab_core::parameter::{Owner, Parameter, Settings, Unit};
+use ssdlab_core::parameter::{Owner, Parameter, ParameterError, Settings, Unit};
+use ssdlab_core::{Info, Registry};
 
 use crate::{Access, CacheError, Policy};
 
 /// A registered admission.
+pub type AdmissionInfo = Info<AdmissionRules>;
+
+/// Properties of an admission, and its constructor.
 #[derive(Debug)]
-pub struct AdmissionInfo {
-    /// Name in configurations.
-    pub name: &'static str,
-    /// One sentence.
-    pub help: &'static str,
-    /// Where it is described; its file says more.
-    pub source: &'static str,
-    /// Its parameters.
-    pub parameters: &'static [Parameter],
-    /// Whether items may be of different sizes.
+pub struct AdmissionRules {
+    /// True if items may differ in size.
     pub sizes: bool,
+    /// Puts the admission in front of a policy.
     guard: fn(&Settings, Box<dyn Policy>) -> Box<dyn Policy>,
 }
 
@@ -39,12 +36,12 @@ static NONE: AdmissionInfo = AdmissionInfo {
     help: "Lets every item in.",
     source: "",
     parameters: &[],
-    sizes: true,
-    guard: |_, policy| policy,
+    role: AdmissionRules { sizes: true, guard: |_, policy| policy },
 };
 
 /// Every admission; the first lets everything in.
-pub static ADMISSIONS: &[&AdmissionInfo] = &[&NONE, &probability::INFO, &size::INFO, &bloom::INFO, &tiny_lfu::INFO];
+pub static ADMISSIONS: Registry<AdmissionRules> =
+    Registry::new("admission", &[&NONE, &probability::INFO, &size::INFO, &bloom::INFO, &tiny_lfu::INFO]);
 
 /// The change of parameters that asks for an admission.
 const ASKED: &str = "admission";
@@ -54,7 +51,7 @@ static ASKED_PARAMETER: [Parameter; 1] = [Parameter {
     unit: Unit::Count("(place in the table of admissions)"),
     default: 0,
     min: 0,
-    max: ADMISSIONS.len() as u64 - 1,
+    max: u32::MAX as u64,
     example: None,
     help: "Who lets newcomers in.",
 }];
@@ -78,23 +75,33 @@ impl Asked {
             }
         }
         let owner = Owner { kind: "policy", name: policy, parameter: "parameter" };
-        let info = ADMISSIONS[Settings::new(owner, &ASKED_PARAMETER, &chosen)?.get(ASKED) as usize];
+        let place = Settings::new(owner, &ASKED_PARAMETER, &chosen)?.get(ASKED);
+        let max = ADMISSIONS.len() as u64 - 1;
+        let out_of_range = || ParameterError::OutOfRange {
+            owner,
+            name: ASKED,
+            value: place,
+            min: 0,
+            max,
+            unit: ASKED_PARAMETER[0].unit,
+        };
+        let info = ADMISSIONS.iter().nth(place as usize).copied().ok_or_else(out_of_range)?;
         let owner = Owner { kind: "admission", name: info.name, parameter: "parameter" };
         Ok(Self { own, info, settings: Settings::new(owner, info.parameters, &of_admission)? })
     }
 
     /// The policy behind the admission.
     pub fn guard(&self, policy: Box<dyn Policy>, one_size: bool) -> Result<Box<dyn Policy>, CacheError> {
-        if !one_size && !self.info.sizes {
-            let able = ADMISSIONS.iter().filter(|info| info.sizes).map(|info| info.name);
+        if !one_size && !self.info.role.sizes {
+            let able = ADMISSIONS.iter().filter(|info| info.role.sizes).map(|info| info.name);
             let others = able.collect::<Vec<_>>().join(", ");
             return Err(CacheError::AdmissionOfOneSize { admission: self.info.name, others });
         }
         let largest = tiny_lfu::LARGEST;
-        if !self.info.sizes && policy.capacity() > largest {
+        if !self.info.role.sizes && policy.capacity() > largest {
             return Err(CacheError::TooLarge { policy: self.info.name, capacity: policy.capacity(), most: largest });
         }
-        Ok((self.info.guard)(&self.settings, policy))
+        Ok((self.info.role.guard)(&self.settings, policy))
     }
 }
 

@@ -8,7 +8,7 @@
 
 use ssdlab_core::{Parameter, Rng, Unit};
 
-use super::{AdmissionInfo, Door, guarded};
+use super::{AdmissionInfo, AdmissionRules, Door, guarded};
 use crate::Access;
 
 pub(super) static INFO: AdmissionInfo = AdmissionInfo {
@@ -27,10 +27,12 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
             help: "Seed of the random numbers.",
         },
     ],
-    sizes: true,
-    guard: |settings, policy| {
-        let rng = Rng::named(settings.get("seed"), "admission");
-        guarded(Probability { percent: settings.get("percent"), rng }, policy)
+    role: AdmissionRules {
+        sizes: true,
+        guard: |settings, policy| {
+            let rng = Rng::named(settings.get("seed"), "admission");
+            guarded(Probability { percent: settings.get("percent"), rng }, policy)
+        },
     },
 };
 

@@ -8,7 +8,7 @@
 
 use ssdlab_core::{Parameter, Unit};
 
-use super::{AdmissionInfo, Door, guarded};
+use super::{AdmissionInfo, AdmissionRules, Door, guarded};
 use crate::Access;
 
 pub(super) static INFO: AdmissionInfo = AdmissionInfo {
@@ -24,8 +24,10 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
         example: None,
         help: "Size of the largest item that is let in: in bytes, where items have sizes.",
     }],
-    sizes: true,
-    guard: |settings, policy| guarded(Size { largest: settings.get("largest") }, policy),
+    role: AdmissionRules {
+        sizes: true,
+        guard: |settings, policy| guarded(Size { largest: settings.get("largest") }, policy),
+    },
 };
 
 #[derive(Debug)]

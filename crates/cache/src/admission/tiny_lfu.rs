@@ -12,7 +12,7 @@
 //! 13(4), 2017, section 3, where the policy is only asked for its victim. Here it gives it up, as victims cannot be had
 //! otherwise from all policies; it stays cached as long as nobody beats it. In front of LRU that is the same.
 
-use super::AdmissionInfo;
+use super::{AdmissionInfo, AdmissionRules};
 use crate::policy::tiny_lfu;
 use crate::sketch::{self, Sketch};
 use crate::{Access, Policy};
@@ -25,10 +25,12 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
     help: "Lets in what was used more often lately than what it would evict.",
     source: "Einziger et al. 2017",
     parameters: &[tiny_lfu::SAMPLE, tiny_lfu::DOORKEEPER],
-    sizes: false,
-    guard: |settings, policy| {
-        let sketch = tiny_lfu::sketch(settings, policy.capacity());
-        Box::new(Contest { policy, sketch, standing: None })
+    role: AdmissionRules {
+        sizes: false,
+        guard: |settings, policy| {
+            let sketch = tiny_lfu::sketch(settings, policy.capacity());
+            Box::new(Contest { policy, sketch, standing: None })
+        },
     },
 };
 

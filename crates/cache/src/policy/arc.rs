@@ -15,7 +15,7 @@
 //! p is a real number, as in the paper. Where dropped items have left T2 empty, REPLACE takes T1, and none if there is
 //! room. Source: Megiddo, Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4.
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::{Lists, NOWHERE};
 
@@ -24,11 +24,13 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "LRU lists of what was used once and what was used again, whose shares adapt to what comes back.",
     source: "Megiddo, Modha, FAST 2003",
     parameters: &[],
-    sizes: false,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |_, capacity, items| Box::new(Arc { lists: Lists::new(items), target: 0.0, capacity }),
+    role: PolicyRules {
+        sizes: false,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |_, capacity, items| Box::new(Arc { lists: Lists::new(items), target: 0.0, capacity }),
+    },
 };
 
 const T1: u8 = 0;

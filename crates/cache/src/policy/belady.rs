@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 
 use ssdlab_core::Parameter;
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::curve::exact;
 use crate::heap::Heap;
@@ -26,12 +26,14 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts the item whose next use is farthest away; knows the future; no policy that lets every item in misses less, if all are of one size.",
     source: "Belady 1966",
     parameters: &[Parameter::switch("bypass", false, "1: what is used next farthest away is not let in.")],
-    sizes: true,
-    needs_future: true,
-    largest: u64::MAX,
-    one_pass: Some(exact::belady),
-    build: |settings, capacity, items| {
-        Box::new(Belady { heap: Heap::new(items, capacity), bypass: settings.is_set("bypass"), capacity })
+    role: PolicyRules {
+        sizes: true,
+        needs_future: true,
+        largest: u64::MAX,
+        one_pass: Some(exact::belady),
+        build: |settings, capacity, items| {
+            Box::new(Belady { heap: Heap::new(items, capacity), bypass: settings.is_set("bypass"), capacity })
+        },
     },
 };
 

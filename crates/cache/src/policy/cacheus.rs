@@ -29,7 +29,7 @@ use std::cmp::Reverse;
 use ssdlab_core::{HugeVec, Rng};
 
 use super::lecar::Weights;
-use super::{Policy, PolicyInfo, random};
+use super::{Policy, PolicyInfo, PolicyRules, random};
 use crate::Access;
 use crate::heap::Heap;
 use crate::lists::{Lists, grow};
@@ -39,28 +39,30 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "LeCaR with experts that withstand scans and churn, and a rate of learning that adapts.",
     source: "Rodriguez et al., FAST 2021",
     parameters: &[random::SEED],
-    sizes: false,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let fresh = ((capacity + 50) / 100).max(1);
-        let mut policy = Cacheus {
-            lists: Lists::new(0),
-            heap: Heap::new(0, capacity),
-            uses: HugeVec::filled(0, 0),
-            s_share: capacity - fresh,
-            demoted: 0,
-            new_in_history: 0,
-            cold: true,
-            weights: Weights::default(),
-            learning: Learning::new(capacity),
-            now: 0,
-            rng: Rng::named(settings.get("seed"), "CACHEUS"),
-            capacity,
-        };
-        policy.grow(items);
-        Box::new(policy)
+    role: PolicyRules {
+        sizes: false,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let fresh = ((capacity + 50) / 100).max(1);
+            let mut policy = Cacheus {
+                lists: Lists::new(0),
+                heap: Heap::new(0, capacity),
+                uses: HugeVec::filled(0, 0),
+                s_share: capacity - fresh,
+                demoted: 0,
+                new_in_history: 0,
+                cold: true,
+                weights: Weights::default(),
+                learning: Learning::new(capacity),
+                now: 0,
+                rng: Rng::named(settings.get("seed"), "CACHEUS"),
+                capacity,
+            };
+            policy.grow(items);
+            Box::new(policy)
+        },
     },
 };
 

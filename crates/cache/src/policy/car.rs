@@ -16,7 +16,7 @@
 //! ```
 //! p is a real number. Source: Bansal, Modha, "CAR: clock with adaptive replacement", FAST 2004, figure 2.
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -25,11 +25,13 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "ARC with clocks in place of the LRU lists.",
     source: "Bansal, Modha, FAST 2004",
     parameters: &[],
-    sizes: false,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |_, capacity, items| Box::new(Car { lists: Lists::new(items), target: 0.0, capacity }),
+    role: PolicyRules {
+        sizes: false,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |_, capacity, items| Box::new(Car { lists: Lists::new(items), target: 0.0, capacity }),
+    },
 };
 
 const T1: u8 = 0;

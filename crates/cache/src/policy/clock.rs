@@ -13,7 +13,7 @@
 
 use ssdlab_core::{Parameter, Unit};
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -30,13 +30,15 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         example: None,
         help: "Bits of the counter of uses of each item.",
     }],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let most = ((1_u32 << settings.get("bits")) - 1) as u8;
-        Box::new(Clock { circle: Lists::new(items), most, capacity })
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let most = ((1_u32 << settings.get("bits")) - 1) as u8;
+            Box::new(Clock { circle: Lists::new(items), most, capacity })
+        },
     },
 };
 

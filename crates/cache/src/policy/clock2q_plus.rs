@@ -20,7 +20,7 @@ use ssdlab_core::{HugeVec, Parameter, Unit};
 
 use super::s3_fifo::SMALL_SHARE;
 use super::three_queues::{Rules, SMALL, ThreeQueues, queued};
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::grow;
 
@@ -41,19 +41,21 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         },
         Parameter::share("ghost", 50, "What is remembered of those that left, in terms of the capacity."),
     ],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let rules = Rules { most_uses: 1, promoted_at: 1, keeps_uses: false, fills_main: true };
-        let mut queues = ThreeQueues::new(rules, settings, capacity, 0);
-        queues.ghost = settings.share("ghost", capacity);
-        let window_percent = settings.get("window");
-        let mut policy =
-            Clock2QPlus { queues, window_percent, arrivals: Arrivals { all: 0, at: HugeVec::filled(0, 0) } };
-        policy.grow(items);
-        Box::new(policy)
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let rules = Rules { most_uses: 1, promoted_at: 1, keeps_uses: false, fills_main: true };
+            let mut queues = ThreeQueues::new(rules, settings, capacity, 0);
+            queues.ghost = settings.share("ghost", capacity);
+            let window_percent = settings.get("window");
+            let mut policy =
+                Clock2QPlus { queues, window_percent, arrivals: Arrivals { all: 0, at: HugeVec::filled(0, 0) } };
+            policy.grow(items);
+            Box::new(policy)
+        },
     },
 };
 

@@ -20,7 +20,7 @@
 //! sections 4.2 to 4.5. It leaves the start open: here all items may be cold at first. Where dropped items have left
 //! hot ones only, HAND-hot makes one cold.
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -29,21 +29,23 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "LIRS as a clock: what is used again at short distance is hot, and hits only set a bit.",
     source: "Jiang et al., USENIX ATC 2005",
     parameters: &[],
-    sizes: false,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |_, capacity, items| {
-        Box::new(ClockPro {
-            clock: Lists::new(items),
-            hand_cold: None,
-            hand_test: None,
-            hot: 0,
-            cold: 0,
-            left: 0,
-            cold_meant: capacity,
-            capacity,
-        })
+    role: PolicyRules {
+        sizes: false,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |_, capacity, items| {
+            Box::new(ClockPro {
+                clock: Lists::new(items),
+                hand_cold: None,
+                hand_test: None,
+                hot: 0,
+                cold: 0,
+                left: 0,
+                cold_meant: capacity,
+                capacity,
+            })
+        },
     },
 };
 

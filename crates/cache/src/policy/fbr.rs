@@ -15,7 +15,7 @@
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Unit};
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::heap::Heap;
 use crate::lists::{Lists, grow};
@@ -62,27 +62,29 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             help: "Counts from here on are not told apart.",
         },
     ],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let new_most = settings.share("new", capacity);
-        let mut policy = Fbr {
-            stack: Lists::new(0),
-            old: Heap::new(0, capacity),
-            counts: HugeVec::filled(0, 0),
-            arrivals: 0,
-            sum: 0,
-            cached: 0,
-            new_most,
-            middle_most: capacity.saturating_sub(new_most + settings.share("old", capacity)),
-            mean_most: settings.get("mean_most"),
-            count_most: settings.get("count_most"),
-            capacity,
-        };
-        policy.grow(items);
-        Box::new(policy)
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let new_most = settings.share("new", capacity);
+            let mut policy = Fbr {
+                stack: Lists::new(0),
+                old: Heap::new(0, capacity),
+                counts: HugeVec::filled(0, 0),
+                arrivals: 0,
+                sum: 0,
+                cached: 0,
+                new_most,
+                middle_most: capacity.saturating_sub(new_most + settings.share("old", capacity)),
+                mean_most: settings.get("mean_most"),
+                count_most: settings.get("count_most"),
+                capacity,
+            };
+            policy.grow(items);
+            Box::new(policy)
+        },
     },
 };
 

@@ -6,7 +6,7 @@
 //! ```
 //! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -15,11 +15,13 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts the item cached longest ago.",
     source: "Belady 1966",
     parameters: &[],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |_, capacity, items| Box::new(Fifo { queue: Lists::new(items), capacity }),
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |_, capacity, items| Box::new(Fifo { queue: Lists::new(items), capacity }),
+    },
 };
 
 #[derive(Debug)]

@@ -9,17 +9,19 @@
 //! Source: Cao, Irani, "Cost-aware WWW proxy caching algorithms", USITS 1997, section 4, with every cost 1: GD-Size(1).
 //! With items of one size it is LRU.
 
-use super::PolicyInfo;
 use super::greedy_dual::GreedyDual;
+use super::{PolicyInfo, PolicyRules};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "gds",
     help: "LRU with dynamic ageing: the larger an item, the sooner it gives way.",
     source: "Cao, Irani, USITS 1997",
     parameters: &[],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |_, capacity, items| Box::new(GreedyDual::<false, true>::new(capacity, items)),
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |_, capacity, items| Box::new(GreedyDual::<false, true>::new(capacity, items)),
+    },
 };

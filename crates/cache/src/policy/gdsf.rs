@@ -10,17 +10,19 @@
 //! Laboratories HPL-98-69R1, 1998, with every cost 1. Of equals, the one used longest ago gives way. With items of one
 //! size it is LFU-DA.
 
-use super::PolicyInfo;
 use super::greedy_dual::GreedyDual;
+use super::{PolicyInfo, PolicyRules};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "gdsf",
     help: "Evicts the item of fewest uses for its size; uses age.",
     source: "Cherkasova 1998",
     parameters: &[],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |_, capacity, items| Box::new(GreedyDual::<true, true>::new(capacity, items)),
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |_, capacity, items| Box::new(GreedyDual::<true, true>::new(capacity, items)),
+    },
 };

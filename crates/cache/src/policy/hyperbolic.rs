@@ -11,7 +11,7 @@
 
 use ssdlab_core::{HugeVec, Parameter, Rng, Unit};
 
-use super::{Policy, PolicyInfo, random};
+use super::{Policy, PolicyInfo, PolicyRules, random};
 use crate::Access;
 use crate::bag::Bag;
 use crate::lists::grow;
@@ -32,21 +32,23 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         },
         random::SEED,
     ],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let mut policy = Hyperbolic {
-            cached: Bag::new(0, capacity),
-            uses: HugeVec::filled(ABSENT, 0),
-            now: 0,
-            sample: settings.get("sample"),
-            rng: Rng::named(settings.get("seed"), "hyperbolic caching"),
-            capacity,
-        };
-        policy.grow(items);
-        Box::new(policy)
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let mut policy = Hyperbolic {
+                cached: Bag::new(0, capacity),
+                uses: HugeVec::filled(ABSENT, 0),
+                now: 0,
+                sample: settings.get("sample"),
+                rng: Rng::named(settings.get("seed"), "hyperbolic caching"),
+                capacity,
+            };
+            policy.grow(items);
+            Box::new(policy)
+        },
     },
 };
 

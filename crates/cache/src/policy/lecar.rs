@@ -19,7 +19,7 @@
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Rng};
 
-use super::{Policy, PolicyInfo, random};
+use super::{Policy, PolicyInfo, PolicyRules, random};
 use crate::Access;
 use crate::heap::Heap;
 use crate::lists::{Lists, NOWHERE, grow};
@@ -37,25 +37,27 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         ),
         random::SEED,
     ],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let mut policy = LeCaR {
-            lists: Lists::new(0),
-            heap: Heap::new(0, capacity),
-            left: HugeVec::filled(NEVER, 0),
-            weights: Weights::default(),
-            rate: settings.get("rate") as f64 / 100.0,
-            history: settings.share("history", capacity),
-            most_items: 0,
-            now: 0,
-            rng: Rng::named(settings.get("seed"), "LeCaR"),
-            capacity,
-        };
-        policy.grow(items);
-        Box::new(policy)
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let mut policy = LeCaR {
+                lists: Lists::new(0),
+                heap: Heap::new(0, capacity),
+                left: HugeVec::filled(NEVER, 0),
+                weights: Weights::default(),
+                rate: settings.get("rate") as f64 / 100.0,
+                history: settings.share("history", capacity),
+                most_items: 0,
+                now: 0,
+                rng: Rng::named(settings.get("seed"), "LeCaR"),
+                capacity,
+            };
+            policy.grow(items);
+            Box::new(policy)
+        },
     },
 };
 

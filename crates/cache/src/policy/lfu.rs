@@ -8,7 +8,7 @@
 //! Uses are forgotten when an item leaves. Source: Coffman, Denning, "Operating systems theory", Prentice-Hall 1973,
 //! section 6.2; the tie-break is that of most implementations.
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::heap::Heap;
 
@@ -17,11 +17,13 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts the item used least often since it came in.",
     source: "Coffman, Denning 1973",
     parameters: &[],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |_, capacity, items| Box::new(Lfu { heap: Heap::new(items, capacity), now: 0, capacity }),
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |_, capacity, items| Box::new(Lfu { heap: Heap::new(items, capacity), now: 0, capacity }),
+    },
 };
 
 #[derive(Debug)]

@@ -10,17 +10,19 @@
 //! ACM SIGMETRICS Performance Evaluation Review 27(4), 2000, with every cost 1. Of equals, the one used longest ago
 //! gives way.
 
-use super::PolicyInfo;
 use super::greedy_dual::GreedyDual;
+use super::{PolicyInfo, PolicyRules};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lfu-da",
     help: "LFU whose counts age: a newcomer starts from the value of what gave way last.",
     source: "Arlitt et al. 2000",
     parameters: &[],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |_, capacity, items| Box::new(GreedyDual::<true, false>::new(capacity, items)),
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |_, capacity, items| Box::new(GreedyDual::<true, false>::new(capacity, items)),
+    },
 };

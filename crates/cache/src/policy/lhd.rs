@@ -21,7 +21,7 @@
 
 use ssdlab_core::{HugeVec, Parameter, Rng, Unit};
 
-use super::{Policy, PolicyInfo, random};
+use super::{Policy, PolicyInfo, PolicyRules, random};
 use crate::Access;
 use crate::bag::Bag;
 use crate::lists::grow;
@@ -51,26 +51,28 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         },
         random::SEED,
     ],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let mut policy = Lhd {
-            cached: Bag::new(0, capacity),
-            ages: HugeVec::filled(UNKNOWN, 0),
-            densities: Densities::new(capacity),
-            suspects: [None; SUSPECTS],
-            next_suspect: 0,
-            victims_rank: 0.0,
-            explorers_left: settings.share("explore", capacity) as i64,
-            period: settings.get("period"),
-            now: 0,
-            rng: Rng::named(settings.get("seed"), "LHD"),
-            capacity,
-        };
-        policy.grow(items);
-        Box::new(policy)
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let mut policy = Lhd {
+                cached: Bag::new(0, capacity),
+                ages: HugeVec::filled(UNKNOWN, 0),
+                densities: Densities::new(capacity),
+                suspects: [None; SUSPECTS],
+                next_suspect: 0,
+                victims_rank: 0.0,
+                explorers_left: settings.share("explore", capacity) as i64,
+                period: settings.get("period"),
+                now: 0,
+                rng: Rng::named(settings.get("seed"), "LHD"),
+                capacity,
+            };
+            policy.grow(items);
+            Box::new(policy)
+        },
     },
 };
 

@@ -7,7 +7,7 @@
 //! What came first stays for ever; a loop just larger than the cache misses little.
 //! Source: Coffman, Denning, "Operating systems theory", Prentice-Hall 1973, section 6.2.
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -16,11 +16,13 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts the item cached last.",
     source: "Coffman, Denning 1973",
     parameters: &[],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |_, capacity, items| Box::new(Lifo { pile: Lists::new(items), capacity }),
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |_, capacity, items| Box::new(Lifo { pile: Lists::new(items), capacity }),
+    },
 };
 
 #[derive(Debug)]

@@ -19,7 +19,7 @@
 
 use ssdlab_core::{Parameter, Unit};
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -39,14 +39,16 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             help: "What they have at least, if the cache is as large.",
         },
     ],
-    sizes: false,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let hir = settings.share("hir", capacity).max(settings.get("hir_least")).min(capacity);
-        let lir_share = capacity - hir;
-        Box::new(Lirs { stack: Lists::new(items), queue: Lists::new(items), lir: 0, lir_share, capacity })
+    role: PolicyRules {
+        sizes: false,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let hir = settings.share("hir", capacity).max(settings.get("hir_least")).min(capacity);
+            let lir_share = capacity - hir;
+            Box::new(Lirs { stack: Lists::new(items), queue: Lists::new(items), lir: 0, lir_share, capacity })
+        },
     },
 };
 

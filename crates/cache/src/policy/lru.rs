@@ -7,7 +7,7 @@
 //! Source: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2),
 //! 1970, where it is shown to be a stack algorithm.
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::curve::exact;
 use crate::lists::Lists;
@@ -17,11 +17,13 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts the item used longest ago.",
     source: "Mattson et al. 1970",
     parameters: &[],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: Some(exact::lru),
-    build: |_, capacity, items| Box::new(Lru { queue: Lists::new(items), capacity }),
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: Some(exact::lru),
+        build: |_, capacity, items| Box::new(Lru { queue: Lists::new(items), capacity }),
+    },
 };
 
 #[derive(Debug)]

@@ -19,7 +19,7 @@
 
 use ssdlab_core::{HugeVec, Parameter, Unit};
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::heap::Heap;
 use crate::lists::{Lists, grow};
@@ -57,25 +57,27 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             help: "How long the uses of an item that has left are remembered after the last one.",
         },
     ],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let k = settings.get("k") as usize;
-        let mut policy = LruK {
-            heap: Heap::new(0, capacity),
-            history: HugeVec::filled(0, 0),
-            last: HugeVec::filled(0, 0),
-            k,
-            correlated: settings.get("correlated"),
-            retained: settings.get("retained"),
-            now: 0,
-            capacity,
-            recent: Lists::new(0),
-        };
-        policy.grow(items);
-        Box::new(policy)
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let k = settings.get("k") as usize;
+            let mut policy = LruK {
+                heap: Heap::new(0, capacity),
+                history: HugeVec::filled(0, 0),
+                last: HugeVec::filled(0, 0),
+                k,
+                correlated: settings.get("correlated"),
+                retained: settings.get("retained"),
+                now: 0,
+                capacity,
+                recent: Lists::new(0),
+            };
+            policy.grow(items);
+            Box::new(policy)
+        },
     },
 };
 

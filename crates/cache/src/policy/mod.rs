@@ -40,8 +40,8 @@ mod w_tiny_lfu;
 
 use std::fmt::Debug;
 
-use ssdlab_core::parameter::{Owner, Parameter, Settings};
-use ssdlab_core::suggest::named;
+use ssdlab_core::parameter::{Owner, Settings};
+use ssdlab_core::{Info, Registry};
 
 use crate::admission;
 use crate::bank::Counts;
@@ -220,98 +220,88 @@ macro_rules! held {
 use {held, listed};
 
 /// A registered policy.
+pub type PolicyInfo = Info<PolicyRules>;
+
+/// Properties of a policy, and its constructor.
 #[derive(Debug)]
-pub struct PolicyInfo {
-    /// Name in configurations.
-    pub name: &'static str,
-    /// One sentence.
-    pub help: &'static str,
-    /// Where it is described; its file says more.
-    pub source: &'static str,
-    /// Its parameters.
-    pub parameters: &'static [Parameter],
-    /// Whether items may be of different sizes.
+pub struct PolicyRules {
+    /// True if items may differ in size.
     pub sizes: bool,
-    /// Whether it looks at [`Access::next`].
+    /// True if it reads [`Access::next`].
     pub needs_future: bool,
     /// Largest capacity, in units.
     pub largest: u64,
-    /// Misses of all sizes in one pass, where a larger cache always holds what a smaller one does and the parameters
-    /// are left alone.
+    /// Computes the misses of all sizes in one pass, for a stack algorithm with default parameters.
     pub one_pass: Option<OnePass>,
-    build: fn(&Settings, u64, u32) -> Box<dyn Policy>,
+    /// Builds an empty cache from its parameters, its capacity in units, and a number of items.
+    pub build: fn(&Settings, u64, u32) -> Box<dyn Policy>,
 }
 
-impl PolicyInfo {
-    /// An empty cache of `capacity` units for items `0..items`, which may grow; `one_size` says that all items are of
-    /// one unit. `changes` are to the defaults of the parameters, and
-    /// may ask for an admission ([`ADMISSIONS`](crate::ADMISSIONS)) in front of it.
-    pub fn build(
-        &self,
-        changes: &[(String, u64)],
-        capacity: u64,
-        items: u32,
-        one_size: bool,
-    ) -> Result<Box<dyn Policy>, CacheError> {
-        let owner = Owner { kind: "policy", name: self.name, parameter: "parameter" };
-        let admission = admission::Asked::new(self.name, changes)?;
-        let settings = Settings::new(owner, self.parameters, &admission.own)?;
-        if capacity == 0 {
-            return Err(CacheError::NoCapacity);
-        }
-        if !one_size && !self.sizes {
-            let able = POLICIES.iter().filter(|info| info.sizes).map(|info| info.name);
-            return Err(CacheError::OneSizeOnly { policy: self.name, others: able.collect::<Vec<_>>().join(", ") });
-        }
-        if capacity > self.largest {
-            return Err(CacheError::TooLarge { policy: self.name, capacity, most: self.largest });
-        }
-        // More items than there are numbers are never cached, so that nothing changes above.
-        let capacity = if one_size { capacity.min(u64::from(u32::MAX)) } else { capacity };
-        admission.guard((self.build)(&settings, capacity, items), one_size)
+/// Builds an empty cache of `capacity` units for items `0..items`, which may grow; `one_size` says that every item takes
+/// one unit. `changes` to the default parameters may also ask for an admission ([`ADMISSIONS`](crate::ADMISSIONS)) in
+/// front of the policy.
+///
+/// # Errors
+/// If the policy has no such parameter, or cannot have this capacity or items of different sizes.
+pub fn build_policy(
+    info: &PolicyInfo,
+    changes: &[(String, u64)],
+    capacity: u64,
+    items: u32,
+    one_size: bool,
+) -> Result<Box<dyn Policy>, CacheError> {
+    let owner = Owner { kind: "policy", name: info.name, parameter: "parameter" };
+    let admission = admission::Asked::new(info.name, changes)?;
+    let settings = Settings::new(owner, info.parameters, &admission.own)?;
+    if capacity == 0 {
+        return Err(CacheError::NoCapacity);
     }
+    if !one_size && !info.role.sizes {
+        let able = POLICIES.iter().filter(|info| info.role.sizes).map(|info| info.name);
+        return Err(CacheError::OneSizeOnly { policy: info.name, others: able.collect::<Vec<_>>().join(", ") });
+    }
+    if capacity > info.role.largest {
+        return Err(CacheError::TooLarge { policy: info.name, capacity, most: info.role.largest });
+    }
+    // Item numbers have 32 bits, so a larger cache of unit-sized items never evicts anything either.
+    let capacity = if one_size { capacity.min(u64::from(u32::MAX)) } else { capacity };
+    admission.guard((info.role.build)(&settings, capacity, items), one_size)
 }
 
 /// Every policy.
-pub static POLICIES: &[&PolicyInfo] = &[
-    &fifo::INFO,
-    &lifo::INFO,
-    &lru::INFO,
-    &mru::INFO,
-    &random::INFO,
-    &clock::INFO,
-    &clock_pro::INFO,
-    &lfu::INFO,
-    &lfu_da::INFO,
-    &gds::INFO,
-    &gdsf::INFO,
-    &hyperbolic::INFO,
-    &lhd::INFO,
-    &fbr::INFO,
-    &lru_k::INFO,
-    &two_q::INFO,
-    &slru::INFO,
-    &mq::INFO,
-    &arc::INFO,
-    &car::INFO,
-    &lirs::INFO,
-    &lecar::INFO,
-    &cacheus::INFO,
-    &tiny_lfu::INFO,
-    &w_tiny_lfu::INFO,
-    &qd_lp::INFO,
-    &s3_fifo::INFO,
-    &s3_fifo_d::INFO,
-    &clock2q_plus::INFO,
-    &sieve::INFO,
-    &belady::INFO,
-];
-
-/// The policy called `name`.
-pub fn policy(name: &str) -> Result<&'static PolicyInfo, CacheError> {
-    let meant = named(name, POLICIES.iter().map(|info| info.name));
-    POLICIES.iter().copied().find(|info| Some(info.name) == meant).ok_or_else(|| CacheError::UnknownPolicy {
-        name: name.to_owned(),
-        known: POLICIES.iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
-    })
-}
+pub static POLICIES: Registry<PolicyRules> = Registry::new(
+    "policy",
+    &[
+        &fifo::INFO,
+        &lifo::INFO,
+        &lru::INFO,
+        &mru::INFO,
+        &random::INFO,
+        &clock::INFO,
+        &clock_pro::INFO,
+        &lfu::INFO,
+        &lfu_da::INFO,
+        &gds::INFO,
+        &gdsf::INFO,
+        &hyperbolic::INFO,
+        &lhd::INFO,
+        &fbr::INFO,
+        &lru_k::INFO,
+        &two_q::INFO,
+        &slru::INFO,
+        &mq::INFO,
+        &arc::INFO,
+        &car::INFO,
+        &lirs::INFO,
+        &lecar::INFO,
+        &cacheus::INFO,
+        &tiny_lfu::INFO,
+        &w_tiny_lfu::INFO,
+        &qd_lp::INFO,
+        &s3_fifo::INFO,
+        &s3_fifo_d::INFO,
+        &clock2q_plus::INFO,
+        &sieve::INFO,
+        &belady::INFO,
+    ],
+);

@@ -17,7 +17,7 @@
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Unit};
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::{Lists, grow};
 
@@ -54,24 +54,26 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             help: "What is remembered of those that left, in terms of the capacity.",
         },
     ],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let mut policy = Mq {
-            lists: Lists::new(0),
-            ages: HugeVec::filled(NEW, 0),
-            now: 0,
-            lifetime: settings.get("lifetime"),
-            cached: 0,
-            most_items: 0,
-            queues: settings.get("queues") as u8,
-            remembered: settings.share("remembered", capacity),
-            capacity,
-        };
-        policy.grow(items);
-        Box::new(policy)
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let mut policy = Mq {
+                lists: Lists::new(0),
+                ages: HugeVec::filled(NEW, 0),
+                now: 0,
+                lifetime: settings.get("lifetime"),
+                cached: 0,
+                most_items: 0,
+                queues: settings.get("queues") as u8,
+                remembered: settings.share("remembered", capacity),
+                capacity,
+            };
+            policy.grow(items);
+            Box::new(policy)
+        },
     },
 };
 

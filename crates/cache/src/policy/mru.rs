@@ -8,7 +8,7 @@
 //! strategies for relational database systems", VLDB 1985. The order in which items give way does not depend on the
 //! size of the cache, so it is a stack algorithm (Mattson et al., IBM Systems Journal 9(2), 1970).
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::curve::exact;
 use crate::lists::Lists;
@@ -18,11 +18,13 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts the item used last.",
     source: "Chou, DeWitt, VLDB 1985",
     parameters: &[],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: Some(exact::mru),
-    build: |_, capacity, items| Box::new(Mru { pile: Lists::new(items), capacity }),
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: Some(exact::mru),
+        build: |_, capacity, items| Box::new(Mru { pile: Lists::new(items), capacity }),
+    },
 };
 
 #[derive(Debug)]

@@ -15,21 +15,23 @@
 //! ghost with as many entries as the main cache. It says nothing of a cache that is not full: here P may then be larger
 //! than its share, so that nothing gives way before it has to.
 
-use super::PolicyInfo;
 use super::s3_fifo::SMALL_SHARE;
 use super::three_queues::{Rules, ThreeQueues};
+use super::{PolicyInfo, PolicyRules};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "qd-lp",
     help: "A small FIFO that lets what was used again into a CLOCK, and a memory of the rest.",
     source: "Yang et al., HotOS 2023",
     parameters: &[SMALL_SHARE],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let rules = Rules { most_uses: 3, promoted_at: 1, keeps_uses: false, fills_main: false };
-        Box::new(ThreeQueues::new(rules, settings, capacity, items))
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let rules = Rules { most_uses: 3, promoted_at: 1, keeps_uses: false, fills_main: false };
+            Box::new(ThreeQueues::new(rules, settings, capacity, items))
+        },
     },
 };

@@ -9,7 +9,7 @@
 
 use ssdlab_core::{Parameter, Rng, Unit};
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::bag::Bag;
 
@@ -28,13 +28,15 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "Evicts any cached item, by chance.",
     source: "Belady 1966",
     parameters: &[SEED],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let rng = Rng::named(settings.get("seed"), "random replacement");
-        Box::new(Random { cached: Bag::new(items, capacity), capacity, rng })
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let rng = Rng::named(settings.get("seed"), "random replacement");
+            Box::new(Random { cached: Bag::new(items, capacity), capacity, rng })
+        },
     },
 };
 

@@ -19,8 +19,8 @@
 
 use ssdlab_core::{Parameter, Unit};
 
-use super::PolicyInfo;
 use super::three_queues::{Rules, ThreeQueues};
+use super::{PolicyInfo, PolicyRules};
 
 pub(super) static SMALL_SHARE: Parameter = Parameter {
     name: "small",
@@ -40,14 +40,16 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         SMALL_SHARE,
         Parameter::switch("simulator", false, "0: as in the paper; 1: as in libCacheSim, its authors' simulator."),
     ],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let simulator = settings.is_set("simulator");
-        let rules = Rules { keeps_uses: !simulator, fills_main: simulator, ..RULES };
-        Box::new(ThreeQueues::new(rules, settings, capacity, items))
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let simulator = settings.is_set("simulator");
+            let rules = Rules { keeps_uses: !simulator, fills_main: simulator, ..RULES };
+            Box::new(ThreeQueues::new(rules, settings, capacity, items))
+        },
     },
 };
 

@@ -19,7 +19,7 @@ use ssdlab_core::{Parameter, Unit};
 
 use super::s3_fifo::{RULES, SMALL_SHARE};
 use super::three_queues::{MAIN, ThreeQueues, queued};
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -40,16 +40,18 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         },
         Parameter::share("lately", 5, "What counts as having left lately, in terms of the capacity, for each FIFO."),
     ],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        Box::new(S3FifoD {
-            queues: ThreeQueues::new(RULES, settings, capacity, items),
-            left: Left { lists: Lists::new(items), most: settings.share("lately", capacity), hits: [0; 2] },
-            hits_most: settings.get("hits"),
-        })
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            Box::new(S3FifoD {
+                queues: ThreeQueues::new(RULES, settings, capacity, items),
+                left: Left { lists: Lists::new(items), most: settings.share("lately", capacity), hits: [0; 2] },
+                hits_most: settings.get("hits"),
+            })
+        },
     },
 };
 

@@ -11,7 +11,7 @@
 //! Source: Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is simpler than LRU: an efficient turn-key eviction algorithm
 //! for web caches", NSDI 2024, algorithm 1.
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -20,11 +20,13 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "FIFO with a hand that takes what was not used since it passed, and leaves the rest where it is.",
     source: "Zhang et al., NSDI 2024",
     parameters: &[],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |_, capacity, items| Box::new(Sieve { queue: Lists::new(items), hand: None, capacity }),
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |_, capacity, items| Box::new(Sieve { queue: Lists::new(items), hand: None, capacity }),
+    },
 };
 
 #[derive(Debug)]

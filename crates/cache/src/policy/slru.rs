@@ -12,7 +12,7 @@
 
 use ssdlab_core::{Parameter, Unit};
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -31,13 +31,15 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "What is used again moves to a protected segment; of the others, evicts the item used longest ago.",
     source: "Karedla et al. 1994",
     parameters: &[PROTECTED],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let protected = settings.share("protected", capacity);
-        Box::new(Slru { lists: Lists::new(items), protected, capacity })
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let protected = settings.share("protected", capacity);
+            Box::new(Slru { lists: Lists::new(items), protected, capacity })
+        },
     },
 };
 

@@ -14,7 +14,7 @@
 
 use ssdlab_core::{Parameter, Settings, Unit};
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
 use crate::sketch::{self, Sketch, SketchOptions};
@@ -37,13 +37,15 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     help: "LRU that lets in only what was used more often lately than what it would evict.",
     source: "Einziger et al. 2017",
     parameters: &[SAMPLE, DOORKEEPER],
-    sizes: false,
-    needs_future: false,
-    largest: sketch::LARGEST,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let sketch = sketch(settings, capacity);
-        Box::new(TinyLfu { lists: Lists::new(items), sketch, newcomer: None, capacity })
+    role: PolicyRules {
+        sizes: false,
+        needs_future: false,
+        largest: sketch::LARGEST,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let sketch = sketch(settings, capacity);
+            Box::new(TinyLfu { lists: Lists::new(items), sketch, newcomer: None, capacity })
+        },
     },
 };
 

@@ -14,7 +14,7 @@
 
 use ssdlab_core::Parameter;
 
-use super::{Policy, PolicyInfo};
+use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
 use crate::lists::Lists;
 
@@ -26,13 +26,15 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         Parameter::share("kin", 25, "Share of the capacity for newcomers."),
         Parameter::share("kout", 50, "What is remembered of those that left, in terms of the capacity."),
     ],
-    sizes: true,
-    needs_future: false,
-    largest: u64::MAX,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let (kin, kout) = (settings.share("kin", capacity), settings.share("kout", capacity));
-        Box::new(TwoQ { lists: Lists::new(items), kin, kout, capacity })
+    role: PolicyRules {
+        sizes: true,
+        needs_future: false,
+        largest: u64::MAX,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let (kin, kout) = (settings.share("kin", capacity), settings.share("kout", capacity));
+            Box::new(TwoQ { lists: Lists::new(items), kin, kout, capacity })
+        },
     },
 };
 

@@ -17,7 +17,7 @@
 
 use ssdlab_core::Parameter;
 
-use super::{Policy, PolicyInfo, slru, tiny_lfu};
+use super::{Policy, PolicyInfo, PolicyRules, slru, tiny_lfu};
 use crate::Access;
 use crate::lists::Lists;
 use crate::sketch::{self, Sketch};
@@ -32,15 +32,17 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         tiny_lfu::SAMPLE,
         tiny_lfu::DOORKEEPER,
     ],
-    sizes: false,
-    needs_future: false,
-    largest: sketch::LARGEST,
-    one_pass: None,
-    build: |settings, capacity, items| {
-        let window = settings.share("window", capacity).max(1);
-        let sketch = tiny_lfu::sketch(settings, capacity);
-        let protected = settings.share("protected", capacity - window);
-        Box::new(WTinyLfu { lists: Lists::new(items), sketch, window, protected, capacity })
+    role: PolicyRules {
+        sizes: false,
+        needs_future: false,
+        largest: sketch::LARGEST,
+        one_pass: None,
+        build: |settings, capacity, items| {
+            let window = settings.share("window", capacity).max(1);
+            let sketch = tiny_lfu::sketch(settings, capacity);
+            let protected = settings.share("protected", capacity - window);
+            Box::new(WTinyLfu { lists: Lists::new(items), sketch, window, protected, capacity })
+        },
     },
 };
 

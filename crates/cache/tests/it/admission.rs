@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use ssdlab_cache::{ADMISSIONS, AccessTrace, Life, Object, POLICIES, policy};
+use ssdlab_cache::{ADMISSIONS, AccessTrace, Life, Object, POLICIES, build_policy};
 use ssdlab_core::Rng;
 
 use crate::twin::{in_units, traces};
@@ -65,15 +65,15 @@ proptest! {
             ("bloom", &[("remembered", remembered)], |_, _, _, remembered| Door::Seen(Default::default(), remembered as usize)),
         ];
         for (info, one_size) in POLICIES.iter().flat_map(|&info| [(info, true), (info, false)]) {
-            if !one_size && !info.sizes {
+            if !one_size && !info.role.sizes {
                 continue;
             }
             let accesses = if one_size { in_units(&accesses) } else { accesses.clone() };
             let trace = AccessTrace::from_accesses(accesses, 40).unwrap();
             for (name, parameters, door) in doors {
                 let mut door = door(percent, seed, largest, remembered);
-                let mut guarded = info.build(&asked(name, parameters), capacity, 40, one_size).unwrap();
-                let mut alone = info.build(&[], capacity, 40, one_size).unwrap();
+                let mut guarded = build_policy(info, &asked(name, parameters), capacity, 40, one_size).unwrap();
+                let mut alone = build_policy(info, &[], capacity, 40, one_size).unwrap();
                 for access in trace.accesses() {
                     if access.is_drop() {
                         guarded.remove(access.item);
@@ -109,10 +109,10 @@ proptest! {
         let parameters = [("sample", sample), ("doorkeeper", doorkeeper)];
         let of_policy = parameters.map(|(name, value)| (name.to_owned(), value));
         let asked = asked("tinylfu", &parameters);
-        let lru = trace.simulate(policy("lru").unwrap(), &asked, capacity).unwrap();
-        prop_assert_eq!(lru, trace.simulate(policy("tinylfu").unwrap(), &of_policy, capacity).unwrap());
-        for info in POLICIES {
-            let mut policy = info.build(&asked, capacity, 40, true).unwrap();
+        let lru = trace.simulate(POLICIES.get("lru").unwrap(), &asked, capacity).unwrap();
+        prop_assert_eq!(lru, trace.simulate(POLICIES.get("tinylfu").unwrap(), &of_policy, capacity).unwrap());
+        for info in POLICIES.iter() {
+            let mut policy = build_policy(info, &asked, capacity, 40, true).unwrap();
             let (mut cached, mut evicted, bytes) = (BTreeMap::new(), Vec::new(), policy.bytes());
             for (access, &ahead) in trace.accesses().iter().zip(&ahead) {
                 if ahead {
@@ -154,9 +154,9 @@ proptest! {
         for sized in [false, true] {
             let trace = AccessTrace::of_objects(&objects, sized).unwrap();
             // Without drops the future is another one.
-            for info in POLICIES.iter().filter(|info| !info.needs_future && (info.sizes || !sized)) {
+            for info in POLICIES.iter().filter(|info| !info.role.needs_future && (info.role.sizes || !sized)) {
                 let counts = trace.simulate(info, &[], capacity).unwrap();
-                let mut policy = info.build(&[], capacity, trace.items(), !sized).unwrap();
+                let mut policy = build_policy(info, &[], capacity, trace.items(), !sized).unwrap();
                 let mut until_ns = BTreeMap::new();
                 let (mut misses, mut expired) = (0, 0);
                 for (access, object) in trace.accesses().iter().zip(&objects) {
@@ -186,8 +186,9 @@ proptest! {
 
 #[test]
 fn what_cannot_be_admitted_is_refused_by_name() {
-    let lru = policy("lru").unwrap();
-    let refused = |changes: &[(String, u64)], one_size| lru.build(changes, 9, 1, one_size).unwrap_err().to_string();
+    let lru = POLICIES.get("lru").unwrap();
+    let refused =
+        |changes: &[(String, u64)], one_size| build_policy(lru, changes, 9, 1, one_size).unwrap_err().to_string();
     assert_eq!(
         refused(&asked("size", &[("smallest", 1)]), true),
         "admission `size` has no parameter `smallest`; it has largest"
@@ -197,7 +198,7 @@ fn what_cannot_be_admitted_is_refused_by_name() {
         refused(&[("admission.largest".to_owned(), 9)], true).contains("admission `none` has no parameter `largest`")
     );
     assert!(refused(&asked("tinylfu", &[]), false).contains("take one of none, probability, size, bloom"));
-    for info in ADMISSIONS {
+    for info in ADMISSIONS.iter() {
         assert!(info.help.ends_with('.') && info.parameters.iter().all(|one| one.help.ends_with('.')), "{}", info.name);
     }
 }

@@ -1,8 +1,6 @@
 //! Estimates from samples, and batches fed to many simulations.
 
-use ssdlab_cache::{
-    AccessTrace, Bank, Granularity, POLICIES, SampleOptions, SampleSize, Sampler, Simulation, Trims, policy,
-};
+use ssdlab_cache::{AccessTrace, Bank, Granularity, POLICIES, SampleOptions, SampleSize, Sampler, Simulation, Trims};
 use ssdlab_core::Rng;
 use ssdlab_trace::{Op, Request};
 
@@ -29,7 +27,8 @@ fn batches_give_what_the_whole_trace_gives() {
     for granularity in [PAGES, Granularity::Objects, Granularity::SizedObjects] {
         let trace = AccessTrace::new(&requests, granularity, Trims::Drop).unwrap();
         let capacity = if granularity == Granularity::SizedObjects { 3_000_000 } else { 1000 };
-        let able = || POLICIES.iter().filter(|info| !info.needs_future && (info.sizes || granularity.one_size()));
+        let able =
+            || POLICIES.iter().filter(|info| !info.role.needs_future && (info.role.sizes || granularity.one_size()));
         let mut bank = Bank::new(granularity, Trims::Drop).unwrap();
         for (number, info) in able().enumerate() {
             assert_eq!(bank.add(info, &[], capacity), Ok(number));
@@ -40,7 +39,7 @@ fn batches_give_what_the_whole_trace_gives() {
             assert_eq!(simulation.counts(), trace.simulate(info, &[], capacity).unwrap(), "{}", info.name);
         }
     }
-    assert!(Simulation::new(policy("belady").unwrap(), &[], 1, PAGES).is_err());
+    assert!(Simulation::new(POLICIES.get("belady").unwrap(), &[], 1, PAGES).is_err());
 }
 
 /// Goal: estimates lie within their errors of the truth. Method: full simulations beside them; the difference in
@@ -87,7 +86,7 @@ fn a_sample_of_all_is_exact_in_sum() {
     assert_eq!(sample.rate(), 1.0);
     assert_eq!(sample.replicas().iter().map(AccessTrace::items).sum::<u32>(), trace.items());
     // Larger than everything: first uses are all that miss, in any number of replicas.
-    let lru = policy("lru").unwrap();
+    let lru = POLICIES.get("lru").unwrap();
     let (whole, parts) = (trace.simulate(lru, &[], 1 << 40).unwrap(), sample.estimate(lru, &[], 1 << 40).unwrap());
     assert!((parts.miss_ratio - whole.miss_ratio()).abs() < 1e-9);
     assert!((parts.unit_miss_ratio - whole.unit_miss_ratio()).abs() < 1e-9);
@@ -109,7 +108,7 @@ fn samples_that_cannot_be_are_refused() {
         assert!(sampler(size, replicas).unwrap_err().to_string().contains(&format!("`{field}`")), "{size:?}");
     }
     let nothing = sampler(SampleSize::Rate(0.5), 2).unwrap().finish().unwrap();
-    let estimate = nothing.estimate(policy("lru").unwrap(), &[], 10).unwrap();
+    let estimate = nothing.estimate(POLICIES.get("lru").unwrap(), &[], 10).unwrap();
     assert_eq!((estimate.miss_ratio, estimate.standard_error), (0.0, 0.0));
 }
 
@@ -128,7 +127,7 @@ fn simulations_may_run_at_once() {
         tasks.into_iter().map(|task| task.join().unwrap()).collect()
     });
     assert_eq!(alone, together);
-    let mut simulation = Simulation::new(policy("lru").unwrap(), &[], 300, PAGES).unwrap();
+    let mut simulation = Simulation::new(POLICIES.get("lru").unwrap(), &[], 300, PAGES).unwrap();
     let moved = std::thread::spawn(move || {
         let mut splitter = ssdlab_cache::Splitter::new(PAGES, Trims::Drop).unwrap();
         let mut accesses = Vec::new();
@@ -136,5 +135,5 @@ fn simulations_may_run_at_once() {
         simulation.feed(&accesses, splitter.universe().len());
         simulation.counts()
     });
-    assert_eq!(moved.join().unwrap(), trace.simulate(policy("lru").unwrap(), &[], 300).unwrap());
+    assert_eq!(moved.join().unwrap(), trace.simulate(POLICIES.get("lru").unwrap(), &[], 300).unwrap());
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use ssdlab_cache::{
     Access, CacheError, CompressedPool, POLICIES, PageSizes, Place, Policy, PolicyInfo, Stage, StageOptions,
-    Transitions, WriteMode, policy,
+    Transitions, WriteMode, build_policy,
 };
 use ssdlab_core::Rng;
 use ssdlab_trace::{Op, Request};
@@ -18,7 +18,7 @@ const PAGES: u64 = 40;
 
 /// Any compressed pool for few pages.
 pub fn pools() -> impl Strategy<Value = CompressedPool> {
-    let able: Vec<_> = POLICIES.iter().copied().filter(|info| info.sizes && !info.needs_future).collect();
+    let able: Vec<_> = POLICIES.iter().copied().filter(|info| info.role.sizes && !info.role.needs_future).collect();
     let incompressible = prop_oneof![2 => Just(0.0), 1 => 0.0..1.0, 1 => Just(1.0)];
     let sizes =
         (1.0..6.0, 0.0..=1.0, incompressible, 0.0..=1.0).prop_map(|(ratio, spread, incompressible, max_stored)| {
@@ -85,7 +85,7 @@ impl TwoPools {
             let get = |name: &str| pool.policy.parameters.iter().find(|one| one.name == name).unwrap().default;
             (twin(pool.policy.name, &get, pool.bytes), pool)
         });
-        let mut raw = raw.build(&[], raw_pages, 0, true).unwrap();
+        let mut raw = build_policy(raw, &[], raw_pages, 0, true).unwrap();
         raw.grow(PAGES as u32);
         Self { raw, compressed, pages: Vec::new(), counts: Transitions::default() }
     }
@@ -177,7 +177,7 @@ proptest! {
         raw_pages in prop_oneof![1..4_u64, 4..30_u64],
         pool in prop::option::of(pools()),
     ) {
-        for info in POLICIES.iter().filter(|info| !info.needs_future) {
+        for info in POLICIES.iter().filter(|info| !info.role.needs_future) {
             let mut stage = Stage::new(info, &[], options(raw_pages)).unwrap();
             if let Some(pool) = pool {
                 stage = stage.compressing(pool).unwrap();
@@ -220,9 +220,9 @@ proptest! {
 #[test]
 fn a_page_goes_down_and_up_again() {
     let sizes = PageSizes { ratio: 2.0, spread: 0.0, incompressible: 0.0, max_stored: 0.5 };
-    let fifo = policy("fifo").unwrap();
+    let fifo = POLICIES.get("fifo").unwrap();
     let pool = CompressedPool { policy: fifo, bytes: u64::from(PAGE), sizes, seed: 1 };
-    let mut stage = Stage::new(policy("lru").unwrap(), &[], options(2)).unwrap().compressing(pool).unwrap();
+    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], options(2)).unwrap().compressing(pool).unwrap();
     let mut seen = Vec::new();
     let mut go = |step: Step, page: u64| {
         let mut below = Vec::new();
@@ -271,8 +271,8 @@ fn a_page_goes_down_and_up_again() {
 fn a_pool_holds_a_page_of_its_own_length() {
     let sizes = PageSizes { ratio: 2.0, spread: 0.0, incompressible: 0.0, max_stored: 0.5 };
     for (bytes, place) in [(PAGE / 2, Place::Compressed), (PAGE / 2 - 1, Place::Below)] {
-        let pool = CompressedPool { policy: policy("fifo").unwrap(), bytes: bytes.into(), sizes, seed: 1 };
-        let mut stage = Stage::new(policy("lru").unwrap(), &[], options(1)).unwrap().compressing(pool).unwrap();
+        let pool = CompressedPool { policy: POLICIES.get("fifo").unwrap(), bytes: bytes.into(), sizes, seed: 1 };
+        let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], options(1)).unwrap().compressing(pool).unwrap();
         for page in [0, 1] {
             stage.submit(&Step::Read.request(page), &mut |_, _| {}).unwrap();
         }
@@ -300,10 +300,10 @@ fn even_requests_hit_as_often_as_the_plan_says() {
     let plan = Plan::new(memory, compressor).unwrap();
     for percent in [0_u64, 25, 50, 75] {
         let compressed = MEMORY_PAGES * percent / 100;
-        let mut stage = Stage::new(policy("lru").unwrap(), &[], options(MEMORY_PAGES - compressed)).unwrap();
+        let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], options(MEMORY_PAGES - compressed)).unwrap();
         if compressed > 0 {
             let bytes = compressed * u64::from(PAGE);
-            let pool = CompressedPool { policy: policy("fifo").unwrap(), bytes, sizes, seed: 1 };
+            let pool = CompressedPool { policy: POLICIES.get("fifo").unwrap(), bytes, sizes, seed: 1 };
             stage = stage.compressing(pool).unwrap();
         }
         let mut rng = Rng::named(7, "even");
@@ -332,9 +332,9 @@ fn even_requests_hit_as_often_as_the_plan_says() {
 #[test]
 fn pools_that_cannot_be_are_named() {
     let sizes = PageSizes { ratio: 2.0, spread: 0.0, incompressible: 0.0, max_stored: 0.75 };
-    let pool = |name: &str, bytes| CompressedPool { policy: policy(name).unwrap(), bytes, sizes, seed: 1 };
+    let pool = |name: &str, bytes| CompressedPool { policy: POLICIES.get(name).unwrap(), bytes, sizes, seed: 1 };
     let error = |pool| {
-        let stage = Stage::new(policy("arc").unwrap(), &[], options(4)).unwrap();
+        let stage = Stage::new(POLICIES.get("arc").unwrap(), &[], options(4)).unwrap();
         stage.compressing(pool).map(drop).expect_err("impossible")
     };
     assert!(error(pool("arc", 100)).to_string().contains("one of fifo"), "{}", error(pool("arc", 100)));

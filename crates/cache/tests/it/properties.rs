@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use ssdlab_cache::{Access, AccessTrace, CacheError, Counts, POLICIES, PolicyInfo, policy};
+use ssdlab_cache::{Access, AccessTrace, CacheError, Counts, POLICIES, PolicyInfo, build_policy};
 use ssdlab_core::Rng;
 
 use crate::twin::{changes, in_units, traces};
@@ -25,10 +25,10 @@ proptest! {
     #[test]
     fn no_policy_misses_less_than_belady(accesses in traces(), capacity in 1_u64..20) {
         let trace = AccessTrace::from_accesses(in_units(&accesses), 40).unwrap();
-        let belady = policy("belady").unwrap();
+        let belady = POLICIES.get("belady").unwrap();
         let bypass = [("bypass".to_owned(), 1)];
         let least = trace.simulate(belady, &bypass, capacity).unwrap().misses;
-        for info in POLICIES {
+        for info in POLICIES.iter() {
             // TinyLFU may turn a newcomer away; the others let it in.
             let least = if info.name == "tinylfu" { least } else { misses(&trace, belady, capacity) };
             prop_assert!(misses(&trace, info, capacity) >= least, "{} beats Belady", info.name);
@@ -42,8 +42,8 @@ proptest! {
     fn larger_caches_of_stack_algorithms_hold_what_smaller_ones_do(accesses in traces()) {
         let accesses: Vec<Access> = in_units(&accesses).into_iter().filter(|access| !access.is_drop()).collect();
         let trace = AccessTrace::from_accesses(accesses, 40).unwrap();
-        for info in POLICIES {
-            let Some(one_pass) = info.one_pass else { continue };
+        for info in POLICIES.iter() {
+            let Some(one_pass) = info.role.one_pass else { continue };
             let curve = one_pass(&trace, 40).unwrap();
             let simulated: Vec<u64> = (1..=40).map(|capacity| misses(&trace, info, capacity)).collect();
             prop_assert_eq!(curve.misses(), &simulated, "{}", info.name);
@@ -51,13 +51,13 @@ proptest! {
             let short = one_pass(&trace, 7).unwrap();
             prop_assert_eq!(short.misses(), &simulated[..7], "{}", info.name);
 
-            let mut caches: Vec<_> = (1..12).map(|capacity| info.build(&[], capacity, 40, true).unwrap()).collect();
+            let mut caches: Vec<_> = (1..12).map(|capacity| build_policy(info, &[], capacity, 40, true).unwrap()).collect();
             for access in trace.accesses() {
                 caches.iter_mut().for_each(|cache| { cache.access(*access, &mut Vec::new()); });
                 for pair in caches.windows(2) {
                     let held = (0..40).all(|item| !pair[0].contains(item) || pair[1].contains(item));
                     // Of items never used again any may stay: only what will hit has to be there.
-                    prop_assert!(held || info.needs_future, "{}", info.name);
+                    prop_assert!(held || info.role.needs_future, "{}", info.name);
                 }
             }
         }
@@ -70,9 +70,9 @@ fn one_pass_of_lru_is_exact_for_many_items() {
     let mut rng = Rng::named(1, "many items");
     let items = (0..600_000).map(|_| if rng.below(3) == 0 { rng.below(100_000) } else { rng.below(9_000) } as u32);
     let trace = trace(items);
-    let lru = policy("lru").unwrap();
+    let lru = POLICIES.get("lru").unwrap();
     for most in [trace.items(), 30_000] {
-        let curve = lru.one_pass.unwrap()(&trace, most).unwrap();
+        let curve = lru.role.one_pass.unwrap()(&trace, most).unwrap();
         for capacity in [1, 4096, 29_999, 30_000, 70_001, 99_999].into_iter().filter(|&size| size <= u64::from(most)) {
             assert_eq!(curve.misses()[capacity as usize - 1], misses(&trace, lru, capacity), "{capacity} of {most}");
         }
@@ -92,12 +92,12 @@ proptest! {
         capacity in prop_oneof![Just(1_u64), 2..12_u64, 12..30_u64, Just(100)],
     ) {
         for (info, one_size) in POLICIES.iter().flat_map(|&info| [(info, true), (info, false)]) {
-            if !one_size && !info.sizes {
+            if !one_size && !info.role.sizes {
                 continue;
             }
             let accesses = if one_size { in_units(&accesses) } else { accesses.clone() };
             let trace = AccessTrace::from_accesses(accesses, 40).unwrap();
-            let mut policy = info.build(&changes(info, &draws), capacity, 40, one_size).unwrap();
+            let mut policy = build_policy(info, &changes(info, &draws), capacity, 40, one_size).unwrap();
             let (mut cached, mut evicted) = (BTreeMap::new(), Vec::new());
             let bytes = policy.bytes();
             for (access, &ahead) in trace.accesses().iter().zip(&ahead) {
@@ -144,9 +144,9 @@ proptest! {
         let depends = ["tinylfu", "w-tinylfu", "qd-lp", "s3-fifo", "s3-fifo-d", "cacheus"];
         for info in POLICIES.iter().filter(|info| !depends.contains(&info.name)) {
             // Belady turns newcomers away if asked to.
-            let changes = if info.needs_future { Vec::new() } else { changes(info, &draws) };
+            let changes = if info.role.needs_future { Vec::new() } else { changes(info, &draws) };
             let run = |ahead: bool| {
-                let mut policy = info.build(&changes, capacity, 41, true).unwrap();
+                let mut policy = build_policy(info, &changes, capacity, 41, true).unwrap();
                 let mut evicted = Vec::new();
                 let mut access = |policy: &mut Box<dyn ssdlab_cache::Policy>, access: Access| {
                     if access.is_drop() { policy.remove(access.item) } else { policy.access(access, &mut evicted); }
@@ -177,21 +177,21 @@ fn a_loop_larger_than_the_cache() {
     let looped = trace((0..items * rounds).map(|at| at % items));
     let all = u64::from(items * rounds);
     for name in ["fifo", "lru", "clock", "sieve"] {
-        assert_eq!(misses(&looped, policy(name).unwrap(), capacity), all, "{name}");
+        assert_eq!(misses(&looped, POLICIES.get(name).unwrap(), capacity), all, "{name}");
     }
     // The first round misses all; later, the last two items take each other's place.
-    assert_eq!(misses(&looped, policy("lifo").unwrap(), capacity), 11 + 2 * 99);
+    assert_eq!(misses(&looped, POLICIES.get("lifo").unwrap(), capacity), 11 + 2 * 99);
     // Belady and MRU keep all but one, which moves by one place from miss to miss: one miss in ten accesses.
     for name in ["mru", "belady"] {
-        assert_eq!(misses(&looped, policy(name).unwrap(), capacity), 11 + (all - 11) / 10, "{name}");
+        assert_eq!(misses(&looped, POLICIES.get(name).unwrap(), capacity), 11 + (all - 11) / 10, "{name}");
     }
     // With one item on probation LIRS keeps nine, and misses the others.
-    assert_eq!(misses(&looped, policy("lirs").unwrap(), capacity), 11 + 2 * 99);
+    assert_eq!(misses(&looped, POLICIES.get("lirs").unwrap(), capacity), 11 + 2 * 99);
 }
 
 #[test]
 fn every_policy_keeps_one_item_and_misses_what_is_new() {
-    for info in POLICIES {
+    for info in POLICIES.iter() {
         for capacity in [1, 2, 7, 100, 1000] {
             assert_eq!(misses(&trace([3; 500]), info, capacity), 1, "{} of {capacity}", info.name);
             assert_eq!(misses(&trace(0..500), info, capacity), 500, "{} of {capacity}", info.name);
@@ -211,7 +211,7 @@ fn small_w_tinylfu_caches_work() {
     let mut rng = Rng::named(1, "skewed");
     let skewed = trace((0..20_000).map(|_| rng.below(1 + rng.clone().below(500)) as u32));
     for capacity in [1, 2, 3, 10, 49, 99] {
-        let [lru, tiny] = ["lru", "w-tinylfu"].map(|name| misses(&skewed, policy(name).unwrap(), capacity));
+        let [lru, tiny] = ["lru", "w-tinylfu"].map(|name| misses(&skewed, POLICIES.get(name).unwrap(), capacity));
         assert!(tiny <= lru, "of {capacity}: {tiny}, LRU {lru}");
     }
 }
@@ -222,7 +222,7 @@ fn policies_that_coincide() {
     let any = trace((0..5000).map(|_| rng.below(60) as u32));
     let with = |name: &str, changes: &[(&str, u64)], capacity: u64| -> Counts {
         let changes: Vec<(String, u64)> = changes.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-        any.simulate(policy(name).unwrap(), &changes, capacity).unwrap()
+        any.simulate(POLICIES.get(name).unwrap(), &changes, capacity).unwrap()
     };
     for capacity in [1, 2, 9, 30] {
         let lru = with("lru", &[], capacity);
@@ -245,15 +245,15 @@ fn protected_items_give_way_in_logarithmic_time() {
     let (items, capacity) = (50_000, 20_000);
     let mut rng = Rng::named(7, "protected");
     let trace = trace((0..400_000).map(|_| rng.below(items) as u32));
-    let lru = trace.simulate(policy("lru").unwrap(), &[], capacity).unwrap();
+    let lru = trace.simulate(POLICIES.get("lru").unwrap(), &[], capacity).unwrap();
     let changes = [("correlated".to_owned(), u64::MAX), ("retained".to_owned(), 0)];
-    assert_eq!(trace.simulate(policy("lru-k").unwrap(), &changes, capacity).unwrap(), lru);
+    assert_eq!(trace.simulate(POLICIES.get("lru-k").unwrap(), &changes, capacity).unwrap(), lru);
     assert!(lru.evictions > 200_000);
 }
 
 #[test]
 fn what_does_not_fit_is_not_admitted() {
-    for info in POLICIES.iter().filter(|info| info.sizes) {
+    for info in POLICIES.iter().filter(|info| info.role.sizes) {
         let sizes = [(0, 6), (1, 11), (0, 20), (1, 11), (2, 5), (1, 3), (1, 11)];
         let accesses = sizes.map(|(item, size)| Access::new(item, size)).to_vec();
         let trace = AccessTrace::from_accesses(accesses, 3).unwrap();
@@ -273,26 +273,28 @@ fn what_does_not_fit_is_not_admitted() {
 #[test]
 fn what_cannot_be_is_refused_by_name() {
     let name = |name: &str, value| [(name.to_owned(), value)];
-    let lru = policy("lru").unwrap();
+    let lru = POLICIES.get("lru").unwrap();
     let message = |error: CacheError| error.to_string();
-    assert!(message(policy("lur").unwrap_err()).contains("`lur`; known are fifo, lifo, lru"));
-    assert_eq!(lru.build(&[], 0, 1, true).unwrap_err(), CacheError::NoCapacity);
-    assert!(message(lru.build(&name("k", 2), 9, 1, true).unwrap_err()).contains("no parameter `k`; it has none"));
-    let k = policy("lru-k").unwrap().build(&name("k", 0), 9, 1, true).unwrap_err();
+    assert!(message(POLICIES.get("lur").unwrap_err().into()).contains("`lur`; known are fifo, lifo, lru"));
+    assert_eq!(build_policy(lru, &[], 0, 1, true).unwrap_err(), CacheError::NoCapacity);
+    assert!(
+        message(build_policy(lru, &name("k", 2), 9, 1, true).unwrap_err()).contains("no parameter `k`; it has none")
+    );
+    let k = build_policy(POLICIES.get("lru-k").unwrap(), &name("k", 0), 9, 1, true).unwrap_err();
     assert!(message(k).contains("`k` of policy `lru-k` is 0, but must lie in 1..=16"));
-    let sizes = policy("arc").unwrap().build(&[], 9, 1, false).unwrap_err();
+    let sizes = build_policy(POLICIES.get("arc").unwrap(), &[], 9, 1, false).unwrap_err();
     assert!(message(sizes).contains("`arc` is defined for items of one size"));
-    let large = policy("tinylfu").unwrap().build(&[], 1 << 40, 1, true).unwrap_err();
+    let large = build_policy(POLICIES.get("tinylfu").unwrap(), &[], 1 << 40, 1, true).unwrap_err();
     assert!(message(large).contains("1099511627776"));
     let dropped = AccessTrace::from_accesses(vec![Access::new(0, 1), Access::drop(0)], 1).unwrap();
-    let curve = lru.one_pass.unwrap()(&dropped, 1).unwrap_err();
+    let curve = lru.role.one_pass.unwrap()(&dropped, 1).unwrap_err();
     assert!(message(curve).contains("ignore trims"));
 }
 
 #[test]
 fn the_table_is_sound() {
-    for info in POLICIES {
-        assert_eq!(policy(info.name).unwrap().help, info.help);
+    for info in POLICIES.iter() {
+        assert_eq!(POLICIES.get(info.name).unwrap().help, info.help);
         assert!(info.help.ends_with('.'), "{}", info.name);
         for parameter in info.parameters {
             assert!((parameter.min..=parameter.max).contains(&parameter.default), "{} {}", info.name, parameter.name);

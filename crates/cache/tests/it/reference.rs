@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use ssdlab_cache::{AccessTrace, Granularity, Trims, policy};
+use ssdlab_cache::{AccessTrace, Granularity, POLICIES, Trims};
 use ssdlab_trace::{ReadOptions, Request, Source, TraceReader};
 
 #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
@@ -38,12 +38,12 @@ fn misses_equal_those_of_libcachesim() {
         let fields: Vec<&str> = row.split(',').collect();
         let changes = fields[1].split_once('=').map(|(name, value)| (name.to_owned(), value.parse().unwrap()));
         let (capacity, misses): (u64, u64) = (fields[2].parse().unwrap(), fields[3].parse().unwrap());
-        let info = policy(fields[0]).unwrap();
+        let info = POLICIES.get(fields[0]).unwrap();
         let found = trace.simulate(info, &Vec::from_iter(changes.clone()), capacity).unwrap().misses;
         if found != misses {
             wrong.push(format!("{row}: {found}"));
         }
-        if let Some(one_pass) = info.one_pass.filter(|_| changes.is_none()) {
+        if let Some(one_pass) = info.role.one_pass.filter(|_| changes.is_none()) {
             assert_eq!(one_pass(&trace, capacity as u32).unwrap().misses()[capacity as usize - 1], misses, "{row}");
         }
     }
@@ -68,7 +68,7 @@ fn misses_that_differ_are_those_of_the_page() {
     for row in rows {
         let name = row[1].trim_matches('`');
         for (capacity, written) in [(4897, row[3]), (19_590, row[5])] {
-            let misses = trace.simulate(policy(name).unwrap(), &[], capacity).unwrap().misses;
+            let misses = trace.simulate(POLICIES.get(name).unwrap(), &[], capacity).unwrap().misses;
             if written.replace(',', "") != misses.to_string() {
                 wrong.push(format!("{name} of {capacity}: {misses}, written {written}"));
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use ssdlab_cache::{CacheError, POLICIES, Place, Stage, StageCounters, StageOptions, Why, WriteMode, policy};
+use ssdlab_cache::{CacheError, POLICIES, Place, Stage, StageCounters, StageOptions, Why, WriteMode};
 use ssdlab_trace::{Op, Request, flag};
 
 /// Pages of four sectors.
@@ -200,7 +200,7 @@ fn below(stage: &mut Stage, request: &Request) -> Vec<(Op, u64, u64, Why)> {
 
 #[test]
 fn neighbours_are_joined() {
-    let mut stage = Stage::new(policy("lru").unwrap(), &[], StageOptions { hard_percent: 100, ..BACK }).unwrap();
+    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], StageOptions { hard_percent: 100, ..BACK }).unwrap();
     assert_eq!(below(&mut stage, &request(Op::Read, 8, 4, 0)), [(Op::Read, 8, 4, Why::Miss)]);
     // Page 2 is there: what is missing on both sides is read apart.
     let around = [(Op::Read, 4, 4, Why::Miss), (Op::Read, 12, 4, Why::Miss)];
@@ -219,7 +219,7 @@ fn neighbours_are_joined() {
 
 #[test]
 fn limits_hold_and_the_oldest_go_first() {
-    let mut stage = Stage::new(policy("lru").unwrap(), &[], BACK).unwrap();
+    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], BACK).unwrap();
     assert_eq!(below(&mut stage, &request(Op::Write, 0, 16, 0)), []);
     // Four dirty pages are the limit; 0 and 1 became dirty first.
     assert_eq!(below(&mut stage, &request(Op::Write, 40, 8, 0)), [(Op::Write, 0, 8, Why::Limit)]);
@@ -239,13 +239,13 @@ fn limits_hold_and_the_oldest_go_first() {
 #[test]
 fn a_fill_comes_before_the_write_of_what_it_fills() {
     let options = StageOptions { background_percent: 0, hard_percent: 0, ..BACK };
-    let mut stage = Stage::new(policy("lru").unwrap(), &[], options).unwrap();
+    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], options).unwrap();
     let both = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 0, 4, Why::Limit)];
     assert_eq!(below(&mut stage, &request(Op::Write, 1, 2, 0)), both);
     // Page 0 is there; pages 1 and 2 are written whole.
     assert_eq!(below(&mut stage, &request(Op::Write, 3, 9, 0)), [(Op::Write, 0, 12, Why::Limit)]);
     let options = StageOptions { capacity_pages: 1, background_percent: 100, hard_percent: 100, ..BACK };
-    let mut stage = Stage::new(policy("lru").unwrap(), &[], options).unwrap();
+    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], options).unwrap();
     let fills_last = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 0, 8, Why::Evicted), (Op::Read, 8, 4, Why::Fill)];
     assert_eq!(below(&mut stage, &request(Op::Write, 2, 8, 0)), fills_last);
     // Page 2 is dirty: it gives way to page 1 before it is its turn, and is read again.
@@ -255,7 +255,7 @@ fn a_fill_comes_before_the_write_of_what_it_fills() {
 
 #[test]
 fn durable_writes_go_through_and_trims_drop() {
-    let mut stage = Stage::new(policy("lru").unwrap(), &[], BACK).unwrap();
+    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], BACK).unwrap();
     assert_eq!(below(&mut stage, &request(Op::Write, 0, 8, 0)), []);
     // Page 0 whole, page 1 in part: that stays dirty.
     let fua = request(Op::Write, 0, 6, flag::FUA);
@@ -266,7 +266,7 @@ fn durable_writes_go_through_and_trims_drop() {
     assert_eq!(below(&mut stage, &request(Op::Trim, 4, 6, 0)), [(Op::Trim, 4, 6, Why::Trim)]);
     assert_eq!((stage.state(1), stage.counters().discarded), ((Place::Below, false), 1));
     let through = StageOptions { writes: WriteMode::Through, ..BACK };
-    let mut stage = Stage::new(policy("lru").unwrap(), &[], through).unwrap();
+    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], through).unwrap();
     let filled = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 1, 7, Why::Through)];
     assert_eq!(below(&mut stage, &request(Op::Write, 1, 7, 0)), filled);
     assert_eq!((stage.dirty_pages(), below(&mut stage, &request(Op::Read, 0, 8, 0))), (0, vec![]));
@@ -274,7 +274,7 @@ fn durable_writes_go_through_and_trims_drop() {
 
 #[test]
 fn limits_and_pages_are_checked() {
-    let new = |options| Stage::new(policy("lru").unwrap(), &[], options).map(drop);
+    let new = |options| Stage::new(POLICIES.get("lru").unwrap(), &[], options).map(drop);
     let wrong = StageOptions { background_percent: 51, ..BACK };
     assert_eq!(new(wrong), Err(CacheError::DirtyLimits { background: 51, hard: 50 }));
     assert_eq!(new(StageOptions { page_bytes: 1000, ..BACK }), Err(CacheError::PageBytes { page_bytes: 1000 }));

@@ -1,7 +1,7 @@
 //! Goal: every policy decides as its paper says. Method: its slow twin beside it, access by access.
 
 use proptest::prelude::*;
-use ssdlab_cache::{Access, AccessTrace, POLICIES, PolicyInfo};
+use ssdlab_cache::{Access, AccessTrace, POLICIES, PolicyInfo, build_policy};
 
 use crate::twins::twin;
 
@@ -48,7 +48,7 @@ fn compare(info: &PolicyInfo, draws: &[u64; 4], capacity: u64, accesses: Vec<Acc
         changes.iter().find(|change| change.0 == name).map_or_else(default, |change| change.1)
     };
     // Without items at first: the arrays have to grow.
-    let mut policy = info.build(&changes, capacity, 0, one_size).unwrap();
+    let mut policy = build_policy(info, &changes, capacity, 0, one_size).unwrap();
     policy.grow(items);
     let mut twin = twin(info.name, &get, capacity);
     let trace = AccessTrace::from_accesses(accesses, items).unwrap();
@@ -100,9 +100,9 @@ proptest! {
         draws in prop::array::uniform4(prop_oneof![2 => Just(0), 1 => any::<u64>()]),
         capacity in prop_oneof![Just(1_u64), Just(2), 3..12_u64, 12..30_u64, Just(100), Just(1000)],
     ) {
-        for info in POLICIES {
+        for info in POLICIES.iter() {
             compare(info, &draws, capacity, in_units(&accesses), true, ITEMS);
-            if info.sizes {
+            if info.role.sizes {
                 compare(info, &draws, capacity, accesses.clone(), false, ITEMS);
             }
         }
@@ -125,9 +125,9 @@ proptest! {
             let item = if at % 1000 < 700 { rng.below(below) as u32 } else { at % MANY };
             accesses.push(Access::new(item, 1 + item % 3));
         }
-        for info in POLICIES {
+        for info in POLICIES.iter() {
             compare(info, &[0; 4], capacity, in_units(&accesses), true, MANY);
-            if info.sizes {
+            if info.role.sizes {
                 compare(info, &[0; 4], capacity, accesses.clone(), false, MANY);
             }
         }

@@ -8,7 +8,7 @@ use crate::table::{Derived, Entries, Fallback, KIB, MEBI, OptionSpec, SECOND, Se
 use crate::value::Value;
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_bytes;
-use ssdlab_sched::{Device, Frame, NoMerges, SCHEDULERS, SchedulerInfo, TunableError, scheduler};
+use ssdlab_sched::{Device, Frame, NoMerges, SCHEDULERS, SchedulerInfo, TunableError, check_tunables};
 use ssdlab_sim::{BlockOptions, Clock, Protocol};
 
 const SCHEDULER: &str = "block.scheduler";
@@ -51,7 +51,7 @@ fn options() -> Vec<OptionSpec> {
     };
     let tunables = SCHEDULERS
         .iter()
-        .flat_map(|info| info.tunables.iter().map(|one| option(key_of(info.name, one.name), one, one.help)));
+        .flat_map(|info| info.parameters.iter().map(|one| option(key_of(info.name, one.name), one, one.help)));
     std::iter::once(scheduler).chain(tunables).chain(LAYER.iter().copied()).collect()
 }
 
@@ -149,7 +149,7 @@ fn is_legacy(entries: &Entries) -> bool {
 
 const FRAME: Derived = Derived {
     rule: "the kernel that the scheduler comes from",
-    value: |entries| match scheduler(chosen(entries, SCHEDULER)).map(|info| info.frame) {
+    value: |entries| match SCHEDULERS.get(chosen(entries, SCHEDULER)).map(|info| info.role.frame) {
         Ok(Frame::Legacy) => "legacy".into(),
         // Without a block layer it does not matter.
         Ok(Frame::Modern) | Err(_) => "modern".into(),
@@ -191,13 +191,13 @@ impl Checker<'_> {
     /// The block layer, if there is one; what depends on the size of the device is checked where that is known.
     pub(crate) fn block(&mut self, clock: &Clock, capacity_bytes: Option<u64>) -> Read<Option<BlockOptions>> {
         let name = self.name(SCHEDULER)?;
-        let Ok(info) = scheduler(name) else {
+        let Ok(info) = SCHEDULERS.get(name) else {
             for (key, is_asked_for) in
                 [(QUEUES, self.small(QUEUES)? > 1), (WBT_LAT, self.nanos(WBT_LAT)? > Nanos::ZERO)]
             {
                 if is_asked_for {
-                    let message = "there is no block layer with block.scheduler = \"direct\"; leave it out, or set \
-                                   block.scheduler to one of the modern frame, such as \"none\"";
+                    let message = "there is no block layer with block.scheduler = \"direct\"; set block.scheduler to \
+                                   \"none\"";
                     self.report(key, message.to_owned());
                 }
             }
@@ -206,13 +206,13 @@ impl Checker<'_> {
         let Clock::Event(_, drive) = clock else {
             let message = format!(
                 "{name} has nothing to choose from: without a model of requests in flight they are served one by one; \
-                 set time to \"event\" or block.scheduler to \"direct\""
+                 set time to \"event\""
             );
             self.report(SCHEDULER, message);
             return Ok(None);
         };
         let mut options = BlockOptions::of(info.name);
-        for (tunable, slot) in info.tunables.iter().zip(&mut options.tunables) {
+        for (tunable, slot) in info.parameters.iter().zip(&mut options.tunables) {
             let key = key_of(name, tunable.name);
             let value = self.parameter(&key, tunable)?;
             // A scheduler may fit a default to the device, but not another value.
@@ -228,8 +228,7 @@ impl Checker<'_> {
         options.plug = self.flag("block.plug")?;
         options.wbt_lat = self.nanos(WBT_LAT)?;
         if options.frame == Frame::Legacy && options.wbt_lat > Nanos::ZERO {
-            let message = "the legacy frame, Linux 2.6.32, has no writeback throttling; set it to \"0ns\" or block.frame to \
-                           \"modern\"";
+            let message = "the legacy frame, Linux 2.6.32, has no writeback throttling; set block.frame to \"modern\"";
             self.report(WBT_LAT, message.to_owned());
         }
         options.record = self.flag("block.record")?;
@@ -242,15 +241,15 @@ impl Checker<'_> {
         let changes: Vec<(String, u64)> = options.changes(info).collect();
         let BlockOptions { nr_requests, queues, .. } = *options;
         let device = Device { sectors: capacity_bytes / 512, rotational: false, nr_requests, queues };
-        match info.build(&changes, &device) {
+        match check_tunables(info, &changes, &device) {
             Err(TunableError::BeyondDevice { name, value, device, unit, .. }) => {
-                let least = info.tunables.iter().find(|tunable| tunable.name == name).map_or(0, |tunable| tunable.min);
-                let lower = if device < least {
-                    "leave it out".to_owned()
-                } else {
-                    format!("lower it to {} or less", unit.write(device))
+                let tunable = info.parameters.iter().find(|tunable| tunable.name == name);
+                let remedy = match tunable {
+                    // The default fits itself to the device.
+                    Some(tunable) if device < tunable.min => format!("set it to {}", unit.write(tunable.default)),
+                    _ => format!("lower it to {}", unit.write(device)),
                 };
-                let message = format!("{} is more than the drive has; {lower}", unit.write(value));
+                let message = format!("{} is more than the drive has; {remedy}", unit.write(value));
                 self.report(&key_of(info.name, name), message);
             }
             Err(error) => self.report(SCHEDULER, error.to_string()),
@@ -264,18 +263,16 @@ impl Checker<'_> {
         let message = match protocol {
             _ if queues == 1 => None,
             _ if frame == Frame::Legacy => Some(
-                "the legacy frame, Linux 2.6.32, has a single queue; set it to 1 or block.frame to \"modern\"".to_owned(),
+                "the legacy frame, Linux 2.6.32, has a single queue; set block.frame to \"modern\"".to_owned(),
             ),
             Protocol::Direct => None,
             Protocol::SingleQueue { .. } => {
                 let protocol = self.name("drive.protocol")?;
-                let rest = "set it to 1 or drive.protocol to \"nvme\" or \"direct\"";
-                Some(format!("{queues} for the one queue of drive.protocol {protocol}; {rest}"))
+                Some(format!("{queues} for the one queue of drive.protocol {protocol}; lower it to 1"))
             }
             Protocol::MultiQueue { queues: of_drive, .. } => (*of_drive != queues).then(|| {
                 format!(
-                    "{queues}, but drive.protocol nvme has {of_drive} queues and each belongs to one; set it to {of_drive} \
-                     or drive.protocol.nvme.queues to {queues}"
+                    "{queues}, but drive.protocol nvme has {of_drive} queues and each belongs to one; set it to {of_drive}"
                 )
             }),
         };
@@ -290,13 +287,8 @@ impl Checker<'_> {
         const KEY: &str = "block.max_request";
         let bytes = self.bytes(KEY)?;
         if !bytes.is_multiple_of(512) {
-            let below = bytes / 512 * 512;
-            let message = format!(
-                "{} is not a multiple of 512B; write {} or {}",
-                write_bytes(bytes),
-                write_bytes(below),
-                write_bytes(below + 512)
-            );
+            let below = write_bytes(bytes / 512 * 512);
+            let message = format!("{} is not a multiple of 512B; lower it to {below}", write_bytes(bytes));
             self.report(KEY, message);
         }
         // The range of the option ends at 1 GiB.

@@ -1,18 +1,15 @@
-//! How many blocks a drive gets for its capacity, whether they suffice, and what to change where they do not.
+//! Number of blocks of a drive by its capacity, the check that they suffice, and a remedy where they do not.
 
-use super::device::capacities_above;
+use super::device::MOST_BYTES;
 use super::ftl::plan::Plan;
 use super::nand::levels;
 use super::provision::{DEFAULT_PERCENT, Provision};
 use crate::checker::{Checker, Read};
-use crate::remedies::first_enough;
-use crate::value::Value;
+use crate::table::U32;
 use ssdlab_core::units::{counted, write_bytes, write_percent};
 use ssdlab_nand::Parallelism;
 
-const GIBIBYTE_BITS: u32 = 30;
-
-/// What blocks are made of, whatever the capacity.
+/// What decides the number of blocks, beside the capacity.
 #[derive(Clone, Copy)]
 pub(super) struct Shape<'a> {
     pub plan: &'a Plan,
@@ -20,22 +17,24 @@ pub(super) struct Shape<'a> {
     pub page_bytes: u32,
     pub pages_per_block: u32,
     pub planes: u32,
-    /// Whether the blocks that the FTL keeps are added to what over-provisioning gives.
+    /// True if the blocks that the FTL keeps are added to the over-provisioning.
     pub extra: bool,
 }
 
 /// Blocks for some capacity.
 pub(super) struct Blocks {
-    /// What over-provisioning gives.
+    /// Blocks that the over-provisioning gives.
     asked: u64,
-    /// The same, equally many for each plane.
+    /// The same, rounded up to equally many for each plane.
     pub provided: u64,
-    /// Added to them.
+    /// Blocks added to them.
     pub added: u64,
-    /// Hold the data.
+    /// Blocks for the data.
     full: u64,
-    /// The FTL keeps them open, erased, or full of its map, of those that are provided.
+    /// Of the provided blocks, those that the FTL keeps open, erased, or for its map.
     kept: u64,
+    /// Blocks beyond these and the data that the FTL works with.
+    work: u64,
     /// Planes that collect for themselves.
     parts: u64,
     /// All planes.
@@ -43,7 +42,7 @@ pub(super) struct Blocks {
 }
 
 impl Shape<'_> {
-    /// Blocks for this many logical pages.
+    /// Blocks for this many logical pages, at most 2^32.
     pub fn blocks(&self, logical_pages: u64) -> Blocks {
         let reserve =
             u64::from(self.plan.reserve_blocks(logical_pages, self.page_bytes, self.pages_per_block, self.planes));
@@ -58,80 +57,49 @@ impl Shape<'_> {
             added,
             full: parts * logical_pages.div_ceil(parts).div_ceil(pages_per_block),
             kept,
+            // A victim yields space only if a block beyond the data is neither open nor kept erased.
+            work: parts.max(self.plan.least_log_blocks().into()),
             parts,
             planes,
         }
     }
 
-    /// The capacities, powers of two above this one, that have enough blocks.
-    pub fn capacities_beyond(&self, logical_pages: u64) -> impl Iterator<Item = u64> {
-        let page_bytes = u64::from(self.page_bytes);
-        capacities_above(logical_pages, page_bytes)
-            .take_while(move |bytes| bytes / page_bytes <= u64::from(u32::MAX))
-            .filter(move |bytes| self.blocks(bytes / page_bytes).suffice())
-    }
-
-    /// The shares, in whole percent from the largest down, that what is `share` of this many pages may be of a drive
-    /// with enough blocks.
-    fn fills_below(&self, logical_pages: u64, share: f64) -> impl Iterator<Item = u32> {
-        let filled_pages = (logical_pages as f64 * share).ceil();
-        let suffices = move |percent: &u32| {
-            let logical_pages = (100.0 * filled_pages / f64::from(*percent)).ceil();
-            logical_pages <= f64::from(u32::MAX) && self.blocks(logical_pages as u64).suffice()
-        };
-        (1..(100.0 * share) as u32).rev().filter(suffices)
-    }
-
-    /// Pages of blocks; none if 32 bits do not number them. The largest number stands for "none".
+    /// Number of pages of the blocks; None if it exceeds 32 bits.
     pub fn physical_pages(&self, Blocks { provided, added, .. }: &Blocks) -> Option<u32> {
         u32::try_from((provided + added) * u64::from(self.pages_per_block)).ok()
     }
 
-    /// The largest capacity of whole gibibytes of which the pages are numbered in 32 bits; none if that has too few blocks.
-    pub fn capacity_below(&self, logical_pages: u64) -> Option<u64> {
-        let page_bytes = u64::from(self.page_bytes);
-        let gibibytes = (logical_pages * page_bytes) >> GIBIBYTE_BITS;
-        let mut capacities = (1..=gibibytes).rev().map(|gibibytes| gibibytes << GIBIBYTE_BITS);
-        let found = |bytes: &u64| self.blocks(bytes / page_bytes);
-        capacities.find(|bytes| self.physical_pages(&found(bytes)).is_some()).filter(|bytes| found(bytes).suffice())
+    /// True if 32 bits number the pages of the flash for this many logical pages.
+    pub fn numbers(&self, logical_pages: u64) -> bool {
+        logical_pages <= U32 && self.physical_pages(&self.blocks(logical_pages)).is_some()
     }
 
-    /// The least over-provisioning that has enough blocks and is enough otherwise, in percent; none if none is that may
-    /// be asked for.
-    fn percent_beyond(&self, logical_pages: u64, most_percent: f64, is_enough: impl Fn(f64) -> bool) -> Option<f64> {
+    /// Smallest capacity with enough blocks that is a power of two above this many pages.
+    pub fn larger_capacity(&self, logical_pages: u64) -> Option<u64> {
+        let page_bytes = u64::from(self.page_bytes);
+        let first = (logical_pages + 1).next_power_of_two();
+        let capacities = std::iter::successors(Some(first), |pages| Some(2 * pages));
+        let mut pages = capacities.take_while(|pages| pages * page_bytes <= MOST_BYTES && self.numbers(*pages));
+        pages.find(|pages| self.blocks(*pages).suffice()).map(|pages| pages * page_bytes)
+    }
+
+    /// Least over-provisioning with enough blocks, in percent.
+    fn enough_percent(&self, logical_pages: u64) -> f64 {
         let found = self.blocks(logical_pages);
         let least = (found.full + found.needed()).max(found.planes);
-        let pages_per_block = u64::from(self.pages_per_block);
-        let most = self.provision.with(most_percent).blocks(logical_pages, pages_per_block);
-        let percent = |blocks| self.provision.percent_for(blocks, logical_pages, pages_per_block).min(most_percent);
-        let suffices =
-            |percent| Shape { provision: self.provision.with(percent), ..*self }.blocks(logical_pages).suffice();
-        first_enough(least, most, |blocks| suffices(percent(blocks)) && is_enough(percent(blocks))).map(percent)
+        self.provision.percent_for(least, logical_pages, self.pages_per_block.into())
     }
 
-    /// The most blocks, of `least` to `most`, that collection can keep erased in each plane; none if it can keep none.
-    fn erased_within(&self, logical_pages: u64, least: u32, most: u32) -> Option<u32> {
-        let suffices = |erased| {
-            let plan = self.plan.keeping_erased(erased);
-            Shape { plan: &plan, ..*self }.blocks(logical_pages).suffice()
-        };
-        if least > most || !suffices(least) {
-            return None;
-        }
-        let (mut enough, mut beyond) = (least, most + 1);
-        while beyond - enough > 1 {
-            let middle = enough + (beyond - enough) / 2;
-            if suffices(middle) { enough = middle } else { beyond = middle }
-        }
-        Some(enough)
+    /// The same with the default over-provisioning.
+    fn by_default(self) -> Self {
+        Self { provision: self.provision.with(DEFAULT_PERCENT), ..self }
     }
 }
 
 impl Blocks {
-    /// Blocks beyond the data that collection needs: a victim yields space only if some block beyond the data is
-    /// neither open nor kept erased.
+    /// Blocks beyond the data that the FTL needs.
     fn needed(&self) -> u64 {
-        self.kept + self.parts
+        self.kept + self.work
     }
 
     /// Blocks beyond the data.
@@ -144,22 +112,35 @@ impl Blocks {
     }
 }
 
+/// The largest number from 1 to `most` that `holds`, where all smaller ones do so too.
+pub(super) fn largest(most: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
+    let (mut largest, mut beyond) = (0, most + 1);
+    while beyond - largest > 1 {
+        let middle = largest + (beyond - largest) / 2;
+        if holds(middle) { largest = middle } else { beyond = middle }
+    }
+    (largest > 0).then_some(largest)
+}
+
 impl Checker<'_> {
-    /// Whether collection is to keep more blocks erased than hold the data, which is reported: such a drive is mostly
-    /// spare blocks, or has no size that suffices but an absurd one.
+    /// Reports a collection that keeps more blocks erased than hold the data: such a drive is mostly spare blocks, or no
+    /// sensible size suffices. Returns true if it did.
     pub(super) fn keeps_too_many(&mut self, shape: &Shape<'_>, logical_pages: u64) -> bool {
         let Some((key, erased, least)) = shape.plan.kept_erased() else { return false };
         let planes = u64::from(shape.planes);
         let data = logical_pages.div_ceil(u64::from(shape.pages_per_block));
         // The smallest drives have less data than collection keeps erased by default.
-        let most = (data / planes).max(u64::from(least.max(USUAL_ERASED)));
+        let most = (data / planes).max(USUAL_ERASED);
         if u64::from(erased) <= most {
             return false;
         }
-        let most = u32::try_from(most).unwrap_or(u32::MAX);
-        let remedy = match shape.erased_within(logical_pages, least, most) {
-            Some(erased) => format!("lower it to {erased}"),
-            None => format!("lower it to {most} and set device.reserve to \"extra\""),
+        let plan = shape.plan.keeping_erased(u32::try_from(most).unwrap_or(u32::MAX));
+        let found = Shape { plan: &plan, ..*shape }.blocks(logical_pages.min(U32));
+        let missing = found.needed().saturating_sub(found.left()).div_ceil(planes);
+        let fitting = most.checked_sub(missing).filter(|fitting| *fitting >= least.into()).unwrap_or(most);
+        let remedy = match fitting {
+            fitting if fitting >= least.into() => format!("lower it to {fitting}"),
+            _ => WITHOUT_ERASED.into(),
         };
         let where_kept = if planes > 1 { format!(" in each of {planes} planes") } else { String::new() };
         let message = format!("{erased} erased blocks{where_kept} are more than the {data} blocks of data; {remedy}");
@@ -167,8 +148,8 @@ impl Checker<'_> {
         true
     }
 
-    /// Reports that blocks are too few for collection to make progress, at the setting that somebody chose, with every
-    /// single change that is enough. `provision` is the option of the space beyond the capacity.
+    /// Reports that the drive has too few blocks, at the setting that the user chose, with a change that gives it enough.
+    /// `provision` is the option of the space beyond the capacity.
     pub(super) fn report_blocks(
         &mut self,
         provision: &'static str,
@@ -176,10 +157,37 @@ impl Checker<'_> {
         parallelism: &Parallelism,
         logical_pages: u64,
     ) -> Read<()> {
-        let found = shape.blocks(logical_pages);
-        let Blocks { asked, provided, full, kept, parts, planes, .. } = found;
+        let can_be = |planes: u32, pages: u64| {
+            Shape { planes, pages_per_block: pages as u32, ..*shape }.by_default().larger_capacity(0).is_some()
+        };
         let levels = levels(parallelism);
         let (level, planes_of_level) = levels.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
+        if !can_be(shape.planes, shape.pages_per_block.into()) {
+            if let Some((key, erased, _)) =
+                shape.plan.kept_erased().filter(|(_, kept, _)| u64::from(*kept) > USUAL_ERASED)
+            {
+                let (percent, planes) = (write_percent(DEFAULT_PERCENT), shape.planes);
+                let message = format!(
+                    "no drive with {percent} of over-provisioning has {erased} erased blocks in each of {planes} planes; \
+                     {WITHOUT_ERASED}"
+                );
+                self.report(key, message);
+                return Ok(());
+            }
+            const PAGES: &str = "nand.pages_per_block";
+            let (planes, pages) = (shape.planes, shape.pages_per_block);
+            let most = |planes| largest(pages.into(), |pages| can_be(planes, pages)).filter(|most| *most > 1);
+            let remedy = most(planes).map(|most| format!("lower it to {most}")).unwrap_or_else(|| {
+                let planes_for = |count: u64| planes / planes_of_level * count as u32;
+                let count = largest(planes_of_level.into(), |count| can_be(planes_for(count), 2)).unwrap_or(1);
+                let most = most(planes_for(count)).unwrap_or(2);
+                format!("set it to {most} and {level} to {count}")
+            });
+            self.report(PAGES, format!("{planes} planes with blocks of {pages} pages fit no drive; {remedy}"));
+            return Ok(());
+        }
+        let found = shape.blocks(logical_pages);
+        let Blocks { asked, provided, full, kept, parts, planes, .. } = found;
         let few_by_plane = planes > 1 && (parts > 1 || asked < planes);
         let (chosen, usual) = match few_by_plane {
             true => (&[level, CAPACITY, FILL, provision][..], level),
@@ -206,76 +214,36 @@ impl Checker<'_> {
                 found.needed()
             )
         };
+        let remedy = self.more_blocks(key, provision, shape, logical_pages);
+        self.report(key, format!("{told}; {remedy}"));
+        Ok(())
+    }
+
+    /// The change that gives enough blocks: more over-provisioning, a larger capacity, or both if neither is enough.
+    fn more_blocks(&self, key: &str, provision: &str, shape: &Shape<'_>, logical_pages: u64) -> String {
         let named = |other| if other == key { "it" } else { other };
-        let filled = self.is_chosen(FILL);
-        let capacity = |bytes| match filled {
+        let percent = shape.enough_percent(logical_pages);
+        let of_provision = (percent <= self.most_percent(provision))
+            .then(|| format!("raise {} to {}", named(provision), write_percent(percent)));
+        let capacity = |bytes| match self.applies(FILL) {
             true => format!("set {CAPACITY} to {} instead of {FILL}", write_bytes(bytes)),
             false => format!("raise {} to {}", named(CAPACITY), write_bytes(bytes)),
         };
-        let (most_percent, fill) = (self.most_percent(provision), if filled { self.share(FILL)? } else { 0.0 });
-        let mut remedies = self.remedies(|is_enough| {
-            let mut remedies = Vec::new();
-            let of_provision = |percent| is_enough(&[(provision, Value::Percent(percent))]);
-            if let Some(percent) = shape.percent_beyond(logical_pages, most_percent, of_provision) {
-                let same = if few_by_plane { named(provision) } else { provision };
-                remedies.push((provision, format!("raise {same} to {}", write_percent(percent))));
-            }
-            let of_fill = |percent: &u32| is_enough(&[(FILL, Value::Percent(f64::from(*percent)))]);
-            if let Some(percent) = shape.fills_below(logical_pages, fill).find(of_fill) {
-                remedies.push((FILL, format!("lower {} to {percent}%", named(FILL))));
-            }
-            let of_capacity = |bytes: &u64| is_enough(&[(CAPACITY, Value::Bytes(*bytes))]);
-            if let Some(bytes) = shape.capacities_beyond(logical_pages).find(of_capacity) {
-                remedies.push((CAPACITY, capacity(bytes)));
-            }
-            let fewer = (1..planes_of_level).rev().find(|&count| {
-                let planes = shape.planes / planes_of_level * count;
-                Shape { planes, ..*shape }.blocks(logical_pages).suffice()
-                    && is_enough(&[(level, Value::Count(count.into()))])
-            });
-            if let Some(count) = fewer {
-                remedies.push((level, format!("lower {} to {count}", named(level))));
-            }
-            let kept = shape.plan.kept_erased().filter(|(setting, ..)| self.is_chosen(setting));
-            if let Some((setting, erased, least)) = kept
-                && let Some(fewer) = shape.erased_within(logical_pages, least, erased - 1)
-                && is_enough(&[(setting, Value::Count(fewer.into()))])
-            {
-                remedies.push((setting, format!("lower {setting} to {fewer}")));
-            }
-            if !shape.extra
-                && (Shape { extra: true, ..*shape }).blocks(logical_pages).suffice()
-                && is_enough(&[("device.reserve", Value::Choice("extra"))])
-            {
-                remedies.push(("device.reserve", "set device.reserve to \"extra\"".into()));
-            }
-            if remedies.is_empty() {
-                let shape = Shape { provision: shape.provision.with(DEFAULT_PERCENT), ..*shape };
-                let of_both = |bytes: &u64| {
-                    is_enough(&[(CAPACITY, Value::Bytes(*bytes)), (provision, Value::Percent(DEFAULT_PERCENT))])
-                };
-                remedies.extend(shape.capacities_beyond(logical_pages).find(of_both).map(|bytes| {
-                    let percent = write_percent(DEFAULT_PERCENT);
-                    (CAPACITY, format!("{} and {} to {percent}", capacity(bytes), named(provision)))
-                }));
-            }
-            remedies
-        });
-        // First what is done to the setting that somebody chose.
-        remedies.sort_by_key(|(changed, _)| *changed != key);
-        let remedies: Vec<String> = remedies.into_iter().map(|(_, remedy)| remedy).collect();
-        self.report(key, with_remedies(told, &remedies.join(", or ")));
-        Ok(())
+        let of_capacity = shape.larger_capacity(logical_pages).map(capacity);
+        let one = if key == CAPACITY { of_capacity.or(of_provision) } else { of_provision.or(of_capacity) };
+        one.unwrap_or_else(|| {
+            let bytes = shape.by_default().larger_capacity(logical_pages).unwrap_or(u64::MAX);
+            let percent = write_percent(DEFAULT_PERCENT);
+            let instead = if self.applies(FILL) { format!(" instead of {FILL}") } else { String::new() };
+            format!("set {} to {percent} and {CAPACITY} to {}{instead}", named(provision), write_bytes(bytes))
+        })
     }
 }
 
-/// What is wrong, and what to do if anything helps.
-pub(super) fn with_remedies(wrong: String, remedies: &str) -> String {
-    if remedies.is_empty() { wrong } else { format!("{wrong}; {remedies}") }
-}
-
 pub(super) const CAPACITY: &str = "device.capacity";
-const FILL: &str = "device.fill";
+pub(super) const FILL: &str = "device.fill";
 
 /// What `ftl.page.trigger.batch.high` is by default.
-const USUAL_ERASED: u32 = 16;
+const USUAL_ERASED: u64 = 16;
+
+const WITHOUT_ERASED: &str = "set ftl.page.trigger to \"victim\"";

@@ -29,7 +29,7 @@ static WRITES: Choices<WriteMode, 2> = Choices::new([
 
 /// Policies that can decide on requests as they come.
 fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
-    POLICIES.iter().copied().filter(|info| !info.needs_future)
+    POLICIES.iter().copied().filter(|info| !info.role.needs_future)
 }
 
 /// Every option; called once.
@@ -44,7 +44,7 @@ fn options() -> Vec<OptionSpec> {
         example: "arc",
     };
     let parameters = policies().flat_map(|info| info.parameters.iter().map(|one| parameter(info.name, one)));
-    let sized = policies().filter(|info| info.sizes).map(|info| (info.name, info.help));
+    let sized = policies().filter(|info| info.role.sizes).map(|info| (info.name, info.help));
     let compressed_policy = OptionSpec {
         key: "cache.compressed_policy",
         kind: Kind::of_names(sized),
@@ -219,7 +219,7 @@ impl Checker<'_> {
         let Some(info) = policies().find(|info| info.name == name) else {
             // A written configuration holds every setting: only what differs from none was meant to do something.
             if self.share("cache.compressed")? > 0.0 {
-                self.report("cache.compressed", "there is no cache; set cache.policy=lru, for example".to_owned());
+                self.report("cache.compressed", "there is no cache; set cache.policy to \"lru\"".to_owned());
             }
             return Ok(None);
         };
@@ -232,12 +232,8 @@ impl Checker<'_> {
         let (size, page_bytes) = (self.bytes("cache.size")?, self.small("cache.page")?);
         if !page_bytes.is_power_of_two() {
             let below = 1_u64 << page_bytes.ilog2();
-            let message = format!(
-                "{} is not a power of two; write {} or {}",
-                write_bytes(page_bytes.into()),
-                write_bytes(below),
-                write_bytes(2 * below)
-            );
+            let message =
+                format!("{} is not a power of two; set it to {}", write_bytes(page_bytes.into()), write_bytes(below));
             self.report("cache.page", message);
         }
         if size < u64::from(page_bytes) {
@@ -252,8 +248,7 @@ impl Checker<'_> {
         let usual_percent = CacheOptions::USUAL_BACKGROUND_PERCENT;
         if !matches!(clock, Clock::Event(..)) && background_percent != usual_percent {
             let message = format!(
-                "requests are served one by one, and nothing is written between them; set time to \"event\", or this to \
-                 {usual_percent}%"
+                "requests are served one by one, and nothing is written between them; set it to {usual_percent}%"
             );
             self.report(BACKGROUND, message);
         }
@@ -276,7 +271,7 @@ impl Checker<'_> {
     fn whole_percent(&mut self, key: &str) -> Read<u32> {
         let percent = 100.0 * self.share(key)?;
         if (percent - percent.round()).abs() > 1e-9 {
-            self.report(key, format!("{percent}% is not a whole percentage; write {}%", percent.round()));
+            self.report(key, format!("{percent}% is not a whole percentage; set it to {}%", percent.round()));
         }
         // The range of the option ends at 100.
         Ok(percent.round() as u32)
@@ -292,12 +287,10 @@ impl Checker<'_> {
         let room_pages = (capacity_pages as f64 * share).round() as u64;
         let of = format!("{} of {capacity_pages} pages", write_percent(100.0 * share));
         if room_pages == 0 {
-            self.report(SHARE, format!("{of} is less than a page; raise it or cache.size, or write 0%"));
+            self.report(SHARE, format!("{of} is less than a page; set it to 0%"));
         } else if room_pages >= capacity_pages {
-            self.report(
-                SHARE,
-                format!("{of} leaves no raw page, but pages are used raw; lower it or raise cache.size"),
-            );
+            let less = if capacity_pages > 1 { "50%" } else { "0%" };
+            self.report(SHARE, format!("{of} leaves no raw page, but pages are used raw; lower it to {less}"));
         }
         let codec = self.name(CODEC)?;
         let ratio_key = format!("{CODEC}.{codec}.ratio");
@@ -309,15 +302,14 @@ impl Checker<'_> {
         };
         let shortest = (1.0 - sizes.spread) / sizes.ratio;
         if shortest > sizes.max_stored || shortest >= 1.0 {
-            self.report(
-                &ratio_key,
-                format!(
-                    "{} shrinks pages to {} at best, and above cache.max_stored of {} none is kept; raise one of the two",
-                    sizes.ratio,
-                    write_percent((1000.0 * shortest).round() / 10.0),
-                    write_percent(100.0 * sizes.max_stored)
-                ),
+            let more = ((100.0 * (1.0 - sizes.spread) / sizes.max_stored).floor() + 1.0) / 100.0;
+            let message = format!(
+                "{} shrinks pages to {} at best, and none above cache.max_stored of {} is kept; raise it to {more}",
+                sizes.ratio,
+                write_percent((1000.0 * shortest).round() / 10.0),
+                write_percent(100.0 * sizes.max_stored)
             );
+            self.report(&ratio_key, message);
         }
         Ok(Some(CompressedOptions {
             policy: self.name("cache.compressed_policy")?,

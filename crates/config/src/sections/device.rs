@@ -1,13 +1,13 @@
 //! The drive as the host and its data sheet see it: from capacity to whole blocks.
 
-use super::blocks::Shape;
+use super::blocks::{CAPACITY, FILL, Shape, largest};
 use super::ftl::plan::Plan;
 use super::host::Fitting;
 use super::provision;
 use crate::checker::{Checker, Read};
 use crate::figures::DeviceFigures;
 use crate::kind::{Choices, Kind};
-use crate::table::{Fallback, KIB, OptionSpec, Section, TIB};
+use crate::table::{Fallback, KIB, MEBI, OptionSpec, Section, TIB, U32};
 use ssdlab_core::units::write_bytes;
 use ssdlab_nand::Geometry;
 
@@ -15,19 +15,15 @@ pub(crate) const SECTION: Section = Section {
     name: "device",
     help: "The drive as the host and its data sheet see it.",
     used: &[],
-    options: || [CAPACITY, provision::OPTIONS, RESERVE].concat(),
+    options: || [SIZE, provision::OPTIONS, RESERVE].concat(),
 };
 
-/// The largest capacity.
-const MOST_BYTES: u64 = 16 * TIB;
+/// The largest capacity: page numbers of 32 bits reach it with pages of 128 KiB.
+pub(super) const MOST_BYTES: u64 = 256 * TIB;
 
-/// The capacities, powers of two that may be asked for, with more pages than these.
-pub(super) fn capacities_above(logical_pages: u64, page_bytes: u64) -> impl Iterator<Item = u64> {
-    let first = (logical_pages * page_bytes + 1).next_power_of_two();
-    std::iter::successors(Some(first), |bytes| bytes.checked_mul(2)).take_while(|bytes| *bytes <= MOST_BYTES)
-}
+const GIBIBYTE_BITS: u32 = 30;
 
-const CAPACITY: &[OptionSpec] = &[
+const SIZE: &[OptionSpec] = &[
     OptionSpec {
         key: "device.capacity",
         kind: Kind::Bytes { min: KIB, max: MOST_BYTES },
@@ -70,10 +66,9 @@ impl Checker<'_> {
         if !page_bytes.is_power_of_two() {
             let above = u64::from(page_bytes).next_power_of_two();
             let message = format!(
-                "{} is not a power of two; the nearest are {} and {}",
+                "{} is not a power of two; set it to {}",
                 write_bytes(u64::from(page_bytes)),
-                write_bytes(above / 2),
-                write_bytes(above)
+                write_bytes(above / 2)
             );
             self.report("nand.page_size", message);
             return Ok(None);
@@ -90,61 +85,103 @@ impl Checker<'_> {
         if self.keeps_too_many(&shape, logical_pages) {
             return Ok(None);
         }
-        let mut found = shape.blocks(logical_pages);
-        if !found.suffice() && self.applies("device.fill") && self.share("device.fill")? == 1.0 {
-            // Nobody asked for a share of the drive: a trace that sizes it gives it at least the blocks it needs.
-            if let Some(bytes) = shape.capacities_beyond(logical_pages).next() {
-                logical_pages = bytes / u64::from(page_bytes);
-                found = shape.blocks(logical_pages);
-            }
+        if !shape.numbers(logical_pages) {
+            self.report_pages(&shape, logical_pages, extent_bytes)?;
+            return Ok(None);
         }
-        if !found.suffice() {
+        let sized_by_trace = match self.applies(FILL) {
+            true => self.share(FILL)? == 1.0,
+            false => logical_pages > self.bytes(CAPACITY)? / u64::from(page_bytes),
+        };
+        if !shape.blocks(logical_pages).suffice()
+            && sized_by_trace
+            && let Some(bytes) = shape.larger_capacity(logical_pages)
+        {
+            // The trace sizes the drive, so it grows until it has the blocks it needs.
+            logical_pages = bytes / u64::from(page_bytes);
+        }
+        let found = shape.blocks(logical_pages);
+        let (Some(physical_pages), true) = (shape.physical_pages(&found), found.suffice()) else {
             self.report_blocks(key, &shape, &parallelism, logical_pages)?;
             return Ok(None);
-        }
-        let blocks = found.provided + found.added;
-        let reserve_blocks = plan.reserve_blocks(logical_pages, page_bytes, pages_per_block, planes);
-        let sizes = (shape.physical_pages(&found), u32::try_from(logical_pages));
-        let (Some(physical_pages), Ok(logical_pages)) = sizes else {
-            let exceed = format!("{blocks} blocks of {pages_per_block} pages exceed {} pages", u32::MAX);
-            let fill = self.applies("device.fill");
-            if fill || logical_pages > self.bytes("device.capacity")? / u64::from(page_bytes) {
-                let end = write_bytes(extent_bytes.unwrap_or(0));
-                let (covers, remedy) = match self.fitting()? {
-                    Fitting::Compact => ("covers", ""),
-                    _ => ("ends at", "set it to \"scale\" or \"wrap\", or "),
-                };
-                let message = format!("the trace {covers} {end}: {exceed}; {remedy}raise nand.page_size");
-                self.report("host.fit", message);
-            } else {
-                let below = shape.capacity_below(logical_pages);
-                let lower = below.map_or("lower it".into(), |bytes| format!("lower it to {}", write_bytes(bytes)));
-                self.report("device.capacity", format!("{exceed}; {lower} or raise nand.page_size"));
-            }
-            return Ok(None);
         };
+        let reserve_blocks = plan.reserve_blocks(logical_pages, page_bytes, pages_per_block, planes);
         let blocks = physical_pages / pages_per_block;
         let geometry = Geometry { page_bytes, pages_per_block, blocks, order: self.program_order()?, parallelism };
+        // Flash has as many pages at least, and 32 bits number them.
+        let logical_pages = logical_pages as u32;
         Ok(Some((geometry, DeviceFigures::new(page_bytes, pages_per_block, logical_pages, blocks, reserve_blocks))))
+    }
+
+    /// Reports a drive with more pages than 32 bits number.
+    fn report_pages(&mut self, shape: &Shape<'_>, logical_pages: u64, extent_bytes: Option<u64>) -> Read<()> {
+        let page_bytes = u64::from(shape.page_bytes);
+        let capacity_pages = if self.applies(FILL) { 0 } else { self.bytes(CAPACITY)? / page_bytes };
+        let larger_page = |logical_pages: u64| {
+            let mut sizes = (1..).map(|doublings| page_bytes << doublings).take_while(|bytes| *bytes <= MEBI);
+            let pages = |bytes: u64| logical_pages.div_ceil(bytes / page_bytes);
+            sizes.find(|bytes| {
+                let shape = Shape { page_bytes: *bytes as u32, ..*shape };
+                shape.numbers(pages(*bytes)) && shape.blocks(pages(*bytes)).suffice()
+            })
+        };
+        if logical_pages > capacity_pages {
+            let end = write_bytes(extent_bytes.unwrap_or(0));
+            let remedy = match larger_page(logical_pages) {
+                Some(bytes) => format!("raise nand.page_size to {}", write_bytes(bytes)),
+                None if self.applies(FILL) => {
+                    format!("set it to \"wrap\" and {CAPACITY} to {} instead of {FILL}", write_bytes(ASSUMED_BYTES))
+                }
+                None => "set it to \"wrap\"".into(),
+            };
+            let pages = shape.page_bytes;
+            let message =
+                format!("the trace needs {end}, more than {U32} pages of {}; {remedy}", write_bytes(pages.into()));
+            self.report("host.fit", message);
+            return Ok(());
+        }
+        if let Some(bytes) = larger_page(logical_pages) {
+            let (capacity, page) = (write_bytes(logical_pages * page_bytes), write_bytes(page_bytes));
+            let remedy = format!("raise nand.page_size to {}", write_bytes(bytes));
+            self.report(CAPACITY, format!("{capacity} and the space beyond it exceed {U32} pages of {page}; {remedy}"));
+            return Ok(());
+        }
+        let pages_of = |gibibytes: u64| (gibibytes << GIBIBYTE_BITS) / page_bytes;
+        let gibibytes = (logical_pages * page_bytes) >> GIBIBYTE_BITS;
+        if let Some(most) = largest(gibibytes, |gibibytes| shape.numbers(pages_of(gibibytes))) {
+            let (capacity, most) = (logical_pages * page_bytes, most << GIBIBYTE_BITS);
+            let message = format!(
+                "{} and the space beyond it exceed {U32} pages of {}; lower it to {}",
+                write_bytes(capacity),
+                write_bytes(page_bytes),
+                write_bytes(most)
+            );
+            self.report(CAPACITY, message);
+        } else {
+            let logical_pages = logical_pages.min(pages_of(1));
+            let numbers = |pages: u64| Shape { pages_per_block: pages as u32, ..*shape }.numbers(logical_pages);
+            let most = largest(shape.pages_per_block.into(), numbers).unwrap_or(1);
+            let (planes, pages) = (shape.planes, shape.pages_per_block);
+            let message =
+                format!("{planes} planes with blocks of {pages} pages exceed {U32} pages; lower it to {most}");
+            self.report("nand.pages_per_block", message);
+        }
+        Ok(())
     }
 
     /// Pages the host sees; a device that grows or has a fill covers the trace.
     fn logical_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
-        const CAPACITY: &str = "device.capacity";
-        if self.applies("device.fill") {
+        if self.applies(FILL) {
             return self.filled_pages(page_bytes, extent_bytes);
         }
         let capacity = self.bytes(CAPACITY)?;
         let below = capacity / page_bytes;
         if capacity % page_bytes != 0 {
-            let nearest = match below {
-                0 => write_bytes(page_bytes),
-                _ => format!("{} or {}", write_bytes(below * page_bytes), write_bytes((below + 1) * page_bytes)),
-            };
             let message = format!(
-                "{} is not a multiple of the page size {}; write {nearest}",
+                "{} is not a multiple of the page size {}; raise it to {}",
                 write_bytes(capacity),
-                write_bytes(page_bytes)
+                write_bytes(page_bytes),
+                write_bytes((below + 1) * page_bytes)
             );
             self.report(CAPACITY, message);
             return Ok(None);
@@ -152,12 +189,12 @@ impl Checker<'_> {
         let extent_bytes = extent_bytes.unwrap_or(0);
         let fitting = self.fitting()?;
         if fitting == Fitting::Compact && extent_bytes > capacity {
-            let message = format!(
-                "{} is less than the {} that the trace covers; raise it to {}, or set device.fill instead",
-                write_bytes(capacity),
-                write_bytes(extent_bytes),
-                write_bytes(extent_bytes.next_multiple_of(page_bytes))
-            );
+            let remedy = match extent_bytes.div_ceil(page_bytes).saturating_mul(page_bytes) {
+                most @ ..=MOST_BYTES => format!("raise it to {}", write_bytes(most)),
+                _ => "set host.fit to \"wrap\"".into(),
+            };
+            let (capacity, covered) = (write_bytes(capacity), write_bytes(extent_bytes));
+            let message = format!("{capacity} is less than the {covered} that the trace covers; {remedy}");
             self.report(CAPACITY, message);
             return Ok(None);
         }
@@ -167,13 +204,13 @@ impl Checker<'_> {
 
     /// Pages of which the trace covers a share.
     fn filled_pages(&mut self, page_bytes: u64, extent_bytes: Option<u64>) -> Read<Option<u64>> {
-        const FILL: &str = "device.fill";
         if !matches!(self.fitting()?, Fitting::Compact | Fitting::Grow) {
-            let message = format!(
-                "sizes the drive by the trace, and host.fit {:?} does not; set device.capacity instead or, for a trace, \
-                 host.fit to \"compact\" or \"grow\"",
-                self.name("host.fit")?
-            );
+            let remedy = match extent_bytes {
+                Some(_) => "set host.fit to \"compact\"".into(),
+                None => format!("set {CAPACITY} to {} instead of {FILL}", write_bytes(ASSUMED_BYTES)),
+            };
+            let message =
+                format!("sizes the drive by the trace, and host.fit = {:?} does not; {remedy}", self.name("host.fit")?);
             self.report(FILL, message);
             return Ok(None);
         }

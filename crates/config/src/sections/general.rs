@@ -7,6 +7,7 @@ use crate::figures::KnownDevice;
 use crate::kind::{Choices, Kind};
 use crate::table::{Fallback, OptionSpec, SECOND, Section};
 use ssdlab_core::Nanos;
+use ssdlab_core::units::write_nanos;
 use ssdlab_nand::Timing;
 use ssdlab_nand::backend::parallel::Window;
 use ssdlab_sim::Clock;
@@ -94,16 +95,18 @@ impl Checker<'_> {
 
     /// With one request after the other an operation may take no time; a closed loop of many would never end.
     fn refuse_no_time(&mut self, timing: &Timing) {
-        let shortest = |times: &[Nanos]| times.iter().copied().min().unwrap_or_default();
-        for (key, time) in [
-            ("nand.read", shortest(timing.read.by_type())),
-            ("nand.program", shortest(timing.program.by_type())),
-            ("nand.erase", timing.erase),
+        for (key, times) in [
+            ("nand.read", timing.read.by_type()),
+            ("nand.program", timing.program.by_type()),
+            ("nand.erase", &[timing.erase]),
         ] {
-            if time == Nanos::ZERO {
-                let message = "0ns would let the simulation make infinitely many requests in no time; raise it, or set \
-                               time to \"serial\"";
-                self.report(key, message.into());
+            if times.contains(&Nanos::ZERO) {
+                let some = |time: &Nanos| write_nanos(if *time == Nanos::ZERO { 1_000 } else { time.0 });
+                let some = times.iter().map(some).collect::<Vec<_>>().join(",");
+                let message = format!(
+                    "0ns would let the simulation make infinitely many requests in no time; raise it to {some}"
+                );
+                self.report(key, message);
             }
         }
     }
@@ -112,11 +115,11 @@ impl Checker<'_> {
     pub(crate) fn gantt(&mut self, clock: &Clock) -> Read<Option<Window>> {
         let Some(window) = self.variant("gantt", &WINDOWS)? else { return Ok(None) };
         if !matches!(clock, Clock::Event(..)) {
-            let message = "no time of channels and dies is modelled; set time to \"event\" or gantt to \"none\"";
+            let message = "no time of channels and dies is modelled; set time to \"event\"";
             self.report("gantt", message.into());
         }
         if window.length == Nanos::ZERO {
-            self.report("gantt.window.length", "0ns records nothing; raise it or set gantt to \"none\"".into());
+            self.report("gantt.window.length", "0ns records nothing; raise it to 10ms".into());
         }
         Ok(Some(window))
     }

@@ -4,7 +4,9 @@ use super::repeat::{REPEATS, repeat_options};
 use crate::checker::{Checker, Read};
 use crate::kind::{Choices, Kind};
 use crate::table::{Case, Fallback, Is, OptionSpec, SECOND, Section};
-use ssdlab_sim::{BlockOptions, Clock, DriveOptions, Fit, Protocol, Replay};
+use ssdlab_core::Nanos;
+use ssdlab_sim::{BlockOptions, Clock, DriveOptions, Fit, Protocol, Repeat, Replay, Setup};
+use ssdlab_trace::{Arrival, Pattern, Workload};
 
 pub(crate) const SECTION: Section = Section {
     name: "host",
@@ -147,8 +149,7 @@ impl Checker<'_> {
         let fitting = self.fitting()?;
         if fitting.needs_extent() && extent_bytes.is_none() {
             let name = self.name("host.fit")?;
-            let message =
-                format!("{name:?} needs to know where a trace ends; without one set it to \"error\" or \"wrap\"");
+            let message = format!("{name:?} needs to know where a trace ends, and none is given; set it to \"error\"");
             self.report("host.fit", message);
         }
         Ok(match fitting {
@@ -158,6 +159,40 @@ impl Checker<'_> {
             // An empty trace has no address to scale; one byte keeps the ratio defined.
             Fitting::Scale => Fit::Scale { extent_bytes: extent_bytes.unwrap_or(1).max(1) },
         })
+    }
+
+    /// Refuses requests that, one after the other, could take longer than 64 bits of nanoseconds hold. What garbage
+    /// collection adds is not known; such runs take days.
+    pub(crate) fn refuse_endless(&mut self, setup: &Setup, workload: &Workload) {
+        let page_bytes = u64::from(setup.geometry.page_bytes);
+        let pages = |bytes: u32| u64::from(bytes).div_ceil(page_bytes) as f64;
+        let largest = workload.sizes.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0);
+        let (gap_ns, pages) = match (&workload.pattern, workload.arrival) {
+            (Pattern::Filebench(one), _) => ((one.think_ns + one.service_ns) as f64, pages(one.max_bio_bytes)),
+            (_, Arrival::Closed) => (0.0, pages(largest)),
+            (_, Arrival::Fixed { per_second } | Arrival::Poisson { per_second }) => (1e9 / per_second, pages(largest)),
+        };
+        let work_ns = match &setup.clock {
+            Clock::Count => 0.0,
+            Clock::Serial(timing) | Clock::Event(timing, _) => {
+                let times = [timing.read.by_type(), timing.program.by_type()].concat();
+                pages * times.iter().map(|time| time.0).max().unwrap_or(0) as f64
+            }
+        };
+        let each_ns = match setup.replay {
+            Replay::Open { time_scale } => (gap_ns * time_scale).max(work_ns),
+            Replay::Closed { think, .. } | Replay::Processes { think } => work_ns + think.0 as f64,
+        };
+        let (Repeat::Times(replays) | Repeat::UntilSteady { most: replays, .. }) = setup.repeat;
+        let most = (i64::MAX as f64 / (each_ns.max(1.0) * replays as f64)) as u64;
+        if workload.requests > most {
+            let message = format!(
+                "{} requests of {} each, {replays} times, may last over 292 years; lower it to {most}",
+                workload.requests,
+                Nanos(each_ns as u64)
+            );
+            self.report("workload.requests", message);
+        }
     }
 
     /// What the queues do not hold would not be outstanding, whatever was asked for.
@@ -173,15 +208,8 @@ impl Checker<'_> {
         let depth = u64::from(depth);
         if depth > holds {
             let protocol = self.name("drive.protocol")?;
-            let key = format!("drive.protocol.{protocol}.depth");
-            let enough = depth.div_ceil(u64::from(queues));
-            let raise = match self.kind(&key) {
-                Some(Kind::Count { max, .. }) if enough <= max => format!(", raise {key} to {enough}"),
-                _ => String::new(),
-            };
             let message = format!(
-                "{depth} exceeds the {holds} requests that drive.protocol {protocol} holds; lower it to {holds}{raise} \
-                 or set drive.protocol to \"direct\""
+                "{depth} exceeds the {holds} requests that drive.protocol {protocol} holds; lower it to {holds}"
             );
             self.report("host.replay.closed.queue_depth", message);
         }

@@ -257,10 +257,10 @@ impl Checker<'_> {
         let time = self.nanos(&key)?;
         if time >= end && end > Nanos::ZERO {
             let message = format!(
-                "{} is no less than {operation}, {}: a read would not wait longer for its end; lower it or set \
-                 nand.suspend to \"never\"",
+                "{} is not less than {operation}, {}: a read would wait no longer for its end; lower it to {}",
                 write_nanos(time.0),
-                write_nanos(end.0)
+                write_nanos(end.0),
+                write_nanos(end.0 / 2)
             );
             self.report(&key, message);
         }

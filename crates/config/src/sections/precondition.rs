@@ -82,7 +82,7 @@ impl Checker<'_> {
         let fill = self.share("precondition.fill")?;
         let overwrite = self.variant("precondition.overwrite", &OVERWRITES)?;
         if fill == 0.0 && matches!(overwrite, Overwrite::Steady(_) | Overwrite::Passes(_)) {
-            let message = "0% leaves nothing to overwrite; raise it or set precondition.overwrite to \"none\"";
+            let message = "0% leaves nothing to overwrite; set precondition.overwrite to \"none\"";
             self.report("precondition.fill", message.into());
         }
         Ok(Precondition { fill, overwrite })

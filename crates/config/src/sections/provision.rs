@@ -3,7 +3,6 @@
 use crate::checker::{Checker, Read};
 use crate::kind::Kind;
 use crate::table::{Fallback, OptionSpec};
-use ssdlab_core::units::write_percent;
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
@@ -86,18 +85,6 @@ impl Checker<'_> {
             Some(Kind::Percent { max, .. }) => max,
             _ => 0.0,
         }
-    }
-
-    /// The remedy for fewer than `blocks`; none if no over-provisioning that may be asked for gives as many.
-    pub(crate) fn raise_provision(
-        &self,
-        blocks: u64,
-        logical_pages: u64,
-        pages_per_block: u64,
-    ) -> Read<Option<String>> {
-        let (key, provision) = self.provision()?;
-        let percent = provision.percent_for(blocks, logical_pages, pages_per_block);
-        Ok((percent <= self.most_percent(key)).then(|| format!("raise {key} to {}", write_percent(percent))))
     }
 }
 

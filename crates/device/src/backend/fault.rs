@@ -341,6 +341,10 @@ impl<B: Backend> Backend for FaultBackend<B> {
         self.fails
     }
 
+    fn is_deleted(&self) -> bool {
+        self.inner.is_deleted()
+    }
+
     /// Not where each may draw a fault.
     fn reads_at_once(&self) -> bool {
         self.plan.reads == 0 && self.inner.reads_at_once()

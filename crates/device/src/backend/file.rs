@@ -4,6 +4,7 @@
 //! 0           superblock: magic, format, length and checksum of the text; the text: what shapes the drive, one a line,
 //!             an empty line, and the settings of its configuration; the magic says whether a drive was made of it
 //! 64 KiB      marks of bad blocks, a byte each: all its bits are set
+//! then        64 KiB: note of the programs that are safe
 //! then        spare areas | log A | log B | pages | write buffer, if it has power-loss protection
 //! ```
 //! Every region begins at a multiple of 4 KiB. What was never written is a hole and takes no room on the disk.
@@ -11,7 +12,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::num::NonZero;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, FlockOperation, fadvise, flock};
@@ -22,6 +23,7 @@ use ssdlab_nand::Geometry;
 use twox_hash::XxHash3_64;
 
 use super::{Backend, Fault, Slot, spare_at};
+use crate::safe::NOTE_BYTES;
 use crate::spare::SpareBytes;
 
 /// What a drive file begins with.
@@ -29,7 +31,7 @@ const MAGIC: &[u8; 14] = b"ssdlab flash\x1a\n";
 /// What it begins with until the drive is made: nobody has written to it.
 const BEGUN: &[u8; 14] = b"ssdlab begun\x1a\n";
 /// Raised with every change of what follows.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 const SUPERBLOCK_BYTES: u64 = 64 << 10;
 /// Of magic, format, length and checksum.
 const HEAD_BYTES: usize = 30;
@@ -128,7 +130,7 @@ pub struct FileBackend {
     geometry: Geometry,
     bad: Vec<bool>,
     spares: u64,
-    logs: [u64; 3],
+    logs: [u64; 4],
     log_bytes: u64,
     pages: u64,
     begun: bool,
@@ -249,14 +251,15 @@ impl FileBackend {
     /// The regions for this geometry, and the length of the file.
     fn laid_out(file: File, geometry: Geometry) -> (Self, u64) {
         let (pages, blocks) = (geometry.pages(), u64::from(geometry.blocks));
-        let spares = SUPERBLOCK_BYTES + blocks.next_multiple_of(ALIGNMENT);
+        let note = SUPERBLOCK_BYTES + blocks.next_multiple_of(ALIGNMENT);
+        let spares = note + NOTE_BYTES;
         // A checkpoint takes less than 32 bytes a page and 42 a block, the journal behind it less than 22 a block.
         let log_bytes = ((1 << 20) + 32 * pages + 64 * blocks).next_multiple_of(ALIGNMENT);
         let log = spares + spare_at(pages).next_multiple_of(ALIGNMENT);
         let first_page = log + 2 * log_bytes;
         let end = first_page + pages * u64::from(geometry.page_bytes);
         let bad = vec![false; geometry.blocks as usize];
-        let logs = [log, log + log_bytes, end.next_multiple_of(ALIGNMENT)];
+        let logs = [log, log + log_bytes, end.next_multiple_of(ALIGNMENT), note];
         (Self { file, geometry, bad, spares, logs, log_bytes, pages: first_page, begun: false }, end)
     }
 
@@ -332,6 +335,11 @@ impl Backend for FileBackend {
         Ok(self.file.read_exact_at(page, self.page_at(ppn))?)
     }
 
+    /// The system frees a file without a name when it is closed.
+    fn is_deleted(&self) -> bool {
+        self.file.metadata().is_ok_and(|file| file.nlink() == 0)
+    }
+
     fn reads_at_once(&self) -> bool {
         true
     }
@@ -382,8 +390,12 @@ impl Backend for FileBackend {
     }
 
     fn write_log(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
-        let fits = slot == Slot::Ram || offset + bytes.len() as u64 <= self.log_bytes;
-        assert!(fits, "a log grew beyond its region");
+        let room = match slot {
+            Slot::A | Slot::B => self.log_bytes,
+            Slot::Ram => u64::MAX,
+            Slot::Safe => NOTE_BYTES,
+        };
+        assert!(offset + bytes.len() as u64 <= room, "a log grew beyond its region");
         Ok(self.file.write_all_at(bytes, self.logs[slot as usize] + offset)?)
     }
 }

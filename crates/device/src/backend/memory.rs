@@ -21,7 +21,7 @@ pub struct MemoryBackend {
     pages: HugeVec<u8>,
     spares: HugeVec<u8>,
     bad: Vec<bool>,
-    logs: [Vec<u8>; 3],
+    logs: [Vec<u8>; 4],
 }
 
 impl MemoryBackend {
@@ -34,7 +34,7 @@ impl MemoryBackend {
             pages: HugeVec::zeros(pages * geometry.page_bytes as usize),
             spares: HugeVec::zeros(pages * SPARE_BYTES),
             bad: vec![false; geometry.blocks as usize],
-            logs: [const { Vec::new() }; 3],
+            logs: [const { Vec::new() }; 4],
         }
     }
 

@@ -24,6 +24,8 @@ pub enum Slot {
     B,
     /// What a write buffer with power-loss protection holds.
     Ram,
+    /// Note of the programs that are known to be safe.
+    Safe,
 }
 
 impl Slot {
@@ -50,7 +52,7 @@ pub enum Fault {
     Io(#[from] io::Error),
 }
 
-/// Flash of a drive, with its spare areas, marks of bad blocks, and room for two logs and a write buffer.
+/// Flash of a drive, with its spare areas, marks of bad blocks, and room for two logs, a write buffer and a note.
 ///
 /// Operations are done in the order of the calls, and a process that ends loses none of them. What a computer that
 /// loses its power keeps is what was there at the latest [`Self::sync`], and any part of what came after.
@@ -62,6 +64,11 @@ pub trait Backend: Send + Sync {
 
     /// Whether programs and erases may report [`Fault::Failed`].
     fn fails(&self) -> bool {
+        false
+    }
+
+    /// Returns true if nothing is left of it once it is closed, as of a file that was deleted.
+    fn is_deleted(&self) -> bool {
         false
     }
 
@@ -150,6 +157,10 @@ impl Backend for Box<dyn Backend> {
 
     fn fails(&self) -> bool {
         (**self).fails()
+    }
+
+    fn is_deleted(&self) -> bool {
+        (**self).is_deleted()
     }
 
     fn mounted(&mut self, times: u64) {

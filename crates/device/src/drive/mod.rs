@@ -85,20 +85,6 @@ impl Options {
     }
 }
 
-/// Zeros written at a time.
-const MOST_ZEROS: u64 = 1 << 20;
-
-/// The pieces in which zeros are written to these bytes: none is long, and each ends where a page does, so that none is
-/// written twice.
-pub fn zeros_written(bytes: Range<u64>) -> impl Iterator<Item = Range<u64>> {
-    let mut at = bytes.start;
-    std::iter::from_fn(move || {
-        let piece = at..(at + 1).next_multiple_of(MOST_ZEROS).min(bytes.end);
-        at = piece.end;
-        (!piece.is_empty()).then_some(piece)
-    })
-}
-
 /// How bytes become zero.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Zeroed {
@@ -247,16 +233,13 @@ impl<B: Backend> Drive<B> {
         if fua { self.flush() } else { Ok(()) }
     }
 
-    /// Makes bytes zero by writing zeros, so that their pages stay allocated.
+    /// Makes a few bytes zero by writing zeros, so that their pages stay allocated.
     ///
     /// # Errors
-    /// As of [`Self::write`].
+    /// See [`Self::write`].
     pub fn program_zeroes(&mut self, offset: u64, bytes: u64, fua: bool) -> Result<(), DriveError> {
-        let end = self.end_of(offset, bytes)?;
-        let zeros = vec![0; bytes.min(MOST_ZEROS) as usize];
-        for piece in zeros_written(offset..end) {
-            self.put(piece.start, &zeros[..(piece.end - piece.start) as usize])?;
-        }
+        self.end_of(offset, bytes)?;
+        self.put(offset, &vec![0; bytes as usize])?;
         if fua { self.flush() } else { Ok(()) }
     }
 
@@ -265,22 +248,37 @@ impl<B: Backend> Drive<B> {
     /// # Errors
     /// If the drive is off or its power goes off meanwhile.
     pub fn flush(&mut self) -> Result<(), DriveError> {
-        if self.ftl.is_none() {
-            return Err(DriveError::Off);
-        }
-        if !self.buffer.as_ref().is_some_and(Buffer::is_protected) {
-            let drained = self.drain(true);
-            self.settle()?;
-            drained?;
-        }
+        self.program_oldest(u32::MAX)?;
         self.make_safe()
     }
 
+    /// Programs the oldest pages of a volatile write buffer, at most so many; returns how many still wait. Once as many
+    /// are programmed as waited, [`Self::make_safe`] is a flush of what was written before.
+    ///
+    /// # Errors
+    /// See [`Self::flush`].
+    pub fn program_oldest(&mut self, most: u32) -> Result<u32, DriveError> {
+        if self.ftl.is_none() {
+            return Err(DriveError::Off);
+        }
+        if self.buffer.as_ref().is_some_and(Buffer::is_protected) {
+            return Ok(0);
+        }
+        let drained = self.drain(most);
+        self.settle()?;
+        drained?;
+        Ok(self.buffered_pages())
+    }
+
     /// Makes what the flash holds safe.
-    fn make_safe(&mut self) -> Result<(), DriveError> {
+    ///
+    /// # Errors
+    /// See [`Self::flush`].
+    pub fn make_safe(&mut self) -> Result<(), DriveError> {
         let flushed = self.medium.flush();
         self.medium.note_fault(flushed);
-        self.settle()
+        self.settle()?;
+        if self.medium.backend.is_deleted() { Err(DriveError::Deleted) } else { Ok(()) }
     }
 
     /// Which bytes of a range the drive holds, in pages: runs that begin one after the other, and whether each is
@@ -404,7 +402,7 @@ impl<B: Backend> Drive<B> {
         let page_bytes = self.page.bytes();
         for (lpn, part) in self.page.parts(offset, end) {
             if self.buffer.as_ref().is_some_and(|buffer| !buffer.has_room_for(lpn as u32)) {
-                self.drain(false)?;
+                self.drain(0)?;
                 // What the FTL believes then is not what the flash holds.
                 self.stop_at_fault()?;
             }
@@ -424,7 +422,7 @@ impl<B: Backend> Drive<B> {
                 }
             }
         }
-        self.drain(false)
+        self.drain(0)
     }
 
     /// Programs pages as a buffer would that holds none and keeps none, which need not have them then.
@@ -448,11 +446,12 @@ impl<B: Backend> Drive<B> {
         Ok(())
     }
 
-    /// Programs pages of the buffer, those that are due or all.
-    fn drain(&mut self, all: bool) -> Result<(), DriveError> {
+    /// Programs pages of the buffer, oldest first: `most` of them, and as long as pages are due.
+    fn drain(&mut self, mut most: u32) -> Result<(), DriveError> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         let ftl = self.ftl.as_mut().ok_or(DriveError::Off)?;
-        while let Some(lpn) = buffer.next_due(all) {
+        while let Some(lpn) = buffer.next_due(most > 0) {
+            most = most.saturating_sub(1);
             if self.medium.life.worn_out || ftl.is_worn_out() {
                 return Err(worn_out(&mut self.medium));
             }

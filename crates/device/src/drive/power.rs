@@ -161,7 +161,7 @@ impl<B: Backend> Drive<B> {
         if !pages.is_empty() {
             let all = WriteBuffer { pages: pages.len() as u32, high: 1, low: 0, protected: true };
             self.buffer = Some(Buffer::of(all, pages));
-            match self.drain(true) {
+            match self.drain(u32::MAX) {
                 Err(DriveError::ReadOnly { .. }) => return self.keep_waiting(before.as_ref()),
                 other => other?,
             }
@@ -223,7 +223,7 @@ impl<B: Backend> Drive<B> {
     /// # Errors
     /// As of [`Self::flush`].
     pub fn shut_down(&mut self) -> Result<(), DriveError> {
-        match self.drain(true) {
+        match self.drain(u32::MAX) {
             // It stays where it is.
             Err(DriveError::ReadOnly { .. }) if self.buffer.as_ref().is_some_and(Buffer::is_protected) => {}
             other => other?,

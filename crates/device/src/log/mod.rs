@@ -191,6 +191,7 @@ impl Log {
                         known.table.trusts_marks = false;
                         // All before it was safe: nothing of the block is needed, and what was given up stays so.
                         known.erased.insert(block, sequence);
+                        known.synced = known.synced.max(sequence);
                         known.table.erased_before = sequence;
                     }
                     known.sequence = known.sequence.max(sequence);
@@ -336,14 +337,8 @@ impl Log {
         backend.sync()
     }
 
-    /// Makes everything before safe, of which the newest program or trim has a lower sequence number.
-    pub fn flush<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
-        backend.sync()?;
-        self.synced(backend, sequence)
-    }
-
     /// Everything of a lower sequence number is safe, as after a checkpoint: nothing below it need be looked at.
-    fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
+    pub fn synced<B: Backend>(&mut self, backend: &mut B, sequence: u64) -> Result<(), Fault> {
         self.append(backend, Record::Synced(sequence))
     }
 }
@@ -410,7 +405,7 @@ mod tests {
             let mut log = Log::begin(None, &mut backend, &facts).unwrap();
             (0..3).for_each(|ppn| log.damaged(&mut backend, Ppn(ppn)).unwrap());
             if shows {
-                log.flush(&mut backend, 9).unwrap();
+                log.synced(&mut backend, 9).unwrap();
             }
             let at = log.journal + damaged * RECORD_BYTES as u64;
             backend.write_log(log.slot, at, &[7; RECORD_BYTES]).unwrap();

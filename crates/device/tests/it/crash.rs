@@ -1,14 +1,15 @@
 //! Goal: after a loss of power at any flash operation a drive holds what it promised, and goes on. Method: a random
 //! workload against a model of what must, may and must not be there, with the power cut at every operation in turn, and
-//! again at every operation of the mount that follows.
+//! again at every operation of the mount that follows; on sound flash, on flash that fails, and with faults of every kind.
 
 use std::thread;
 use std::time::Instant;
 
+use ssdlab_core::Rng;
 use ssdlab_device::{Backend, FaultBackend, FaultPlan, MemoryBackend, PowerCut};
 
 use crate::drives::{Kind, all_buffers, roomy, smallest};
-use crate::world::{Lie, Stop, World};
+use crate::world::{Lie, Stop, World, lose_log};
 
 /// How one workload is cut.
 #[derive(Clone, Copy)]
@@ -22,11 +23,22 @@ pub struct Trial {
     /// Whether mounts are cut too.
     pub twice: bool,
     pub lie: Lie,
+    /// Loses the log with the power, so that the mount has to scan all of the flash.
+    pub log_lost: bool,
 }
 
 impl Trial {
     pub fn new(kind: Kind, seed: u64) -> Self {
-        Self { kind, plan: FaultPlan::default(), torn: true, seed, requests: 60, twice: true, lie: Lie::None }
+        Self {
+            kind,
+            plan: FaultPlan::default(),
+            torn: true,
+            seed,
+            requests: 60,
+            twice: true,
+            lie: Lie::None,
+            log_lost: false,
+        }
     }
 
     fn world<B: Backend + 'static>(&self, backend: B) -> World<B> {
@@ -34,9 +46,9 @@ impl Trial {
     }
 
     fn broken(&self, what: &str, cut: u64, again: Option<u64>) -> String {
-        let Self { kind, torn, seed, plan, .. } = self;
+        let Self { kind, torn, seed, plan, log_lost, .. } = self;
         format!(
-            "{}, buffer {:?}, seed {seed}, torn {torn}, {plan:?}: cut after {cut}, then {again:?}: {what}",
+            "{}, buffer {:?}, seed {seed}, torn {torn}, log lost {log_lost}, {plan:?}: cut after {cut}, then {again:?}: {what}",
             kind.name, kind.options.buffer
         )
     }
@@ -63,8 +75,11 @@ impl Trial {
             Err(Stop::Off) => {}
             Err(stop) => return Err(self.broken(&stop.what(), after, None)),
         }
-        let flash = |world: &World<B>| world.drive.backend().clone();
-        let cut = flash(&world);
+        let mut cut = world.drive.backend().clone();
+        if self.log_lost {
+            cut.restore_power();
+            lose_log(&mut cut);
+        }
         let mount_operations =
             self.resume(&world, cut.clone(), None).map_err(|what| self.broken(&what, after, None))?;
         let again = if self.twice { mount_operations } else { 0 };
@@ -96,18 +111,19 @@ impl Trial {
             world.drive.backend_mut().restore_power();
             mounted = world.drive.mount();
         }
-        let text = |stop| match stop {
-            Stop::Off | Stop::WornOut => Ok(()),
-            stop => Err(stop.what()),
-        };
-        if mounted.map_err(|error| error.to_string())?.full_scan {
+        let scanned = mounted.map_err(|error| error.to_string())?.full_scan;
+        if scanned && !self.log_lost {
             return Err("the log was lost".into());
         }
-        world.take_stock().or_else(text)?;
-        // Some go on with nothing, so that what an interrupted mount left is not written over.
-        world.go_on(world.drive.counts().programmed() as u32 % 3 * 6).or_else(text)?;
-        world.trim_for_good().or_else(text)?;
-        Ok(operations)
+        let went_on = world
+            .take_stock_of(self.log_lost)
+            // Some go on with nothing, so that what an interrupted mount left is not written over.
+            .and_then(|()| world.go_on(world.drive.counts().programmed() as u32 % 3 * 6))
+            .and_then(|()| world.trim_for_good());
+        match went_on {
+            Ok(()) | Err(Stop::Off | Stop::WornOut) => Ok(operations),
+            Err(stop) => Err(stop.what()),
+        }
     }
 }
 
@@ -120,19 +136,43 @@ pub fn failing(seed: u64) -> FaultPlan {
     FaultPlan { programs: 60, erases: 15, seed, ..FaultPlan::default() }
 }
 
-/// Cuts drives of all kinds with ever new seeds until there were so many cut points; every other time on flash that
-/// fails, with blocks to spare for it.
+/// Flash on which programs and erases fail, pages are lost and some blocks are bad from the beginning.
+pub fn faulty(seed: u64) -> FaultPlan {
+    let mut rng = Rng::named(seed, "plans");
+    let mut one_in = |choices: [u64; 3]| choices[rng.below(3) as usize];
+    FaultPlan {
+        programs: one_in([25, 60, 150]),
+        erases: one_in([15, 40, 0]),
+        reads: one_in([25, 80, 0]),
+        flips: one_in([10, 25, 60]),
+        factory: one_in([0, 0, 25]),
+        seed,
+    }
+}
+
+/// Trials of one seed: on sound flash, on flash that fails, or with faults of every kind, and then sometimes without the
+/// log. Drives on flash that fails have blocks to spare.
+fn trials(seed: u64) -> impl Iterator<Item = Trial> {
+    let (kinds, plan) = match seed % 3 {
+        0 => (smallest(), FaultPlan::default()),
+        1 => (roomy(), faulty(seed)),
+        _ => (roomy(), failing(seed)),
+    };
+    let log_lost = seed % 6 == 4;
+    // Some workloads are longer, and some power cuts tear nothing.
+    let (requests, torn) = (24 + 36 * (seed % 4) as u32, seed % 5 != 4);
+    let of = move |kind| Trial { requests, torn, plan, log_lost, ..Trial::new(kind, seed) };
+    all_buffers(kinds).into_iter().map(of)
+}
+
+/// Cuts drives of all kinds with new seeds until there were so many cut points.
 fn cut_everywhere(least: u64) -> u64 {
-    let (sound, spared) = (all_buffers(smallest()), all_buffers(roomy()));
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut points = 0;
     for seed in 0.. {
-        // Some workloads are longer, and some power cuts tear nothing.
-        let (requests, torn) = (24 + 36 * (seed % 4) as u32, seed % 5 != 4);
-        let (kinds, plan) = if seed % 2 == 0 { (&sound, FaultPlan::default()) } else { (&spared, failing(seed)) };
-        let cut = |kind: &Kind| Trial { requests, torn, plan, ..Trial::new(*kind, seed) }.exhaust(&blank(kind));
+        let cut = |trial: Trial| trial.exhaust(&blank(&trial.kind));
         points += thread::scope(|scope| {
-            let share = |first| kinds.iter().skip(first).step_by(threads);
+            let share = |first| trials(seed).skip(first).step_by(threads);
             let work: Vec<_> = (0..threads)
                 .map(|first| scope.spawn(move || share(first).map(cut).sum::<Result<u64, String>>()))
                 .collect();

@@ -1,12 +1,15 @@
-//! Goal: after one wrong bit in a log or in the heads of a protected buffer a drive holds what it promised, but for
+//! Goal: after one wrong bit in a log, a note of safe programs or the heads of a protected buffer a drive holds what it promised, but for
 //! trims where the log is lost; and so it does later on. Method: a bit is flipped between two mounts, and the model
 //! goes on.
 
-use ssdlab_core::Rng;
-use ssdlab_device::{Backend, FaultBackend, FaultPlan, MemoryBackend, PowerCut, Slot};
+use ssdlab_core::{Lpn, Ppn, Rng};
+use ssdlab_device::{
+    Backend, Content, Drive, DriveError, FaultBackend, FaultPlan, MemoryBackend, PowerCut, SPARE_BYTES, Slot,
+};
+use ssdlab_nand::Role;
 
 use crate::drives::{any_buffer, of_blocks, smallest};
-use crate::world::{Lie, Stop, World};
+use crate::world::{Lie, Stop, World, lose_log};
 
 /// Where the heads of a protected buffer are, and how long they are.
 const HEADS: [u64; 2] = [0, 4 << 10];
@@ -14,12 +17,12 @@ const HEAD_BYTES: u64 = 32;
 /// A log this long is longer than those of these drives.
 const LOG_BYTES: usize = 4 << 10;
 
-/// Flips a bit: of a head, or of what is written of a log, often near its end.
+/// Flips a bit: of a head, or of what is written of a log or a note, often near its end.
 fn flip(flash: &mut MemoryBackend, rng: &mut Rng) -> String {
     let (slot, at) = if rng.below(4) == 0 {
         (Slot::Ram, HEADS[rng.below(2) as usize] + rng.below(HEAD_BYTES))
     } else {
-        let slot = [Slot::A, Slot::B][rng.below(2) as usize];
+        let slot = [Slot::A, Slot::B, Slot::Safe][rng.below(3) as usize];
         let mut log = [0; LOG_BYTES];
         flash.read_log(slot, 0, &mut log).expect("memory can be read");
         let end = log.iter().rposition(|&byte| byte != 0).unwrap_or(0) as u64 + 1;
@@ -86,6 +89,53 @@ fn one_wrong_bit_breaks_no_promise_now_or_later() {
                 }
                 world.drive.mount().expect("nothing is wrong with it");
                 world.take_stock().unwrap_or_else(|stop| panic!("seed {seed}, {}: {stop:?}", kind.name));
+            }
+        }
+    }
+}
+
+/// Goal: a flushed page that the flash has lost is an error to read, though the log is lost too, and one that was not
+/// flushed gives way to the copy before. Method: the page is written twice, with a flush after the first write and with
+/// or without one after the second; then a bit of the second copy flips. It is the last page that was programmed in its
+/// block, so its spare area looks the same as after an interrupted program. By hand: the second flush makes the second
+/// copy the only right answer, so reading must fail; without it the first one, all ones, may be read.
+#[test]
+fn a_scan_without_a_log_goes_back_to_no_older_copy_of_a_flushed_page() {
+    for kind in smallest() {
+        for flushed in [false, true] {
+            let flash = FaultBackend::new(MemoryBackend::new(kind.geometry), FaultPlan::default());
+            let flash = flash.expect("memory can be read").never_failing();
+            let mut drive = Drive::create(flash, kind.options).expect("a sound drive");
+            let page_bytes = kind.geometry.page_bytes as usize;
+            drive.write(0, &vec![1; page_bytes], true).expect("there is room");
+            drive.write(0, &vec![2; page_bytes], flushed).expect("there is room");
+            drive.cut_power();
+            let mut flash = drive.into_backend().into_inner();
+            let mut spare = [0; SPARE_BYTES];
+            let mut second = (0, Ppn(0));
+            for ppn in (0..kind.geometry.pages() as u32).map(Ppn) {
+                flash.read_spares(ppn, &mut spare).expect("memory can be read");
+                match Content::decode(ppn, &spare) {
+                    Content::Programmed(found) if found.oob.lpn == Lpn(0) && found.oob.role != Role::Map => {
+                        second = second.max((found.oob.sequence, ppn));
+                    }
+                    _ => {}
+                }
+            }
+            let (_, second) = second;
+            let mut page = vec![0; page_bytes];
+            flash.read(second, &mut page, &mut spare).expect("memory can be read");
+            page[0] ^= 1;
+            flash.program(second, &page, &spare).expect("memory takes it");
+            lose_log(&mut flash);
+            let flash = FaultBackend::new(flash, FaultPlan::default()).expect("memory can be read").never_failing();
+            let mut drive = Drive::off(flash, kind.options).expect("a sound drive");
+            assert!(drive.mount().expect("the flash can be read").full_scan);
+            let read = drive.read(0, &mut page);
+            if flushed {
+                assert!(matches!(read, Err(DriveError::Unreadable(Lpn(0)))), "{}: {read:?}, {page:?}", kind.name);
+            } else {
+                assert!(read.is_ok() && page == vec![1; page_bytes], "{}: {read:?}, {page:?}", kind.name);
             }
         }
     }

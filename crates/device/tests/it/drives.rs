@@ -133,7 +133,7 @@ fn log_ftls() -> impl Iterator<Item = LogChoice> {
 fn log_blocks(ftl: &LogChoice) -> [u32; 2] {
     let works = |&count: &u32| {
         let least = (ftl.info.role.least_log_blocks)(ftl);
-        count >= least && (ftl.info.role.check)(ftl, &LogBlocks { count, pages: 4, more: "log" }).is_ok()
+        count >= least && (ftl.info.role.check)(ftl, &LogBlocks { count, pages: 4 }).is_ok()
     };
     let least = (1..20).find(works).expect("a few log blocks suffice");
     [least, least + 2]

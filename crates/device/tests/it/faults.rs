@@ -3,7 +3,7 @@
 
 use ssdlab_device::{Drive, DriveError, FaultPlan, MemoryBackend};
 
-use crate::crash::{Trial, failing};
+use crate::crash::{Trial, failing, faulty};
 use crate::drives::{Kind, all_buffers, protected, roomy, smallest};
 use crate::world::{Lie, Stop, World};
 
@@ -83,6 +83,19 @@ fn failures_and_cuts_together_lose_nothing() {
         points += trial.exhaust(&MemoryBackend::new(kind.geometry)).unwrap_or_else(|broken| panic!("{broken}"));
     }
     assert!(points > 500, "{points}");
+}
+
+/// Faults of every kind and losses of power, with the log and without it: a flushed page is read as it was or not at all.
+#[test]
+fn lost_pages_failures_and_cuts_together_bring_no_older_copy_back() {
+    let mut points = 0;
+    for (seed, log_lost) in [(1, false), (2, true)] {
+        for kind in all_buffers(roomy()) {
+            let trial = Trial { plan: faulty(seed), requests: 40, twice: false, log_lost, ..Trial::new(kind, seed) };
+            points += trial.exhaust(&MemoryBackend::new(kind.geometry)).unwrap_or_else(|broken| panic!("{broken}"));
+        }
+    }
+    assert!(points > 1_000, "{points}");
 }
 
 /// Where no block was kept for a program that fails, the drive can only be read after the first; nothing that was

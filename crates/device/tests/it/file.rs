@@ -212,7 +212,7 @@ fn what_is_no_such_drive_is_refused_with_the_remedy() {
     let foreign = refusal(&scratch("foreign"), |path| fs::write(path, "PNG").expect("it can be written"));
     assert_eq!(foreign, "it is no drive of ssdlab; give another path");
     let version = refusal(&scratch("version"), |path| write_at(path, 14, &[9]));
-    assert_eq!(version, "it has format 9, and this version of ssdlab reads 7; create the drive anew");
+    assert_eq!(version, "it has format 9, and this version of ssdlab reads 8; create the drive anew");
     let damaged = refusal(&scratch("damaged"), |path| write_at(path, 33, b"!"));
     assert_eq!(damaged, "its first bytes are damaged; restore the file from a copy, or create the drive anew");
     let truncated = refusal(&scratch("truncated"), |path| {

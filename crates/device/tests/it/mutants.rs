@@ -5,8 +5,8 @@ use ssdlab_core::{BlockId, Ppn, Rng};
 use ssdlab_device::{Backend, Content, Fault, FaultPlan, MemoryBackend, PowerCut, Slot, Spare, SpareBytes};
 use ssdlab_nand::Geometry;
 
-use crate::crash::Trial;
-use crate::drives::{Kind, all_buffers, buffered, smallest};
+use crate::crash::{Trial, faulty};
+use crate::drives::{Kind, all_buffers, buffered, roomy, smallest};
 use crate::world::{Lie, Stop, World};
 
 /// A mistake of what stands on the flash.
@@ -24,6 +24,8 @@ enum Mistake {
     RamForgets,
     /// All that was programmed before a page is taken for safe, by earlier mounts too.
     TakenForSafe,
+    /// Nothing says that all before an erase or a retired block is safe.
+    NoNote,
 }
 
 /// Flash below a drive that makes a mistake.
@@ -103,7 +105,9 @@ impl Backend for Mutant {
                 self.headed = true;
                 self.inner.write_log(slot, offset, bytes)
             }
-            Mistake::CheckpointReordered if ![HEADER_BYTES, RECORD_BYTES].contains(&bytes.len()) => {
+            Mistake::CheckpointReordered
+                if slot != Slot::Safe && ![HEADER_BYTES, RECORD_BYTES].contains(&bytes.len()) =>
+            {
                 self.catch_up()?;
                 self.headed = false;
                 self.late.push((slot, offset, bytes.to_vec()));
@@ -127,7 +131,8 @@ impl Backend for Mutant {
                 self.inner.write_log(slot, offset, bytes)
             }
             Mistake::RamForgets if slot == Slot::Ram => Ok(()),
-            Mistake::VersionIgnored | Mistake::RamForgets | Mistake::TakenForSafe => {
+            Mistake::NoNote if slot == Slot::Safe => Ok(()),
+            Mistake::VersionIgnored | Mistake::RamForgets | Mistake::TakenForSafe | Mistake::NoNote => {
                 self.inner.write_log(slot, offset, bytes)
             }
         }
@@ -170,6 +175,18 @@ fn copies_that_lose_their_version_are_caught() {
 #[test]
 fn a_protected_buffer_that_forgets_is_caught() {
     assert!(caught(Mistake::RamForgets).is_some());
+}
+
+/// The defect of issue 50: a mount takes a page that the flash has lost for one whose program was interrupted, though
+/// the copy before it is in a block that was erased or retired meanwhile.
+#[test]
+fn lost_pages_taken_for_torn_ones_are_caught() {
+    let found = is_caught(roomy().into_iter(), |kind, seed| {
+        let inner = MemoryBackend::new(kind.geometry);
+        let trial = Trial { twice: false, plan: faulty(seed), ..Trial::new(kind, seed) };
+        trial.exhaust(&Mutant { inner, mistake: Mistake::NoNote, late: Vec::new(), headed: false })
+    });
+    assert!(found.is_some());
 }
 
 #[test]

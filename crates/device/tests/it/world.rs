@@ -42,6 +42,19 @@ pub enum Lie {
 /// What begins the header of a log that is damaged.
 const MAGIC_LOST: [u8; 8] = [0; 8];
 
+/// Damages the log. Its generation is still there, so that no other log has it.
+pub fn lose_log(flash: &mut impl Backend) {
+    for slot in [Slot::A, Slot::B] {
+        flash.write_log(slot, 0, &MAGIC_LOST).expect("the power is on");
+    }
+}
+
+/// True if an acknowledged write is safe without a flush. Where pages may be lost it is not: a mount cannot tell a lost
+/// page from one whose program was interrupted.
+fn is_write_through(kind: &Kind, loses: bool) -> bool {
+    !loses && kind.options.buffer.is_none_or(|buffer| buffer.protected)
+}
+
 pub struct World<B: Backend> {
     pub drive: Drive<FaultBackend<B>>,
     pub model: Model,
@@ -62,8 +75,8 @@ impl<B: Backend + 'static> World<B> {
         let backend = if may_fail { backend } else { backend.never_failing() };
         let drive = Drive::create(backend, kind.options).expect("a sound drive");
         let model = Model::new(kind.options.logical_pages, kind.geometry.page_bytes);
-        let write_through = kind.options.buffer.is_none_or(|buffer| buffer.protected);
         let loses = plan.flips > 0 || plan.reads > 0;
+        let write_through = is_write_through(kind, loses);
         Self { drive, model, rng: Rng::named(seed, "requests"), stamp: 0, write_through, loses, lie }
     }
 
@@ -88,14 +101,12 @@ impl<B: Backend + 'static> World<B> {
             flash.restore_power();
             flash
         });
-        Self { write_through: kind.options.buffer.is_none_or(|buffer| buffer.protected), ..world }
+        Self { write_through: is_write_through(kind, world.loses), ..world }
     }
 
-    /// The log is damaged. Its generation is still there, so that no other log has it.
+    /// Damages the log.
     pub fn lose_log(&mut self) {
-        for slot in [Slot::A, Slot::B] {
-            self.drive.backend_mut().write_log(slot, 0, &MAGIC_LOST).expect("the power is on");
-        }
+        lose_log(self.drive.backend_mut());
     }
 
     /// The same world after the process has ended: the drive is on what `open` finds, off.

@@ -16,6 +16,7 @@ use crate::blocks::PlaneView;
 pub static INFO: VictimInfo = VictimInfo {
     name: "d_choices",
     help: "Fewest valid pages among d sealed blocks drawn at random.",
+    source: "Van Houdt, SIGMETRICS 2013",
     parameters: &[D],
     role: |settings, seed| Box::new(DChoices { d: settings.get(D.name), rng: rng(seed) }),
 };

@@ -12,8 +12,13 @@ use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
 
 /// The registration.
-pub static INFO: VictimInfo =
-    VictimInfo { name: "fifo", help: "Sealed longest ago.", parameters: &[], role: |_, _| Box::new(Fifo) };
+pub static INFO: VictimInfo = VictimInfo {
+    name: "fifo",
+    help: "Sealed longest ago.",
+    source: "Menon, HPDC 1995",
+    parameters: &[],
+    role: |_, _| Box::new(Fifo),
+};
 
 struct Fifo;
 

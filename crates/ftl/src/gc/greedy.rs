@@ -12,8 +12,13 @@ use super::{VictimInfo, VictimPolicy};
 use crate::blocks::PlaneView;
 
 /// The registration.
-pub static INFO: VictimInfo =
-    VictimInfo { name: "greedy", help: "Fewest valid pages.", parameters: &[], role: |_, _| Box::new(Greedy) };
+pub static INFO: VictimInfo = VictimInfo {
+    name: "greedy",
+    help: "Fewest valid pages.",
+    source: "",
+    parameters: &[],
+    role: |_, _| Box::new(Greedy),
+};
 
 struct Greedy;
 

@@ -10,7 +10,7 @@ pub mod greedy;
 pub mod random;
 pub mod windowed_greedy;
 
-use ssdlab_core::{Archive, Archived, BlockId, Choice, Info, Rng, Settings};
+use ssdlab_core::{Archive, Archived, BlockId, Choice, Info, Registry, Rng, Settings};
 
 use crate::blocks::PlaneView;
 
@@ -27,15 +27,20 @@ pub trait VictimPolicy: Send {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Archived;
 }
 
-/// A registered policy; made of its parameters and the seed of whatever it draws.
-pub type VictimInfo = Info<fn(&Settings, u64) -> Box<dyn VictimPolicy>>;
+/// A registered victim policy.
+pub type VictimInfo = Info<BuildVictim>;
+
+/// Builds a victim policy from its parameters and the seed of its random stream.
+pub type BuildVictim = fn(&Settings, u64) -> Box<dyn VictimPolicy>;
 
 /// A policy with its parameters.
-pub type VictimChoice = Choice<fn(&Settings, u64) -> Box<dyn VictimPolicy>>;
+pub type VictimChoice = Choice<BuildVictim>;
 
 /// Every victim policy.
-pub static VICTIMS: &[&VictimInfo] =
-    &[&greedy::INFO, &fifo::INFO, &random::INFO, &d_choices::INFO, &cost_benefit::INFO, &windowed_greedy::INFO];
+pub static VICTIMS: Registry<BuildVictim> = Registry::new(
+    "victim policy",
+    &[&greedy::INFO, &fifo::INFO, &random::INFO, &d_choices::INFO, &cost_benefit::INFO, &windowed_greedy::INFO],
+);
 
 /// Builds the policy.
 pub fn policy(choice: &VictimChoice, seed: u64) -> Box<dyn VictimPolicy> {

@@ -17,6 +17,7 @@ use crate::blocks::PlaneView;
 pub static INFO: VictimInfo = VictimInfo {
     name: "random",
     help: "Any sealed block, all equally likely.",
+    source: "Van Houdt, SIGMETRICS 2013",
     parameters: &[],
     role: |_, seed| Box::new(Random { rng: rng(seed) }),
 };

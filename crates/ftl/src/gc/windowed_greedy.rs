@@ -15,6 +15,7 @@ use crate::blocks::PlaneView;
 pub static INFO: VictimInfo = VictimInfo {
     name: "windowed_greedy",
     help: "Fewest valid pages among the `window` blocks sealed longest ago.",
+    source: "Hu et al., SYSTOR 2009",
     parameters: &[WINDOW],
     role: |settings, _| Box::new(WindowedGreedy { window: settings.get(WINDOW.name) as usize }),
 };

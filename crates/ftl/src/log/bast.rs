@@ -30,6 +30,7 @@ const NONE: u32 = u32::MAX;
 pub static INFO: LogInfo = LogInfo {
     name: "bast",
     help: "BAST: each log block belongs to one logical block",
+    source: "Kim et al., IEEE TCE 2002",
     parameters: &[LogVictim::PARAMETER],
     role: LogRules {
         // The target of a full merge.

@@ -27,6 +27,7 @@ use crate::log::{Log, LogBlock, LogDevice, LogFtl, LogInfo, LogRules, PageAddres
 pub static INFO: LogInfo = LogInfo {
     name: "fast",
     help: "FAST: one sequential log block, and a log for pages of any logical block",
+    source: "Lee et al., ACM TECS 2007",
     parameters: &[SEQUENTIAL],
     role: LogRules {
         // The target of a full merge.

@@ -39,6 +39,7 @@ use crate::recovery::{Block, Survey};
 pub static INFO: LogInfo = LogInfo {
     name: "faster",
     help: "FASTer: FAST with a second chance for valid pages and an isolation area",
+    source: "Lim et al., SNAPI 2010",
     parameters: &[SEQUENTIAL, SECOND_CHANCE, KEEP_SPARSE, ISOLATION],
     role: LogRules {
         // The target of a full merge, and the block that survivors of a victim go to.
@@ -79,16 +80,18 @@ pub fn isolation_blocks(settings: &Settings, log_blocks: u32) -> u32 {
     (f64::from(log_blocks) * settings.fraction(ISOLATION.name)).round() as u32
 }
 
-fn check(settings: &Settings, log: &LogBlocks<'_>) -> Result<(), Problem> {
-    let LogBlocks { count, more, .. } = *log;
+fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
+    let LogBlocks { count, .. } = *log;
     let share = settings.get(ISOLATION.name);
     let blocks = isolation_blocks(settings, count);
     let asked = format!("{} of {count} log blocks is {blocks}", ISOLATION.unit.write(share));
     let most = count.saturating_sub(settings.get(SEQUENTIAL.name) as u32 + 1);
     if share > 0 && blocks < 2 {
-        let least = ISOLATION.unit.write(percent(200_u64.div_ceil(count.into())));
-        let more = if most >= 2 { format!("it to {least} or {more}") } else { more.into() };
-        let message = format!("{asked}, and an isolation area needs 2; raise {more}, or write 0% for none");
+        let remedy = match most {
+            0..2 => "lower it to 0%".into(),
+            _ => format!("raise it to {}", ISOLATION.unit.write(percent(200_u64.div_ceil(count.into())))),
+        };
+        let message = format!("{asked}, and an isolation area needs 2; {remedy}");
         return Err(Problem::new(ISOLATION.name, message));
     }
     if blocks > most {

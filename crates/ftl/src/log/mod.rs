@@ -45,13 +45,11 @@ use crate::{Ftl, Problem, Shape, WriteContext};
 
 /// The log blocks that an FTL is given.
 #[derive(Clone, Copy, Debug)]
-pub struct LogBlocks<'a> {
+pub struct LogBlocks {
     /// How many there are.
     pub count: u32,
     /// Pages of each.
     pub pages: u32,
-    /// The setting that gives more, for messages.
-    pub more: &'a str,
 }
 
 /// What is known of an FTL with log blocks before it is built.
@@ -62,7 +60,7 @@ pub struct LogRules {
     /// Fewest log blocks that work.
     pub least_log_blocks: fn(&Settings) -> u32,
     /// Finds what does not fit together, with at least as many log blocks.
-    pub check: fn(&Settings, &LogBlocks<'_>) -> Result<(), Problem>,
+    pub check: fn(&Settings, &LogBlocks) -> Result<(), Problem>,
 }
 
 /// A registered FTL with log blocks.
@@ -162,7 +160,7 @@ impl<L: Log> LogFtl<L> {
         if log_blocks < least {
             return Err(format!("{}, and it takes at least {least}", counted(log_blocks.into(), "log block")));
         }
-        check(settings, &LogBlocks { count: log_blocks, pages: shape.pages_per_block, more: "log" })?;
+        check(settings, &LogBlocks { count: log_blocks, pages: shape.pages_per_block })?;
         let device = LogDevice::new(shape, log_blocks, reserve_blocks)?;
         let log = L::new(&device, log_blocks, settings);
         Ok(Self { device, log })

@@ -56,6 +56,7 @@ enum RlbMerge {
 pub static INFO: LogInfo = LogInfo {
     name: "sbfast",
     help: "SBFAST: FAST with several sequential log blocks, entered at sub-block headers",
+    source: "Yang, slides, 2013",
     parameters: &[SLB, LogVictim::PARAMETER, SUB_BLOCK, RLB_MERGE],
     role: LogRules {
         // The target of a full merge.
@@ -93,23 +94,18 @@ const RLB_MERGE: Parameter = Parameter::one_of(
 )
 .example(1);
 
-fn check(settings: &Settings, log: &LogBlocks<'_>) -> Result<(), Problem> {
-    let LogBlocks { count, pages, more } = *log;
+fn check(settings: &Settings, log: &LogBlocks) -> Result<(), Problem> {
+    let LogBlocks { count, pages } = *log;
     let [sequential_blocks, sub_block_pages] = [SLB, SUB_BLOCK].map(|parameter| settings.get(parameter.name) as u32);
     if sequential_blocks >= count {
-        let message = format!(
-            "{sequential_blocks} of {count} log blocks leave none for random pages; lower it to {} or raise {more}",
-            count - 1
-        );
+        let message =
+            format!("{sequential_blocks} of {count} log blocks leave none for random pages; lower it to {}", count - 1);
         return Err(Problem::new(SLB.name, message));
     }
     if !pages.is_multiple_of(sub_block_pages) {
         let divides = |sub_block: &u32| pages.is_multiple_of(*sub_block);
         let below = (1..sub_block_pages.min(pages)).rev().find(divides).unwrap_or(1);
-        let above = (sub_block_pages..=pages).find(divides).unwrap_or(pages);
-        let message = format!(
-            "{sub_block_pages} pages do not divide a block of {pages}; the nearest that do are {below} and {above}"
-        );
+        let message = format!("{sub_block_pages} pages do not divide a block of {pages}; lower it to {below}");
         return Err(Problem::new(SUB_BLOCK.name, message));
     }
     Ok(())

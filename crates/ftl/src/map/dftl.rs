@@ -31,6 +31,7 @@ const CACHED_BYTES: u64 = 8;
 pub static INFO: MapInfo = MapInfo {
     name: "dftl",
     help: "DFTL: in flash, single entries of it in RAM",
+    source: "Gupta et al., ASPLOS 2009",
     parameters: &[CMT, PROTECTED, BATCH, ENTRY],
     role: MapRules { pages, problems: |_, _| Vec::new() },
 };

@@ -8,6 +8,7 @@ use super::{CachedEntries, Lookup, MapInfo, MapModel, MapRules};
 pub static INFO: MapInfo = MapInfo {
     name: "ram",
     help: "in RAM, all of it",
+    source: "",
     parameters: &[],
     role: MapRules { pages: |_, _, _| 0, problems: |_, _| Vec::new() },
 };

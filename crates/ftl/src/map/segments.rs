@@ -26,6 +26,7 @@ use ssdlab_core::{Archive, Archived, Lpn, Parameter, Settings, Unit};
 pub static INFO: MapInfo = MapInfo {
     name: "segments",
     help: "in flash, a cache of segments of it in RAM",
+    source: "map-cache slides",
     parameters: &[CACHE, SEGMENT, ENTRY, POLICY, PRELOAD],
     role: MapRules { pages, problems },
 };
@@ -81,8 +82,8 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
     for (parameter, bytes) in [(SEGMENT, &mut segment), (ENTRY, &mut entry)] {
         if !bytes.is_power_of_two() {
             let above = bytes.next_power_of_two();
-            let nearest = format!("{} and {}", write_bytes(above / 2), write_bytes(above));
-            report(parameter, format!("{} is not a power of two; the nearest are {nearest}", write_bytes(*bytes)));
+            let below = write_bytes(above / 2);
+            report(parameter, format!("{} is not a power of two; lower it to {below}", write_bytes(*bytes)));
             // What follows from it is not reported as well.
             *bytes = above.min(page);
         }
@@ -99,8 +100,9 @@ fn problems(settings: &Settings, page_bytes: u32) -> Vec<Problem> {
         report(ENTRY, format!("{} exceeds a segment of {segment}; lower it to {segment}", write_bytes(entry)));
     }
     if !cache.is_multiple_of(segment) {
+        let nearest = write_bytes((cache / segment * segment).max(segment));
         let (cache, segment) = (write_bytes(cache), write_bytes(segment));
-        report(CACHE, format!("{cache} is not a multiple of segments of {segment}, at least one"));
+        report(CACHE, format!("{cache} is not a multiple of segments of {segment}; set it to {nearest}"));
     }
     found
 }

@@ -189,7 +189,7 @@ impl<M: MapModel> PageFtl<M> {
         let mut victim = at.victim.expect("a victim is under way");
         let valid = self.blocks.valid(victim.block);
         let copies = valid.min(pages);
-        self.move_pages(plane, &mut victim, copies, self.options.placement.survivor_route, Cause::Gc, sink);
+        self.move_pages(plane, &mut victim, copies, self.options.placement.role.survivor_route, Cause::Gc, sink);
         let at = &mut self.planes[plane];
         if copies < valid {
             at.victim = Some(victim);

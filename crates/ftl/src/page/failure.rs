@@ -119,7 +119,7 @@ impl<M: MapModel> PageFtl<M> {
             let (route, cause) = if self.holds_map(block) {
                 (Route::Fixed(self.map_frontier()), Cause::MapGc)
             } else {
-                (self.options.placement.survivor_route, Cause::Gc)
+                (self.options.placement.role.survivor_route, Cause::Gc)
             };
             self.move_pages(plane, &mut victim, valid, route, cause, sink);
             self.rewrite_outdated(plane, sink);

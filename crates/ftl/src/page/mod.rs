@@ -187,7 +187,7 @@ impl<M: MapModel> PageFtl<M> {
             return Err(format!("{physical} physical pages exceed the {} that page numbers allow", u32::MAX - 1));
         }
         options.check()?;
-        let spare_blocks = options.placement.frontiers();
+        let spare_blocks = options.placement.role.frontiers();
         if spare_blocks as usize >= MOST_FRONTIERS {
             return Err(format!("placement {} has more than {MOST_FRONTIERS} frontiers", options.placement.name));
         }
@@ -213,7 +213,7 @@ impl<M: MapModel> PageFtl<M> {
             plane_of: Reciprocal::new((physical / u64::from(planes)) as u32),
             options,
             policy: gc::policy(&options.gc, seed),
-            placement: options.placement.build.map(|build| build()),
+            placement: options.placement.role.build.map(|build| build()),
             planes: (0..planes).map(plane).collect(),
             turn: 0,
             map_turn: 0,
@@ -289,13 +289,13 @@ impl<M: MapModel> PageFtl<M> {
 
     /// Number of the frontier for map pages.
     fn map_frontier(&self) -> u8 {
-        self.options.placement.frontiers() as u8
+        self.options.placement.role.frontiers() as u8
     }
 
     /// The frontier for a page of the host.
     #[inline(always)]
     fn host_frontier(&mut self, lpn: u32, context: WriteContext) -> u8 {
-        match self.options.placement.host_route {
+        match self.options.placement.role.host_route {
             Route::Fixed(frontier) => frontier,
             Route::Each => self.placement.as_mut().expect("a policy that is asked").of_host(lpn, context),
         }
@@ -413,14 +413,16 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.sequence += 1;
         for page in lpn.index()..lpn.index() + count as usize {
             self.charge(page as u32, true, sink);
-            let old = std::mem::take(&mut self.l2p[page]).page();
-            // A page that is nowhere leaves its entry as it was.
-            if old != u32::MAX {
-                if M::CHARGED {
-                    self.map.changed(page as u32);
-                }
-                self.blocks.invalidate(old, self.block_of(old));
+            let old = self.l2p[page].page();
+            // An entry that was never set takes no memory: a trim of a large, empty drive must not set it either.
+            if old == u32::MAX {
+                continue;
             }
+            self.l2p[page] = Entry::NONE;
+            if M::CHARGED {
+                self.map.changed(page as u32);
+            }
+            self.blocks.invalidate(old, self.block_of(old));
             self.uncount(old);
         }
     }

@@ -49,7 +49,7 @@ impl PageOptions {
     /// Blocks that each plane must have beyond those holding data: open frontiers, the spare a collection writes to,
     /// and what the trigger keeps free.
     pub const fn reserve_blocks(&self) -> u32 {
-        let frontiers = self.placement.frontiers() + 1;
+        let frontiers = self.placement.role.frontiers() + 1;
         match self.trigger {
             Trigger::Victim => frontiers,
             Trigger::Batch { high, .. } => frontiers.saturating_add(high),

@@ -15,7 +15,7 @@ impl<M: MapModel> PageFtl<M> {
     pub(super) fn part_of(&self, planes: u32, seed: u64) -> Option<Self> {
         let all = self.planes.len() as u32;
         // One plane alone is never passed over as full, and a placement policy knows pages by their numbers.
-        let keeps_more = self.spare_blocks > self.options.placement.frontiers();
+        let keeps_more = self.spare_blocks > self.options.placement.role.frontiers();
         let too_many = all / planes > Shares::MOST;
         if planes < 2 || too_many || !all.is_multiple_of(planes) || self.placement.is_some() || keeps_more {
             return None;

@@ -114,7 +114,8 @@ impl<M: MapModel> PageFtl<M> {
         if found.next == self.blocks.pages_per_block() || !found.sound || found.role != Role::Data {
             return None;
         }
-        let (host, all) = (usize::from(self.options.placement.host), self.options.placement.frontiers() as usize);
+        let (host, all) =
+            (usize::from(self.options.placement.role.host), self.options.placement.role.frontiers() as usize);
         let of_survivors = found.copies == found.next;
         let (likely, others) = if of_survivors { (host..all, 0..host) } else { (0..host, host..all) };
         likely.chain(others).find(|&number| self.planes[plane].frontiers[number].end == 0)
@@ -128,7 +129,7 @@ impl<M: MapModel> PageFtl<M> {
             };
             self.blocks.withdraw(block);
             let mut victim = Victim::new(block, self.blocks.pages_per_block());
-            let (valid, route) = (self.blocks.valid(block), self.options.placement.survivor_route);
+            let (valid, route) = (self.blocks.valid(block), self.options.placement.role.survivor_route);
             self.move_pages(plane, &mut victim, valid, route, Cause::Recovery, sink);
             if S::FAILS && self.stuck {
                 return;

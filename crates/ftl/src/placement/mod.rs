@@ -8,7 +8,7 @@
 pub mod own;
 pub mod shared;
 
-use ssdlab_core::{Archive, Archived, BlockId};
+use ssdlab_core::{Archive, Archived, BlockId, Info, Registry};
 
 use crate::WriteContext;
 
@@ -37,47 +37,32 @@ pub trait Placement: Send {
 }
 
 /// A registered placement policy.
-#[derive(Clone, Copy, Debug)]
-pub struct PlacementInfo {
-    /// Name in settings.
-    pub name: &'static str,
-    /// What it does, in half a sentence.
-    pub help: &'static str,
-    /// Frontiers of the host, at least 1.
+pub type PlacementInfo = Info<PlacementRules>;
+
+/// Open blocks of a placement policy, and how it routes pages to them.
+#[derive(Debug)]
+pub struct PlacementRules {
+    /// Open blocks for host writes in each plane, at least 1.
     pub host: u8,
-    /// Frontiers that only survivors are written to; without any, survivors go to those of the host.
+    /// Open blocks for GC only; without any, GC writes to those of the host.
     pub survivors: u8,
-    /// How the frontier of a page of the host is found.
+    /// Route of a host page.
     pub host_route: Route,
-    /// How the frontier of a survivor is found.
+    /// Route of a page that GC relocates.
     pub survivor_route: Route,
-    /// A policy at its start; none where both routes are fixed.
+    /// Builds the policy; None if both routes are fixed.
     pub build: Option<fn() -> Box<dyn Placement>>,
 }
 
-/// Policies are the same if they have one name.
-impl PartialEq for PlacementInfo {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for PlacementInfo {}
-
-impl PlacementInfo {
-    /// Frontiers of host and survivors together.
+impl PlacementRules {
+    /// Open blocks for the host and for GC together.
     ///
-    /// So many blocks stay unwritten in a plane while the host may write: with them, whichever frontier a page of the
-    /// host needs can be opened, and whatever frontiers the pages of a victim are spread over find room.
+    /// A plane keeps this many blocks unwritten while the host may write, so that any open block that a host page needs can
+    /// be opened, and all open blocks that the pages of one victim are spread over find room.
     pub const fn frontiers(&self) -> u32 {
         self.host as u32 + self.survivors as u32
     }
 }
 
 /// Every placement policy; the first is the default, the second the example of documents.
-pub static PLACEMENTS: &[&PlacementInfo] = &[&own::INFO, &shared::INFO];
-
-/// The policy with this name.
-pub fn placement(name: &str) -> Option<&'static PlacementInfo> {
-    PLACEMENTS.iter().copied().find(|info| info.name == name)
-}
+pub static PLACEMENTS: Registry<PlacementRules> = Registry::new("placement", &[&own::INFO, &shared::INFO]);

@@ -4,15 +4,19 @@
 //! host page -> frontier 0        survivor -> frontier 0
 //! ```
 
-use super::{PlacementInfo, Route};
+use super::{PlacementInfo, PlacementRules, Route};
 
 /// The registration.
 pub static INFO: PlacementInfo = PlacementInfo {
     name: "shared",
     help: "the block host writes fill (the classic models)",
-    host: 1,
-    survivors: 0,
-    host_route: Route::Fixed(0),
-    survivor_route: Route::Fixed(0),
-    build: None,
+    source: "",
+    parameters: &[],
+    role: PlacementRules {
+        host: 1,
+        survivors: 0,
+        host_route: Route::Fixed(0),
+        survivor_route: Route::Fixed(0),
+        build: None,
+    },
 };

@@ -58,7 +58,7 @@ fn ftl(rng: &mut Rng, number: usize, pages_per_block: u32) -> (FtlChoice, u32) {
         let choice = any_of(rng, LOG_FTLS[number - MAPS.len()]);
         let LogRules { least_log_blocks, check, .. } = choice.info.role;
         let count = least_log_blocks(&choice) + rng.below(6) as u32;
-        if check(&choice, &LogBlocks { count, pages: pages_per_block, more: "log" }).is_ok() {
+        if check(&choice, &LogBlocks { count, pages: pages_per_block }).is_ok() {
             return (FtlChoice::Log(choice, count), count);
         }
     }

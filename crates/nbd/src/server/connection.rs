@@ -4,39 +4,80 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::Shared;
+use super::budget::{Account, Counted, SHORT};
 use super::sender::Sender;
 use super::wire::{Receiver, Wire};
+use super::{Seat, Shared};
 use crate::session::{Next, Session};
 
 /// Serves a client until it leaves.
-pub(super) fn serve(wire: &Arc<Wire>, shared: &Arc<Shared>) -> io::Result<()> {
+pub(super) fn serve(wire: &Arc<Wire>, shared: &Arc<Shared>, seat: &Seat) -> io::Result<()> {
     let mut session = Session::new(Arc::clone(&shared.host));
+    session.ask_beyond(SHORT);
     let mut receiver = Receiver::new(wire);
-    let mut sender = Sender::new(wire, shared);
     let deadline = Instant::now() + shared.options.negotiation;
-    let mut is_limited = true;
+    wire.limit(deadline)?;
     loop {
         let next = session.advance();
-        if is_limited {
-            is_limited = session.is_negotiating();
-            wire.limit(is_limited.then_some(deadline))?;
+        if !session.is_negotiating() {
+            let account = seat.take().ok_or(io::ErrorKind::ConnectionRefused)?;
+            wire.admit(&account, shared.options.stall)?;
+            return transmit(wire, shared, &account, (session, receiver), next);
         }
-        sender.send(session.output())?;
+        wire.send(session.output().bytes())?;
+        session.output().clear();
         match next {
-            Next::Continue => {}
-            Next::Receive => match receiver.receive(session.space())? {
-                0 => break,
-                bytes => session.received(bytes),
-            },
+            Next::Receive => {
+                wire.limit(deadline)?;
+                match receiver.receive(session.space(), false)? {
+                    0 => break,
+                    bytes => session.received(bytes),
+                }
+            }
             Next::StartTls => {
                 // Only a host with certificates lets a session get here.
                 let tls = shared.options.tls.as_ref().ok_or(io::ErrorKind::Unsupported)?;
                 wire.start_tls(Arc::clone(&tls.config), deadline)?;
                 session.tls_started();
             }
+            Next::Continue | Next::Room(_) | Next::Close => {}
+        }
+    }
+    wire.end_tls()
+}
+
+/// Serves a client that has chosen an export; `next` is to be done first.
+fn transmit(
+    wire: &Arc<Wire>,
+    shared: &Arc<Shared>,
+    account: &Arc<Account>,
+    (mut session, mut receiver): (Session, Receiver),
+    mut next: Next,
+) -> io::Result<()> {
+    let mut sender = Sender::new(wire, shared, account);
+    let mut buffers = Counted::new(account);
+    let mut room = None;
+    loop {
+        buffers.set(session.memory());
+        // The room of a long request goes with its reply.
+        let done = if session.needs_room() { None } else { room.take() };
+        sender.send(session.output(), done)?;
+        match next {
+            Next::Continue | Next::StartTls => {}
+            Next::Room(bytes) => {
+                room = Some(account.long_room(bytes)?);
+                session.grant(bytes);
+            }
+            Next::Receive => {
+                let holds_room = session.needs_room();
+                match receiver.receive(session.space(), holds_room)? {
+                    0 => break,
+                    bytes => session.received(bytes),
+                }
+            }
             Next::Close => break,
         }
+        next = session.advance();
     }
     sender.finish()
 }

@@ -1,5 +1,6 @@
 //! Sockets around sessions: who may connect, how many, how long, and how it ends.
 
+mod budget;
 mod connection;
 mod lag;
 mod listener;
@@ -7,7 +8,7 @@ mod sender;
 mod tls;
 mod wire;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,10 +17,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub use budget::MemoryUse;
 pub use lag::Lag;
 pub use listener::Address;
 pub use tls::{Tls, TlsError};
 
+use budget::{Account, Budget};
 use listener::Listener;
 use wire::Wire;
 
@@ -35,12 +38,19 @@ const RETRY: Duration = Duration::from_millis(50);
 /// Limits of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Connections at a time; more are closed as soon as they are made.
+    /// Clients at a time, fewer where `memory` is not enough; further connections are closed on accept.
     pub connections: usize,
+    /// Connections at a time that have not chosen an export; a further one takes the place of the oldest.
+    pub handshakes: usize,
+    /// Bytes that requests and replies of all connections may take together; 160 MiB at least, so that the longest
+    /// request has room.
+    pub memory: usize,
     /// Requests of one connection whose replies wait for their time; further ones wait in the socket.
     pub in_flight: usize,
     /// A client must have chosen an export by then.
     pub negotiation: Duration,
+    /// A client that holds memory for which others wait is disconnected when no byte moves for so long.
+    pub stall: Duration,
     /// A graceful stop waits so long for clients to take their replies.
     pub stop: Duration,
     /// Certificates, if connections may be encrypted.
@@ -51,8 +61,11 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             connections: 64,
+            handshakes: 64,
+            memory: 1 << 30,
             in_flight: 1024,
             negotiation: Duration::from_secs(30),
+            stall: Duration::from_secs(1),
             stop: Duration::from_secs(10),
             tls: None,
         }
@@ -126,16 +139,45 @@ struct Shared {
     options: Options,
     listeners: Vec<Listener>,
     seats: Arc<Seats>,
+    budget: Arc<Budget>,
     at_once: AtomicBool,
     /// Connections closed because they had not ended in time.
     cut_off: AtomicUsize,
     lag: Lag,
 }
 
+/// Connections by their number, oldest first.
 #[derive(Default)]
 struct Connections {
-    open: HashMap<u64, Arc<Wire>>,
+    open: BTreeMap<u64, Connection>,
     next: u64,
+}
+
+struct Connection {
+    wire: Arc<Wire>,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Handshake,
+    /// It has chosen an export.
+    Client,
+    /// It was closed, and its thread is about to end.
+    Closed,
+}
+
+impl Connections {
+    fn count(&self, stage: Stage) -> usize {
+        self.open.values().filter(|connection| connection.stage == stage).count()
+    }
+
+    fn close_oldest_handshake(&mut self) {
+        if let Some(oldest) = self.open.values_mut().find(|connection| connection.stage == Stage::Handshake) {
+            oldest.stage = Stage::Closed;
+            oldest.wire.close();
+        }
+    }
 }
 
 /// Sockets that clients can connect to; a [`Server`] is made of them once its exports are there.
@@ -174,11 +216,13 @@ impl Server {
             Some(_) => Security::Selective,
         };
         let host = Arc::new(Host::new(entries, security));
+        let budget = Arc::new(Budget::new(&options));
         let shared = Shared {
             host,
             options,
             listeners: sockets.0,
             seats: Arc::default(),
+            budget,
             at_once: AtomicBool::new(false),
             cut_off: AtomicUsize::new(0),
             lag: Lag::default(),
@@ -238,7 +282,7 @@ impl Handle {
         }
         let open = self.shared.seats.open();
         self.shared.at_once.store(true, Ordering::SeqCst);
-        open.open.values().for_each(|wire| wire.close());
+        open.open.values().for_each(|connection| connection.wire.close());
         self.shared.seats.ended.notify_all();
     }
 
@@ -251,6 +295,11 @@ impl Handle {
     /// [`Options::stop`].
     pub fn cut_off(&self) -> usize {
         self.shared.cut_off.load(Ordering::SeqCst)
+    }
+
+    /// Memory of the requests and replies of clients.
+    pub fn memory(&self) -> MemoryUse {
+        self.shared.budget.memory()
     }
 
     /// Connections that are open now.
@@ -270,23 +319,28 @@ impl Shared {
         }
     }
 
-    /// Serves a connection by a thread of its own, if there is room for one more.
+    /// Serves a connection by a thread of its own, if there is room for one more client.
     fn admit(self: &Arc<Self>, wire: Arc<Wire>) {
         let mut connections = self.seats.open();
-        if connections.open.len() >= self.options.connections {
+        if connections.count(Stage::Client) >= self.budget.clients {
             return;
+        }
+        // Whoever says nothing keeps nobody out.
+        if connections.count(Stage::Handshake) >= self.options.handshakes {
+            connections.close_oldest_handshake();
         }
         let id = connections.next;
         connections.next += 1;
-        connections.open.insert(id, Arc::clone(&wire));
+        connections.open.insert(id, Connection { wire: Arc::clone(&wire), stage: Stage::Handshake });
         drop(connections);
-        let (shared, seat) = (Arc::clone(self), Seat { seats: Arc::clone(&self.seats), id });
+        let seat = Seat { seats: Arc::clone(&self.seats), budget: Arc::clone(&self.budget), id };
+        let shared = Arc::clone(self);
         // If no thread can be had, the seat is dropped with the closure, and the connection with it.
         let _ = thread::Builder::new().name(format!("nbd {id}")).spawn(move || {
             // Given up last: once it is, nobody but the server holds the exports, which others may open then.
-            let _seat = seat;
+            let seat = seat;
             // An error means that the client is gone or late, and there is nobody to tell.
-            let _ = connection::serve(&wire, &shared);
+            let _ = connection::serve(&wire, &shared, &seat);
             wire.close();
             drop(shared);
         });
@@ -295,10 +349,10 @@ impl Shared {
     /// Ends the connections.
     fn drain(&self) {
         self.wait(LINGER);
-        self.seats.open().open.values().for_each(|wire| wire.stop_reading());
+        self.seats.open().open.values().for_each(|connection| connection.wire.stop_reading());
         self.wait(self.options.stop);
         let late = self.seats.open();
-        late.open.values().for_each(|wire| wire.close());
+        late.open.values().for_each(|connection| connection.wire.close());
         self.cut_off.store(late.open.len(), Ordering::SeqCst);
         drop(late);
         self.wait(self.options.stop);
@@ -336,13 +390,27 @@ impl Seats {
 /// The place of a connection among those that are open; given up when its thread ends, also by a panic of an export.
 struct Seat {
     seats: Arc<Seats>,
+    budget: Arc<Budget>,
     id: u64,
+}
+
+impl Seat {
+    /// The connection has chosen an export: the memory of a client, if there is room for one more.
+    fn take(&self) -> Option<Arc<Account>> {
+        let mut connections = self.seats.open();
+        if connections.count(Stage::Client) >= self.budget.clients {
+            return None;
+        }
+        let connection = connections.open.get_mut(&self.id).filter(|own| own.stage == Stage::Handshake)?;
+        connection.stage = Stage::Client;
+        Some(Account::new(&self.budget))
+    }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let wire = self.seats.open().open.remove(&self.id);
-        if let Some(wire) = wire {
+        let connection = self.seats.open().open.remove(&self.id);
+        if let Some(Connection { wire, .. }) = connection {
             wire.close();
         }
         self.seats.ended.notify_all();

@@ -1,7 +1,7 @@
 //! Replies that leave at a given time.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,12 +9,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use super::Shared;
+use super::budget::{Account, Counted, Room};
 use super::wire::Wire;
 use crate::buffer::Buffer;
 use crate::session::{Held, Output};
-
-/// Replies of one connection may wait with so many bytes, and one more.
-const MOST_BYTES: usize = 64 << 20;
 
 /// Replies that are due are sent together up to so many bytes, and one more, so that hardly more are held than that.
 const MOST_AT_ONCE: usize = 1 << 20;
@@ -24,16 +22,19 @@ const MOST_AT_ONCE: usize = 1 << 20;
 pub(super) struct Sender {
     wire: Arc<Wire>,
     shared: Arc<Shared>,
+    account: Arc<Account>,
     timed: Option<(Arc<Queue>, JoinHandle<()>)>,
 }
 
 impl Sender {
-    pub fn new(wire: &Arc<Wire>, shared: &Arc<Shared>) -> Self {
-        Self { wire: Arc::clone(wire), shared: Arc::clone(shared), timed: None }
+    pub fn new(wire: &Arc<Wire>, shared: &Arc<Shared>, account: &Arc<Account>) -> Self {
+        let (wire, shared, account) = (Arc::clone(wire), Arc::clone(shared), Arc::clone(account));
+        Self { wire, shared, account, timed: None }
     }
 
-    /// Sends the output of a session and clears it. Waits while too many replies wait for their time.
-    pub fn send(&mut self, output: &mut Output) -> io::Result<()> {
+    /// Sends the output of a session and clears it; `room` is for the one reply of a long request. Waits while too many
+    /// replies wait for their time.
+    pub fn send(&mut self, output: &mut Output, mut room: Option<Room>) -> io::Result<()> {
         if self.timed.is_none() && output.held().is_empty() {
             if !output.bytes().is_empty() {
                 self.wire.send(output.bytes())?;
@@ -46,14 +47,15 @@ impl Sender {
         }
         let (queue, _) = self.timed.as_ref().expect("it was started");
         if !output.bytes().is_empty() {
-            let bytes = output.bytes().to_vec();
-            let number = queue.reserve(bytes.len())?;
-            queue.put(Waiting { at: Instant::now(), bytes, timed: false, number });
+            let kept = Kept::new(output.bytes().to_vec(), room.take(), &self.account)?;
+            let number = queue.keep(kept)?;
+            queue.put(Waiting { at: Instant::now(), timed: false, number });
         }
         for Held { later, bytes } in output.clear() {
-            let number = queue.reserve(bytes.len())?;
+            let kept = Kept::new(bytes, room.take(), &self.account)?;
+            let number = queue.keep(kept)?;
             let queue = Arc::clone(queue);
-            later.then(move |at| queue.put(Waiting { at, bytes, timed: true, number }));
+            later.then(move |at| queue.put(Waiting { at, timed: true, number }));
         }
         Ok(())
     }
@@ -94,9 +96,25 @@ impl Drop for Sender {
     }
 }
 
+/// A reply with the room that it takes until it is sent.
+struct Kept {
+    bytes: Vec<u8>,
+    _room: Room,
+    _counted: Counted,
+}
+
+impl Kept {
+    /// Waits for room unless there is some.
+    fn new(bytes: Vec<u8>, room: Option<Room>, account: &Arc<Account>) -> io::Result<Self> {
+        let room = room.map_or_else(|| account.room(bytes.len()), Ok)?;
+        let mut counted = Counted::new(account);
+        counted.set(bytes.len());
+        Ok(Self { bytes, _room: room, _counted: counted })
+    }
+}
+
 struct Waiting {
     at: Instant,
-    bytes: Vec<u8>,
     /// An export gave the time.
     timed: bool,
     /// Replies of one time leave in the order in which they came.
@@ -136,9 +154,8 @@ struct Queue {
 struct State {
     /// Replies that know their time.
     waiting: BinaryHeap<Reverse<Waiting>>,
-    /// All replies, and their bytes.
-    replies: usize,
-    bytes: usize,
+    /// All replies by their number.
+    kept: HashMap<u64, Kept>,
     number: u64,
     finished: bool,
     /// The client is gone, and nothing more is sent.
@@ -154,10 +171,10 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for room for a reply of so many bytes, and gives it a number.
-    fn reserve(&self, bytes: usize) -> io::Result<u64> {
+    /// Waits for a place for a reply, and keeps it by its number.
+    fn keep(&self, reply: Kept) -> io::Result<u64> {
         let mut state = self.lock();
-        while !state.broken && (state.replies >= self.most_replies || state.bytes >= MOST_BYTES) {
+        while !state.broken && state.kept.len() >= self.most_replies {
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.broken {
@@ -165,19 +182,21 @@ impl Queue {
         }
         let number = state.number;
         state.number += 1;
-        state.replies += 1;
-        state.bytes += bytes;
+        state.kept.insert(number, reply);
         Ok(number)
     }
 
     /// The client is gone: nobody waits any more for what would have been sent.
     fn give_up(&self) {
-        self.lock().broken = true;
+        let mut state = self.lock();
+        state.broken = true;
+        state.kept.clear();
+        drop(state);
         self.changed.notify_one();
         self.room.notify_one();
     }
 
-    /// A reply that has its room knows its time.
+    /// A reply that is kept knows its time.
     fn put(&self, waiting: Waiting) {
         self.lock().waiting.push(Reverse(waiting));
         self.changed.notify_one();
@@ -186,6 +205,7 @@ impl Queue {
     /// Sends replies at their times until the queue is finished and empty.
     fn send_all(&self, wire: &Wire, shared: &Shared) {
         let mut batch = Buffer::default();
+        let mut leaving = Vec::new();
         let mut state = self.lock();
         while !state.broken {
             let now = Instant::now();
@@ -194,9 +214,9 @@ impl Queue {
                 && first.at <= now
             {
                 let Some(Reverse(first)) = state.waiting.pop() else { break };
-                state.replies -= 1;
-                state.bytes -= first.bytes.len();
-                batch.extend(&first.bytes);
+                let Some(kept) = state.kept.remove(&first.number) else { continue };
+                batch.extend(&kept.bytes);
+                leaving.push(kept);
                 if first.timed {
                     shared.lag.record(now - first.at);
                 }
@@ -206,6 +226,7 @@ impl Queue {
                 self.room.notify_one();
                 let sent = wire.send(batch.as_slice());
                 batch.clear();
+                leaving.clear();
                 if sent.is_err() {
                     // Without the lock, as this gives the queue up.
                     wire.close();
@@ -214,7 +235,7 @@ impl Queue {
             } else if let Some(Reverse(first)) = state.waiting.peek() {
                 let left = first.at - now;
                 state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-            } else if state.finished && state.replies == 0 {
+            } else if state.finished && state.kept.is_empty() {
                 return;
             } else {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);

@@ -12,6 +12,8 @@ use rustix::io::Errno;
 use rustix::net::{self, RecvFlags};
 use rustls::{ServerConfig, ServerConnection};
 
+use super::budget::Account;
+
 /// So long a socket is asked before its thread sleeps until something comes; between, others have the processor. The
 /// next request of a busy client is under way, and putting a thread to sleep and waking it takes both sides as long as
 /// that.
@@ -24,10 +26,14 @@ pub(super) enum Socket {
 }
 
 impl Socket {
-    fn set_timeouts(&self, timeout: Option<Duration>) -> io::Result<()> {
+    fn set_timeouts(&self, timeout: Duration) -> io::Result<()> {
         match self {
-            Self::Unix(socket) => socket.set_read_timeout(timeout).and_then(|()| socket.set_write_timeout(timeout)),
-            Self::Tcp(socket) => socket.set_read_timeout(timeout).and_then(|()| socket.set_write_timeout(timeout)),
+            Self::Unix(socket) => {
+                socket.set_read_timeout(Some(timeout)).and_then(|()| socket.set_write_timeout(Some(timeout)))
+            }
+            Self::Tcp(socket) => {
+                socket.set_read_timeout(Some(timeout)).and_then(|()| socket.set_write_timeout(Some(timeout)))
+            }
         }
     }
 
@@ -89,28 +95,53 @@ impl Write for &Socket {
 pub(super) struct Wire {
     socket: Socket,
     tls: OnceLock<Mutex<ServerConnection>>,
+    /// Memory of a client; none while it negotiates.
+    account: OnceLock<Arc<Account>>,
     /// Called when the connection is ended.
     closing: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Wire {
     pub fn new(socket: Socket) -> Self {
-        Self { socket, tls: OnceLock::new(), closing: OnceLock::new() }
+        Self { socket, tls: OnceLock::new(), account: OnceLock::new(), closing: OnceLock::new() }
     }
 
-    /// Receiving and sending fail after `deadline`, if there is one.
-    pub fn limit(&self, deadline: Option<Instant>) -> io::Result<()> {
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        if left.is_some_and(|left| left.is_zero()) {
+    /// Receiving and sending fail after `deadline`, until [`Self::admit`].
+    pub fn limit(&self, deadline: Instant) -> io::Result<()> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
         self.socket.set_timeouts(left)
     }
 
+    /// The client has negotiated, and may take its time; every `stall` it is asked whether others wait for its memory.
+    pub fn admit(&self, account: &Arc<Account>, stall: Duration) -> io::Result<()> {
+        let _ = self.account.set(Arc::clone(account));
+        self.socket.set_timeouts(stall)
+    }
+
+    /// Repeats what timed out, unless the client still negotiates, or is in the way and `may_end` says so.
+    fn patiently<T>(&self, may_end: bool, mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        loop {
+            let done = operation();
+            match (&done, self.account.get()) {
+                (Err(error), Some(account))
+                    if error.kind() == io::ErrorKind::WouldBlock && !(may_end && account.is_in_the_way()) => {}
+                _ => return done,
+            }
+        }
+    }
+
     /// Sends all of `bytes`.
     pub fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
-        let Some(tls) = self.tls() else { return (&self.socket).write_all(bytes) };
-        let mut tls = tls;
+        let Some(mut tls) = self.tls() else {
+            while !bytes.is_empty() {
+                let sent = self.patiently(true, || (&self.socket).write(bytes))?;
+                bytes = &bytes[sent..];
+            }
+            return Ok(());
+        };
         while !bytes.is_empty() {
             let taken = tls.writer().write(bytes)?;
             bytes = &bytes[taken..];
@@ -123,7 +154,7 @@ impl Wire {
     pub fn start_tls(&self, config: Arc<ServerConfig>, deadline: Instant) -> io::Result<()> {
         let mut tls = ServerConnection::new(config).map_err(io::Error::other)?;
         while tls.is_handshaking() {
-            self.limit(Some(deadline))?;
+            self.limit(deadline)?;
             if tls.wants_write() {
                 tls.write_tls(&mut &self.socket)?;
             } else if tls.read_tls(&mut &self.socket)? == 0 {
@@ -154,6 +185,9 @@ impl Wire {
     /// Ends the connection; who receives or sends is woken, and who waits for the time of a reply.
     pub fn close(&self) {
         self.socket.shutdown(Shutdown::Both);
+        if let Some(account) = self.account.get() {
+            account.close();
+        }
         if let Some(closing) = self.closing.get() {
             closing();
         }
@@ -171,7 +205,7 @@ impl Wire {
 
     fn send_records(&self, tls: &mut ServerConnection) -> io::Result<()> {
         while tls.wants_write() {
-            tls.write_tls(&mut &self.socket)?;
+            self.patiently(true, || tls.write_tls(&mut &self.socket))?;
         }
         Ok(())
     }
@@ -190,10 +224,12 @@ impl Receiver {
         Self { wire: Arc::clone(wire), records: Vec::new(), start: 0 }
     }
 
-    /// Receives at most what fits into `space`; nothing at the end of the connection.
-    pub fn receive(&mut self, space: &mut [u8]) -> io::Result<usize> {
-        if self.wire.tls.get().is_none() {
-            return self.wire.socket.receive(space);
+    /// Receives at most what fits into `space`; nothing at the end of the connection. `holds_room` is true while the
+    /// client holds memory for what it is to send.
+    pub fn receive(&mut self, space: &mut [u8], holds_room: bool) -> io::Result<usize> {
+        let wire = &self.wire;
+        if wire.tls.get().is_none() {
+            return wire.patiently(holds_room, || wire.socket.receive(space));
         }
         loop {
             if let Some(bytes) = self.decrypt(space)? {
@@ -201,7 +237,8 @@ impl Receiver {
             }
             // Without the lock, so that replies can be sent meanwhile.
             self.records.resize(16 << 10, 0);
-            let bytes = self.wire.socket.receive(&mut self.records)?;
+            let wire = &self.wire;
+            let bytes = wire.patiently(holds_room, || wire.socket.receive(&mut self.records))?;
             self.records.truncate(bytes);
             self.start = 0;
             if bytes == 0 {

@@ -1,9 +1,6 @@
 //! Received bytes that no message has consumed.
 
-use crate::buffer::KEPT;
-
-/// Room at first, and again after a larger message; many requests fit.
-const FIRST: usize = 256 << 10;
+use crate::buffer::{FIRST, KEPT};
 
 /// A buffer that grows with what arrives, not with what a client announces.
 pub(super) struct Input {
@@ -46,12 +43,29 @@ impl Input {
         self.wanted = bytes;
     }
 
+    /// Memory that it takes.
+    pub fn memory(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Gives back the memory of a long message that was consumed.
+    pub fn shrink(&mut self) {
+        let filled = self.filled();
+        if self.buffer.len() > KEPT && filled.len() <= FIRST {
+            let mut buffer = vec![0; FIRST];
+            buffer[..filled.len()].copy_from_slice(filled);
+            (self.start, self.end) = (0, filled.len());
+            self.buffer = buffer;
+        }
+    }
+
+    /// Where to put received bytes: the rest of the message, or a few messages.
     pub fn space(&mut self) -> &mut [u8] {
+        if self.wanted <= FIRST {
+            self.shrink();
+        }
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
-            if self.buffer.len() > KEPT {
-                self.buffer = vec![0; FIRST];
-            }
         } else if self.start + self.wanted > self.buffer.len() || self.end == self.buffer.len() {
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
@@ -60,7 +74,10 @@ impl Input {
         if self.end == room {
             self.buffer.resize((2 * room).min(room.max(self.wanted) + FIRST), 0);
         }
-        &mut self.buffer[self.end..]
+        // Behind a long message comes no more than `shrink` can keep.
+        let most = self.wanted.saturating_sub(self.end - self.start).max(FIRST);
+        let end = self.buffer.len().min(self.end + most);
+        &mut self.buffer[self.end..end]
     }
 
     pub fn received(&mut self, bytes: usize) {
@@ -90,6 +107,7 @@ mod tests {
         assert_eq!(input.filled().len(), LENGTH);
         assert!(input.buffer.len() <= LENGTH + FIRST);
         input.consume(LENGTH);
-        assert_eq!(input.space().len(), FIRST);
+        input.want(28);
+        assert_eq!((input.space().len(), input.memory()), (FIRST, FIRST));
     }
 }

@@ -24,6 +24,9 @@ pub enum Next {
     Receive,
     /// Send the output, then call again.
     Continue,
+    /// Send the output, wait until the server has room for so many bytes of payload or reply, call [`Session::grant`],
+    /// and then again. The room is needed until the reply to the next request is sent.
+    Room(usize),
     /// Send the output, then begin TLS and call [`Session::tls_started`].
     StartTls,
     /// Send the output, then close the connection.
@@ -36,6 +39,8 @@ enum Step {
     Done,
     /// So many bytes of it are needed, counted from its start.
     Short(usize),
+    /// It moves so many bytes, for which there may be no memory.
+    Long(usize),
     StartTls,
     Enter(Transmission),
     Close,
@@ -53,11 +58,15 @@ enum Phase {
 ///
 /// Received bytes are put into [`Session::space`] and counted by [`Session::received`]; [`Session::advance`] handles
 /// them and says what to do next. Memory is bounded, whatever the client sends: by twice its largest write and read.
+/// With [`Session::ask_beyond`] the caller decides when there is memory for a long one.
 pub struct Session {
     host: Arc<Host>,
     phase: Phase,
     input: Input,
     output: Output,
+    /// Bytes that a request may move before room is asked for, and bytes that were granted to the next request.
+    short: usize,
+    granted: usize,
 }
 
 impl Session {
@@ -67,7 +76,29 @@ impl Session {
         output.bytes.extend(&INIT_MAGIC.to_be_bytes());
         output.bytes.extend(&OPTION_MAGIC.to_be_bytes());
         output.bytes.extend(&(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES).to_be_bytes());
-        Self { host, phase: Phase::Greeting, input: Input::default(), output }
+        let (short, granted) = (usize::MAX, 0);
+        Self { host, phase: Phase::Greeting, input: Input::default(), output, short, granted }
+    }
+
+    /// Requests that move more than `short` bytes ask for room first, by [`Next::Room`].
+    pub fn ask_beyond(&mut self, short: usize) {
+        self.short = short;
+    }
+
+    /// There is room for a request that moves so many bytes.
+    pub fn grant(&mut self, bytes: usize) {
+        self.granted = bytes;
+    }
+
+    /// Returns true from [`Session::grant`] until the request is done.
+    pub fn needs_room(&self) -> bool {
+        self.granted > 0
+    }
+
+    /// Memory that messages take.
+    pub fn memory(&self) -> usize {
+        let scratch = if let Phase::Transmission(transmission) = &self.phase { transmission.memory() } else { 0 };
+        self.input.memory() + self.output.memory() + scratch
     }
 
     /// Where to put received bytes; never empty.
@@ -107,12 +138,18 @@ impl Session {
                 Phase::Greeting => self.greeting(),
                 Phase::Options(negotiation) => negotiation.step(&self.host, &mut self.input, &mut self.output.bytes),
                 Phase::Transmission(transmission) => {
-                    transmission.step(self.host.is_stopping(), &mut self.input, &mut self.output)
+                    let most = self.short.max(self.granted);
+                    transmission.step(self.host.is_stopping(), most, &mut self.input, &mut self.output)
                 }
                 Phase::Closed => return Next::Close,
             };
             match step {
+                Step::Done if self.granted > 0 => {
+                    self.granted = 0;
+                    return Next::Continue;
+                }
                 Step::Done => {}
+                Step::Long(bytes) => return Next::Room(bytes),
                 Step::Short(bytes) => {
                     self.input.want(bytes);
                     return Next::Receive;

@@ -37,6 +37,11 @@ impl Output {
         &self.held
     }
 
+    /// Memory that it takes.
+    pub(super) fn memory(&self) -> usize {
+        self.bytes.capacity() + self.held.iter().map(|held| held.bytes.len()).sum::<usize>()
+    }
+
     /// Takes all that is to be sent later, and forgets what was sent at once.
     pub fn clear(&mut self) -> Vec<Held> {
         self.bytes.clear();

@@ -44,6 +44,11 @@ impl Transmission {
         Self { export, size, sizes, features, kind, context, scratch: Vec::new() }
     }
 
+    /// Memory that a read takes beside its reply.
+    pub fn memory(&self) -> usize {
+        self.scratch.capacity()
+    }
+
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -65,7 +70,8 @@ impl Transmission {
             | flag(self.kind != ReplyKind::Simple, SEND_DF)
     }
 
-    pub fn step(&mut self, stopping: bool, input: &mut Input, output: &mut Output) -> Step {
+    /// Does the next request, if it moves no more than `most` bytes.
+    pub fn step(&mut self, stopping: bool, most: usize, input: &mut Input, output: &mut Output) -> Step {
         let extended = self.kind == ReplyKind::Extended;
         let header_bytes = Request::header_bytes(extended);
         let filled = input.filled();
@@ -86,6 +92,10 @@ impl Transmission {
             let why = if request.command == cmd::WRITE { TOO_LONG } else { "the command has no payload" };
             self.writer(request, output).error(Errno::Inval, why);
             return Step::Done;
+        }
+        let data_bytes = if request.command == cmd::READ { request.bytes } else { payload_bytes };
+        if data_bytes <= self.sizes.maximum.into() && data_bytes as usize > most {
+            return Step::Long(data_bytes as usize);
         }
         let whole = header_bytes + payload_bytes as usize;
         let Some(payload) = filled.get(header_bytes..whole) else { return Step::Short(whole) };

@@ -1,6 +1,7 @@
 //! Tests of the server, in one binary. Messages are written as bytes by hand or by `peer`, never by the crate's
 //! encoder.
 
+mod bounds;
 mod delay;
 mod extended;
 mod flush;

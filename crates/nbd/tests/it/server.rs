@@ -63,7 +63,7 @@ pub fn connect(path: &Path) -> UnixStream {
 }
 
 /// Writes and reads back, to see that a server is well.
-fn works(client: &mut (impl Read + Write)) {
+pub fn works(client: &mut (impl Read + Write)) {
     client.write_all(&[request(0, 1, 1, 4096, 4), b"well".to_vec(), request(0, 0, 2, 4096, 4)].concat()).unwrap();
     let mut replies = [0; 36];
     client.read_exact(&mut replies).unwrap();

@@ -2,11 +2,16 @@
 
 use super::links::{Links, List};
 use super::used::Used;
-use super::{Info, Policy};
+use super::{Policy, PoolPolicyInfo};
 use crate::PageId;
 
-pub(crate) static INFO: Info =
-    Info { name: "clock", help: "FIFO with a second chance for used pages.", make: |_| Box::new(Clock::default()) };
+pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
+    name: "clock",
+    help: "FIFO with a second chance for used pages.",
+    source: "Corbato 1968",
+    parameters: &[],
+    role: |_| Box::new(Clock::default()),
+};
 
 #[derive(Default)]
 struct Clock {

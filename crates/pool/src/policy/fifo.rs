@@ -1,11 +1,16 @@
 //! First in, first out.
 
 use super::links::{Links, List};
-use super::{Info, Policy};
+use super::{Policy, PoolPolicyInfo};
 use crate::PageId;
 
-pub(crate) static INFO: Info =
-    Info { name: "fifo", help: "In the order of arrival.", make: |_| Box::new(Fifo::default()) };
+pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
+    name: "fifo",
+    help: "In the order of arrival.",
+    source: "",
+    parameters: &[],
+    role: |_| Box::new(Fifo::default()),
+};
 
 #[derive(Default)]
 struct Fifo {

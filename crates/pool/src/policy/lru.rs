@@ -8,13 +8,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::{Info, Policy};
+use super::{Policy, PoolPolicyInfo};
 use crate::PageId;
 
-pub(crate) static INFO: Info = Info {
+pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
     name: "lru",
     help: "Used longest ago; each hit advances a counter that the threads of a shard share.",
-    make: |_| Box::new(Lru::default()),
+    source: "",
+    parameters: &[],
+    role: |_| Box::new(Lru::default()),
 };
 
 #[derive(Default)]

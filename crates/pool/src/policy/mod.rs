@@ -17,8 +17,9 @@ pub mod sieve;
 mod simulated;
 mod used;
 
-use ssdlab_cache::PolicyInfo;
+use ssdlab_cache::{PolicyInfo, build_policy};
 use ssdlab_core::suggest::named;
+use ssdlab_core::{Info, Registry};
 
 use crate::{ConfigError, PageId};
 
@@ -50,19 +51,12 @@ pub trait Policy: Send + Sync {
     fn bytes(&self) -> usize;
 }
 
-/// A registered policy whose hits take no lock.
-#[derive(Debug)]
-pub struct Info {
-    /// Name in configurations.
-    pub name: &'static str,
-    /// One line for people.
-    pub help: &'static str,
-    /// Builds it without slots for a pool of about so many pages.
-    pub make: fn(pages: usize) -> Box<dyn Policy>,
-}
+/// A registered policy whose hits take no lock; built without slots for a pool of about so many pages.
+pub type PoolPolicyInfo = Info<fn(pages: usize) -> Box<dyn Policy>>;
 
 /// The policies whose hits take no lock.
-pub static OWN: &[&Info] = &[&clock::INFO, &fifo::INFO, &lru::INFO, &s3_fifo::INFO, &sieve::INFO];
+pub static OWN: Registry<fn(usize) -> Box<dyn Policy>> =
+    Registry::new("pool policy", &[&clock::INFO, &fifo::INFO, &lru::INFO, &s3_fifo::INFO, &sieve::INFO]);
 
 /// A policy with its parameters.
 #[derive(Clone, Debug)]
@@ -73,7 +67,7 @@ pub struct Choice {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Own(&'static Info),
+    Own(&'static PoolPolicyInfo),
     Simulated(&'static PolicyInfo, Vec<(String, u64)>),
 }
 
@@ -91,7 +85,7 @@ impl Choice {
     /// Builds it without slots for a pool of about so many pages.
     pub(crate) fn build(&self, pages: usize) -> Result<Box<dyn Policy>, ConfigError> {
         match &self.kind {
-            Kind::Own(info) => Ok((info.make)(pages)),
+            Kind::Own(info) => Ok((info.role)(pages)),
             Kind::Simulated(info, changes) => simulated::build(info, changes, pages),
         }
     }
@@ -101,8 +95,9 @@ impl Choice {
 /// know the future.
 pub fn policies() -> impl Iterator<Item = Choice> {
     let own = OWN.iter().map(|info| (info.name, Kind::Own(info)));
-    let others =
-        ssdlab_cache::POLICIES.iter().filter(|info| !info.needs_future && !OWN.iter().any(|own| own.name == info.name));
+    let others = ssdlab_cache::POLICIES
+        .iter()
+        .filter(|info| !info.role.needs_future && !OWN.iter().any(|own| own.name == info.name));
     own.chain(others.map(|info| (info.name, Kind::Simulated(info, Vec::new()))))
         .map(|(name, kind)| Choice { name: name.to_owned(), kind })
 }
@@ -130,7 +125,7 @@ pub fn policy(written: &str) -> Result<Choice, ConfigError> {
     if changes.is_empty() {
         return Ok(choice);
     }
-    let info = ssdlab_cache::policy(name).map_err(|error| wrong(error.to_string()))?;
-    info.build(&changes, 1, 0, true).map_err(|error| wrong(error.to_string()))?;
+    let info = ssdlab_cache::POLICIES.get(name).map_err(|error| wrong(error.to_string()))?;
+    build_policy(info, &changes, 1, 0, true).map_err(|error| wrong(error.to_string()))?;
     Ok(Choice { name: written.trim().to_owned(), kind: Kind::Simulated(info, changes) })
 }

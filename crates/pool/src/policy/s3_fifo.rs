@@ -6,14 +6,16 @@
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use super::links::{Links, List};
-use super::{Info, Policy};
+use super::{Policy, PoolPolicyInfo};
 use crate::PageId;
 use crate::ghosts::Ghosts;
 
-pub(crate) static INFO: Info = Info {
+pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
     name: "s3-fifo",
     help: "A small and a main queue with ghosts.",
-    make: |pages| {
+    source: "Yang et al., SOSP 2023",
+    parameters: &[],
+    role: |pages| {
         Box::new(S3Fifo {
             links: Links::default(),
             small: List::default(),

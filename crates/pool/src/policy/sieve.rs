@@ -4,13 +4,15 @@
 
 use super::links::{Links, List, NONE};
 use super::used::Used;
-use super::{Info, Policy};
+use super::{Policy, PoolPolicyInfo};
 use crate::PageId;
 
-pub(crate) static INFO: Info = Info {
+pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
     name: "sieve",
     help: "A hand over a FIFO that takes the first page not used since it last passed.",
-    make: |_| Box::new(Sieve { links: Links::default(), list: List::default(), hand: NONE, used: Used::default() }),
+    source: "Zhang et al., NSDI 2024",
+    parameters: &[],
+    role: |_| Box::new(Sieve { links: Links::default(), list: List::default(), hand: NONE, used: Used::default() }),
 };
 
 struct Sieve {

@@ -9,7 +9,7 @@
 //! There are about twice as many numbers as slots; beyond that, the page that left first is forgotten. A number that
 //! goes to another page takes along what a sketch has counted for it.
 
-use ssdlab_cache::{Access, PolicyInfo};
+use ssdlab_cache::{Access, PolicyInfo, build_policy};
 
 use super::Policy;
 use super::links::{Links, List, NONE};
@@ -19,8 +19,7 @@ use crate::{ConfigError, PageId};
 
 /// The policy with changes to its parameters, for a pool of about so many pages.
 pub fn build(info: &PolicyInfo, changes: &[(String, u64)], pages: usize) -> Result<Box<dyn Policy>, ConfigError> {
-    let policy = info
-        .build(changes, pages.max(1) as u64, 0, true)
+    let policy = build_policy(info, changes, pages.max(1) as u64, 0, true)
         .map_err(|error| ConfigError::new("policy", info.name, error.to_string()))?;
     Ok(Box::new(Simulated(Mutex::new(State {
         policy,

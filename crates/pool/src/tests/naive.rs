@@ -198,8 +198,8 @@ impl Naive for Simulated {
 /// The naive form of a policy for a pool of about so many pages.
 pub fn naive(choice: &Choice, pages: usize) -> Box<dyn Naive> {
     if choice.locks() {
-        let info = ssdlab_cache::policy(choice.name()).unwrap();
-        let policy = info.build(&[], pages.max(1) as u64, 0, true).unwrap();
+        let info = ssdlab_cache::POLICIES.get(choice.name()).unwrap();
+        let policy = ssdlab_cache::build_policy(info, &[], pages.max(1) as u64, 0, true).unwrap();
         return Box::new(Simulated { policy, items: BTreeMap::new(), given_up: Vec::new() });
     }
     match choice.name() {
@@ -215,6 +215,8 @@ pub fn naive(choice: &Choice, pages: usize) -> Box<dyn Naive> {
 const SLOTS: usize = 30;
 
 proptest! {
+    #![proptest_config(ssdlab_tiers::cases(256))]
+
     /// Every policy of the table against its naive form: arrivals, hits, removals, victims.
     #[test]
     fn policies_are_what_they_say(

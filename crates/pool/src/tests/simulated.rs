@@ -15,7 +15,7 @@ fn reads(pages: u64) -> Vec<PageId> {
 
 /// Hits of a cache of `capacity` pages which gives a page up ahead of the next one if it is full, or when that comes.
 fn simulated_hits(info: &PolicyInfo, capacity: u64, reads: &[PageId], ahead: bool) -> u64 {
-    let mut policy = info.build(&[], capacity, 0, true).unwrap();
+    let mut policy = ssdlab_cache::build_policy(info, &[], capacity, 0, true).unwrap();
     let mut items = std::collections::BTreeMap::new();
     let mut hits = 0;
     for &id in reads {
@@ -46,7 +46,7 @@ fn pool_hits(options: Options, reads: &[PageId]) -> (u64, u64) {
 fn hits_are_those_of_the_simulation() {
     let reads = reads(260);
     for policy in policies() {
-        let info = ssdlab_cache::policy(policy.name()).unwrap();
+        let info = ssdlab_cache::POLICIES.get(policy.name()).unwrap();
         let options =
             Options { raw_policy: policy.clone(), share: Share::Fixed { percent: 0.0 }, ..options(150 << 10) };
         let (hits, capacity) = pool_hits(options.clone(), &reads);

@@ -151,6 +151,8 @@ impl crate::Loader for Below {
 }
 
 proptest! {
+    #![proptest_config(ssdlab_tiers::cases(256))]
+
     #[test]
     fn the_cache_is_the_obvious_one(
         steps in prop::collection::vec((0_u8..5, 0_u64..220), 1..1500),

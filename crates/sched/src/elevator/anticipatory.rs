@@ -21,7 +21,7 @@ use ssdlab_core::{Parameter, Settings};
 use super::lists::SortedFifo;
 use super::mean::Mean;
 use super::nearest::rank;
-use super::{Elevator, MergeIndex, SchedulerInfo};
+use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::MS;
 use crate::bio::Bio;
 use crate::layer::Frame;
@@ -30,16 +30,20 @@ use crate::request::{Request, RequestId, Requests};
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "anticipatory",
     help: "batches by kind, and idling for the process served last; Linux 2.6.32",
-    frame: Frame::Legacy,
-    merge_index: MergeIndex::Hash,
-    by_queue: false,
-    work_conserving: false,
-    sorted_drain: true,
-    bounded_wait: true,
-    by_process: true,
-    by_sync: true,
-    tunables: TUNABLES,
-    build: |settings, _| Ok(Box::new(Anticipatory::new(settings))),
+    source: "Linux 2.6.32, block/as-iosched.c",
+    parameters: TUNABLES,
+    role: SchedulerRules {
+        frame: Frame::Legacy,
+        merge_index: MergeIndex::Hash,
+        by_queue: false,
+        work_conserving: false,
+        sorted_drain: true,
+        bounded_wait: true,
+        by_process: true,
+        by_sync: true,
+        part_of_device: None,
+        build: |settings, _| Ok(Box::new(Anticipatory::new(settings))),
+    },
 };
 
 const TUNABLES: &[Parameter] = &[

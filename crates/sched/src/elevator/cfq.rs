@@ -40,7 +40,7 @@ use super::lists::SortedFifo;
 use super::mean::Mean;
 use super::nearest::rank;
 use super::owner::Owner;
-use super::{Device, Elevator, MergeIndex, SchedulerInfo};
+use super::{Device, Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::MS;
 use crate::bio::{Bio, Flags, Priority, PriorityClass};
 use crate::layer::Frame;
@@ -50,16 +50,20 @@ use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY};
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "cfq",
     help: "time slices for processes, with idling; Linux 2.6.32",
-    frame: Frame::Legacy,
-    merge_index: MergeIndex::Hash,
-    by_queue: false,
-    work_conserving: false,
-    sorted_drain: true,
-    bounded_wait: false,
-    by_process: true,
-    by_sync: true,
-    tunables: TUNABLES,
-    build: |settings, device| Ok(Box::new(Cfq::new(settings, device))),
+    source: "Linux 2.6.32, block/cfq-iosched.c",
+    parameters: TUNABLES,
+    role: SchedulerRules {
+        frame: Frame::Legacy,
+        merge_index: MergeIndex::Hash,
+        by_queue: false,
+        work_conserving: false,
+        sorted_drain: true,
+        bounded_wait: false,
+        by_process: true,
+        by_sync: true,
+        part_of_device: None,
+        build: |settings, device| Ok(Box::new(Cfq::new(settings, device))),
+    },
 };
 
 const TUNABLES: &[Parameter] = &[

@@ -12,7 +12,7 @@
 use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::lists::SortedFifo;
-use super::{Elevator, MergeIndex, SchedulerInfo};
+use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
@@ -20,16 +20,20 @@ use crate::request::{Request, RequestId, Requests};
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "deadline",
     help: "sorted batches of one direction with deadlines, reads preferred; Linux 2.6.32",
-    frame: Frame::Legacy,
-    merge_index: MergeIndex::Hash,
-    by_queue: false,
-    work_conserving: true,
-    sorted_drain: false,
-    bounded_wait: true,
-    by_process: false,
-    by_sync: false,
-    tunables: TUNABLES,
-    build: |settings, _| Ok(Box::new(Deadline::new(settings))),
+    source: "Linux 2.6.32, block/deadline-iosched.c",
+    parameters: TUNABLES,
+    role: SchedulerRules {
+        frame: Frame::Legacy,
+        merge_index: MergeIndex::Hash,
+        by_queue: false,
+        work_conserving: true,
+        sorted_drain: false,
+        bounded_wait: true,
+        by_process: false,
+        by_sync: false,
+        part_of_device: None,
+        build: |settings, _| Ok(Box::new(Deadline::new(settings))),
+    },
 };
 
 /// Shared with `mq-deadline`, which has inherited names and defaults.

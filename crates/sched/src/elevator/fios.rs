@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::cost::{ANTIC_EXPIRE, Awaited, CostModel, READ_BASE, READ_SECTOR, WRITE_BASE, WRITE_SECTOR};
-use super::{Elevator, MergeIndex, SchedulerInfo};
+use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
@@ -24,15 +24,8 @@ use crate::request::{Request, RequestId, Requests};
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "fios",
     help: "timeslices of device time with parallel issue and read preference (FAST 2012)",
-    frame: Frame::Legacy,
-    merge_index: MergeIndex::Hash,
-    by_queue: false,
-    work_conserving: false,
-    sorted_drain: false,
-    bounded_wait: false,
-    by_process: true,
-    by_sync: false,
-    tunables: &[
+    source: "Park and Shen, FAST 2012",
+    parameters: &[
         Parameter {
             name: "slice_ms",
             unit: Unit::Millis,
@@ -49,7 +42,18 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         WRITE_BASE,
         WRITE_SECTOR,
     ],
-    build: |settings, _| Ok(Box::new(Fios::new(settings))),
+    role: SchedulerRules {
+        frame: Frame::Legacy,
+        merge_index: MergeIndex::Hash,
+        by_queue: false,
+        work_conserving: false,
+        sorted_drain: false,
+        bounded_wait: false,
+        by_process: true,
+        by_sync: false,
+        part_of_device: None,
+        build: |settings, _| Ok(Box::new(Fios::new(settings))),
+    },
 };
 
 #[derive(Debug, Default)]

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::cost::{ANTIC_EXPIRE, Awaited, CostModel, READ_BASE, READ_SECTOR, WRITE_BASE, WRITE_SECTOR};
-use super::{Elevator, MergeIndex, SchedulerInfo};
+use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::Bio;
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
@@ -25,15 +25,8 @@ use crate::request::{Request, RequestId, Requests};
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "flashfq",
     help: "start-time fair queueing with throttled dispatch and anticipation (ATC 2013)",
-    frame: Frame::Legacy,
-    merge_index: MergeIndex::Hash,
-    by_queue: false,
-    work_conserving: false,
-    sorted_drain: false,
-    bounded_wait: true,
-    by_process: true,
-    by_sync: false,
-    tunables: &[
+    source: "Shen and Park, USENIX ATC 2013",
+    parameters: &[
         Parameter {
             name: "throttle_ms",
             unit: Unit::Millis,
@@ -49,7 +42,18 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         WRITE_BASE,
         WRITE_SECTOR,
     ],
-    build: |settings, _| Ok(Box::new(FlashFq::new(settings))),
+    role: SchedulerRules {
+        frame: Frame::Legacy,
+        merge_index: MergeIndex::Hash,
+        by_queue: false,
+        work_conserving: false,
+        sorted_drain: false,
+        bounded_wait: true,
+        by_process: true,
+        by_sync: false,
+        part_of_device: None,
+        build: |settings, _| Ok(Box::new(FlashFq::new(settings))),
+    },
 };
 
 #[derive(Debug, Default)]

@@ -18,7 +18,7 @@ use super::jiffies::Jiffies;
 use super::lists::Fifo;
 use super::none::CHECKED;
 use super::tokens::Tokens;
-use super::{Elevator, MergeIndex, SchedulerInfo};
+use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::MS;
 use crate::bio::{Bio, Direction, Flags};
 use crate::layer::Frame;
@@ -29,15 +29,8 @@ use rustc_hash::FxHashMap;
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "kyber",
     help: "reads and writes limited by measured latencies; Linux 6",
-    frame: Frame::Modern,
-    merge_index: MergeIndex::Latest,
-    by_queue: true,
-    work_conserving: false,
-    sorted_drain: false,
-    bounded_wait: true,
-    by_process: false,
-    by_sync: true,
-    tunables: &[
+    source: "Linux 6, block/kyber-iosched.c",
+    parameters: &[
         Parameter {
             name: "read_lat_nsec",
             unit: Unit::Nanos,
@@ -57,7 +50,18 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             help: "Latency aimed at for writes.",
         },
     ],
-    build: |settings, device| Ok(Box::new(Kyber::new(settings, device.queues))),
+    role: SchedulerRules {
+        frame: Frame::Modern,
+        merge_index: MergeIndex::Latest,
+        by_queue: true,
+        work_conserving: false,
+        sorted_drain: false,
+        bounded_wait: true,
+        by_process: false,
+        by_sync: true,
+        part_of_device: None,
+        build: |settings, device| Ok(Box::new(Kyber::new(settings, device.queues))),
+    },
 };
 
 /// Reads, writes, discards; the rest (flushes) goes around schedulers here.
@@ -317,7 +321,7 @@ pub(super) mod oracle {
     use crate::elevator::oracle::{JIFFY_NS, Proposal, Replayed};
 
     pub fn model(changes: &[(String, u64)]) -> Kyber {
-        Kyber::new(&INFO.settings(changes).unwrap(), 1)
+        Kyber::new(&crate::elevator::tunables(&INFO, changes).unwrap(), 1)
     }
 
     impl Replayed for Kyber {

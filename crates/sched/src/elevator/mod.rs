@@ -29,8 +29,8 @@ mod tokens;
 
 use std::fmt::Debug;
 
-use ssdlab_core::parameter::{Owner, Parameter, ParameterError, Settings};
-use ssdlab_core::suggest::named;
+use ssdlab_core::parameter::{Owner, ParameterError, Settings};
+use ssdlab_core::{Info, Registry, Unit};
 
 use crate::bio::Bio;
 use crate::layer::Frame;
@@ -59,7 +59,7 @@ pub trait Elevator: Send + Debug {
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool;
 
     /// Hands out the request to be given to the device next and takes it out. `queue`: the hardware queue that asks;
-    /// who keeps requests [by queue](SchedulerInfo::by_queue) gives one of its own. `force`: whatever there is, without
+    /// who keeps requests [by queue](SchedulerRules::by_queue) gives one of its own. `force`: whatever there is, without
     /// idling; used to empty the queues ahead of a barrier.
     fn dispatch(&mut self, queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId>;
 
@@ -144,70 +144,86 @@ pub struct Device {
     pub queues: u16,
 }
 
-type Build = fn(&Settings, &Device) -> Result<Box<dyn Elevator>, TunableError>;
+/// A registered scheduler; its parameters are the kernel's tunables.
+pub type SchedulerInfo = Info<SchedulerRules>;
 
-/// A registered scheduler.
+/// Properties of a scheduler, and its constructor.
 #[derive(Debug)]
-pub struct SchedulerInfo {
-    /// Name in configurations; the kernel's where it has one.
-    pub name: &'static str,
-    /// One sentence.
-    pub help: &'static str,
+pub struct SchedulerRules {
     /// The frame it belongs to; both run any scheduler.
     pub frame: Frame,
-    /// How bios find the requests they are merged with.
+    /// How the block layer finds the request that a bio is merged with.
     pub merge_index: MergeIndex,
-    /// Whether each hardware queue has requests of its own; otherwise there is one set of them for the device.
+    /// True if each hardware queue has its own requests; otherwise the device has one set.
     pub by_queue: bool,
-    /// Whether a device with a free slot never waits while a request does.
+    /// True if a device with a free slot never waits while a request does.
     pub work_conserving: bool,
-    /// Whether requests taken out ahead of a barrier are put in order of their sectors (`elv_dispatch_sort`; schedulers
-    /// that use `elv_dispatch_add_tail` keep their own).
+    /// True if requests drained ahead of a barrier are sorted by sector (`elv_dispatch_sort`; schedulers that use
+    /// `elv_dispatch_add_tail` keep their order).
     pub sorted_drain: bool,
-    /// Whether no request can be passed for ever by others of its class of priority.
+    /// True if no request can be passed for ever by others of its priority class.
     pub bounded_wait: bool,
-    /// Whether decisions depend on which process a request comes from.
+    /// True if decisions depend on the process that a request comes from.
     pub by_process: bool,
-    /// Whether decisions depend on writes being synchronous or not.
+    /// True if decisions depend on whether writes are synchronous.
     pub by_sync: bool,
-    /// Its tunables.
-    pub tunables: &'static [Parameter],
-    build: Build,
+    /// Name of the tunable, in sectors, that must not exceed the device.
+    part_of_device: Option<&'static str>,
+    /// Builds it from its tunables.
+    build: fn(&Settings, &Device) -> Result<Box<dyn Elevator>, TunableError>,
 }
 
-impl SchedulerInfo {
-    /// The values of its tunables, with changes to their defaults.
-    fn settings(&self, changes: &[(String, u64)]) -> Result<Settings, ParameterError> {
-        let owner = Owner { kind: "scheduler", name: self.name, parameter: "tunable" };
-        Settings::new(owner, self.tunables, changes)
-    }
+/// Returns the tunables of a scheduler, with changes to their defaults.
+fn tunables(info: &SchedulerInfo, changes: &[(String, u64)]) -> Result<Settings, ParameterError> {
+    let owner = Owner { kind: "scheduler", name: info.name, parameter: "tunable" };
+    Settings::new(owner, info.parameters, changes)
+}
 
-    /// Builds the scheduler with `changes` to the defaults of its tunables.
-    pub fn build(&self, changes: &[(String, u64)], device: &Device) -> Result<Box<dyn Elevator>, TunableError> {
-        (self.build)(&self.settings(changes)?, device)
+/// Checks `changes` to the defaults of a scheduler's tunables from the numbers alone.
+///
+/// # Errors
+/// If a tunable does not exist, is out of range or exceeds the device.
+pub fn check_tunables(
+    info: &SchedulerInfo,
+    changes: &[(String, u64)],
+    device: &Device,
+) -> Result<Settings, TunableError> {
+    let settings = tunables(info, changes)?;
+    if let Some(name) = info.role.part_of_device
+        && let Some(value) = settings.given(name).filter(|&value| value > device.sectors)
+    {
+        let (scheduler, device, unit) = (info.name, device.sectors, Unit::Sectors);
+        return Err(TunableError::BeyondDevice { scheduler, name, value, device, unit });
     }
+    Ok(settings)
+}
+
+/// Builds a scheduler with `changes` to the defaults of its tunables.
+///
+/// # Errors
+/// See [`check_tunables`].
+pub fn build_scheduler(
+    info: &SchedulerInfo,
+    changes: &[(String, u64)],
+    device: &Device,
+) -> Result<Box<dyn Elevator>, TunableError> {
+    (info.role.build)(&check_tunables(info, changes, device)?, device)
 }
 
 /// Every scheduler.
-pub static SCHEDULERS: &[&SchedulerInfo] = &[
-    &noop::INFO,
-    &deadline::INFO,
-    &anticipatory::INFO,
-    &cfq::INFO,
-    &pardispatcher::INFO,
-    &none::INFO,
-    &mq_deadline::INFO,
-    &kyber::INFO,
-    &bfq::INFO,
-    &fios::INFO,
-    &flashfq::INFO,
-];
-
-/// The scheduler called `name`.
-pub fn scheduler(name: &str) -> Result<&'static SchedulerInfo, TunableError> {
-    let meant = named(name, SCHEDULERS.iter().map(|info| info.name));
-    SCHEDULERS.iter().copied().find(|info| Some(info.name) == meant).ok_or_else(|| TunableError::UnknownScheduler {
-        name: name.to_owned(),
-        known: SCHEDULERS.iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
-    })
-}
+pub static SCHEDULERS: Registry<SchedulerRules> = Registry::new(
+    "scheduler",
+    &[
+        &noop::INFO,
+        &deadline::INFO,
+        &anticipatory::INFO,
+        &cfq::INFO,
+        &pardispatcher::INFO,
+        &none::INFO,
+        &mq_deadline::INFO,
+        &kyber::INFO,
+        &bfq::INFO,
+        &fios::INFO,
+        &flashfq::INFO,
+    ],
+);

@@ -10,7 +10,7 @@ use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::deadline::{FIFO_BATCH, FRONT_MERGES, READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED};
 use super::lists::SortedFifo;
-use super::{Elevator, MergeIndex, SchedulerInfo};
+use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
@@ -18,15 +18,8 @@ use crate::request::{Request, RequestId, Requests};
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "mq-deadline",
     help: "sorted batches of one direction with deadlines and classes of priority; Linux 6",
-    frame: Frame::Modern,
-    merge_index: MergeIndex::Hash,
-    by_queue: false,
-    work_conserving: false,
-    sorted_drain: false,
-    bounded_wait: true,
-    by_process: false,
-    by_sync: false,
-    tunables: &[
+    source: "Linux 6, block/mq-deadline.c",
+    parameters: &[
         READ_EXPIRE,
         WRITE_EXPIRE,
         WRITES_STARVED,
@@ -51,7 +44,18 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             help: "Requests in use up to which all but reads are given one; 0 is all, as since Linux 6.",
         },
     ],
-    build: |settings, _| Ok(Box::new(MqDeadline::new(settings))),
+    role: SchedulerRules {
+        frame: Frame::Modern,
+        merge_index: MergeIndex::Hash,
+        by_queue: false,
+        work_conserving: false,
+        sorted_drain: false,
+        bounded_wait: true,
+        by_process: false,
+        by_sync: false,
+        part_of_device: None,
+        build: |settings, _| Ok(Box::new(MqDeadline::new(settings))),
+    },
 };
 
 /// Requests of one class of priority.
@@ -252,7 +256,7 @@ pub(super) mod oracle {
     use crate::elevator::oracle::{Proposal, Replayed};
 
     pub fn model(changes: &[(String, u64)]) -> MqDeadline {
-        MqDeadline::new(&INFO.settings(changes).unwrap())
+        MqDeadline::new(&crate::elevator::tunables(&INFO, changes).unwrap())
     }
 
     impl Replayed for MqDeadline {

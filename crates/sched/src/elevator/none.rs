@@ -4,7 +4,7 @@
 //! eight latest that wait. The kernel keeps a queue for each processor, of which a hardware queue has one here.
 
 use super::lists::Fifo;
-use super::{Elevator, MergeIndex, SchedulerInfo};
+use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::Bio;
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
@@ -12,16 +12,20 @@ use crate::request::{Request, RequestId, Requests};
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "none",
     help: "no scheduler: as they come; Linux 6",
-    frame: Frame::Modern,
-    merge_index: MergeIndex::Latest,
-    by_queue: true,
-    work_conserving: true,
-    sorted_drain: false,
-    bounded_wait: true,
-    by_process: false,
-    by_sync: false,
-    tunables: &[],
-    build: |_, device| Ok(Box::new(NoScheduler::new(device.queues))),
+    source: "Linux 6, block/blk-mq-sched.c",
+    parameters: &[],
+    role: SchedulerRules {
+        frame: Frame::Modern,
+        merge_index: MergeIndex::Latest,
+        by_queue: true,
+        work_conserving: true,
+        sorted_drain: false,
+        bounded_wait: true,
+        by_process: false,
+        by_sync: false,
+        part_of_device: None,
+        build: |_, device| Ok(Box::new(NoScheduler::new(device.queues))),
+    },
 };
 
 /// Requests that a bio may be merged with (`blk_bio_list_merge`).

@@ -5,23 +5,27 @@
 //! in the queue.
 
 use super::lists::Fifo;
-use super::{Elevator, MergeIndex, SchedulerInfo};
+use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "noop",
     help: "first in, first out, with merges; Linux 2.6.32",
-    frame: Frame::Legacy,
-    merge_index: MergeIndex::Hash,
-    by_queue: false,
-    work_conserving: true,
-    sorted_drain: true,
-    bounded_wait: true,
-    by_process: false,
-    by_sync: false,
-    tunables: &[],
-    build: |_, _| Ok(Box::new(Noop::default())),
+    source: "Linux 2.6.32, block/noop-iosched.c",
+    parameters: &[],
+    role: SchedulerRules {
+        frame: Frame::Legacy,
+        merge_index: MergeIndex::Hash,
+        by_queue: false,
+        work_conserving: true,
+        sorted_drain: true,
+        bounded_wait: true,
+        by_process: false,
+        by_sync: false,
+        part_of_device: None,
+        build: |_, _| Ok(Box::new(Noop::default())),
+    },
 };
 
 #[derive(Debug, Default)]

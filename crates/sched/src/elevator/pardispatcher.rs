@@ -30,25 +30,30 @@ use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::deadline::{FRONT_MERGES, READ_EXPIRE, WRITE_EXPIRE};
 use super::lists::SortedFifo;
-use super::{Device, Elevator, MergeIndex, SchedulerInfo};
+use super::{Device, Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
 use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
-use crate::tunable::TunableError;
+
+const REGION_SIZE: &str = "region_size";
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "pardispatcher",
     help: "regions of the device in turn, each turn a sorted batch of one direction",
-    frame: Frame::Legacy,
-    merge_index: MergeIndex::Hash,
-    by_queue: false,
-    work_conserving: true,
-    sorted_drain: false,
-    bounded_wait: true,
-    by_process: false,
-    by_sync: false,
-    tunables: TUNABLES,
-    build: |settings, device| Ok(Box::new(ParDispatcher::new(settings, device)?)),
+    source: "ParDispatcher paper",
+    parameters: TUNABLES,
+    role: SchedulerRules {
+        frame: Frame::Legacy,
+        merge_index: MergeIndex::Hash,
+        by_queue: false,
+        work_conserving: true,
+        sorted_drain: false,
+        bounded_wait: true,
+        by_process: false,
+        by_sync: false,
+        part_of_device: Some(REGION_SIZE),
+        build: |settings, device| Ok(Box::new(ParDispatcher::new(settings, device))),
+    },
 };
 
 const fn batch(name: &'static str, default: u64, help: &'static str) -> Parameter {
@@ -57,7 +62,7 @@ const fn batch(name: &'static str, default: u64, help: &'static str) -> Paramete
 
 const TUNABLES: &[Parameter] = &[
     Parameter {
-        name: "region_size",
+        name: REGION_SIZE,
         unit: Unit::Sectors,
         default: 8 << 20,
         // As many regions as a turn goes through without their cost being felt.
@@ -147,18 +152,13 @@ struct ParDispatcher {
 }
 
 impl ParDispatcher {
-    fn new(settings: &Settings, device: &Device) -> Result<Self, TunableError> {
-        const REGION_SIZE: &str = "region_size";
-        if let Some(value) = settings.given(REGION_SIZE).filter(|&value| value > device.sectors) {
-            let (scheduler, name, device, unit) = (INFO.name, REGION_SIZE, device.sectors, Unit::Sectors);
-            return Err(TunableError::BeyondDevice { scheduler, name, value, device, unit });
-        }
+    fn new(settings: &Settings, device: &Device) -> Self {
         let region_sectors = settings.get(REGION_SIZE);
         let first = if settings.is_set("first_direction") { Direction::Write } else { Direction::Read };
         let region = || Region { queues: Default::default(), next: [None; 2], last: first.other() };
         let regions = usize::try_from(device.sectors.div_ceil(region_sectors)).expect("regions are large");
         let batch = |name| settings.get(name) + settings.get("exceed_batch");
-        Ok(Self {
+        Self {
             regions: (0..regions.max(1)).map(|_| region()).collect(),
             busy: BTreeSet::new(),
             current: 0,
@@ -174,7 +174,7 @@ impl ParDispatcher {
             late_arrivals: settings.is_set("late_arrivals"),
             served_direction: settings.is_set("served_direction"),
             wrap: settings.is_set("wrap"),
-        })
+        }
     }
 
     fn region(&self, sector: u64) -> usize {

@@ -115,6 +115,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         #[test]
         fn it_is_a_sorted_set(steps in prop::collection::vec((0_u64..400, 0_u64..3, any::<bool>()), 0..2_000)) {
             let (mut sorted, mut twin) = (Sorted::default(), BTreeSet::new());

@@ -97,6 +97,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         #[test]
         fn as_many_are_taken_as_allowed(
             most in prop::sample::select(vec![4_u32, 16, 64, 128, 256]),

@@ -124,7 +124,7 @@ impl BlockLayer {
     /// A request has ended: its queue is run, and those that the scheduler may have kept waiting for that.
     #[inline(never)]
     pub(super) fn run_after(&mut self, queue: u16) {
-        if self.info.by_queue { self.run_all() } else { self.queues[queue].runs = true }
+        if self.info.role.by_queue { self.run_all() } else { self.queues[queue].runs = true }
     }
 
     /// The next request of the queues that are to be run.

@@ -112,7 +112,7 @@ impl BlockLayer {
             self.ends.last = self.ends.last.filter(|&last| last != id);
             return false;
         }
-        let hashed = self.info.merge_index == MergeIndex::Hash;
+        let hashed = self.info.role.merge_index == MergeIndex::Hash;
         if hashed {
             self.ends.remove(self.requests[id].end(), id);
         }
@@ -171,7 +171,7 @@ impl BlockLayer {
         if self.options.no_merges == NoMerges::None {
             return None;
         }
-        if self.info.merge_index == MergeIndex::Latest {
+        if self.info.role.merge_index == MergeIndex::Latest {
             return self.elevator.latest(self.queue_of(bio.pid), bio).into_iter().find_map(with);
         }
         if let Some(found) = self.ends.last.and_then(with) {
@@ -247,7 +247,7 @@ impl BlockLayer {
         let possible = self.queued > 0
             && self.options.no_merges == NoMerges::All
             && self.options.frame == Frame::Modern
-            && self.info.merge_index == MergeIndex::Hash;
+            && self.info.role.merge_index == MergeIndex::Hash;
         if !possible {
             return false;
         }

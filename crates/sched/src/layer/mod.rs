@@ -13,7 +13,7 @@ mod wbt;
 use std::collections::VecDeque;
 
 use crate::bio::{Bio, Direction, Flags};
-use crate::elevator::{Device, Elevator, SchedulerInfo, scheduler};
+use crate::elevator::{Device, Elevator, SCHEDULERS, SchedulerInfo, build_scheduler};
 use crate::request::{Request, RequestId, Requests};
 use crate::tunable::TunableError;
 use flush::Steps;
@@ -87,12 +87,12 @@ pub struct BlockLayer {
 impl BlockLayer {
     /// An idle block layer.
     pub fn new(options: Options) -> Result<Self, TunableError> {
-        let info = scheduler(&options.scheduler)?;
+        let info = SCHEDULERS.get(&options.scheduler)?;
         let Options { device_sectors: sectors, rotational, nr_requests, slots, volatile_cache, wbt_lat_ns, .. } =
             options;
         let throttles = options.frame == Frame::Modern && wbt_lat_ns > 0;
         let queues = if options.frame == Frame::Modern { options.queues.max(1) } else { 1 };
-        let elevator = info.build(&options.tunables, &Device { sectors, rotational, nr_requests, queues })?;
+        let elevator = build_scheduler(info, &options.tunables, &Device { sectors, rotational, nr_requests, queues })?;
         Ok(Self {
             info,
             passes: options.frame == Frame::Modern && elevator.passes(),
@@ -213,7 +213,7 @@ impl BlockLayer {
                 // A barrier empties the scheduler ahead of itself and runs the queue.
                 while let Some(id) = self.pull(0, now, true) {
                     let ahead = self.queues[0].ahead.len();
-                    let position = if self.info.sorted_drain { self.sorted_position(id) } else { ahead };
+                    let position = if self.info.role.sorted_drain { self.sorted_position(id) } else { ahead };
                     self.queues[0].ahead.insert(position, id);
                 }
                 self.queues[0].ahead.push_back(id);

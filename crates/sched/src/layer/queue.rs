@@ -36,7 +36,7 @@ impl BlockLayer {
 
     fn queue(&mut self, id: RequestId, now: u64) {
         let rq = &self.requests[id];
-        if self.info.merge_index == MergeIndex::Hash {
+        if self.info.role.merge_index == MergeIndex::Hash {
             self.ends.insert(rq);
             self.ends.last = self.ends.last.or(Some(id));
         }
@@ -52,7 +52,7 @@ impl BlockLayer {
             return None;
         }
         if let Some((id, came)) = self.lone.take() {
-            let answers = !self.info.by_queue || self.requests[id].cpu == queue;
+            let answers = !self.info.role.by_queue || self.requests[id].cpu == queue;
             if answers && self.elevator.pass(&self.requests[id]) {
                 self.queued = 0;
                 return Some(id);
@@ -61,7 +61,7 @@ impl BlockLayer {
         }
         let id = self.elevator.dispatch(queue, &self.requests, now, force)?;
         self.queued -= 1;
-        if self.info.merge_index == MergeIndex::Hash {
+        if self.info.role.merge_index == MergeIndex::Hash {
             self.ends.remove(self.requests[id].end(), id);
         }
         Some(id)
@@ -144,11 +144,13 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         #[test]
         fn a_short_cut_changes_nothing(steps in steps(), fifo_batch in 1_u64..4, slots in 1_u32..9) {
-            let passing = SCHEDULERS.iter().filter(|info| info.build(&[], &device()).unwrap().passes());
+            let passing = SCHEDULERS.iter().filter(|info| crate::build_scheduler(info, &[], &device()).unwrap().passes());
             for info in passing {
-                let batch = info.tunables.iter().any(|tunable| tunable.name == "fifo_batch");
+                let batch = info.parameters.iter().any(|tunable| tunable.name == "fifo_batch");
                 let tunables = if batch { vec![("fifo_batch".to_owned(), fifo_batch)] } else { Vec::new() };
                 let options = Options { slots, tunables, ..Options::modern(info.name, 1 << 20) };
                 let [mut with, mut without] = [(); 2].map(|()| BlockLayer::new(options.clone()).unwrap());

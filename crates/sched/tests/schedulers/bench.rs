@@ -1,6 +1,8 @@
 //! A scheduler alone, driven by hand.
 
-use ssdlab_sched::{Bio, Device, Direction, Elevator, Flags, Priority, Request, RequestId, Requests, scheduler};
+use ssdlab_sched::{
+    Bio, Device, Direction, Elevator, Flags, Priority, Request, RequestId, Requests, SCHEDULERS, build_scheduler,
+};
 
 pub const MS: u64 = 1_000_000;
 
@@ -21,7 +23,7 @@ impl Bench {
 
     pub fn on(name: &str, changes: &[(&str, u64)], device: Device) -> Self {
         let changes: Vec<_> = changes.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-        let elevator = scheduler(name).unwrap().build(&changes, &device).unwrap();
+        let elevator = build_scheduler(SCHEDULERS.get(name).unwrap(), &changes, &device).unwrap();
         Self { elevator, requests: Requests::default(), now: 0, inserted: Vec::new(), at_device: Vec::new() }
     }
 

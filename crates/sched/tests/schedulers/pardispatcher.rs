@@ -1,6 +1,6 @@
 //! Regions in turn, one direction at a time.
 
-use ssdlab_sched::{Bio, Device, Direction, Flags, Requests, scheduler};
+use ssdlab_sched::{Bio, Device, Direction, Flags, Requests, SCHEDULERS, build_scheduler};
 
 use crate::bench::{Bench, MS, runs};
 
@@ -136,7 +136,9 @@ fn pardispatcher_has_regions_no_larger_than_the_device() {
     let build = |mib: u64, changes: &[(&str, u64)]| {
         let changes: Vec<_> = changes.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
         let device = Device { sectors: 2048 * mib, rotational: false, nr_requests: 64, queues: 1 };
-        scheduler("pardispatcher").unwrap().build(&changes, &device).map(drop).map_err(|error| error.to_string())
+        build_scheduler(SCHEDULERS.get("pardispatcher").unwrap(), &changes, &device)
+            .map(drop)
+            .map_err(|error| error.to_string())
     };
     // The default is cut down, a value that was asked for is refused.
     assert_eq!(build(1024, &[]), Ok(()));

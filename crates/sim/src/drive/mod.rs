@@ -330,7 +330,7 @@ mod tests {
     use ssdlab_ftl::page::{PageFtl, PageOptions};
     use ssdlab_ftl::placement;
     use ssdlab_nand::backend::parallel::ParallelFlash;
-    use ssdlab_nand::backend::parallel::scheduler::DieSchedulerInfo;
+    use ssdlab_nand::backend::parallel::scheduler::{DieSchedulerInfo, DieSchedulerRules};
     use ssdlab_nand::{Commands, Counts, Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
     use ssdlab_trace::{Op, SliceSource};
 
@@ -340,8 +340,13 @@ mod tests {
     use crate::setup::{Clock, Setup};
 
     /// Lets no operation begin.
-    static BLOCKED: DieSchedulerInfo =
-        DieSchedulerInfo { name: "blocked", help: "none ever", pick: |_| None, in_order: false };
+    static BLOCKED: DieSchedulerInfo = DieSchedulerInfo {
+        name: "blocked",
+        help: "none ever",
+        source: "",
+        parameters: &[],
+        role: DieSchedulerRules { pick: |_| None, in_order: false },
+    };
 
     /// A stuck drive ends with an account of its queues.
     #[test]

@@ -113,7 +113,7 @@ impl BlockStage {
     /// If no scheduler or no tunable has the name given.
     pub fn new(options: &BlockOptions, device_bytes: u64, closed_loop: bool) -> Result<Self, SimError> {
         let scheduler =
-            ssdlab_sched::scheduler(options.scheduler).map_err(|error| SimError::Setup(error.to_string()))?;
+            ssdlab_sched::SCHEDULERS.get(options.scheduler).map_err(|error| SimError::Setup(error.to_string()))?;
         let dispatched = options.record.then(Vec::new);
         let options = options.for_device(device_bytes / SECTOR);
         Ok(Self {
@@ -172,10 +172,11 @@ impl BlockStage {
     fn idle_rules(&self) -> Vec<&'static str> {
         let Marks { several_pids, writes, sync_writes, .. } = self.marks;
         let mut rules = Vec::new();
-        if self.scheduler.by_process && !several_pids {
+        if self.scheduler.role.by_process && !several_pids {
             rules.push("rules by process: all requests come from one, so there is nobody to be fair to or to idle for");
         }
-        let by_sync = self.scheduler.by_sync || self.frame == Frame::Legacy || self.layer.throttle_counters().is_some();
+        let by_sync =
+            self.scheduler.role.by_sync || self.frame == Frame::Legacy || self.layer.throttle_counters().is_some();
         if by_sync && writes && !sync_writes {
             rules.push("rules by kind: no write is marked as synchronous, so every write counts as write-back");
         }

@@ -203,7 +203,7 @@ mod tests {
     /// Method: the greatest distance of both distributions (Kolmogorov and Smirnov), for every victim policy.
     #[test]
     fn valid_pages_are_distributed_as_in_an_exact_drive() {
-        for info in VICTIMS {
+        for info in VICTIMS.iter() {
             for (placement, fill) in [(&placement::shared::INFO, 1.0), (&placement::own::INFO, 0.9)] {
                 let (trigger, allocation) = (Trigger::Partial { low: 3, step: 4 }, Allocation::LeastWorn);
                 let options = PageOptions { gc: info.defaults(), placement, trigger, allocation };

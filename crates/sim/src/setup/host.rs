@@ -2,7 +2,7 @@
 
 use ssdlab_cache::{PageSizes, WriteMode};
 use ssdlab_core::Nanos;
-use ssdlab_sched::{Frame, NoMerges, Options, SchedulerInfo, scheduler};
+use ssdlab_sched::{Frame, NoMerges, Options, SCHEDULERS, SchedulerInfo};
 
 /// When the next request is issued.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -116,9 +116,9 @@ impl BlockOptions {
     /// # Panics
     /// If there is no scheduler of this name.
     pub fn of(name: &str) -> Self {
-        let info: &'static SchedulerInfo = scheduler(name).expect("a scheduler that is registered");
+        let info: &'static SchedulerInfo = SCHEDULERS.get(name).expect("a scheduler that is registered");
         let Options { frame, queues, slots, nr_requests, max_sectors, no_merges, plug, .. } =
-            kernel(info.frame, name, 0);
+            kernel(info.role.frame, name, 0);
         let tunables = [None; MOST_TUNABLES];
         Self {
             scheduler: info.name,
@@ -138,12 +138,12 @@ impl BlockOptions {
 
     /// The tunables of its scheduler that are set.
     pub fn changes(&self, info: &SchedulerInfo) -> impl Iterator<Item = (String, u64)> {
-        info.tunables.iter().zip(self.tunables).filter_map(|(tunable, value)| Some((tunable.name.to_owned(), value?)))
+        info.parameters.iter().zip(self.tunables).filter_map(|(tunable, value)| Some((tunable.name.to_owned(), value?)))
     }
 
     /// What the block layer is built from, on a device of so many sectors.
     pub(crate) fn for_device(&self, sectors: u64) -> Options {
-        let tunables = scheduler(self.scheduler).map_or(Vec::new(), |info| self.changes(info).collect());
+        let tunables = SCHEDULERS.get(self.scheduler).map_or(Vec::new(), |info| self.changes(info).collect());
         Options {
             queues: self.queues,
             slots: self.slots,

@@ -49,7 +49,7 @@ proptest! {
     #[test]
     fn the_parts_add_up_on_any_drive(
         setup in on_any_drive(),
-        scheduler in prop::option::of(prop::sample::select(SCHEDULERS)),
+        scheduler in prop::option::of(prop::sample::select(SCHEDULERS.to_vec())),
         requests in requests(200),
     ) {
         let block = scheduler.map(|info| BlockOptions::of(info.name));

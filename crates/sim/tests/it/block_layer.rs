@@ -43,7 +43,7 @@ proptest! {
         let one_by_one = Replay::Closed { depth: 1, per_stream: false, think: Nanos::ZERO };
         let alone = Setup { replay: one_by_one, ..setup };
         let info = SCHEDULERS[number];
-        if !info.work_conserving {
+        if !info.role.work_conserving {
             return Ok(());
         }
         // A drive without a volatile cache is not even told of a flush.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use ssdlab_cache::{AccessTrace, Granularity, POLICIES, PageSizes, Trims, WriteMode, policy};
+use ssdlab_cache::{AccessTrace, Granularity, POLICIES, PageSizes, Trims, WriteMode};
 use ssdlab_core::Nanos;
 use ssdlab_sim::{
     CacheChoice, CacheOptions, Clock, CompressedOptions, Control, MOST_PARAMETERS, Setup, one_pass_points, run,
@@ -17,7 +17,7 @@ use ssdlab_trace::{Op, Request, SliceSource};
 
 /// Any cache of a small device.
 pub fn caches() -> impl Strategy<Value = CacheOptions> {
-    let able: Vec<_> = POLICIES.iter().filter(|info| !info.needs_future).map(|info| info.name).collect();
+    let able: Vec<_> = POLICIES.iter().filter(|info| !info.role.needs_future).map(|info| info.name).collect();
     let writes = prop_oneof![3 => Just(WriteMode::Back), 1 => Just(WriteMode::Through)];
     let pool = prop::option::of(pools());
     (proptest::sample::select(able), 1_u64..40, pool, writes, (0_u32..=100, 0_u32..=100)).prop_map(
@@ -36,7 +36,8 @@ pub fn caches() -> impl Strategy<Value = CacheOptions> {
 }
 
 fn pools() -> impl Strategy<Value = CompressedOptions> {
-    let able: Vec<_> = POLICIES.iter().filter(|info| info.sizes && !info.needs_future).map(|info| info.name).collect();
+    let able: Vec<_> =
+        POLICIES.iter().filter(|info| info.role.sizes && !info.role.needs_future).map(|info| info.name).collect();
     let sizes = (1.0..5.0, 0.0..=1.0, prop_oneof![Just(0.0), 0.0..=1.0])
         .prop_map(|(ratio, spread, incompressible)| PageSizes { ratio, spread, incompressible, max_stored: 0.75 });
     (proptest::sample::select(able), 1_u64..40, sizes).prop_map(|(policy, room_pages, sizes)| CompressedOptions {
@@ -151,7 +152,7 @@ fn a_watched_cache_is_one_alone() {
     for (cache, alone) in choices().into_iter().zip(&alone) {
         assert_eq!(simulate_cache(&trace, cache, go_on), Ok(Some(*alone)));
     }
-    let curve = one_pass_points(&trace, policy("lru").expect("lru"), vec![1, 10, 100], go_on);
+    let curve = one_pass_points(&trace, POLICIES.get("lru").expect("lru"), vec![1, 10, 100], go_on);
     let lru = choices().iter().position(|cache| cache.info.name == "lru").expect("lru");
     let curve = curve.expect("a stack").expect("not stopped");
     let ratios: Vec<f64> = curve.iter().map(|one| one.miss_ratio).collect();

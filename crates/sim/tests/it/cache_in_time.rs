@@ -235,7 +235,7 @@ fn what_a_trim_of_no_time_lets_go_is_unplugged_as_well() {
     let trim = Request { bytes: 4 * 4096, ..at(0, Op::Trim, 0) };
     let requests: Vec<_> = std::iter::once(trim).chain((0..4).map(|page| at(0, Op::Read, page))).collect();
     let together = Replay::Closed { depth: 8, per_stream: false, think: Nanos::ZERO };
-    for scheduler in SCHEDULERS {
+    for scheduler in SCHEDULERS.iter() {
         let block = Some(BlockOptions::of(scheduler.name));
         let (cache, _) = timed(&Setup { block, ..one_die(Some(lru(8, 100)), together) }, &requests);
         assert_eq!((cache.counters.reads_below, cache.requests), (4, 5), "{}", scheduler.name);
@@ -265,7 +265,7 @@ fn a_flush_waits_for_what_is_dirty_or_on_its_way() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+    #![proptest_config(ssdlab_tiers::cases(1_000))]
 
     #[test]
     fn one_by_one_it_counts_what_the_untimed_cache_counts(

@@ -9,8 +9,8 @@ use ssdlab_ftl::{FtlChoice, log, placement};
 use ssdlab_nand::{Cause, PageTimes, Parallelism, Timing};
 use ssdlab_sim::{
     BlockOptions, CacheOptions, Clock, Collect, CollectGoal, DriveOptions, Finding, FlushPolicy, Front,
-    MOST_PARAMETERS, Overwrite, Precondition, Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf, WriteBuffer,
-    WriteRate, run,
+    MOST_PARAMETERS, Overwrite, Part, Precondition, Protocol, Repeat, Replay, Setup, Subject, Summary, WhatIf,
+    WriteBuffer, WriteRate, run,
 };
 use ssdlab_testkit::SMALL_OPTIONS;
 use ssdlab_testkit::drives::{PLAIN, TIMING, array, drive_setup};
@@ -181,6 +181,56 @@ fn the_first_finding_names_what_limits_a_drive_and_the_change_confirms_it() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+fn causes(summary: &Summary) -> Vec<&'static str> {
+    let causes = summary.diagnosis.iter().filter(|finding| finding.about == Subject::Throughput);
+    causes.map(|finding| finding.name).collect()
+}
+
+/// Goal: a change that helps more than the one of the first finding belongs to another finding. Method: a buffer of two
+/// pages is full because each write of part of a page reads the rest, which takes most of the time.
+#[test]
+fn a_full_buffer_hides_no_slow_cells() {
+    let slow_cells = Timing { read: PageTimes::uniform(Nanos(4_000)), ..TIMING };
+    let mut setup = full(array(4, 2, 1, 1), 16, slow_cells, buffered(2));
+    // Room enough that nothing is collected.
+    setup.geometry.blocks *= 2;
+    let parts: Vec<Request> = random(&setup, Op::Write).iter().map(|&write| Request { bytes: 512, ..write }).collect();
+    let summary = diagnosed(&setup, &parts);
+    assert_eq!(causes(&summary)[..2], ["full_buffer", "partial_pages"], "{:#?}", summary.diagnosis);
+    let found = named(&summary, Subject::Throughput, "partial_pages");
+    assert_eq!(found.what_ifs, [WhatIf::Dies]);
+    let gain =
+        |change: WhatIf| iops(&diagnosed(&change.applied_to(&setup).expect("a change"), &parts)) / iops(&summary);
+    let (faster_cells, larger_buffer) = (gain(WhatIf::Dies), gain(WhatIf::Buffer));
+    assert!(faster_cells > 1.8 && larger_buffer < 1.7, "{faster_cells} {larger_buffer}");
+}
+
+/// Goal: a block layer is not passed over because requests wait there for a little less than half of their time. Method:
+/// it hands one page at a time to the drive, which takes 100 ns for the cells and 20 ns for the bus. With two requests
+/// outstanding each but the first waits 120 ns: 239,880 ns of 479,880 ns, 49.99 %. With one none waits, with three most
+/// wait for two others.
+#[test]
+fn a_block_layer_is_named_below_and_above_half_of_the_time() {
+    let expected =
+        [(1, 0, &["host_depth"][..]), (2, 239_880, &["block_layer", "host_depth"]), (3, 479_280, &["block_layer"])];
+    for (depth, waited_ns, names) in expected {
+        let mut setup = full(array(4, 2, 1, 1), depth, TIMING, PLAIN);
+        setup.block = Some(BlockOptions { slots: 1, ..BlockOptions::of("none") });
+        let requests = random(&setup, Op::Read);
+        let summary = diagnosed(&setup, &requests);
+        let all = summary.drive.as_ref().expect("a drive").response.as_ref().expect("watched").all.all;
+        assert_eq!(all.parts_ns[Part::BlockLayer as usize], waited_ns);
+        assert_eq!(all.sum_ns, 240_000 + waited_ns);
+        assert_eq!(causes(&summary), names, "{depth} outstanding");
+        let iops_with = |change: WhatIf| iops(&diagnosed(&change.applied_to(&setup).expect("a change"), &requests));
+        if depth == 2 {
+            // Twice as many requests only wait for each other; without the block layer two dies work at a time.
+            let (more, without) = (iops_with(WhatIf::Depth), iops_with(WhatIf::NoBlockLayer));
+            assert!(without > 1.5 * iops(&summary) && more < 1.01 * iops(&summary), "{without} {more}");
+        }
+    }
 }
 
 fn named(summary: &Summary, about: Subject, name: &str) -> Finding {

@@ -7,7 +7,7 @@ use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::map::ram;
 use ssdlab_ftl::page::{PageOptions, Trigger};
 use ssdlab_nand::backend::parallel::{Window, scheduler};
-use ssdlab_nand::{Cause, Commands, Interruption, Parallelism, Suspend};
+use ssdlab_nand::{Cause, Commands, Interruption, Parallelism, Suspend, Timing};
 use ssdlab_sim::{
     Clock, Collect, CollectGoal, DriveOptions, FlushPolicy, Front, GanttBar, LatencyByOp, Outcome, Replay, Setup,
     WriteBuffer, run,
@@ -289,6 +289,33 @@ fn the_next_page_is_moved_in_while_the_one_before_is_programmed() {
     assert_eq!(bars, [("program", 0, 20, 1_020), ("program", 0, 1_020, 2_020), ("program", 0, 2_020, 3_020)]);
     let plain = filled(array(1, 1, 1, 1), PLAIN, 4);
     assert_eq!(cells(&plain, &writes)[1], ("program", 0, 1_040, 2_040));
+}
+
+/// A read interrupts a cached program whether the next page is loaded or on its way; both programs go on afterwards.
+#[test]
+fn a_read_suspends_a_cached_program() {
+    let interruption = Interruption { time: Nanos(50), limit: 1 };
+    let suspend = Suspend::EraseAndProgram(interruption);
+    let commands = Commands { cache_program: true, suspend, ..PLAIN.commands };
+    let drive = DriveOptions { commands, scheduler: &scheduler::read_first::INFO, ..PLAIN };
+    let mut setup = open(filled(array(1, 1, 1, 1), drive, 1));
+    // Two pages of one block; page 7 lies in another block.
+    let requests = [at(0, Op::Write, 0, 1), at(0, Op::Write, 1, 1), at(500, Op::Read, 7, 1)];
+    // The first page moves until 20 and its program has the cells until 1,020; the second page moves until 40.
+    // At 500 the read interrupts with 520 ns to go. It has the cells from 550 to 650 and the bus to 670.
+    let first = [("program", 0, 20, 500), ("read", 0, 550, 650), ("program", 0, 670, 1_190)];
+    let bars = cells(&setup, &requests);
+    assert_eq!(bars, [first.as_slice(), &[("program", 0, 1_190, 2_190)]].concat());
+    let last = |outcome: &Outcome| outcome.summary.latency.as_ref().and_then(|it| it.read).expect("a read").max_ns;
+    assert_eq!(last(&replay(&setup, &requests)), 170);
+
+    // With 100 ns for 1 KiB, pages move from 0 to 400 and from 400 to 800. The read has the cells from 550 to 650,
+    // waits for the bus until 800 and has it to 1,200. Of the first program 900 ns remain.
+    setup.clock = Clock::Event(Timing { transfer_per_kib: Nanos(100), ..TIMING }, drive);
+    let first = [("program", 0, 400, 500), ("read", 0, 550, 650), ("program", 0, 1_200, 2_100)];
+    let bars = cells(&setup, &requests);
+    assert_eq!(bars, [first.as_slice(), &[("program", 0, 2_100, 3_100)]].concat());
+    assert_eq!(last(&replay(&setup, &requests)), 700);
 }
 
 #[test]

@@ -224,8 +224,8 @@ fn exhaust(setup: &Setup, alphabet: &[(Op, u64, u32)]) {
 #[test]
 fn small_worlds_are_exhausted() {
     let alphabet = [(Op::Write, 0, 1), (Op::Write, 1, 1), (Op::Write, 0, 2), (Op::Read, 0, 2), (Op::Trim, 0, 1)];
-    for policy in VICTIMS {
-        for &placement in PLACEMENTS {
+    for policy in VICTIMS.iter() {
+        for &placement in PLACEMENTS.iter() {
             for planes in [1, 2] {
                 let mut setup = small_setup(8, 2, 0);
                 let options = PageOptions { gc: policy.defaults(), placement, ..SMALL_OPTIONS };

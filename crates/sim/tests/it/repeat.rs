@@ -138,7 +138,7 @@ fn in_an_open_loop_no_queue_of_a_cache_goes_on_from_one_replay_to_the_next() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ssdlab_tiers::cases(300))]
 
     #[test]
     fn twice_is_the_trace_twice_the_first_time_as_a_warm_up(

@@ -124,16 +124,16 @@ proptest! {
 
 /// Every entry of every table of FTLs.
 fn every_ftl() -> Vec<FtlChoice> {
-    fn defaults<R>(table: &'static [&'static Info<R>]) -> impl Iterator<Item = Choice<R>> {
+    fn defaults<R>(table: &[&'static Info<R>]) -> impl Iterator<Item = Choice<R>> {
         table.iter().map(|info| info.defaults())
     }
     let page = |options, map| FtlChoice::Page(options, map);
     let in_ram = ram::INFO.defaults();
-    let mut all: Vec<FtlChoice> = defaults(LOG_FTLS).map(|log| FtlChoice::Log(log, 8)).collect();
-    all.extend(defaults(VICTIMS).map(|gc| page(PageOptions { gc, ..SMALL_OPTIONS }, in_ram)));
+    let mut all: Vec<FtlChoice> = defaults(&LOG_FTLS).map(|log| FtlChoice::Log(log, 8)).collect();
+    all.extend(defaults(&VICTIMS).map(|gc| page(PageOptions { gc, ..SMALL_OPTIONS }, in_ram)));
     all.extend(PLACEMENTS.iter().map(|placement| page(PageOptions { placement, ..SMALL_OPTIONS }, in_ram)));
     all.push(page(PageOptions { allocation: Allocation::LeastWorn, ..SMALL_OPTIONS }, in_ram));
-    all.extend(defaults(MAPS).map(|map| page(SMALL_OPTIONS, map)));
+    all.extend(defaults(&MAPS).map(|map| page(SMALL_OPTIONS, map)));
     all.extend((0..POLICIES.len() as u64).map(|policy| {
         let changes = [("cache", 64), ("segment", 16), ("entry", 4), ("policy", policy)];
         page(SMALL_OPTIONS, segments::INFO.set(&changes).expect("a small cache"))

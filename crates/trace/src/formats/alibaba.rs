@@ -29,11 +29,12 @@ impl LineFormat for Alibaba {
         }
         let mut fields = Commas::new(line);
         let device = fields.number("device_id")?;
-        let Some(op) = Op::transfer(fields.text("opcode")?) else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let op = Op::transfer(fields.text("opcode")?);
         let offset = fields.number("offset")?;
         let bytes = fields.number("length")?;
         let time_ns = fields.scaled("timestamp", 1000)?;
         fields.end()?;
+        let Some(op) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
         let device = Device::Id(tables.devices.number(device));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }

@@ -1,22 +1,28 @@
 //! blkparse's default text: `maj,min cpu seq time pid ACTION RWBS [sector + sectors] [process]`.
 //!
 //! Time in seconds with nine digits, sectors of 512 bytes. A request passes through many events, so
-//! exactly one ([`Action`]) is taken. RWBS: a leading `F` (flush first), then `R`, `W`, `D` (discard),
-//! `F` (flush) or `N` (no data), then any of `F` (forced unit access), `A` (read-ahead), `S` (sync), `M`
-//! (metadata): `FWFS` writes after a flush, durably. Events without sector, messages (`m`), the lines of
-//! different CPUs and the summary at the end are all part of the format.
-//! Source: blktrace's blkparse_fmt.c and the kernel's blk_fill_rwbs.
+//! exactly one ([`crate::Action`]) is taken. RWBS: see [`Rwbs`]. Events without sector, messages (`m`), the lines of
+//! different CPUs and the summary at the end are all part of the format. Events before the reference time, the first
+//! event of the first CPU, have negative times, which blkparse prints unsigned and cut to 32 bits of seconds.
+//! Source: blktrace's blkparse_fmt.c.
 //!
 //! `  7,0    1        0     0.000000000  3889  Q  WS 9887824 + 8 [varmail]`
+
+use memchr::memchr_iter;
 
 use super::blktrace::device_name;
 use crate::decode::LineFormat;
 use crate::fault::Fault;
-use crate::fields::{Blanks, whole};
+use crate::fields::{Blanks, JOINED, TOO_LARGE, decimal, whole};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
-use crate::{Op, ReadOptions, flag};
+use crate::rwbs::Rwbs;
+use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
+/// What blkparse would print for a time just before the reference time, in ns: 2^64 ns without the seconds' high bits.
+const WRAPPED_NS: u64 = u64::MAX - 4 * (1 << 32) * 1_000_000_000;
+/// Longest time before the reference time. All times are counted from so long before it, so that none is negative.
+const BEFORE_NS: u64 = 3600 * 1_000_000_000;
 
 /// Parser.
 pub(crate) struct Blkparse {
@@ -30,7 +36,7 @@ const SUMMARY: [&[u8]; 5] = [b"CPU", b"Total (", b"Throughput (", b"Input file "
 
 impl LineFormat for Blkparse {
     fn new(options: &ReadOptions) -> Self {
-        Self { action: options.action.letter(), summary: false }
+        Self { action: options.action.unwrap_or_default().letter(), summary: false }
     }
 
     #[inline]
@@ -45,9 +51,10 @@ impl LineFormat for Blkparse {
         let mut fields = Blanks::new(line);
         let text = fields.text("device")?;
         let device = device_number(text).ok_or(Fault::new("device", text, "is not MAJOR,MINOR"))?;
+        alone(fields.rest().unwrap_or_default())?;
         fields.number("cpu")?;
         fields.number("sequence")?;
-        let time_ns = fields.decimal("time", 9)?;
+        let time_ns = time(fields.text("time")?)?;
         let pid = fields.number("pid")?;
         let action = fields.text("action")?;
         if action != [self.action] {
@@ -58,69 +65,75 @@ impl LineFormat for Blkparse {
                 _ => Err(Fault::new("action", action, "is not one of blkparse's letters")),
             };
         }
-        let letters = fields.text("RWBS")?;
-        let Some((op, flags)) = operation(letters) else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let Some(rwbs) = Rwbs::parse(fields.text("RWBS")?) else { return Ok(Entry::Skip(Skip::UnknownOp)) };
         let (offset, bytes) = match extent(&mut fields)? {
             Extent::Sectors(offset, bytes) => (offset, bytes),
             Extent::None => (0, 0),
             Extent::Command => return Ok(Entry::Skip(Skip::NonIo)),
         };
-        let (op, offset) = match op {
-            Letter::Op(Op::Flush) => (Op::Flush, 0),
-            // A flush without data: the operation letter says nothing.
-            _ if bytes == 0 && flags & flag::PREFLUSH != 0 => (Op::Flush, 0),
-            Letter::Op(op) => (op, offset),
-            Letter::NoData => return Ok(Entry::Skip(Skip::NonIo)),
-        };
-        let device = Device::Id(tables.devices.keyed(device, |number| device_name(number >> 32, number & 0xFFFF_FFFF)));
-        Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags, stream: Stream::Number(pid) }))
+        process(&fields)?;
+        Ok(request(rwbs, offset, bytes).map_or(Entry::Skip(Skip::NonIo), |(op, offset)| {
+            let device = Device::Id(device_id(tables, device));
+            Entry::Io(Io { time_ns, op, offset, bytes, device, flags: rwbs.flags, stream: Stream::Number(pid) })
+        }))
     }
 }
 
+/// Operation and offset of a request; `None` if it is none.
+#[inline]
+pub(super) fn request(rwbs: Rwbs, offset: u64, bytes: u64) -> Option<(Op, u64)> {
+    let op = rwbs.op_of(bytes)?;
+    Some((op, if op == Op::Flush { 0 } else { offset }))
+}
+
 /// `7,0` as one number.
-fn device_number(text: &[u8]) -> Option<u64> {
+pub(super) fn device_number(text: &[u8]) -> Option<u64> {
     let comma = text.iter().position(|&byte| byte == b',')?;
     let (major, minor) = (whole(&text[..comma]).ok()?, whole(&text[comma + 1..]).ok()?);
     Some(u64::from(u32::try_from(major).ok()?) << 32 | u64::from(u32::try_from(minor).ok()?))
 }
 
-enum Letter {
-    Op(Op),
-    NoData,
+/// Id of the device of a number.
+#[inline]
+pub(super) fn device_id(tables: &mut Tables, number: u64) -> u32 {
+    tables.devices.keyed(number, |number| device_name(number >> 32, number & 0xFFFF_FFFF))
 }
 
-/// Operation and flags of an RWBS field; `None` for letters not known.
+/// Time in ns, counted from [`BEFORE_NS`] before the reference time.
 #[inline]
-fn operation(letters: &[u8]) -> Option<(Letter, u8)> {
-    let (preflush, letters) = match letters {
-        // A single F is the flush operation; with more behind it, it is the flush that comes first.
-        [b'F', rest @ ..] if rest.first().is_some_and(|letter| b"RWDFN".contains(letter)) => (flag::PREFLUSH, rest),
-        _ => (0, letters),
-    };
-    let (&first, rest) = letters.split_first()?;
-    let op = match first {
-        b'R' => Letter::Op(Op::Read),
-        b'W' => Letter::Op(Op::Write),
-        b'D' => Letter::Op(Op::Trim),
-        b'F' => Letter::Op(Op::Flush),
-        b'N' => Letter::NoData,
-        _ => return None,
-    };
-    // Secure erase is a discard.
-    let rest = if first == b'D' { rest.strip_prefix(b"E").unwrap_or(rest) } else { rest };
-    let flags = rest.iter().try_fold(preflush, |flags, letter| {
-        Some(
-            flags
-                | match letter {
-                    b'F' => flag::FUA,
-                    b'A' => flag::AHEAD,
-                    b'S' => flag::SYNC,
-                    b'M' => flag::META,
-                    _ => return None,
-                },
-        )
-    })?;
-    Some((op, flags))
+fn time(text: &[u8]) -> Result<u64, Fault<'_>> {
+    let printed = decimal(text, 9).map_err(|why| Fault::new("time", text, why))?;
+    match WRAPPED_NS.checked_sub(printed) {
+        // The last nanosecond before the reference time is 2^64 - 1 ns.
+        Some(before) if before < BEFORE_NS => Ok(BEFORE_NS - 1 - before),
+        _ => printed.checked_add(BEFORE_NS).ok_or(Fault::new("time", text, TOO_LARGE)),
+    }
+}
+
+/// Fails if another record begins in `rest`, what follows the device of the first.
+#[inline]
+fn alone(rest: &[u8]) -> Result<(), Fault<'_>> {
+    for comma in memchr_iter(b',', rest) {
+        let digits = rest[..comma].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let record = &rest[comma - digits..];
+        let mut fields = Blanks::new(record);
+        let device = fields.next().and_then(device_number);
+        let numbers = fields.number("cpu").and(fields.number("sequence"));
+        if device.is_some() && numbers.is_ok() && fields.next().is_some_and(|text| decimal(text, 9).is_ok()) {
+            return Err(Fault::new("", record, JOINED));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the last field, a process in brackets, perhaps behind a time in parentheses: a line that breaks off lacks it.
+#[inline]
+fn process<'a>(fields: &Blanks<'a>) -> Result<(), Fault<'a>> {
+    match fields.rest().map(<[u8]>::trim_ascii_end) {
+        None => Err(Fault::missing("process")),
+        Some([b'[' | b'(', .., b']']) => Ok(()),
+        Some(other) => Err(Fault::new("process", other, "should be the last field, in brackets")),
+    }
 }
 
 /// What stands between RWBS and the process.
@@ -140,11 +153,14 @@ fn extent<'a>(fields: &mut Blanks<'a>) -> Result<Extent, Fault<'a>> {
         return Ok(Extent::None);
     }
     let offset = fields.scaled("sector", SECTOR)?;
-    match fields.next() {
-        Some(b"+") => Ok(Extent::Sectors(offset, fields.scaled("sectors", SECTOR)?)),
+    match fields.rest() {
+        Some([b'+', ..]) => {
+            fields.next();
+            Ok(Extent::Sectors(offset, fields.scaled("sectors", SECTOR)?))
+        }
         Some([b'(', ..]) => Ok(Extent::Command),
         None | Some([b'[', ..]) => Ok(Extent::None),
-        Some(other) => Err(Fault::new("sectors", other, "should be + and a count")),
+        Some(_) => Err(Fault::new("sectors", fields.next().unwrap_or_default(), "should be + and a count")),
     }
 }
 
@@ -152,7 +168,7 @@ fn extent<'a>(fields: &mut Blanks<'a>) -> Result<Extent, Fault<'a>> {
 mod tests {
     use super::*;
     use crate::testing::{error, read, read_with, request};
-    use crate::{Action, Format, ReadOptions, Request};
+    use crate::{Action, Format, ReadOptions, Request, flag};
 
     const TEXT: &str = "  7,0    1        0     0.000000000  3889  Q  WS 9887824 + 8 [(null)]
   7,0    1        0     0.000029345  3889  G  WS 9887824 + 8 [(null)]
@@ -199,25 +215,77 @@ Skips: 0 forward (0 -   0.0%)
     #[test]
     fn one_action_only() {
         for (action, count) in [(Action::Queue, 5), (Action::Issue, 2), (Action::Complete, 1)] {
-            let options = ReadOptions { action, format: Some(Format::Blkparse), ..ReadOptions::default() };
+            let options =
+                ReadOptions { action: Some(action), format: Some(Format::Blkparse), ..ReadOptions::default() };
             assert_eq!(read_with(TEXT.as_bytes(), &options).unwrap().0.len(), count, "{action:?}");
         }
     }
 
+    /// Goal: times before the reference time come first. Method: blkparse prints the low 32 bits of the seconds of
+    /// 2^64 ns - 50 us, by hand: 18446744073.709501616 s - 4 * 4294967296 s = 1266874889.709501616 s.
     #[test]
-    fn flush_forms_are_told_apart() {
-        let read = |letters: &str| operation(letters.as_bytes());
-        let flush_first = flag::PREFLUSH;
-        assert!(matches!(read("F"), Some((Letter::Op(Op::Flush), 0))));
-        assert!(matches!(read("FF"), Some((Letter::Op(Op::Flush), flags)) if flags == flush_first));
-        assert!(matches!(read("FN"), Some((Letter::NoData, flags)) if flags == flush_first));
-        assert!(
-            matches!(read("FWFS"), Some((Letter::Op(Op::Write), flags)) if flags == flush_first | flag::FUA | flag::SYNC)
+    fn times_before_the_reference_time_are_negative() {
+        let line = |time, letters, sector| format!("8,0 1 1 {time} 901 Q {letters} {sector} + 8 [fio]\n");
+        let text = line("0.000000000", "W", 800)
+            + &line("0.000200000", "W", 808)
+            + &line("1266874889.709501616", "R", 1600)
+            + &line("0.000010000", "R", 1616);
+        let (requests, report) = read(Format::Blkparse, &text);
+        let with = |request| Request { stream: 1, ..request };
+        let expected = [
+            with(request(0, Op::Read, 1600 * 512, 4096)),
+            with(request(50_000, Op::Write, 800 * 512, 4096)),
+            with(request(60_000, Op::Read, 1616 * 512, 4096)),
+            with(request(250_000, Op::Write, 808 * 512, 4096)),
+        ];
+        assert_eq!((requests, report.counts.late), (expected.to_vec(), 0));
+        // The nanosecond before the reference time, the second before it, and times of 2010 that are what they say.
+        for (time, before) in [("1266874889.709551615", 1), ("1266874888.709551616", 1_000_000_000)] {
+            let (requests, _) = read(Format::Blkparse, &(line("0.0", "W", 8) + &line(time, "R", 16)));
+            assert_eq!(requests[1].time_ns, before, "{time}");
+        }
+        let (requests, _) = read(Format::Blkparse, &(line("1266874889.8", "W", 8) + &line("1266874890.0", "R", 16)));
+        assert_eq!(requests[1].time_ns, 200_000_000);
+    }
+
+    /// Barriers of Linux before 2.6.37: a flush before the write, as in the binary records of the same events.
+    #[test]
+    fn barriers_flush_before_they_write() {
+        let text = "8,16 2 1 0.0 16766 Q W 4096 + 8 [flush-8:16]\n8,16 2 1 0.00001 1200 Q WBS 8192 + 8 [jbd2/sdb1-8]\n\
+                    8,16 2 1 0.00002 1200 Q WB 8200 + 8 [kjournald]\n8,16 2 1 0.00003 1200 Q R 8208 + 8 [cat]\n";
+        let requests = read(Format::Blkparse, text).0;
+        let found: Vec<_> = requests.iter().map(|one| (one.op, one.offset / 512, one.flags)).collect();
+        let flushed = flag::PREFLUSH;
+        let expected = [
+            (Op::Write, 4096, 0),
+            (Op::Write, 8192, flushed | flag::SYNC),
+            (Op::Write, 8200, flushed),
+            (Op::Read, 8208, 0),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_line_that_breaks_off_or_holds_two_records_is_an_error() {
+        let first = "8,0 1 1 0.000000001 1 Q W 0 + 16 [a b]";
+        for (rest, why) in [
+            ("  8,0 1 3 0.000000003 1 Q W 16 + 8 [z]", "8,0 1 3 0.000000003 1 Q W 16 + 8 [z]\" is a second record"),
+            ("8,0 1 3 0.000000003 1 C W 16 + 8 [0]", "8,0 1 3 0.000000003 1 C W 16 + 8 [0]\" is a second record"),
+        ] {
+            for before in [first, "8,0 1 1 0.1 1 P N [x]", "8,0 1 1 0.1 1 m N cfq 1 alloced", "8,0 1 1 0.1 1 U N [x] 1"]
+            {
+                let message = error(Format::Blkparse, &format!("{before}{rest}\n"));
+                assert!(message.starts_with("memory:1: ") && message.contains(why), "{before}{rest}: {message}");
+            }
+        }
+        for cut in [first.len() - 1, first.len() - 6, first.len() - 7] {
+            let message = error(Format::Blkparse, &first[..cut]);
+            assert!(message.starts_with("memory:1: field \"process\""), "{message}");
+        }
+        assert_eq!(
+            read(Format::Blkparse, "8,0 1 1 0.0 1 C W 0 + 8 [0]\n8,0 1 1 0.0 1 Q W 0 + 8 [a,b,1 2,3 4]").0.len(),
+            1
         );
-        assert!(matches!(read("WFS"), Some((Letter::Op(Op::Write), flags)) if flags == flag::FUA | flag::SYNC));
-        assert!(matches!(read("FS"), Some((Letter::Op(Op::Flush), flags)) if flags == flag::SYNC));
-        assert!(matches!(read("DE"), Some((Letter::Op(Op::Trim), 0))));
-        assert!(read("ZA").is_none() && read("WZ").is_none());
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! Times in ns; `R`, `W`, `D` (discard) or `F` (flush); sectors of 512 bytes, size in bytes; the flags are
 //! blktrace's category mask in hexadecimal ([`super::category`]); the pid may be any name without a comma
 //! and is empty where there is none. Flags and pid may be left out. The only text format that keeps every
-//! field of a [`crate::Request`]; offsets must be whole sectors (the writer widens others and counts them). Lines
-//! that begin with `#` are comments. Where the last line has no line end, and fewer fields than the one before, the file
+//! field of a [`crate::Request`]; offsets must be whole sectors (the writer widens others and counts them). Where the
+//! last line has no line end, and fewer fields than the one before, the file
 //! was cut.
 //!
 //! `468101,W,9884656,16384,0x1a,3950`
@@ -36,17 +36,17 @@ impl LineFormat for Csv {
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], _: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
-        if line.starts_with(Self::HEADER) || line.starts_with(b"#") {
+        if line.starts_with(Self::HEADER) {
             return Ok(Entry::Skip(Skip::Header));
         }
         let mut fields = Commas::new(line);
         let time_ns = fields.number("time_ns")?;
         let op = match fields.text("op")? {
-            b"R" => Op::Read,
-            b"W" => Op::Write,
-            b"D" => Op::Trim,
-            b"F" => Op::Flush,
-            _ => return Ok(Entry::Skip(Skip::UnknownOp)),
+            b"R" => Some(Op::Read),
+            b"W" => Some(Op::Write),
+            b"D" => Some(Op::Trim),
+            b"F" => Some(Op::Flush),
+            _ => None,
         };
         let offset = fields.scaled("sector", SECTOR)?;
         let bytes = fields.number("bytes")?;
@@ -64,6 +64,7 @@ impl LineFormat for Csv {
             },
         };
         fields.end()?;
+        let Some(op) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device: Device::File, flags: category::flags(flags), stream }))
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! `0.000000 0 4536800 8 1`
 
-use crate::decode::{LineFormat, sniff_lines};
+use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
 use crate::fields::Blanks;
@@ -20,6 +20,12 @@ const READ: u64 = 1;
 pub(crate) struct DiskSim;
 
 impl LineFormat for DiskSim {
+    /// Some first column must have a fraction: whole numbers are MQSim's.
+    fn may_begin(head: &[u8]) -> bool {
+        let fraction = |line: &[u8]| Blanks::new(line).next().is_some_and(|column| column.contains(&b'.'));
+        head.split(|&byte| byte == b'\n').take(64).any(fraction)
+    }
+
     fn new(_: &ReadOptions) -> Self {
         Self
     }
@@ -40,12 +46,6 @@ impl LineFormat for DiskSim {
         let device = Device::Id(tables.devices.number(device));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }
-}
-
-/// Like [`sniff_lines`], but some first column must have a fraction: whole numbers are MQSim's.
-pub(crate) fn sniff(head: &[u8]) -> u32 {
-    let fraction = |line: &[u8]| Blanks::new(line).next().is_some_and(|column| column.contains(&b'.'));
-    if head.split(|&byte| byte == b'\n').take(64).any(fraction) { sniff_lines::<DiskSim>(head) } else { 0 }
 }
 
 /// Writer: device 0, six digits of a millisecond.

@@ -5,6 +5,7 @@
 //! Version 3, after `fio version 3 iolog`: `us file action [offset bytes]` with the time since the start;
 //! the manual says ms, the files hold us. Actions are read, write, trim, sync and datasync (both flush),
 //! and add, open, close, which are bookkeeping. Every file of a log is a device.
+//! A flush may come with or without offset and bytes. Comments begin with `#` and a blank, as file names may begin with `#`.
 //! Source: fio 3.33, HOWTO "Trace file format" and iolog.c.
 //!
 //! `1990294 /dev/sda write 4096 8192`
@@ -36,13 +37,15 @@ pub(crate) fn sniff<const VERSION: u8>(head: &[u8]) -> u32 {
 }
 
 impl<const VERSION: u8> LineFormat for Fio<VERSION> {
+    const COMMENTS: bool = false;
+
     fn new(_: &ReadOptions) -> Self {
         Self { clock_ns: 0, file: Vec::new(), device: 0 }
     }
 
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>> {
-        if line.starts_with(b"fio version ") {
+        if line.starts_with(b"fio version ") || line == b"#" || line.starts_with(b"# ") {
             return Ok(Entry::Skip(Skip::Header));
         }
         let mut fields = Blanks::new(line);
@@ -54,10 +57,14 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
             b"write" => Op::Write,
             b"trim" => Op::Trim,
             b"sync" | b"datasync" => Op::Flush,
-            b"add" | b"open" | b"close" => return Ok(Entry::Skip(Skip::OtherAction)),
+            b"add" | b"open" | b"close" => {
+                fields.end()?;
+                return Ok(Entry::Skip(Skip::OtherAction));
+            }
             b"wait" if VERSION == 2 => {
                 let text = fields.rest().unwrap_or_default();
                 let wait = fields.scaled("wait", TICK_NS)?;
+                fields.end()?;
                 if wait < WAIT_MIN_NS {
                     return Ok(Entry::Skip(Skip::ShortWait));
                 }
@@ -65,13 +72,18 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
                 self.clock_ns = clock.ok_or(Fault::new("wait", text, "adds up beyond 64 bits"))?;
                 return Ok(Entry::Skip(Skip::OtherAction));
             }
-            _ if action.iter().all(u8::is_ascii_alphabetic) => return Ok(Entry::Skip(Skip::UnknownOp)),
+            _ if action.iter().all(u8::is_ascii_alphabetic) => {
+                let _extent = (fields.next(), fields.next());
+                fields.end()?;
+                return Ok(Entry::Skip(Skip::UnknownOp));
+            }
             _ => return Err(Fault::new("action", action, "is not a word")),
         };
         let (offset, bytes) = match op {
-            Op::Flush => (0, 0),
+            Op::Flush if fields.rest().is_none() => (0, 0),
             _ => (fields.number("offset")?, fields.number("length")?),
         };
+        fields.end()?;
         if file != self.file {
             self.device = tables.devices.id(file);
             self.file = file.to_vec();

@@ -35,6 +35,21 @@ fn last_sectors<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<u64, Faul
     sectors.checked_mul(SECTOR).ok_or(Fault::new(name, text, "is too large in this format's unit"))
 }
 
+/// Fails if the name of a process holds the columns `lba size op major minor` of a record.
+fn alone(process: &[u8]) -> Result<(), Fault<'_>> {
+    let process = process.trim_ascii();
+    if !process.iter().any(u8::is_ascii_whitespace) {
+        return Ok(());
+    }
+    let words: Vec<&[u8]> = process.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
+    let is_record =
+        |five: &&[&[u8]]| Op::transfer(five[2]).is_some() && [0, 1, 3, 4].into_iter().all(|at| whole(five[at]).is_ok());
+    match words.windows(5).find(is_record) {
+        Some(_) => Err(Fault::new("process", process, "holds a second record")),
+        None => Ok(()),
+    }
+}
+
 impl LineFormat for Fiu {
     fn new(_: &ReadOptions) -> Self {
         Self
@@ -49,9 +64,11 @@ impl LineFormat for Fiu {
         last(&mut rest, "md5")?;
         let (minor, _) = last_number(&mut rest, "minor")?;
         let (major, _) = last_number(&mut rest, "major")?;
-        let Some(op) = Op::transfer(last(&mut rest, "op")?) else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let op = Op::transfer(last(&mut rest, "op")?);
         let bytes = last_sectors(&mut rest, "size")?;
         let offset = last_sectors(&mut rest, "lba")?;
+        alone(rest)?;
+        let Some(op) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
         let key = major.wrapping_shl(32) ^ minor;
         let device = Device::Id(tables.devices.keyed(key, |_| format!("{major},{minor}")));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::Number(pid) }))

@@ -11,8 +11,12 @@ mod category;
 mod columns;
 mod csv;
 mod disksim;
+mod etw;
 mod fio;
 mod fiu;
+mod ftrace;
+#[cfg(test)]
+mod kinds;
 mod mqsim;
 mod msr;
 mod objects;
@@ -24,7 +28,7 @@ mod vscsi;
 
 pub use columns::Columns;
 
-use crate::decode::{Decoder, Lines, Records, sniff_lines, without_mark};
+use crate::decode::{Decoder, Lines, NearMiss, Records, sniff_lines, without_mark};
 use crate::encode::Encoder;
 use crate::error::shown;
 use crate::{ReadOptions, TraceError};
@@ -76,6 +80,10 @@ pub enum Format {
     Lcs,
     /// libCacheSim's objects as text.
     CacheCsv,
+    /// Linux's block events as text: ftrace, trace-cmd, perf script.
+    Ftrace,
+    /// Windows' disk events as text.
+    Etw,
     /// Any text in columns.
     Columns,
 }
@@ -87,6 +95,8 @@ struct Registration {
     help: &'static str,
     /// How well the first bytes of a file fit, in percent. Of equals, the first in the table wins.
     sniff: fn(&[u8]) -> u32,
+    /// Finds a fault that hides the format.
+    near: fn(&[u8]) -> Option<NearMiss>,
     decoder: fn(&ReadOptions) -> Box<dyn Decoder>,
     encoder: Option<fn() -> Box<dyn Encoder>>,
 }
@@ -103,6 +113,7 @@ macro_rules! formats {
             name: $name,
             help: $help,
             sniff: $sniff,
+            near: <$decoder>::near,
             decoder: <$decoder>::boxed,
             encoder: $encoder,
         }),+];
@@ -142,7 +153,7 @@ formats! {
     MqSim, "mqsim", "MQSim ASCII (ns, sectors, 0 = write)",
         sniff_lines::<mqsim::MqSim>, Lines<mqsim::MqSim>, Some(|| Box::new(mqsim::MqSimEncoder));
     DiskSim, "disksim", "DiskSim ASCII (ms with a fraction, 512 B blocks)",
-        disksim::sniff, Lines<disksim::DiskSim>, Some(|| Box::new(disksim::DiskSimEncoder));
+        sniff_lines::<disksim::DiskSim>, Lines<disksim::DiskSim>, Some(|| Box::new(disksim::DiskSimEncoder));
     SsdSim, "ssdsim", "SSDsim ASCII; the same as MQSim's",
         sniff_lines::<mqsim::MqSim>, Lines<mqsim::MqSim>, Some(|| Box::new(mqsim::MqSimEncoder));
     OracleGeneral, "oracle-general", "libCacheSim oracleGeneral binary, for caches (objects without operations)",
@@ -153,6 +164,10 @@ formats! {
     CacheCsv, "cache-csv", "libCacheSim CSV, for caches: clock_time,obj_id,obj_size,next_access_vtime",
         sniff_lines::<objects::CacheCsv>, Lines<objects::CacheCsv>,
         Some(|| Box::new(objects::ObjectEncoder::<objects::CacheCsv>::default()));
+    Ftrace, "ftrace", "block events of ftrace, trace-cmd report or perf script; one action is taken (issue)",
+        sniff_lines::<ftrace::Ftrace>, Lines<ftrace::Ftrace>, None;
+    Etw, "etw", "Windows ETW disk events as CSV (Microsoft production traces; us, bytes)",
+        sniff_lines::<etw::Etw>, Lines<etw::Etw>, None;
     Columns, "columns", "any text in columns; --columns says what they hold",
         |_| 0, Lines<columns::Text>, None;
 }
@@ -224,6 +239,15 @@ impl Format {
                     shown(path)
                 ));
             }
+            if let Some((name, miss)) = nearest_format(head) {
+                return TraceError::Format(format!(
+                    "{}:{}: {}; no trace format fits, and {name} comes closest: fix the lines, or name another format with \
+                     --format NAME",
+                    shown(path),
+                    miss.line,
+                    miss.why
+                ));
+            }
             let names = list(FORMATS.iter().map(|known| known.name));
             TraceError::Format(format!(
                 "{}: no trace format fits; if it is a trace, name its format with --format NAME ({names}), or say what \
@@ -246,6 +270,14 @@ impl Format {
         })?;
         Ok(encoder())
     }
+}
+
+/// Name of the format that most lines of a file would have but for one field each, with the first such fault.
+fn nearest_format(head: &[u8]) -> Option<(&'static str, NearMiss)> {
+    let named = FORMATS.iter().filter(|known| known.format != Format::Columns);
+    let misses = named.filter_map(|known| Some((known.name, (known.near)(head)?)));
+    // Of equals, the first in the table.
+    misses.reduce(|best, next| if next.1.share > best.1.share { next } else { best })
 }
 
 /// Whether a line names columns and holds no data: some words, and no digit.
@@ -313,6 +345,11 @@ mod tests {
             (Format::MqSim, "938513000 4 264719034 16 0"),
             (Format::DiskSim, "0.000000\t0\t4536800\t8\t1"),
             (Format::CacheCsv, "5633898,42932745,512,-1"),
+            (Format::Ftrace, "  fio-311   [002] d..1.  5012.123456: block_rq_issue: 8,0 WS 4096 () 2099200 + 8 [fio]"),
+            (
+                Format::Etw,
+                "  DiskRead, 12000, a.exe (1), 5, 0xf, 0x100, 0x8000, 400, 2, 0x6, 390, Normal, x, 0xf, \"C:\\a\"",
+            ),
         ];
         for (format, row) in rows {
             for text in [row.to_string(), format!("{row}\n"), format!("{row}\r\n"), format!("\u{feff}\n{row}\n{row}\n")]
@@ -360,6 +397,57 @@ mod tests {
                 "a: is compressed with {tool}, and only gzip and zstd are read; pipe it, with - for the file: {tool} -dc FILE | "
             );
             assert!(message.starts_with(&says), "{message}");
+        }
+    }
+
+    /// Goal: a file whose lines all have a fault names the fault. Method: each line of a format with one bad field.
+    #[test]
+    fn the_closest_format_is_named_with_line_and_field() {
+        for (text, start, name) in [
+            (
+                "128166372003061629,hm,0,Read,383496192.0,32768,5\n128166372003061639,hm,0,Write,0.0,512,5\n",
+                "memory:1: field \"Offset\": \"383496192.0\" is not a whole number; no trace",
+                "msr",
+            ),
+            (
+                "Some title\n128166372003061629,hm,0,Read,99999999999999999999,32768,5\n1,hm,0,Read,0,512,5\n",
+                "memory:2: field \"Offset\": \"99999999999999999999\" is larger than 64 bits can hold; no trace",
+                "msr",
+            ),
+            (
+                "-5,hm,0,Read,0,32768,5\n-4,hm,0,Write,0,512,5\n",
+                "memory:1: field \"Timestamp\": \"-5\" is negative; no trace",
+                "msr",
+            ),
+            (
+                "1,hm,0,Read,0,32768,5,1,hm,0,Read,0,512,5\n",
+                "memory:1: \"1\" follows the last column: a field too many, or a second record on this line; no trace",
+                "msr",
+            ),
+            (
+                "8,0 1 1 0.1 9 Q W 0x10 + 8 [fio]\n8,0 1 1 0.2 9 Q W 0x20 + 8 [fio]\n",
+                "memory:1: field \"sector\": \"0x10\" is not a whole number; no trace",
+                "blkparse",
+            ),
+            (
+                "1,hm,0,Read,0,32768,1000\n2,hm,0,Read,0,32768,1000128166372013061629,hm,0,Write,0,4096,10\n",
+                "memory:2: field \"ResponseTime\": \"1000128166372013061629\" is larger than 64 bits can hold; no trace",
+                "msr",
+            ),
+            (
+                "0 0 100 8 0\n10 0 200 8 120 0 300 8 0\n",
+                "memory:2: \"0\" follows the last column: a field too many, or a second record on this line; no trace",
+                "mqsim",
+            ),
+            (
+                "0.5 0 100 8 0\n1.5 0 200 8 12.0 0 300 8 0\n",
+                "memory:2: field \"flags\": \"12.0\" is not a hexadecimal number; no trace",
+                "disksim",
+            ),
+            ("0,8,512,r\n0,8,512,r\n", "memory:1: field \"Timestamp\" is missing; no trace", "spc"),
+        ] {
+            let message = detect(text).unwrap_err().to_string();
+            assert!(message.starts_with(start) && message.contains(&format!("and {name} comes closest")), "{message}");
         }
     }
 

@@ -1,7 +1,8 @@
 //! MQSim ASCII, and the identical SSDsim: `arrival device start_sector sectors type`, separated by blanks.
 //!
 //! Times in ns (MQSim's XML may name another unit; ns is its default and all that is read here), sectors
-//! of 512 bytes, type 0 = write and 1 = read (the reverse of most formats). Several devices interleave.
+//! of 512 bytes, type 0 = write and 1 = read (the reverse of most formats). Several devices interleave; MQSim itself
+//! replays all of them on one drive, as `--device overlay` does.
 //! Source: github.com/CMU-SAFARI/MQSim; SSDsim's `time device lsn size operation` has the same columns
 //! and codes, so the two cannot be told apart and need not be.
 //!
@@ -31,12 +32,13 @@ impl LineFormat for MqSim {
         let device = fields.number("device")?;
         let offset = fields.scaled("start_sector", SECTOR)?;
         let bytes = fields.scaled("sectors", SECTOR)?;
-        let op = match fields.number("type")? {
+        let kind = fields.number("type")?;
+        fields.end()?;
+        let op = match kind {
             0 => Op::Write,
             1 => Op::Read,
             _ => return Ok(Entry::Skip(Skip::UnknownOp)),
         };
-        fields.end()?;
         let device = Device::Id(tables.devices.number(device));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }

@@ -9,7 +9,7 @@
 use crate::decode::LineFormat;
 use crate::encode::{Encoder, Item, Keeps, put};
 use crate::fault::Fault;
-use crate::fields::Commas;
+use crate::fields::{Commas, decimal};
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions};
 
@@ -42,9 +42,18 @@ impl LineFormat for Msr {
         let time_ns = fields.scaled("Timestamp", TICK_NS)?;
         let host = fields.text("Hostname")?;
         let disk = fields.text("DiskNumber")?;
-        let Some(op) = Op::transfer(fields.text("Type")?) else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let op = Op::transfer(fields.text("Type")?);
         let offset = fields.number("Offset")?;
         let bytes = fields.number("Size")?;
+        // The response time is not used, and some copies leave it out.
+        if let Some(response) = fields.next() {
+            if !response.is_empty() {
+                let digits = response.strip_prefix(b"-").unwrap_or(response);
+                decimal(digits, 0).map_err(|why| Fault::new("ResponseTime", response, why))?;
+            }
+            fields.end()?;
+        }
+        let Some(op) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
         if host != self.host || disk != self.disk {
             self.device = tables.devices.id(&[host, b".", disk].concat());
             self.host = host.to_vec();
@@ -103,7 +112,7 @@ mod tests {
         assert_eq!(
             report.notes,
             [
-                "device hm.0 was chosen; 2 others hold 3 requests (hm.1, prn.0): choose with --device NAME or --device all"
+                "device hm.0 was chosen; 2 others hold 3 requests (hm.1, prn.0): choose with --device NAME, all (side by side) or overlay (over each other)"
             ]
         );
     }

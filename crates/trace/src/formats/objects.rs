@@ -124,6 +124,9 @@ impl RecordFormat for Lcs {
             self.version = version;
             return Ok((Entry::Skip(Skip::Header), LCS_HEADER - Self::HEAD));
         }
+        if u64_at(record, 0) == MAGIC {
+            return Err(Fault::new("", b"", "a second file begins here; separate them"));
+        }
         let tail = LCS_TAILS[self.version - 1];
         let (bytes, kind) = match self.version {
             1 => (u64::from(u32_at(record, 12)), 0),
@@ -154,6 +157,13 @@ fn operation(kind: u8) -> Option<Op> {
     })
 }
 
+/// The next field as a number of 32 bits.
+fn narrow<'a>(fields: &mut Commas<'a>, name: &'static str) -> Result<u32, Fault<'a>> {
+    let text = fields.text(name)?;
+    let number = crate::fields::whole(text).map_err(|why| Fault::new(name, text, why))?;
+    u32::try_from(number).map_err(|_| Fault::new(name, text, "exceeds 32 bits"))
+}
+
 /// Parser of the text.
 pub(crate) struct CacheCsv;
 
@@ -169,10 +179,9 @@ impl LineFormat for CacheCsv {
             return Ok(Entry::Skip(Skip::Header));
         }
         let mut fields = Commas::new(line);
-        let number = |value: u64, name, what| u32::try_from(value).map_err(|_| Fault::new(name, line, what));
-        let seconds = number(fields.number("clock_time")?, "clock_time", "exceeds 32 bits")?;
+        let seconds = narrow(&mut fields, "clock_time")?;
         let object = fields.number("obj_id")?;
-        let bytes = number(fields.number("obj_size")?, "obj_size", "exceeds 32 bits")?;
+        let bytes = narrow(&mut fields, "obj_size")?;
         let next = fields.text("next_access_vtime")?;
         if next != b"-1" {
             crate::fields::whole(next).map_err(|why| Fault::new("next_access_vtime", next, why))?;

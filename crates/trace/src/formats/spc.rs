@@ -29,8 +29,15 @@ impl LineFormat for Spc {
         let asu = fields.number("ASU")?;
         let offset = fields.scaled("LBA", BLOCK)?;
         let bytes = fields.number("Size")?;
-        let Some(op) = Op::transfer(fields.text("Opcode")?) else { return Ok(Entry::Skip(Skip::UnknownOp)) };
+        let op = Op::transfer(fields.text("Opcode")?);
         let time_ns = fields.decimal("Timestamp", 9)?;
+        // The specification allows further fields, of any meaning but an opcode.
+        while let Some(more) = fields.next() {
+            if Op::transfer(more).is_some() {
+                return Err(Fault::new("", more, "is the opcode of a second record on this line"));
+            }
+        }
+        let Some(op) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
         let device = Device::Id(tables.devices.number(asu));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }

@@ -34,13 +34,12 @@ impl LineFormat for Systor17 {
         if !response.is_empty() {
             decimal(response, 9).map_err(|why| Fault::new("Response", response, why))?;
         }
-        let Some(op) = Op::transfer(fields.next().ok_or(Fault::missing("IOType"))?) else {
-            return Ok(Entry::Skip(Skip::UnknownOp));
-        };
+        let op = Op::transfer(fields.next().ok_or(Fault::missing("IOType"))?);
         let lun = fields.number("LUN")?;
         let offset = fields.number("Offset")?;
         let bytes = fields.number("Size")?;
         fields.end()?;
+        let Some(op) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
         let device = Device::Id(tables.devices.number(lun));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }

@@ -33,13 +33,15 @@ impl LineFormat for Tencent {
         let time_ns = fields.scaled("Timestamp", 1_000_000_000)?;
         let offset = fields.scaled("Offset", SECTOR)?;
         let bytes = fields.scaled("Size", SECTOR)?;
-        let op = match fields.number("IOType")? {
+        let kind = fields.number("IOType")?;
+        let volume = fields.number("VolumeID")?;
+        fields.end()?;
+        let op = match kind {
             0 => Op::Read,
             1 => Op::Write,
             _ => return Ok(Entry::Skip(Skip::UnknownOp)),
         };
-        let device = Device::Id(tables.devices.number(fields.number("VolumeID")?));
-        fields.end()?;
+        let device = Device::Id(tables.devices.number(volume));
         Ok(Entry::Io(Io { time_ns, op, offset, bytes, device, flags: 0, stream: Stream::None }))
     }
 }

@@ -87,6 +87,9 @@ impl RecordFormat for Volume {
             tables.whole_seconds |= record[MAGIC.len()] == 1;
             return Ok((Entry::Skip(Skip::Header), 0));
         }
+        if record.starts_with(MAGIC) {
+            return Err(Fault::new("", b"", "a second file begins here; separate them"));
+        }
         let Some(&op) = Op::ALL.get(usize::from(record[20])) else {
             let entry = match record[20] {
                 4 => self.piece(Name::Volume, record, tables)?,

@@ -8,6 +8,20 @@ use crate::{Arrival, TraceError};
 /// Longest duration in ns: half of what 64 bits hold, so that random gaps cannot pass it.
 const DURATION_MAX_NS: f64 = 9.0e18;
 
+/// Checks that `requests` requests arrive within the times that can be told.
+pub(super) fn check(arrival: &Arrival, requests: u64) -> Result<(), TraceError> {
+    let (Arrival::Fixed { per_second } | Arrival::Poisson { per_second }) = *arrival else { return Ok(()) };
+    if !(per_second.is_finite() && per_second > 0.0) {
+        return wrong("per_second", format!("{per_second} is not a rate above 0; set it to 1000/s"));
+    }
+    if requests as f64 * (1e9 / per_second) > DURATION_MAX_NS {
+        let least = libm::ceil(requests as f64 * 1e9 / DURATION_MAX_NS);
+        let why = format!("{requests} requests at {per_second} a second last over 285 years; raise it to {least}/s");
+        return wrong("per_second", why);
+    }
+    Ok(())
+}
+
 /// Arrival times; the first request comes at 0.
 #[derive(Clone, Debug)]
 pub(super) enum Clock {
@@ -17,28 +31,14 @@ pub(super) enum Clock {
 }
 
 impl Clock {
-    /// Checks that `requests` requests arrive within the times that can be told.
-    pub fn new(arrival: &Arrival, requests: u64, rng: Rng) -> Result<Self, TraceError> {
-        let gap_ns = |per_second: f64| {
-            let gap_ns = 1e9 / per_second;
-            if !(per_second.is_finite() && per_second > 0.0) {
-                return wrong("per_second", format!("{per_second} is no rate; write a number above 0"));
-            }
-            if gap_ns * requests as f64 > DURATION_MAX_NS {
-                return wrong(
-                    "per_second",
-                    format!("{requests} requests at {per_second} a second last over 285 years; raise it"),
-                );
-            }
-            Ok(gap_ns)
-        };
-        Ok(match *arrival {
+    pub fn new(arrival: &Arrival, rng: Rng) -> Self {
+        match *arrival {
             Arrival::Closed => Self::Closed,
-            Arrival::Fixed { per_second } => Self::Fixed { gap_ns: gap_ns(per_second)? },
+            Arrival::Fixed { per_second } => Self::Fixed { gap_ns: 1e9 / per_second },
             Arrival::Poisson { per_second } => {
-                Self::Poisson { gap_ns: gap_ns(per_second)?, now_ns: 0, fraction: 0.0, rng }
+                Self::Poisson { gap_ns: 1e9 / per_second, now_ns: 0, fraction: 0.0, rng }
             }
-        })
+        }
     }
 
     /// Time of request number `index`; to be called once for each, in order.

@@ -2,7 +2,46 @@
 
 use super::{STREAMS_MAX, Space, Target, countable, wrong};
 use crate::TraceError;
-use ssdlab_core::Bytes;
+use ssdlab_core::units::write_bytes;
+
+/// Checks that the files fit into the span without gaps; `request_bytes` is the only size of the requests, if there is
+/// but one.
+pub(super) fn check(files: u32, file_bytes: u64, request_bytes: Option<u32>, space: Space) -> Result<(), TraceError> {
+    let Space { align, span, largest } = space;
+    countable("files", files, STREAMS_MAX)?;
+    let whole = write_bytes((largest / align * align).max(align));
+    let Some(request_bytes) = request_bytes else {
+        return wrong("sizes", format!("files are copied in requests of one size; set it to {whole}"));
+    };
+    if !u64::from(request_bytes).is_multiple_of(align) {
+        let why = format!(
+            "{} is not a multiple of the alignment {}, so that a file would have gaps; set it to {whole}",
+            write_bytes(request_bytes.into()),
+            write_bytes(align)
+        );
+        return wrong("sizes", why);
+    }
+    if file_bytes == 0 {
+        return wrong("file_bytes", "0 bytes are no file; set it to 100MiB");
+    }
+    let stride = file_bytes.checked_next_multiple_of(align);
+    // Behind the last file nothing need follow.
+    let end = stride.and_then(|stride| stride.checked_mul(u64::from(files) - 1)?.checked_add(file_bytes));
+    if end.is_some_and(|end| end <= span) {
+        return Ok(());
+    }
+    let (size, all) = (write_bytes(file_bytes), write_bytes(span));
+    match span / u64::from(files) / align * align {
+        0 => {
+            let most = span / align;
+            wrong("files", format!("{files} files of {size} exceed the span {all}; lower it to {most}"))
+        }
+        most => {
+            let most = write_bytes(most);
+            wrong("file_bytes", format!("{files} files of {size} exceed the span {all}; lower it to {most}"))
+        }
+    }
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct CopyFiles {
@@ -15,43 +54,13 @@ pub(super) struct CopyFiles {
 }
 
 impl CopyFiles {
-    /// `request_bytes` is the only size of the requests, if there is but one.
-    pub fn new(files: u32, file_bytes: u64, request_bytes: Option<u32>, space: Space) -> Result<Self, TraceError> {
-        let Space { align, span, .. } = space;
-        countable("files", files, STREAMS_MAX)?;
-        let Some(request_bytes) = request_bytes else {
-            return wrong("sizes", "files are copied in requests of one size; write a single size, such as 64KiB");
-        };
-        if !u64::from(request_bytes).is_multiple_of(align) {
-            let above = u64::from(request_bytes).next_multiple_of(align);
-            let whole = if above <= span { above } else { above - align };
-            let write = if whole > 0 { format!("write {whole}B or ") } else { String::new() };
-            let why = format!(
-                "{request_bytes} bytes are not a multiple of the alignment of {align}, so that a file would have gaps; \
-                 {write}lower the alignment"
-            );
-            return wrong("sizes", why);
-        }
-        if file_bytes == 0 {
-            return wrong("file_bytes", "0 bytes are no file; write a size, such as 100MiB");
-        }
-        let files = u64::from(files);
-        let stride = file_bytes.checked_next_multiple_of(align);
-        // Behind the last file nothing need follow.
-        let end = stride.and_then(|stride| stride.checked_mul(files - 1)?.checked_add(file_bytes));
-        match (stride, end) {
-            (Some(stride), Some(end)) if end <= span => Ok(Self { files, file_bytes, stride, request_bytes, made: 0 }),
-            _ => {
-                let most = span / files / align * align;
-                let remedy = if most == 0 { "use fewer".into() } else { format!("lower it to {most}B") };
-                let why = format!(
-                    "{files} files of {file_bytes} bytes ({}) exceed the span of {span} ({}); \
-                     {remedy} or enlarge the span",
-                    Bytes(file_bytes),
-                    Bytes(span),
-                );
-                wrong("file_bytes", why)
-            }
+    pub fn new(files: u32, file_bytes: u64, request_bytes: u32, space: Space) -> Self {
+        Self {
+            files: files.into(),
+            file_bytes,
+            stride: file_bytes.next_multiple_of(space.align),
+            request_bytes,
+            made: 0,
         }
     }
 
@@ -113,16 +122,15 @@ mod tests {
     fn copies_that_cannot_be_are_refused() {
         assert_eq!(
             refusal(&copy(10, 10 << 20)),
-            "workload file_bytes: 10 files of 10485760 bytes (10.0 MiB) exceed the span of 67108864 (64.0 MiB); \
-             lower it to 6709248B or enlarge the span"
+            "workload file_bytes: 10 files of 10MiB exceed the span 64MiB; lower it to 6552KiB"
         );
         assert_eq!(refusal(&Workload { span_bytes: 10 * 6_709_248, ..copy(10, 6_709_248) }), "");
         assert!(refusal(&copy(10, u64::MAX)).contains("exceed the span"));
-        assert!(refusal(&copy(0, 4096)).contains("1 to 65535"));
+        assert!(refusal(&copy(0, 4096)).contains("raise it to 1"));
         assert!(refusal(&copy(1, 0)).contains("no file"));
         let mixed = Workload { sizes: vec![(4096, 1.0), (8192, 1.0)], ..copy(2, 1 << 20) };
-        assert!(refusal(&mixed).contains("a single size"));
+        assert!(refusal(&mixed).contains("one size; set it to 8KiB"));
         let odd = Workload { sizes: vec![(5000, 1.0)], ..copy(2, 1 << 20) };
-        assert!(refusal(&odd).contains("write 8192B or lower the alignment"));
+        assert!(refusal(&odd).contains("set it to 4KiB"));
     }
 }

@@ -2,9 +2,29 @@
 
 use ssdlab_core::Rng;
 
-use super::{percent, share, share_of, wrong};
+use super::{percent, share, share_of, up, wrong};
 use crate::scatter::Scatter;
 use crate::{Placement, TraceError};
+
+/// Checks that there are hot and cold addresses among the `slots`, as far as requests go to them.
+pub(super) fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(), TraceError> {
+    share("hot_requests", hot_requests)?;
+    share("hot_space", hot_space)?;
+    let hot_slots = share_of(slots, hot_space);
+    let (part, remedy) = if hot_slots == 0 && hot_requests > 0.0 {
+        ("hot", format!("raise it to {}", percent(up(1.0 / slots as f64))))
+    } else if hot_slots == slots && hot_requests < 1.0 {
+        ("cold", format!("lower it to {}", percent(1.0 - up(1.0 / slots as f64))))
+    } else {
+        return Ok(());
+    };
+    if slots < 2 {
+        let all = if part == "hot" { "lower it to 0%" } else { "raise it to 100%" };
+        return wrong("hot_requests", format!("the only address of the span cannot be both hot and cold; {all}"));
+    }
+    let why = format!("{} of {slots} addresses leaves none {part}; {remedy}", percent(hot_space));
+    wrong("hot_space", why)
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct HotCold {
@@ -16,32 +36,10 @@ pub(super) struct HotCold {
 }
 
 impl HotCold {
-    pub fn new(
-        hot_requests: f64,
-        hot_space: f64,
-        placement: Placement,
-        slots: u64,
-        rng: &mut Rng,
-    ) -> Result<Self, TraceError> {
-        share("hot_requests", hot_requests)?;
-        share("hot_space", hot_space)?;
+    pub fn new(hot_requests: f64, hot_space: f64, placement: Placement, slots: u64, rng: &mut Rng) -> Self {
         let hot_slots = share_of(slots, hot_space);
-        let cold_slots = slots - hot_slots;
-        if (hot_slots == 0 && hot_requests > 0.0) || (cold_slots == 0 && hot_requests < 1.0) {
-            let part = if hot_slots == 0 { "hot" } else { "cold" };
-            // In steps that a percentage is written in; of one address no share leaves both.
-            let least = libm::ceil(1e6 / slots as f64) / 1e6;
-            let remedy = match part {
-                _ if slots < 2 => String::new(),
-                "hot" => format!("raise it to {} or ", percent(least)),
-                _ => format!("lower it to {} or ", percent(1.0 - least)),
-            };
-            let why =
-                format!("{} of {slots} addresses leaves none {part}; {remedy}enlarge the span", percent(hot_space));
-            return wrong("hot_space", why);
-        }
         let scatter = (placement == Placement::Scattered).then(|| Scatter::new(slots, rng));
-        Ok(Self { hot_requests, hot_slots, cold_slots, scatter })
+        Self { hot_requests, hot_slots, cold_slots: slots - hot_slots, scatter }
     }
 
     /// The next slot.

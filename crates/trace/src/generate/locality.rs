@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use ssdlab_core::Rng;
+use ssdlab_core::units::write_bytes;
 
 use super::{Space, share, wrong};
 use crate::workload::Locality;
@@ -49,36 +50,15 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    pub fn new(rules: Locality, space: Space, rng: &mut Rng) -> Result<Self, TraceError> {
-        let Locality { jump, advance, back, decay, runs, spread, heads, .. } = rules;
-        for (field, value) in [("jump", jump), ("advance", advance), ("back", back)] {
-            share(field, value)?;
-        }
-        if !(decay > 0.0 && decay <= 1.0) {
-            return wrong("decay", format!("{decay} is no ratio; write a number above 0 and at most 1, such as 0.9"));
-        }
-        if !(spread > 0.0 && spread.is_finite()) {
-            return wrong("spread", format!("{spread} is no exponent; write a number above 0, such as 2"));
-        }
-        super::countable("runs", runs, RUNS_MAX)?;
-        let (regions, region_slots, starts) = if heads == 0 {
+    pub fn new(rules: Locality, space: Space, rng: &mut Rng) -> Self {
+        let (regions, region_slots, starts) = if rules.heads == 0 {
             (vec![0], space.starts(), space.starts())
         } else {
-            let slots = space.whole_slots("region_bytes", rules.region_bytes)?;
-            let bytes = slots * space.align;
-            if space.largest > bytes {
-                let larger = space.largest.next_multiple_of(space.align);
-                let raise = if larger <= space.span { format!("raise it to {larger}B or ") } else { String::new() };
-                let why = format!(
-                    "{bytes} bytes do not hold the largest request of {}; {raise}lower sizes to {bytes}B",
-                    space.largest
-                );
-                return wrong("region_bytes", why);
-            }
-            (regions(&rules, space, rng)?, slots, (bytes - space.largest) / space.align + 1)
+            let bytes = u64::from(rules.region_bytes);
+            (regions(&rules, space, rng), bytes / space.align, (bytes - space.largest) / space.align + 1)
         };
         let at = rng.below(regions.len() as u64 * starts);
-        Ok(Self { rules, regions, region_slots, starts, at, stopped: VecDeque::new() })
+        Self { rules, regions, region_slots, starts, at, stopped: VecDeque::new() }
     }
 
     /// The next slot.
@@ -119,25 +99,45 @@ impl Walk {
     }
 }
 
-/// Numbers of the regions: stretches of random lengths with random gaps, of at least a region, between them.
-fn regions(rules: &Locality, space: Space, rng: &mut Rng) -> Result<Vec<u64>, TraceError> {
-    let Locality { heads, stretches, .. } = *rules;
-    let whole = space.span / u64::from(rules.region_bytes);
+/// Checks the chances, and that the regions have room in the span.
+pub(super) fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
+    let Locality { jump, advance, back, decay, runs, spread, heads, region_bytes, stretches } = *rules;
+    for (field, value) in [("jump", jump), ("advance", advance), ("back", back)] {
+        share(field, value)?;
+    }
+    if !(decay > 0.0 && decay <= 1.0) {
+        return wrong("decay", format!("{decay} is not a ratio above 0 and at most 1; set it to 0.9"));
+    }
+    if !(spread > 0.0 && spread.is_finite()) {
+        return wrong("spread", format!("{spread} is not an exponent above 0; set it to 2"));
+    }
+    super::countable("runs", runs, RUNS_MAX)?;
+    if heads == 0 {
+        return Ok(());
+    }
+    space.check_slots("region_bytes", region_bytes)?;
+    space.check_holds_largest("region_bytes", region_bytes)?;
+    let whole = space.span / u64::from(region_bytes);
     let most = whole.min(HEADS_MAX.into());
-    let (heads, stretches) = (u64::from(heads), u64::from(stretches));
+    let heads = u64::from(heads);
     if heads > most {
-        let why = format!(
-            "{heads} regions of {} bytes, and the span of {} holds {most}; lower it to {most}, or write 0 for no \
-             regions",
-            rules.region_bytes, space.span
-        );
+        let (region, span) = (write_bytes(region_bytes.into()), write_bytes(space.span));
+        let why =
+            format!("{heads} regions of {region} are more than the {most} in the span {span}; lower it to {most}");
         return wrong("heads", why);
     }
     let most = heads.min(whole - heads + 1);
-    if !(1..=most).contains(&stretches) {
-        let why = format!("{heads} of {whole} regions cannot lie in {stretches} stretches; write 1 to {most}");
+    if !(1..=most).contains(&stretches.into()) {
+        let why = format!("{heads} of {whole} regions cannot lie in {stretches} stretches; set it to {most}");
         return wrong("stretches", why);
     }
+    Ok(())
+}
+
+/// Numbers of the regions: stretches of random lengths with random gaps, of at least a region, between them.
+fn regions(rules: &Locality, space: Space, rng: &mut Rng) -> Vec<u64> {
+    let whole = space.span / u64::from(rules.region_bytes);
+    let (heads, stretches) = (u64::from(rules.heads), u64::from(rules.stretches));
     let lengths = parts(heads, stretches, rng);
     // A gap at either end may be empty.
     let gaps = parts(whole - heads + 2, stretches + 1, rng);
@@ -147,7 +147,7 @@ fn regions(rules: &Locality, space: Space, rng: &mut Rng) -> Result<Vec<u64>, Tr
         numbers.extend(next..next + length);
         next += length;
     }
-    Ok(numbers)
+    numbers
 }
 
 /// `whole` in so many parts of at least 1, every division equally likely.
@@ -290,22 +290,21 @@ mod tests {
         let told = |rules| refusal(&walk(rules));
         assert_eq!(told(FITTED), "");
         assert!(told(Locality { jump: 1.5, ..FITTED }).contains("jump: 1.5 is not a share"));
-        assert!(told(Locality { decay: 0.0, ..FITTED }).contains("decay: 0 is no ratio"));
-        assert!(told(Locality { spread: f64::NAN, ..FITTED }).contains("spread: NaN is no exponent"));
-        assert!(told(Locality { runs: 0, ..FITTED }).contains("runs: 0 is out of range; write 1 to 1048576"));
+        assert!(told(Locality { decay: 0.0, ..FITTED }).contains("decay: 0 is not a ratio"));
+        assert!(told(Locality { spread: f64::NAN, ..FITTED }).contains("spread: NaN is not an exponent"));
+        assert!(told(Locality { runs: 0, ..FITTED }).contains("runs: 0 is out of range, 1 to 1048576; raise it to 1"));
         assert_eq!(
             told(Locality { heads: 513, ..FITTED }),
-            "workload heads: 513 regions of 2097152 bytes, and the span of 1073741824 holds 512; lower it to 512, or write 0 \
-             for no regions"
+            "workload heads: 513 regions of 2MiB are more than the 512 in the span 1GiB; lower it to 512"
         );
         assert_eq!(
             told(Locality { heads: 510, ..FITTED }),
-            "workload stretches: 510 of 512 regions cannot lie in 6 stretches; write 1 to 3"
+            "workload stretches: 510 of 512 regions cannot lie in 6 stretches; set it to 3"
         );
         assert!(told(Locality { region_bytes: 10_000, ..FITTED }).contains("not a multiple of the alignment"));
         // Without regions their size does not matter.
         assert_eq!(told(Locality { heads: 0, region_bytes: 10_000, decay: 1.0, ..FITTED }), "");
         let large = Workload { sizes: vec![(4 << 20, 1.0)], ..walk(FITTED) };
-        assert!(refusal(&large).contains("region_bytes: 2097152 bytes do not hold the largest request"));
+        assert!(refusal(&large).contains("region_bytes: 2MiB is less than a request of 4MiB; raise it to 4MiB"));
     }
 }

@@ -16,7 +16,8 @@ mod streams;
 
 use std::ops::Range;
 
-use ssdlab_core::Rng;
+use ssdlab_core::units::write_bytes;
+use ssdlab_core::{Bytes, Rng};
 
 use crate::scatter::Scatter;
 use crate::zipf::Zipf;
@@ -24,7 +25,7 @@ use crate::{Op, Pattern, Progress, Request, Source, TraceError, Workload};
 use clock::Clock;
 use copy_files::CopyFiles;
 use filebench::Run;
-pub use filebench::{PERSONALITIES, Personality};
+pub use filebench::{FILE_SYSTEM_MIN, FILES_MAX, PERSONALITIES, Personality};
 use hot_cold::HotCold;
 use locality::Walk;
 use oltp::Oltp;
@@ -38,6 +39,10 @@ const SLOTS_MAX: u64 = 1 << 53;
 const STREAMS_MAX: u32 = 65_535;
 /// All of something: what shares may add up to, rounding included.
 const WHOLE: f64 = 1.0 + 1e-9;
+/// Largest part of the span that a pattern may be made of: a block, a region.
+const PART_MAX: u64 = 1 << 30;
+/// Most bytes of all requests together, so that sums of bytes stay within 64 bits.
+const BYTES_MAX: u64 = i64::MAX as u64;
 
 /// Generates the requests of a workload.
 #[derive(Clone, Debug)]
@@ -86,22 +91,37 @@ impl Space {
         (self.span - self.largest) / self.align + 1
     }
 
-    /// `bytes` in slots; they must be a whole number of them and lie in the span.
-    fn whole_slots(&self, field: &'static str, bytes: u32) -> Result<u64, TraceError> {
+    /// Checks that `bytes` are whole slots within the span.
+    fn check_slots(&self, field: &'static str, bytes: u32) -> Result<(), TraceError> {
         let (bytes, align) = (u64::from(bytes), self.align);
+        let size = write_bytes(bytes);
         if bytes == 0 || !bytes.is_multiple_of(align) {
-            let below = bytes / align * align;
-            let nearest = if below == 0 { format!("{align}B") } else { format!("{below}B or {}B", below + align) };
-            return wrong(
-                field,
-                format!("{bytes} bytes are not a multiple of the alignment of {align}; write {nearest}"),
-            );
+            let nearest = write_bytes((bytes / align * align).max(align));
+            let why = format!("{size} is not a multiple of the alignment {}; set it to {nearest}", write_bytes(align));
+            return wrong(field, why);
         }
         if bytes > self.span {
-            let most = self.span / align * align;
-            return wrong(field, format!("{bytes} bytes are more than the span of {}; lower it to {most}B", self.span));
+            let most = write_bytes(self.span / align * align);
+            return wrong(
+                field,
+                format!("{size} is more than the span {}; lower it to {most}", write_bytes(self.span)),
+            );
         }
-        Ok(bytes / align)
+        Ok(())
+    }
+
+    /// Checks that whole slots of `bytes` hold the largest request.
+    fn check_holds_largest(&self, field: &'static str, bytes: u32) -> Result<(), TraceError> {
+        if self.largest <= bytes.into() {
+            return Ok(());
+        }
+        let (size, request) = (write_bytes(bytes.into()), write_bytes(self.largest));
+        let least = self.largest.next_multiple_of(self.align);
+        if least <= self.span.min(PART_MAX) {
+            let least = write_bytes(least);
+            return wrong(field, format!("{size} is less than a request of {request}; raise it to {least}"));
+        }
+        wrong("sizes", format!("{request} is more than the {size} that requests stay in; lower it to {size}"))
     }
 }
 
@@ -132,32 +152,24 @@ enum Drawn {
 }
 
 impl Addresses {
+    /// The pattern at its start; [`Workload::check`] has accepted it.
     fn new(pattern: &Pattern, space: Space, sizes: &Sizes, rng: &mut Rng) -> Result<Self, TraceError> {
         let slots = space.starts();
         let pattern = match *pattern {
             Pattern::Uniform => Drawn::Uniform { slots },
-            Pattern::Zipf { theta } => {
-                if !(theta > 0.0 && theta <= Zipf::THETA_MAX) {
-                    let why = format!(
-                        "{theta} is no skew; write a number above 0 and at most {}, such as 0.99",
-                        Zipf::THETA_MAX
-                    );
-                    return wrong("theta", why);
-                }
-                Drawn::Zipf { zipf: Zipf::new(slots, theta), scatter: Scatter::new(slots, rng) }
-            }
+            Pattern::Zipf { theta } => Drawn::Zipf { zipf: Zipf::new(slots, theta), scatter: Scatter::new(slots, rng) },
             Pattern::HotCold { hot_requests, hot_space, placement } => {
-                Drawn::HotCold(HotCold::new(hot_requests, hot_space, placement, slots, rng)?)
+                Drawn::HotCold(HotCold::new(hot_requests, hot_space, placement, slots, rng))
             }
-            Pattern::Sequential { streams } => Drawn::Sequential(Sequential::new(streams, space)?),
-            Pattern::Streams(ref streams) => Drawn::Streams(Interleaved::new(streams, space)?),
+            Pattern::Sequential { streams } => Drawn::Sequential(Sequential::new(streams, space)),
+            Pattern::Streams(ref streams) => Drawn::Streams(Interleaved::new(streams, space)),
             Pattern::CopyFiles { files, file_bytes } => {
-                Drawn::CopyFiles(CopyFiles::new(files, file_bytes, sizes.only(), space)?)
+                Drawn::CopyFiles(CopyFiles::new(files, file_bytes, sizes.largest(), space))
             }
             Pattern::Oltp { block_bytes, hot_blocks, hot_requests, idle_blocks } => {
-                Drawn::Oltp(Oltp::new(block_bytes, [hot_blocks, idle_blocks], hot_requests, space, rng)?)
+                Drawn::Oltp(Oltp::new(block_bytes, [hot_blocks, idle_blocks], hot_requests, space, rng))
             }
-            Pattern::Locality(rules) => Drawn::Locality(Walk::new(rules, space, rng)?),
+            Pattern::Locality(rules) => Drawn::Locality(Walk::new(rules, space, rng)),
             Pattern::Filebench(_) => return wrong("pattern", "Filebench makes requests whole; it draws no addresses"),
         };
         Ok(Self { align: space.align, pattern })
@@ -213,12 +225,23 @@ fn percent(share: f64) -> String {
     format!("{}%", libm::round(share * 1e6) / 1e4)
 }
 
+/// A share rounded down to the precision of [`percent`].
+fn down(share: f64) -> f64 {
+    libm::floor(share * 1e6) / 1e6
+}
+
+/// A share rounded up to the precision of [`percent`].
+fn up(share: f64) -> f64 {
+    libm::ceil(share * 1e6) / 1e6
+}
+
 /// Refuses numbers of streams that cannot be told apart.
 fn countable(field: &'static str, count: u32, most: u32) -> Result<(), TraceError> {
     if (1..=most).contains(&count) {
         return Ok(());
     }
-    wrong(field, format!("{count} is out of range; write 1 to {most}"))
+    let change = if count == 0 { "raise it to 1".into() } else { format!("lower it to {most}") };
+    wrong(field, format!("{count} is out of range, 1 to {most}; {change}"))
 }
 
 /// `share` of `whole` in whole units.
@@ -226,12 +249,89 @@ fn share_of(whole: u64, share: f64) -> u64 {
     (libm::round(whole as f64 * share) as u64).min(whole)
 }
 
+impl Workload {
+    /// Checks from the numbers alone that the workload can be generated: constant time and memory.
+    ///
+    /// # Errors
+    /// The first rule that is broken, with the field and a value for it that keeps the rule.
+    pub fn check(&self) -> Result<(), TraceError> {
+        if let Pattern::Filebench(filebench) = &self.pattern {
+            filebench::check(filebench, self.span_bytes)?;
+            return self.check_bytes(filebench.max_bio_bytes);
+        }
+        share("reads", self.reads)?;
+        if self.align_bytes == 0 {
+            return wrong("align_bytes", "0 aligns nothing; set it to 4KiB");
+        }
+        sizes::check(&self.sizes)?;
+        let space = self.space();
+        let Space { align, span, largest } = space;
+        if largest > span {
+            let most = if align <= span { span / align * align } else { span / 512 * 512 };
+            let why = format!(
+                "{} is more than the span {}; lower it to {}",
+                write_bytes(largest),
+                write_bytes(span),
+                write_bytes(most)
+            );
+            return wrong("sizes", why);
+        }
+        if space.starts() > SLOTS_MAX {
+            return wrong("span_bytes", "more than 2^53 addresses; enlarge the alignment or shrink the span");
+        }
+        clock::check(&self.arrival, self.requests)?;
+        match self.pattern {
+            Pattern::Uniform | Pattern::Filebench(_) => {}
+            Pattern::Zipf { theta } if theta > 0.0 && theta <= Zipf::THETA_MAX => {}
+            Pattern::Zipf { theta } => {
+                let why = format!("{theta} is not a skew above 0 and at most {}; set it to 0.99", Zipf::THETA_MAX);
+                return wrong("theta", why);
+            }
+            Pattern::HotCold { hot_requests, hot_space, .. } => {
+                hot_cold::check(hot_requests, hot_space, space.starts())?;
+            }
+            Pattern::Sequential { streams } => sequential::check(streams, space)?,
+            Pattern::Streams(ref streams) => streams::check(streams, space)?,
+            Pattern::CopyFiles { files, file_bytes } => {
+                // It writes each byte of the span once at most.
+                return copy_files::check(files, file_bytes, sizes::only(&self.sizes), space);
+            }
+            Pattern::Oltp { block_bytes, hot_blocks, hot_requests, idle_blocks } => {
+                oltp::check(block_bytes, [hot_blocks, idle_blocks], hot_requests, space)?;
+            }
+            Pattern::Locality(ref rules) => locality::check(rules, space)?,
+        }
+        self.check_bytes(largest as u32)
+    }
+
+    /// Checks that requests of `largest` bytes add up to no more than is counted.
+    fn check_bytes(&self, largest: u32) -> Result<(), TraceError> {
+        let most = BYTES_MAX / u64::from(largest.max(1));
+        if self.requests <= most {
+            return Ok(());
+        }
+        let why = format!(
+            "{} requests of {} are more than the {} that are counted; lower it to {most}",
+            self.requests,
+            write_bytes(largest.into()),
+            Bytes(BYTES_MAX)
+        );
+        wrong("requests", why)
+    }
+
+    fn space(&self) -> Space {
+        let largest = sizes::weighted(&self.sizes).max().unwrap_or(0);
+        Space { align: self.align_bytes.into(), span: self.span_bytes, largest: largest.into() }
+    }
+}
+
 impl Generator {
     /// Checks `workload` and starts at its first request.
     pub fn new(workload: &Workload) -> Result<Self, TraceError> {
+        workload.check()?;
         let mut streams = vec![String::new()];
         let (requests, total) = if let Pattern::Filebench(filebench) = &workload.pattern {
-            let run = Run::new(filebench, workload.span_bytes, workload.seed)?;
+            let run = Run::new(filebench, workload.span_bytes, workload.seed);
             streams.extend(run.streams());
             (Requests::Filebench(Box::new(run)), workload.requests)
         } else {
@@ -251,32 +351,15 @@ impl Generator {
 }
 
 impl Parts {
+    /// The parts at their start; [`Workload::check`] has accepted the workload.
     fn new(workload: &Workload) -> Result<Self, TraceError> {
-        let Workload { pattern, arrival, requests, reads, sizes, align_bytes, span_bytes, seed } = workload;
+        let Workload { pattern, arrival, reads, seed, .. } = workload;
         let rng = |name| Rng::named(*seed, name);
-        share("reads", *reads)?;
-        if *align_bytes == 0 {
-            return wrong(
-                "align_bytes",
-                "0 aligns nothing; write the smallest distance of two addresses, such as 4KiB",
-            );
-        }
-        let sizes = Sizes::new(sizes, rng("workload.size"))?;
-        let space = Space { align: (*align_bytes).into(), span: *span_bytes, largest: sizes.largest().into() };
-        if space.largest > space.span {
-            let why = format!(
-                "{span_bytes} bytes do not hold the largest request of {}; enlarge it or shrink sizes",
-                space.largest
-            );
-            return wrong("span_bytes", why);
-        }
-        if space.starts() > SLOTS_MAX {
-            return wrong("span_bytes", "more than 2^53 addresses; enlarge the alignment or shrink the span");
-        }
+        let sizes = Sizes::new(&workload.sizes, rng("workload.size"));
         let mut address_rng = rng("workload.address");
-        let addresses = Addresses::new(pattern, space, &sizes, &mut address_rng)?;
+        let addresses = Addresses::new(pattern, workload.space(), &sizes, &mut address_rng)?;
         let reads = if let Drawn::CopyFiles(_) = addresses.pattern { 0.0 } else { *reads };
-        let (clock, op_rng) = (Clock::new(arrival, *requests, rng("workload.arrival"))?, rng("workload.op"));
+        let (clock, op_rng) = (Clock::new(arrival, rng("workload.arrival")), rng("workload.op"));
         Ok(Self { addresses, sizes, clock, reads, address_rng, op_rng })
     }
 
@@ -468,17 +551,14 @@ mod tests {
     fn impossible_workloads_are_refused_with_a_remedy() {
         let good = || workload(Pattern::Uniform);
         let text = refusal(&Workload { span_bytes: 8192, ..good() });
-        assert_eq!(
-            text,
-            "workload span_bytes: 8192 bytes do not hold the largest request of 16384; enlarge it or shrink sizes"
-        );
+        assert_eq!(text, "workload sizes: 16KiB is more than the span 8KiB; lower it to 8KiB");
         assert!(refusal(&Workload { reads: 1.5, ..good() }).contains("from 0 to 1"));
         assert!(refusal(&Workload { sizes: vec![], ..good() }).contains("at least one"));
         assert!(refusal(&Workload { sizes: vec![(0, 1.0)], ..good() }).contains("0 bytes"));
         assert!(refusal(&Workload { align_bytes: 0, ..good() }).contains("align_bytes"));
         assert!(refusal(&workload(Pattern::Zipf { theta: f64::NAN })).contains("0.99"));
-        assert!(refusal(&workload(Pattern::Sequential { streams: 0 })).contains("1 to 65535"));
-        assert!(refusal(&workload(Pattern::Sequential { streams: 9999 })).contains("fewer streams"));
+        assert!(refusal(&workload(Pattern::Sequential { streams: 0 })).contains("raise it to 1"));
+        assert!(refusal(&workload(Pattern::Sequential { streams: 9999 })).contains("streams: 9999 streams share"));
         assert!(refusal(&arriving(Pattern::Uniform, Arrival::Fixed { per_second: 0.0 })).contains("above 0"));
         assert!(refusal(&arriving(Pattern::Uniform, Arrival::Poisson { per_second: 1e-9 })).contains("285 years"));
         let all_hot = Pattern::HotCold { hot_requests: 0.5, hot_space: 1.0, placement: Placement::Together };

@@ -2,9 +2,58 @@
 
 use ssdlab_core::Rng;
 
-use super::{Space, WHOLE, percent, share, share_of, wrong};
+use super::{Space, WHOLE, down, percent, share, share_of, up, wrong};
 use crate::TraceError;
 use crate::scatter::Scatter;
+use ssdlab_core::units::write_bytes;
+
+/// Checks that each class of blocks has one if requests go to it; `hot` and `idle` are shares of the blocks.
+pub(super) fn check(
+    block_bytes: u32,
+    [hot, idle]: [f64; 2],
+    hot_requests: f64,
+    space: Space,
+) -> Result<(), TraceError> {
+    space.check_slots("block_bytes", block_bytes)?;
+    share("hot_blocks", hot)?;
+    share("hot_requests", hot_requests)?;
+    share("idle_blocks", idle)?;
+    space.check_holds_largest("block_bytes", block_bytes)?;
+    let blocks = space.span / u64::from(block_bytes);
+    let of = |count: u64| count as f64 / blocks as f64;
+    let (hot_blocks, idle_blocks) = (share_of(blocks, hot), share_of(blocks, idle));
+    // What the other requests need, if there are any.
+    let others = u64::from(hot_requests < 1.0);
+    if blocks < 2 && hot_requests > 0.0 && hot_requests < 1.0 {
+        let why = format!(
+            "the span holds one block of {}, which all requests go to; raise it to 100%",
+            write_bytes(block_bytes.into())
+        );
+        return wrong("hot_requests", why);
+    }
+    if hot_blocks == 0 && hot_requests > 0.0 {
+        let least = percent(up(of(1)));
+        return wrong(
+            "hot_blocks",
+            format!("{} of {blocks} blocks leaves none hot; raise it to {least}", percent(hot)),
+        );
+    }
+    if hot_blocks + others > blocks {
+        let most = percent(down(of(blocks - others)));
+        let why = format!("{} of {blocks} blocks leaves none for the other requests; lower it to {most}", percent(hot));
+        return wrong("hot_blocks", why);
+    }
+    if hot_blocks + idle_blocks + others > blocks || hot + idle > WHOLE {
+        let most = percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
+        let why = format!(
+            "{} idle beside {} hot of {blocks} blocks leaves none for the other requests; lower it to {most}",
+            percent(idle),
+            percent(hot)
+        );
+        return wrong("idle_blocks", why);
+    }
+    Ok(())
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct Oltp {
@@ -22,75 +71,19 @@ pub(super) struct Oltp {
 
 impl Oltp {
     /// `hot` and `idle` are shares of the blocks.
-    pub fn new(
-        block_bytes: u32,
-        [hot, idle]: [f64; 2],
-        hot_requests: f64,
-        space: Space,
-        rng: &mut Rng,
-    ) -> Result<Self, TraceError> {
+    pub fn new(block_bytes: u32, [hot, idle]: [f64; 2], hot_requests: f64, space: Space, rng: &mut Rng) -> Self {
         let Space { align, span, largest } = space;
-        let block = space.whole_slots("block_bytes", block_bytes)? * align;
-        share("hot_blocks", hot)?;
-        share("hot_requests", hot_requests)?;
-        share("idle_blocks", idle)?;
-        if largest > block {
-            let least = largest.next_multiple_of(align);
-            let raise = if least <= span { format!("raise it to {least}B or ") } else { String::new() };
-            let why =
-                format!("{block} bytes do not hold the largest request of {largest}; {raise}lower sizes to {block}B");
-            return wrong("block_bytes", why);
-        }
+        let block = u64::from(block_bytes);
         let blocks = span / block;
         let (hot_blocks, idle_blocks) = (share_of(blocks, hot), share_of(blocks, idle));
-        // What the other requests need, if there are any.
-        let others = u64::from(hot_requests < 1.0);
-        if hot + idle > WHOLE {
-            let lower = |most: u64, other: f64| percent(down(most, blocks).min(1.0 - other));
-            let mut remedies = Vec::new();
-            if hot_blocks + others <= blocks {
-                remedies.push(format!("lower it to {}", lower(blocks - hot_blocks - others, hot)));
-            }
-            if idle_blocks + others < blocks {
-                remedies.push(format!("lower hot_blocks to {}", lower(blocks - idle_blocks - others, idle)));
-            }
-            let why = format!(
-                "{} idle and {} hot blocks are more than all; {}",
-                percent(idle),
-                percent(hot),
-                if remedies.is_empty() { "lower both".into() } else { remedies.join(" or ") }
-            );
-            return wrong("idle_blocks", why);
-        }
-        let other_blocks = blocks - hot_blocks - idle_blocks.min(blocks - hot_blocks);
-        if hot_blocks == 0 && hot_requests > 0.0 {
-            let least = libm::ceil(1e6 / blocks as f64) / 1e6;
-            let is_remedy = least + idle <= WHOLE && other_blocks > others;
-            let raise = if is_remedy { format!("raise it to {} or ", percent(least)) } else { String::new() };
-            let why = format!("{} of {blocks} blocks leaves none hot; {raise}enlarge the span", percent(hot));
-            return wrong("hot_blocks", why);
-        }
-        if other_blocks < others {
-            let lower = if hot_blocks < blocks {
-                format!("lower it to {} or ", percent(down(blocks - hot_blocks - others, blocks)))
-            } else {
-                String::new()
-            };
-            let why = format!(
-                "{} idle and {} hot of {blocks} blocks leave none for the other requests; {lower}enlarge the span",
-                percent(idle),
-                percent(hot)
-            );
-            return wrong("idle_blocks", why);
-        }
-        Ok(Self {
+        Self {
             hot_requests,
             hot_blocks,
-            other_blocks,
+            other_blocks: blocks - hot_blocks - idle_blocks.min(blocks - hot_blocks),
             block_slots: block / align,
             starts: (block - largest) / align + 1,
             scatter: Scatter::new(blocks, rng),
-        })
+        }
     }
 
     /// The next slot.
@@ -99,11 +92,6 @@ impl Oltp {
         let block = if hot { rng.below(self.hot_blocks) } else { self.hot_blocks + rng.below(self.other_blocks) };
         self.scatter.apply(block) * self.block_slots + rng.below(self.starts)
     }
-}
-
-/// So many of `blocks` as a share, rounded down to what a percentage is written in.
-fn down(count: u64, blocks: u64) -> f64 {
-    libm::floor(1e6 * count as f64 / blocks as f64) / 1e6
 }
 
 #[cfg(test)]
@@ -142,27 +130,25 @@ mod tests {
         assert_eq!(refusal(&oltp(0.022, 0.66, 0.208)), "");
         assert_eq!(
             refusal(&oltp(0.6, 0.66, 0.5)),
-            "workload idle_blocks: 50% idle and 60% hot blocks are more than all; lower it to 39.8437% or lower \
-             hot_blocks to 49.8046%"
+            "workload idle_blocks: 50% idle beside 60% hot of 512 blocks leaves none for the other requests; lower it to \
+             39.8437%"
         );
         assert_eq!(refusal(&oltp(0.6, 0.66, 0.398_437)), "");
-        assert_eq!(refusal(&oltp(0.498_046, 0.66, 0.5)), "");
         assert!(
-            refusal(&oltp(0.0005, 0.66, 0.0)).contains("0.05% of 512 blocks leaves none hot; raise it to 0.1954% or")
+            refusal(&oltp(0.0005, 0.66, 0.0)).ends_with("0.05% of 512 blocks leaves none hot; raise it to 0.1954%")
         );
         assert_eq!(refusal(&oltp(0.001_954, 0.66, 0.0)), "");
-        assert!(refusal(&oltp(0.0005, 0.66, 0.9994)).contains("leaves none hot; enlarge the span"));
-        assert!(
-            refusal(&oltp(0.5, 0.66, 0.5)).contains("none for the other requests; lower it to 49.8046% or enlarge")
-        );
+        assert!(refusal(&oltp(0.001_954, 0.66, 0.9994)).contains("lower it to 99.6093%"));
+        assert!(refusal(&oltp(0.5, 0.66, 0.5)).contains("none for the other requests; lower it to 49.8046%"));
+        assert!(refusal(&oltp(1.0, 0.66, 0.5)).contains("none for the other requests; lower it to 99.8046%"));
         assert_eq!(refusal(&oltp(0.5, 1.0, 0.5)), "");
         assert!(refusal(&oltp(-0.1, 1.0, 0.5)).contains("from 0 to 1"));
         let block = |block_bytes| {
             let pattern = Pattern::Oltp { block_bytes, hot_blocks: 0.5, hot_requests: 0.5, idle_blocks: 0.0 };
             refusal(&workload(pattern))
         };
-        assert!(block(8192).contains("the largest request of 16384; raise it to 16384B or lower sizes to 8192B"));
-        assert!(block(10_000).contains("not a multiple of the alignment of 4096; write 8192B or 12288B"));
+        assert!(block(8192).contains("block_bytes: 8KiB is less than a request of 16KiB; raise it to 16KiB"));
+        assert!(block(10_000).contains("10kB is not a multiple of the alignment 4KiB; set it to 8KiB"));
         assert!(block(128 << 20).contains("more than the span"));
     }
 }

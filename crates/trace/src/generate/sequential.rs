@@ -2,6 +2,33 @@
 
 use super::{STREAMS_MAX, Space, Target, countable, wrong};
 use crate::TraceError;
+use ssdlab_core::units::write_bytes;
+
+/// Checks that the stretch of each stream holds the largest request.
+pub(super) fn check(streams: u32, space: Space) -> Result<(), TraceError> {
+    let Space { align, span, largest } = space;
+    countable("streams", streams, STREAMS_MAX)?;
+    let stretch = span / u64::from(streams) / align * align;
+    if stretch >= largest {
+        return Ok(());
+    }
+    let (size, all) = (write_bytes(largest), write_bytes(span));
+    match span / largest.next_multiple_of(align) {
+        // What lies behind the last whole slot belongs to no stretch.
+        0 => {
+            let most = write_bytes(span / align * align);
+            wrong("sizes", format!("{size} is more than the whole slots in the span {all}; lower it to {most}"))
+        }
+        most => {
+            let stretch = write_bytes(stretch);
+            let why = format!(
+                "{streams} streams share {all}, {stretch} each, less than a request of {size}; \
+                               lower it to {most}"
+            );
+            wrong("streams", why)
+        }
+    }
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct Sequential {
@@ -14,18 +41,10 @@ pub(super) struct Sequential {
 }
 
 impl Sequential {
-    pub fn new(streams: u32, space: Space) -> Result<Self, TraceError> {
-        let Space { align, span, largest } = space;
-        countable("streams", streams, STREAMS_MAX)?;
+    pub fn new(streams: u32, space: Space) -> Self {
+        let Space { align, span, .. } = space;
         let stretch = span / u64::from(streams) / align * align;
-        if stretch < largest {
-            let why = format!(
-                "{streams} streams share {span} bytes, {stretch} each, less than the largest request of {largest}; \
-                 use fewer streams or a larger span"
-            );
-            return wrong("streams", why);
-        }
-        Ok(Self { align, stretch, cursors: vec![0; streams as usize], turn: 0 })
+        Self { align, stretch, cursors: vec![0; streams as usize], turn: 0 }
     }
 
     pub fn streams(&self) -> usize {

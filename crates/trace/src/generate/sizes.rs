@@ -5,6 +5,36 @@ use ssdlab_core::Rng;
 use super::wrong;
 use crate::TraceError;
 
+/// Checks sizes in bytes with their weights.
+pub(super) fn check(sizes: &[(u32, f64)]) -> Result<(), TraceError> {
+    for &(size, weight) in sizes {
+        if size == 0 {
+            return wrong("sizes", "0 bytes is no request; remove that size");
+        }
+        if !(weight.is_finite() && weight >= 0.0) {
+            return wrong("sizes", format!("weight {weight} of {size} bytes is not a number from 0 up"));
+        }
+    }
+    if weighted(sizes).next().is_none() {
+        return wrong("sizes", "no size has a weight above 0; write at least one, such as 4KiB with weight 1");
+    }
+    if !sizes.iter().map(|(_, weight)| weight).sum::<f64>().is_finite() {
+        return wrong("sizes", "the weights add up to infinity; scale them down");
+    }
+    Ok(())
+}
+
+/// The sizes that are drawn.
+pub(super) fn weighted(sizes: &[(u32, f64)]) -> impl Iterator<Item = u32> {
+    sizes.iter().filter(|(_, weight)| *weight > 0.0).map(|(size, _)| *size)
+}
+
+/// The size in bytes, if there is but one.
+pub(super) fn only(sizes: &[(u32, f64)]) -> Option<u32> {
+    let first = weighted(sizes).next()?;
+    weighted(sizes).all(|size| size == first).then_some(first)
+}
+
 /// Sizes with the sum of the weights up to and including each.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
@@ -13,27 +43,15 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Checks sizes in bytes with their weights.
-    pub fn new(sizes: &[(u32, f64)], rng: Rng) -> Result<Self, TraceError> {
-        let mut steps = Vec::with_capacity(sizes.len());
+    /// Sizes in bytes with their weights.
+    pub fn new(sizes: &[(u32, f64)], rng: Rng) -> Self {
         let mut total = 0.0;
-        for &(size, weight) in sizes {
-            if size == 0 {
-                return wrong("sizes", "0 bytes is no request; remove that size");
-            }
-            if !(weight.is_finite() && weight >= 0.0) {
-                return wrong("sizes", format!("weight {weight} of {size} bytes is not a number from 0 up"));
-            }
-            if weight > 0.0 {
-                total += weight;
-                steps.push((total, size));
-            }
-        }
-        match steps.last() {
-            Some(_) if total.is_finite() => Ok(Self { steps, rng }),
-            Some(_) => wrong("sizes", "the weights add up to infinity; scale them down"),
-            None => wrong("sizes", "no size has a weight above 0; write at least one, such as 4KiB with weight 1"),
-        }
+        let weighted = sizes.iter().filter(|(_, weight)| *weight > 0.0);
+        let step = |&(size, weight): &(u32, f64)| {
+            total += weight;
+            (total, size)
+        };
+        Self { steps: weighted.map(step).collect(), rng }
     }
 
     /// The largest size, bytes.

@@ -1,9 +1,90 @@
 //! Interleaved sequential sub-streams among random requests.
 
-use ssdlab_core::{Bytes, Rng};
+use ssdlab_core::Rng;
+use ssdlab_core::units::write_bytes;
 
-use super::{STREAMS_MAX, Space, Target, WHOLE, countable, percent, share, wrong};
+use super::{STREAMS_MAX, Space, Target, WHOLE, countable, down, percent, share, wrong};
 use crate::{Streams, TraceError};
+
+/// Checks the shares, that sub-blocks divide blocks, and that a sub-stream has room in the span.
+pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
+    let Space { align, span, largest } = space;
+    countable("streams", options.streams, STREAMS_MAX - 1)?;
+    share("sequential", options.sequential)?;
+    share("shuffle", options.shuffle)?;
+    share("block_headers", options.block_headers)?;
+    share("sub_block_headers", options.sub_block_headers)?;
+    let both = options.block_headers + options.sub_block_headers;
+    if both > WHOLE {
+        let why = format!(
+            "{} beside block_headers = {} make {} of the sub-streams, more than all; lower it to {}",
+            percent(options.sub_block_headers),
+            percent(options.block_headers),
+            percent(both),
+            percent(down(1.0 - options.block_headers))
+        );
+        return wrong("sub_block_headers", why);
+    }
+    space.check_slots("block_bytes", options.block_bytes)?;
+    space.check_slots("sub_block_bytes", options.sub_block_bytes)?;
+    if !options.block_bytes.is_multiple_of(options.sub_block_bytes) {
+        let why = format!(
+            "{} does not divide the block of {}; set it to {}",
+            write_bytes(options.sub_block_bytes.into()),
+            write_bytes(options.block_bytes.into()),
+            write_bytes(greatest_common_divisor(options.block_bytes, options.sub_block_bytes).into())
+        );
+        return wrong("sub_block_bytes", why);
+    }
+    let (length, slots) = (options.length, span / align);
+    if slots < 2 {
+        let half = write_bytes(1 << (span / 2).max(1).ilog2());
+        let why = format!("{} is the only address of the span {}", write_bytes(align), write_bytes(span));
+        return match span {
+            0..1024 => {
+                wrong("span_bytes", format!("{why}, and a run needs two; raise it to {}", write_bytes(2 * align)))
+            }
+            _ => wrong("align_bytes", format!("{why}, and a run needs two; lower it to {half}")),
+        };
+    }
+    if length < 2 {
+        return wrong("length", format!("{length} is no sequence; raise it to 2"));
+    }
+    let needed = largest.div_ceil(align);
+    if needed > slots {
+        let (size, most) = (write_bytes(largest), write_bytes(slots * align));
+        return wrong("sizes", format!("{size} is more than the whole slots of the span; lower it to {most}"));
+    }
+    let of = format!("{length} slots of {}", write_bytes(align));
+    if length > slots {
+        return wrong("length", format!("{of} exceed the span {}; lower it to {slots}", write_bytes(span)));
+    }
+    if needed > length {
+        return wrong(
+            "length",
+            format!("{of} are less than a request of {}; raise it to {needed}", write_bytes(largest)),
+        );
+    }
+    if random_slots(options, space) == 0 && options.sequential < 1.0 {
+        let why = "every address is a block header, which leaves random requests none; set it to true";
+        return wrong("random_headers", why);
+    }
+    Ok(())
+}
+
+fn slots_of(bytes: u32, space: Space) -> u64 {
+    u64::from(bytes) / space.align
+}
+
+/// Slots that random requests draw from.
+fn random_slots(options: &Streams, space: Space) -> u64 {
+    let starts = space.starts();
+    if options.random_headers { starts } else { starts - starts.div_ceil(slots_of(options.block_bytes, space)) }
+}
+
+fn greatest_common_divisor(one: u32, other: u32) -> u32 {
+    if other == 0 { one } else { greatest_common_divisor(other, one % other) }
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct Interleaved {
@@ -28,67 +109,18 @@ struct SubStream {
 }
 
 impl Interleaved {
-    pub fn new(options: &Streams, space: Space) -> Result<Self, TraceError> {
-        let Space { align, span, largest } = space;
-        countable("streams", options.streams, STREAMS_MAX - 1)?;
-        share("sequential", options.sequential)?;
-        share("shuffle", options.shuffle)?;
-        share("block_headers", options.block_headers)?;
-        share("sub_block_headers", options.sub_block_headers)?;
-        let both = options.block_headers + options.sub_block_headers;
-        if both > WHOLE {
-            let why = format!(
-                "{} beside block_headers = {} make {} of the sub-streams, more than all; lower one of them",
-                percent(options.sub_block_headers),
-                percent(options.block_headers),
-                percent(both)
-            );
-            return wrong("sub_block_headers", why);
-        }
-        let block = space.whole_slots("block_bytes", options.block_bytes)?;
-        let sub_block = space.whole_slots("sub_block_bytes", options.sub_block_bytes)?;
-        if !block.is_multiple_of(sub_block) {
-            let why = format!(
-                "a block of {} bytes is not a whole number of sub-blocks of {}; write a divisor of it",
-                options.block_bytes, options.sub_block_bytes
-            );
-            return wrong("sub_block_bytes", why);
-        }
-        let (length, slots) = (options.length, span / align);
-        let of = format!("{length} slots of {align} bytes");
-        if length < 2 {
-            return wrong("length", format!("{length} is no sequence; write at least 2 slots"));
-        }
-        if length > slots {
-            let why =
-                format!("{of} exceed the span of {span} ({}); lower it to {slots} or enlarge the span", Bytes(span));
-            return wrong("length", why);
-        }
-        let needed = largest.div_ceil(align);
-        if needed > length {
-            let why =
-                format!("{of} do not hold the largest request of {largest}; raise it to {needed} or shrink sizes");
-            return wrong("length", why);
-        }
-        let starts = space.starts();
-        let random_slots = if options.random_headers { starts } else { starts - starts.div_ceil(block) };
-        if random_slots == 0 && options.sequential < 1.0 {
-            let why = format!(
-                "every one of {starts} addresses is a block header, which leaves random requests none; \
-                 enlarge the block or allow random_headers"
-            );
-            return wrong("random_headers", why);
-        }
-        Ok(Self {
-            align,
+    pub fn new(options: &Streams, space: Space) -> Self {
+        let (block, sub_block) = (slots_of(options.block_bytes, space), slots_of(options.sub_block_bytes, space));
+        Self {
+            align: space.align,
             block,
             sub_block,
-            starts: slots - length + 1,
-            random_slots,
+            starts: space.span / space.align - options.length + 1,
+            random_slots: random_slots(options, space),
             streams: vec![SubStream::default(); options.streams as usize],
             turn: 0,
             options: options.clone(),
-        })
+        }
     }
 
     /// Sequential streams.
@@ -304,20 +336,22 @@ mod tests {
         assert_eq!(refused(options()), "");
         assert_eq!(
             refused(Streams { length: 16_385, ..options() }),
-            "workload length: 16385 slots of 4096 bytes exceed the span of 67108864 (64.0 MiB); \
-             lower it to 16384 or enlarge the span"
+            "workload length: 16385 slots of 4KiB exceed the span 64MiB; lower it to 16384"
         );
         assert_eq!(refused(Streams { length: 16_384, ..options() }), "");
-        assert!(refused(Streams { length: 1, ..options() }).contains("at least 2"));
-        assert!(refused(Streams { streams: 0, ..options() }).contains("1 to 65534"));
-        assert!(refused(Streams { streams: 65_535, ..options() }).contains("1 to 65534"));
+        assert!(refused(Streams { length: 1, ..options() }).contains("raise it to 2"));
+        assert!(refused(Streams { streams: 0, ..options() }).contains("raise it to 1"));
+        assert!(refused(Streams { streams: 65_535, ..options() }).contains("lower it to 65534"));
         assert!(refused(Streams { shuffle: 1.1, ..options() }).contains("from 0 to 1"));
-        assert!(refused(Streams { sub_block_bytes: 12 << 10, ..options() }).contains("write a divisor"));
-        assert!(refused(Streams { block_bytes: 6000, ..options() }).contains("write 4096B or 8192B"));
+        assert!(
+            refused(Streams { sub_block_bytes: 12 << 10, ..options() })
+                .contains("12KiB does not divide the block of 128KiB; set it to 4KiB")
+        );
+        assert!(refused(Streams { block_bytes: 6000, ..options() }).contains("set it to 4KiB"));
         let headers = Streams { block_headers: 0.75, sub_block_headers: 0.5, ..options() };
-        assert!(refused(headers).contains("make 125% of the sub-streams, more than all"));
+        assert!(refused(headers).contains("make 125% of the sub-streams, more than all; lower it to 25%"));
         let headers = Streams { block_bytes: 4096, sub_block_bytes: 4096, random_headers: false, ..options() };
-        assert!(refused(headers.clone()).contains("allow random_headers"));
+        assert!(refused(headers.clone()).contains("random_headers: every address is a block header"));
         assert_eq!(refused(Streams { sequential: 1.0, ..headers }), "");
         let large = Workload { sizes: vec![(300_000, 1.0)], ..pages(options()) };
         assert!(refusal(&large).contains("raise it to 74"));

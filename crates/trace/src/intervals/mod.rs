@@ -273,6 +273,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         /// Goal: counts are what their definitions say. Method: every pair of page writes is looked at.
         #[test]
         fn counts_are_those_of_the_definition(

@@ -284,6 +284,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         /// Goal: hits and write-backs are those of LRU caches. Method: each cache by hand, of every size, where items
         /// are segments of any number of pages.
         #[test]

@@ -61,7 +61,8 @@ def _gather(
     """Puts the trace through; where it came from, and what was met."""
     source = source_of(trace)
     pages = items.granularity == "pages"
-    reader = source.open_addresses("add --objects, or --sized-objects for their sizes") if pages else source.open()
+    instead = "add --objects, or --sized-objects for their sizes"
+    reader = source.open_addresses(instead) if pages else source.open_objects(items.granularity)
     for batch in batches(reader, monitor, ahead=True):
         gathered.add(batch)
     ingest = source.report_of(reader)

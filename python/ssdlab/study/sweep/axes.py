@@ -13,7 +13,7 @@ An axis is written `KEY=VALUES`; several such words are linked, and take their v
 import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import starmap
 from pathlib import Path
 from typing import Self
@@ -23,6 +23,7 @@ from ssdlab._ssdlab import ConfigError
 from ssdlab.model.arguments import shown
 from ssdlab.model.several import several
 from ssdlab.study.sweep.quantity import Quantity, quantity, written
+from ssdlab.study.sweep.spacing import Spacing
 
 TRACE, PRESET = "trace", "preset"
 OTHERS = {TRACE: "the trace that is replayed", PRESET: "the preset that the configuration starts from"}
@@ -40,11 +41,14 @@ Values = str | Sequence[object]
 
 @dataclass(frozen=True)
 class Range:
-    """All values between two."""
+    """All values between two; with a spacing, the possible ones alone."""
 
     low: Quantity
     high: Quantity
     log: bool
+    count: int | None = None
+    """Of its values; None for a range without steps."""
+    spacing: Spacing | None = None
 
     @classmethod
     def of(cls, low: str, high: str, *, log: bool) -> Self:
@@ -55,16 +59,29 @@ class Range:
 
     def share(self, value: str) -> float:
         """At which share of the way a value lies."""
-        its = quantity(value)
-        assert its is not None
+        number = _number(value)
         low, high = self.low.value, self.high.value
-        return math.log(its.value / low) / math.log(high / low) if self.log else (its.value - low) / (high - low)
+        return math.log(number / low) / math.log(high / low) if self.log else (number - low) / (high - low)
 
     def at(self, share: float) -> str:
         """The value at a share of the way."""
         low, high = self.low.value, self.high.value
-        value = low * (high / low) ** share if self.log else low + share * (high - low)
-        return written(value, self.low.base, whole=self.low.whole and self.high.whole)
+        return self.nearest(low * (high / low) ** share if self.log else low + share * (high - low))
+
+    def nearest(self, value: float) -> str:
+        """The possible value nearest to a number in base units, as a setting takes it."""
+        base = self.low.base
+        told = written(value, base, whole=self.low.whole and self.high.whole)
+        rounded = quantity(told)
+        if self.spacing is None or rounded is None:
+            return told
+        return self.spacing.nearest(rounded.value, self.low, self.high, log=self.log) or told
+
+    @property
+    def steps(self) -> list[str]:
+        """Its values, each once."""
+        assert self.count is not None
+        return [*dict.fromkeys(self.at(step / (self.count - 1)) for step in range(self.count))]
 
 
 @dataclass(frozen=True)
@@ -76,17 +93,40 @@ class Axis:
     """Its values, in order; of a range without steps the two ends."""
     range: Range | None = None
     """Of a range without steps."""
+    stepped: Mapping[str, Range] = field(default_factory=dict)
+    """Ranges with steps, by key; the levels hold their values."""
 
     @property
     def name(self) -> str:
         """Its keys in one word."""
         return "+".join(self.keys)
 
+    @property
+    def ranges(self) -> Mapping[str, Range]:
+        """Its ranges by key, with and without steps."""
+        return self.stepped if self.range is None else {self.keys[0]: self.range}
+
+    def spaced(self, key: str, spacing: Spacing) -> "Axis":
+        """The same axis, with possible values alone in the range of a key."""
+        span = replace(self.ranges[key], spacing=spacing)
+        values = [{**level, key: span.nearest(_number(level[key]))} for level in self.levels]
+        if self.range is not None:
+            return replace(self, levels=tuple(values), range=span)
+        # Several steps may come to the same value.
+        levels = [level for at, level in enumerate(values) if level not in values[:at]]
+        return replace(self, levels=tuple(levels), stepped={**self.stepped, key: span})
+
     def at(self, share: float) -> Point:
         """The value at a share of the way, from 0 to below 1: any value of a range, or a level of a list."""
         if self.range is not None:
             return {self.keys[0]: self.range.at(share)}
         return self.levels[min(int(share * len(self.levels)), len(self.levels) - 1)]
+
+
+def _number(value: str) -> float:
+    found = quantity(value)
+    assert found is not None
+    return found.value
 
 
 def axis(written: str) -> Axis:
@@ -124,17 +164,18 @@ def of(given: Mapping[str, Values]) -> Axis:
     for key in given:
         _check(key)
     found = {key: _values(key, values) for key, values in given.items()}
-    for key, values in found.items():
-        if isinstance(values, Range):
+    ranges = {key: values for key, values in found.items() if isinstance(values, Range)}
+    for key, span in ranges.items():
+        if span.count is None:
             if len(found) > 1:
                 raise ConfigError(f"axis {key}: a linked range needs its number of values, as in 3%..30%:10")
-            return Axis((key,), ({key: values.at(0.0)}, {key: values.at(1.0)}), values)
-    lists = {key: values for key, values in found.items() if not isinstance(values, Range)}
+            return Axis((key,), ({key: span.at(0.0)}, {key: span.at(1.0)}), span)
+    lists = {key: values.steps if isinstance(values, Range) else values for key, values in found.items()}
     if len({*map(len, lists.values())}) > 1:
         counts = " and ".join(f"{key} has {len(values)}" for key, values in lists.items())
         raise ConfigError(f"axis {'+'.join(given)}: linked settings take as many values each; {counts}")
     levels = [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
-    return Axis(tuple(given), tuple(levels))
+    return Axis(tuple(given), tuple(levels), None, ranges)
 
 
 def distinct(axes: Iterable[Axis]) -> list[Axis]:
@@ -200,7 +241,7 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _range(key: str, word: str) -> "list[str] | Range":
+def _range(key: str, word: str) -> Range:
     ends, *more = word.split(":")
     low, high = (quantity(end) for end in ends.split("..", 1))
     if low is None or high is None or low.base != high.base:
@@ -213,13 +254,11 @@ def _range(key: str, word: str) -> "list[str] | Range":
         raise ConfigError(
             f"axis {key}: {text.path(ends)} does not rise{' from above 0' if log else ''}; write the smaller end first"
         )
-    between = Range(low, high, log)
     if steps is None:
-        return between
+        return Range(low, high, log)
     if not steps.isdigit() or not 2 <= int(steps) <= 10_000:
         raise ConfigError(f"axis {key}: {text.path(steps)} values; give a number from 2 to 10000, as in 3%..30%:10")
-    count = int(steps)
-    return [*dict.fromkeys(between.at(step / (count - 1)) for step in range(count))]
+    return Range(low, high, log, int(steps))
 
 
 @dataclass(frozen=True)

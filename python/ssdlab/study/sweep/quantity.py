@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from ssdlab import _ssdlab
+from ssdlab import _ssdlab, text
 
 _WRITTEN = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµ/%]*)")
 
@@ -11,6 +11,10 @@ _BINARY = {unit: 1 << (10 * power) for power, unit in enumerate(("B", "KiB", "Mi
 _DECIMAL = {unit: 1000**power for power, unit in enumerate(("kB", "MB", "GB", "TB"), 1)}
 _TIMES = {"ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
 _RATES = {"/s": 1, "k/s": 1000, "M/s": 1_000_000}
+
+
+SHARE = "share"
+"""Base unit of percentages."""
 
 
 class Quantity(NamedTuple):
@@ -37,7 +41,7 @@ def quantity(written: str) -> Quantity | None:
         if unit in units:
             return Quantity(number * units[unit], base, whole)
     if unit == "%":
-        return Quantity(number / 100, "share", whole)
+        return Quantity(number / 100, SHARE, whole)
     return Quantity(number, "", whole) if unit == "" else None
 
 
@@ -51,11 +55,18 @@ def written(value: float, base: str, *, whole: bool) -> str:
         return _size(value)
     if base == "ns":
         return f"{round(value)}ns"
-    if base == "share":
+    if base == SHARE:
         return f"{100 * value:.6g}%"
     if base == "per_s":
         return f"{value:.6g}/s"
     return str(round(value)) if whole else f"{value:.6g}"
+
+
+def exact(value: int, base: str) -> str:
+    """A whole number of bytes, nanoseconds, percent or ones as a setting takes it, without rounding."""
+    if base == "bytes":
+        return text.exact_size(value)
+    return f"{value}%" if base == SHARE else written(value, base, whole=True)
 
 
 def _size(value: float) -> str:

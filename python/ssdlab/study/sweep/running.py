@@ -24,6 +24,7 @@ from ssdlab.study.survey.outcome import check_outcomes, student
 from ssdlab.study.sweep import pilots
 from ssdlab.study.sweep.axes import Axis, Condition, Values, axis, distinct, of
 from ssdlab.study.sweep.design import Design
+from ssdlab.study.sweep.fitting import fitted
 from ssdlab.study.sweep.plan import Plan, Question, plan
 from ssdlab.study.sweep.preview import Preview
 from ssdlab.study.work.cluster import DaskWorkers
@@ -111,7 +112,8 @@ def question(
     Raises:
         ConfigError: If they are wrong.
     """
-    found, shown, seeds = distinct(_axes(axes)), several(outcomes), whole("seeds", seeds)
+    base = config_of(config)
+    found, shown, seeds = fitted(distinct(_axes(axes)), base), several(outcomes), whole("seeds", seeds)
     check_outcomes(shown)
     if seeds > 1:
         # What means over seeds are made with may be missing: better now than after the runs.
@@ -123,7 +125,7 @@ def question(
         )
     return Question(
         axes=tuple(found),
-        base=config_of(config),
+        base=base,
         trace=source,
         reading=reading or {},
         design=design,

@@ -16,7 +16,7 @@ from typing import Any
 from ssdlab import _ssdlab
 from ssdlab.lazy import optuna
 from ssdlab.study.sweep.axes import Axis, Point, Range
-from ssdlab.study.sweep.quantity import quantity, written
+from ssdlab.study.sweep.quantity import quantity
 
 Parameter = str | int | float
 """A value of an axis as the sampler knows it."""
@@ -156,12 +156,24 @@ def _all_of(axis: Axis, draw: Random) -> Iterator[Parameter]:
         first = draw.randrange(len(values))
     else:
         low, high = axis.range.low.value, axis.range.high.value
-        values = range(int(low), int(high) + 1) if _whole(axis.range) else _written_out(low, high)
+        values = _numbers(axis.range)
         first = bisect_left(values, low * (high / low) ** draw.random() if axis.range.log else draw.uniform(low, high))
     return chain(values[first:], values[:first])
 
 
 @cache
+def _numbers(range_: Range) -> Sequence[Parameter]:
+    """Every number of a range as the sampler knows it; of several with the same possible value the first."""
+    low, high = range_.low.value, range_.high.value
+    numbers = range(int(low), int(high) + 1) if _whole(range_) else _written_out(low, high)
+    if range_.spacing is None:
+        return numbers
+    found: dict[str, Parameter] = {}
+    for number in numbers:
+        found.setdefault(range_.nearest(number), number)
+    return [*found.values()]
+
+
 def _written_out(low: float, high: float) -> Sequence[float]:
     """Every number of a range to `DIGITS` digits, and its ends; below a thousandth of its end to as many places."""
     last = Decimal(str(high))
@@ -226,7 +238,7 @@ def _value(axis: Axis, parameter: Parameter) -> Point:
         low, high = axis.range.low, axis.range.high
         # More digits make nothing better, and equal runs run once.
         value = float(parameter) if _whole(axis.range) else float(f"{parameter:.{DIGITS}g}")
-        return {axis.keys[0]: written(min(max(value, low.value), high.value), low.base, whole=_whole(axis.range))}
+        return {axis.keys[0]: axis.range.nearest(min(max(value, low.value), high.value))}
     at = parameter if isinstance(parameter, int) else _labels(axis).index(str(parameter))
     return axis.levels[at]
 

@@ -9,7 +9,7 @@ import signal
 import threading
 from queue import SimpleQueue
 
-from ssdlab import interrupt
+from ssdlab.leaving import handle
 from ssdlab.study.work.local import LENGTH
 from ssdlab.study.work.run import Run, execute
 
@@ -17,7 +17,7 @@ from ssdlab.study.work.run import Run, execute
 def main() -> None:
     """Does runs."""
     # Ctrl-C reaches every process of a terminal; the one that started this decides what becomes of runs.
-    interrupt.handle(signal.SIG_IGN)
+    handle(signal.SIG_IGN)
     replies = os.fdopen(os.dup(1), "wb")
     # What prints, prints where it does no harm.
     os.dup2(2, 1)

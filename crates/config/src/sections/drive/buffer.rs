@@ -76,11 +76,7 @@ impl Checker<'_> {
         let bytes = self.bytes(&key)?;
         let page_bytes = self.bytes("nand.page_size")?;
         if bytes < page_bytes {
-            let message = format!(
-                "{} holds no page; raise it to {} or set drive.buffer to \"none\"",
-                write_bytes(bytes),
-                write_bytes(page_bytes)
-            );
+            let message = format!("{} holds no page; raise it to {}", write_bytes(bytes), write_bytes(page_bytes));
             self.report(&key, message);
         }
         if let Some((_, device)) = device
@@ -103,9 +99,10 @@ impl Checker<'_> {
         let low = self.share(LOW)?;
         if low >= high {
             let message = format!(
-                "{} is no less than high = {high}; lower it below {high}",
+                "{} is not less than high = {}; lower it to {}",
                 write_percent(low * 100.0),
-                high = write_percent(high * 100.0)
+                write_percent(high * 100.0),
+                write_percent(high * 50.0)
             );
             self.report(LOW, message);
         }

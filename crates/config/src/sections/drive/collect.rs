@@ -72,8 +72,7 @@ impl Checker<'_> {
         if collect != Collect::Foreground && !plan.reserves_by_plane() {
             let name = self.name("drive.collect")?;
             let message = format!(
-                "{name:?} has nothing to do: FTLs with log blocks merge only when they must; set it to \"foreground\" or \
-                 ftl to \"page\""
+                "{name:?} has nothing to do: FTLs with log blocks merge only when they must; set it to \"foreground\""
             );
             self.report("drive.collect", message);
         }
@@ -94,24 +93,13 @@ impl Checker<'_> {
             // Of what is left, one block holds the invalid pages that are still to be collected.
             let most = has.saturating_sub(data + kept + 1);
             if blocks > most {
-                let within_reach = (u64::from(data + kept + 1) + u64::from(blocks)) * u64::from(planes);
-                let remedy = self.raise_provision(
-                    within_reach,
-                    u64::from(device.logical_pages),
-                    u64::from(geometry.pages_per_block),
-                )?;
+                let remedy = match most {
+                    0 => "set drive.collect to \"foreground\"".into(),
+                    most => format!("lower it to {most}"),
+                };
                 let message = format!(
                     "{blocks} erased blocks are out of reach: of {has} blocks of a plane, data fills {data}, the FTL \
-                     keeps {kept} and one is being collected; {}",
-                    [
-                        (most > 0).then(|| format!("lower it to {most}")),
-                        remedy,
-                        (most == 0).then(|| "set drive.collect to \"foreground\"".into()),
-                    ]
-                    .into_iter()
-                    .flatten()
-                    .collect::<Vec<_>>()
-                    .join(" or ")
+                     keeps {kept} and one is being collected; {remedy}"
                 );
                 self.report(&key, message);
             }

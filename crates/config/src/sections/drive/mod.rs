@@ -11,7 +11,7 @@ use crate::figures::KnownDevice;
 use crate::kind::{Choices, Kind};
 use crate::table::{Fallback, OptionSpec, SECOND, Section, Use};
 use ssdlab_nand::Commands;
-use ssdlab_nand::backend::parallel::scheduler::{DIE_SCHEDULERS, die_scheduler};
+use ssdlab_nand::backend::parallel::scheduler::DIE_SCHEDULERS;
 use ssdlab_sim::{DriveOptions, Front};
 use stripe::STRIPE_ORDERS;
 
@@ -83,7 +83,7 @@ impl Checker<'_> {
     pub(crate) fn drive(&mut self, commands: Commands, plan: &Plan, device: KnownDevice<'_>) -> Read<DriveOptions> {
         Ok(DriveOptions {
             commands,
-            scheduler: self.named("drive.scheduler", die_scheduler)?,
+            scheduler: self.named("drive.scheduler", |name| DIE_SCHEDULERS.find(name))?,
             front: Front {
                 protocol: self.protocol()?,
                 link_bytes_per_s: self.bandwidth("drive.link")?,

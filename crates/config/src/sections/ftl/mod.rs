@@ -10,7 +10,6 @@ use crate::figures::DeviceFigures;
 use crate::kind::Kind;
 use crate::table::{Fallback, Former, OptionSpec, Section};
 use plan::Plan;
-use ssdlab_core::registry::find;
 use ssdlab_ftl::FtlChoice;
 use ssdlab_ftl::choice::LOG_FTLS;
 
@@ -44,7 +43,7 @@ pub(crate) const DFTL_AS_FTL: Former = Former {
 
 impl Checker<'_> {
     pub(crate) fn plan(&mut self) -> Read<Plan> {
-        match find(LOG_FTLS, self.name("ftl")?) {
+        match LOG_FTLS.find(self.name("ftl")?) {
             Some(info) => Ok(Plan::Log(self.log_choice(info)?)),
             None => self.page_plan(),
         }

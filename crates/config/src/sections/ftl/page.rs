@@ -9,7 +9,7 @@ use crate::table::{Fallback, OptionSpec};
 use ssdlab_ftl::choice::MAPS;
 use ssdlab_ftl::gc::VICTIMS;
 use ssdlab_ftl::page::{Allocation, PageOptions};
-use ssdlab_ftl::placement::{PLACEMENTS, placement};
+use ssdlab_ftl::placement::PLACEMENTS;
 
 /// Its name and what it means.
 pub(super) const PAGE: (&str, &str) = ("page", "page mapping");
@@ -22,11 +22,11 @@ static ALLOCATIONS: Choices<Allocation, 2> = Choices::new([
 ]);
 
 pub(super) fn options() -> Vec<OptionSpec> {
-    [&victims()[..], &[survivors()], trigger::OPTIONS, &[ALLOCATION], &choice(MAP, "Where the map is.", MAPS)].concat()
+    [&victims()[..], &[survivors()], trigger::OPTIONS, &[ALLOCATION], &choice(MAP, "Where the map is.", &MAPS)].concat()
 }
 
 fn victims() -> Vec<OptionSpec> {
-    choice("ftl.page.gc", "Which block garbage collection takes next.", VICTIMS)
+    choice("ftl.page.gc", "Which block garbage collection takes next.", &VICTIMS)
 }
 
 fn survivors() -> OptionSpec {
@@ -50,7 +50,7 @@ const ALLOCATION: OptionSpec = OptionSpec {
 impl Checker<'_> {
     pub(super) fn page_plan(&mut self) -> Read<Plan> {
         let options = self.page_options()?;
-        let map = self.chosen(MAP, MAPS)?;
+        let map = self.chosen(MAP, &MAPS)?;
         for problem in (map.info.role.problems)(&map, self.small("nand.page_size")?) {
             self.report(&format!("{MAP}.{}.{}", map.info.name, problem.parameter), problem.message);
         }
@@ -59,8 +59,8 @@ impl Checker<'_> {
 
     fn page_options(&mut self) -> Read<PageOptions> {
         Ok(PageOptions {
-            gc: self.chosen("ftl.page.gc", VICTIMS)?,
-            placement: self.named("ftl.page.survivors", placement)?,
+            gc: self.chosen("ftl.page.gc", &VICTIMS)?,
+            placement: self.named("ftl.page.survivors", |name| PLACEMENTS.find(name))?,
             trigger: self.trigger()?,
             allocation: self.choice("ftl.page.allocation", &ALLOCATIONS)?,
         })

@@ -34,6 +34,14 @@ impl Plan {
         }
     }
 
+    /// Fewest log blocks that the FTL works with.
+    pub(crate) fn least_log_blocks(&self) -> u32 {
+        match self {
+            Self::Page(..) => 0,
+            Self::Log(choice) => (choice.info.role.least_log_blocks)(choice),
+        }
+    }
+
     /// Erased blocks that collection keeps in each plane as a setting asks, with the setting and its least value.
     pub(crate) fn kept_erased(&self) -> Option<(&'static str, u32, u32)> {
         match self {

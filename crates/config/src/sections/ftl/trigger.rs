@@ -34,7 +34,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         key: "ftl.page.trigger.batch.low",
-        kind: Kind::Count { min: 2, max: MEBI },
+        kind: Kind::Count { min: 2, max: MEBI - 1 },
         fallback: Fallback::Value("4"),
         help: "Free blocks below which a batch starts.",
         example: "8",
@@ -72,10 +72,7 @@ impl Checker<'_> {
         let low = self.small("ftl.page.trigger.batch.low")?;
         let high = self.small(HIGH)?;
         if low >= high {
-            self.report(
-                HIGH,
-                format!("{high} must be more than low = {low}; raise it to {} or lower low", u64::from(low) + 1),
-            );
+            self.report(HIGH, format!("{high} must be more than low = {low}; raise it to {}", low + 1));
         }
         Ok(Trigger::Batch { low, high })
     }

@@ -2,8 +2,8 @@
 
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
-use crate::table::{Case, Fallback, Is, KIB, MEBI, OptionSpec, SECOND, TIB, U32};
-use ssdlab_trace::{Filebench, PERSONALITIES, Pattern, Seeding};
+use crate::table::{Case, Fallback, Is, KIB, MEBI, OptionSpec, SECOND, TIB};
+use ssdlab_trace::{FILES_MAX, Filebench, PERSONALITIES, Pattern, Seeding};
 
 pub(super) const FILEBENCH: (&str, &str, Reader<Pattern>) = (
     "filebench",
@@ -78,7 +78,7 @@ pub(super) fn options() -> Vec<OptionSpec> {
         },
         OptionSpec {
             key: "workload.pattern.filebench.files",
-            kind: Kind::Count { min: 1, max: U32 / 2 },
+            kind: Kind::Count { min: 1, max: FILES_MAX as u64 },
             fallback: by_personality(|one| one.files),
             help: "Files of the fileset; more than there are threads, but for oltp.",
             example: "20000",

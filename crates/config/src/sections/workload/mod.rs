@@ -7,13 +7,14 @@ mod locality;
 mod skew;
 mod streams;
 
+use super::blocks::CAPACITY;
 use crate::checker::{Checker, Read, Reader};
 use crate::kind::{Choices, Kind};
 use crate::table::{Fallback, KIB, MEBI, OptionSpec, Section};
 use arrival::ARRIVALS;
 use ssdlab_core::units::write_bytes;
 use ssdlab_sim::Fit;
-use ssdlab_trace::{Generator, Pattern, TraceError, Workload};
+use ssdlab_trace::{FILE_SYSTEM_MIN, Pattern, TraceError, Workload};
 
 pub(crate) const SECTION: Section = Section {
     name: "workload",
@@ -49,9 +50,10 @@ const PATTERN: &[OptionSpec] = &[OptionSpec {
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         key: "workload.requests",
-        kind: Kind::Count { min: 0, max: i64::MAX as u64 },
+        // More than a day at ten million a second.
+        kind: Kind::Count { min: 0, max: 1_000_000_000_000 },
         fallback: Fallback::Value("1000000"),
-        help: "How many requests, at most.",
+        help: "How many requests, at most: 10^12, which take more than a day at ten million a second.",
         example: "50000",
     },
     OptionSpec {
@@ -93,7 +95,7 @@ impl Checker<'_> {
         let span_bytes = self.span("workload.span")?.unwrap_or(capacity_bytes);
         if span_bytes > capacity_bytes && fit == Fit::Error {
             let message = format!(
-                "{} is more than the device holds; lower it to {} or set host.fit to \"wrap\"",
+                "{} is more than the device holds; lower it to {}",
                 write_bytes(span_bytes),
                 write_bytes(capacity_bytes)
             );
@@ -118,7 +120,7 @@ impl Checker<'_> {
                 pages => pages * u64::from(page_bytes),
             };
             let message = format!(
-                "{} is more than the span {}; lower it to {} or raise workload.span",
+                "{} is more than the span {}; lower it to {}",
                 write_bytes(u64::from(align_bytes)),
                 write_bytes(span_bytes),
                 write_bytes(most)
@@ -126,23 +128,12 @@ impl Checker<'_> {
             self.report("workload.align", message);
         }
         let pattern = self.variant("workload.pattern", &PATTERNS)?;
-        let streams = if let Pattern::Sequential { streams } = pattern { u64::from(streams) } else { 1 };
-        let stretch = span_bytes / streams;
-        let largest = sizes.iter().map(|&(bytes, _)| u64::from(bytes)).max().unwrap_or(0);
-        if largest > stretch {
-            let of = if streams > 1 { format!(" of each of {streams} streams") } else { String::new() };
-            // No request is smaller than a sector, nor is one begun where none is aligned.
-            let unit = if u64::from(align_bytes) <= stretch { u64::from(align_bytes) } else { 512 };
-            let remedy = match stretch / unit * unit {
-                0 => "use fewer streams".to_owned(),
-                most => format!("lower it to {}", write_bytes(most)),
-            };
+        if matches!(pattern, Pattern::Filebench(_)) && capacity_bytes < FILE_SYSTEM_MIN {
+            let (least, capacity) = (write_bytes(FILE_SYSTEM_MIN), write_bytes(capacity_bytes));
             let message = format!(
-                "{} is more than the span {}{of}; {remedy} or raise workload.span",
-                write_bytes(largest),
-                write_bytes(stretch)
+                "\"filebench\" needs a file system of {least}, and the device holds {capacity}; raise {CAPACITY} to {least}"
             );
-            self.report("workload.size", message);
+            self.report("workload.pattern", message);
         }
         let workload = Workload {
             pattern,
@@ -154,9 +145,8 @@ impl Checker<'_> {
             span_bytes,
             seed: self.count("seed")?,
         };
-        // What the generator refuses is refused here, where the settings have their names.
         if self.violations.len() == told
-            && let Err(error) = Generator::new(&workload)
+            && let Err(error) = workload.check()
         {
             match error {
                 TraceError::Workload { field, why } => self.report(&self.key_of(field)?, why),
@@ -170,6 +160,7 @@ impl Checker<'_> {
     fn key_of(&self, field: &str) -> Read<String> {
         let key = match field {
             "reads" => "reads",
+            "requests" => "requests",
             "sizes" => "size",
             "align_bytes" => "align",
             "span_bytes" => "span",

@@ -9,6 +9,7 @@ use ssdlab_core::{Archive, Archived};
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "clock",
     help: "the next on a circle that was not used since the hand passed",
+    source: "Corbato 1968",
     parameters: &[],
     role: |items, capacity| Box::new(Clock::new(items, capacity)),
 };

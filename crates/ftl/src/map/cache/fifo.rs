@@ -9,6 +9,7 @@ use ssdlab_core::{Archive, Archived};
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "fifo",
     help: "the one cached longest ago",
+    source: "",
     parameters: &[],
     role: |_, capacity| Box::new(Fifo { order: VecDeque::new(), capacity: capacity as usize }),
 };

@@ -8,6 +8,7 @@ use ssdlab_core::{Archive, Archived};
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "lru",
     help: "the one used longest ago",
+    source: "",
     parameters: &[],
     role: |items, capacity| Box::new(Lru { order: Queue::new(items), free: capacity }),
 };

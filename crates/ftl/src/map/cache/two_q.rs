@@ -19,6 +19,7 @@ use ssdlab_core::{Archive, Archived};
 pub static INFO: CachePolicyInfo = CachePolicyInfo {
     name: "two_q",
     help: "2Q: newcomers first, those that came back last",
+    source: "Johnson and Shasha, VLDB 1994",
     parameters: &[],
     role: |items, capacity| Box::new(TwoQ::new(items, capacity)),
 };

@@ -59,6 +59,14 @@ pub(super) struct Work {
     pub suspensions: u32,
 }
 
+/// A command that was suspended for a read of the host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Suspended {
+    pub work: Work,
+    /// Cached program whose data is in the chip. It frees the registers for the read until the command resumes.
+    pub loaded: Option<Command>,
+}
+
 /// What the cells do.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cells {
@@ -87,7 +95,7 @@ pub(super) struct Die {
     ready: [Ready; CLASSES],
     pub cells: Cells,
     pub registers: Registers,
-    pub suspended: Option<Work>,
+    pub suspended: Option<Suspended>,
     /// Operations emitted so far.
     pub emitted: u64,
     /// Operations begun so far.
@@ -121,7 +129,9 @@ impl Die {
     /// Cause of a delay of the operations that wait for the die in this state.
     pub fn stall_cause(&self, ops: &Ops) -> StallCause {
         match (&self.cells, &self.suspended) {
-            (Cells::Busy(work), _) | (Cells::Suspending, Some(work)) => StallCause::of_work(&ops[work.command.first]),
+            (Cells::Busy(work), _) | (Cells::Suspending, Some(Suspended { work, .. })) => {
+                StallCause::of_work(&ops[work.command.first])
+            }
             _ if self.is_empty() => StallCause::Dependency,
             _ => StallCause::Bus,
         }

@@ -2,7 +2,7 @@
 
 use super::agenda::NEVER;
 use super::attribution::Attribution;
-use super::die::{Cells, Command, Registers, Work};
+use super::die::{Cells, Command, Registers, Suspended, Work};
 use super::ops::{Kind, NONE, Op, Ops};
 use super::scheduler::Class;
 use super::{Done, Job, ParallelFlash};
@@ -46,14 +46,21 @@ impl ParallelFlash {
                         break;
                     }
                 }
-                (Cells::Idle, &Registers::Moving(command)) => {
-                    if !self.begin_cached_read(number, command) {
+                (Cells::Idle, Registers::Moving(command)) => {
+                    let begun = if command.reads {
+                        self.begin_cached_read(number)
+                    } else {
+                        // The next page is loaded while a program is suspended.
+                        die.suspended.is_some() && self.begin_any(number)
+                    };
+                    if !begun {
                         break;
                     }
                 }
-                (Cells::Busy(work), Registers::Free) => {
-                    let first = work.command.first;
-                    if !self.suspend(number, first) && !self.begin_cached_program(number, first) {
+                (Cells::Busy(work), registers) => {
+                    let (first, can_load) = (work.command.first, matches!(registers, Registers::Free));
+                    let begun = self.suspend(number, first) || (can_load && self.begin_cached_program(number, first));
+                    if !begun {
                         break;
                     }
                 }
@@ -96,11 +103,11 @@ impl ParallelFlash {
         }
     }
 
-    /// On an idle die.
+    /// Begins or resumes a command on a die whose cells are idle.
     #[inline]
     fn begin_any(&mut self, number: u32) -> bool {
         let die = &self.dies[number as usize];
-        if let Some(mut work) = die.suspended {
+        if let Some(Suspended { mut work, loaded }) = die.suspended {
             // It serves the read that it was suspended for, then resumes.
             if self.picked(number) == Some(Class::HostRead) {
                 self.begin(number, Class::HostRead);
@@ -112,6 +119,9 @@ impl ParallelFlash {
                 let die = &mut self.dies[number as usize];
                 die.suspended = None;
                 die.cells = Cells::Busy(work);
+                if let Some(command) = loaded {
+                    die.registers = Registers::Loaded(command);
+                }
             }
             return true;
         }
@@ -124,13 +134,13 @@ impl ParallelFlash {
     /// The class that the scheduler would begin now.
     #[inline]
     fn picked(&self, number: u32) -> Option<Class> {
-        (self.scheduler.pick)(&self.dies[number as usize].view())
+        (self.scheduler.role.pick)(&self.dies[number as usize].view())
     }
 
     /// While a page read before is transferred out.
     #[inline(always)]
-    fn begin_cached_read(&mut self, number: u32, moving: Command) -> bool {
-        self.commands.cache_read && moving.reads && self.begin_next_read(number)
+    fn begin_cached_read(&mut self, number: u32) -> bool {
+        self.commands.cache_read && self.begin_next_read(number)
     }
 
     #[inline(never)]
@@ -189,7 +199,14 @@ impl ParallelFlash {
         work.ends_ns = left_ns;
         self.agenda.set(number as usize, self.now_ns + time.0);
         let die = &mut self.dies[number as usize];
-        die.suspended = Some(work);
+        let loaded = match die.registers {
+            Registers::Loaded(command) => {
+                die.registers = Registers::Free;
+                Some(command)
+            }
+            Registers::Free | Registers::Moving(_) => None,
+        };
+        die.suspended = Some(Suspended { work, loaded });
         die.cells = Cells::Suspending;
         self.record.suspensions += 1;
         true
@@ -214,13 +231,13 @@ impl ParallelFlash {
                 let fits = op.kind == head.kind
                     && planes & plane == 0
                     && (op.page == head.page || op.kind == Kind::Erase)
-                    && (!self.scheduler.in_order || op.number == self.dies[number as usize].begun);
+                    && (!self.scheduler.role.in_order || op.number == self.dies[number as usize].begun);
                 if fits {
                     self.take(number, candidate);
                     self.ops[last].next = candidate;
                     planes |= plane;
                     last = candidate;
-                } else if self.scheduler.in_order {
+                } else if self.scheduler.role.in_order {
                     break;
                 }
                 candidate = next;
@@ -329,7 +346,14 @@ impl ParallelFlash {
             die.registers = Registers::Moving(command);
             self.channels[channel].dies.push_back(number);
         } else {
-            die.registers = if command.reads { Registers::Free } else { Registers::Loaded(command) };
+            die.registers = match &mut die.suspended {
+                _ if command.reads => Registers::Free,
+                Some(suspended) => {
+                    suspended.loaded = Some(command);
+                    Registers::Free
+                }
+                None => Registers::Loaded(command),
+            };
             self.wake(number);
         }
         if let Some(&number) = self.channels[channel].dies.front() {

@@ -40,7 +40,7 @@ impl Bfq {
         let now = self.now;
         let q = &mut self.queues[queue];
         let think = &mut q.think;
-        let window_ns = now - think.since;
+        let window_ns = now.wrapping_sub(think.since);
         if q.requests.is_empty() && q.dispatched == 0 {
             think.idle_ns = think.idle_ns.wrapping_add(now.wrapping_sub(think.last_end));
         }
@@ -49,7 +49,7 @@ impl Bfq {
         }
         think.io_bound = think.idle_ns.wrapping_mul(5) <= window_ns;
         if window_ns > BUSY_WINDOW_NS {
-            think.since = now - window_ns / 2;
+            think.since = now.wrapping_sub(window_ns / 2);
             think.idle_ns >>= 1;
         }
     }

@@ -12,8 +12,8 @@ pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
 /// Budgets assigned, as a decaying mean of 256, from which on the largest budget follows the device.
 const ENOUGH_BUDGETS: u64 = 194;
 /// A turn that took less does not tell how fast a queue is; one that took more does.
-const MIN_TURN_US: u64 = 1_000;
-const TELLING_TURN_US: u64 = 20_000;
+const MIN_TURN_US: u32 = 1_000;
+const TELLING_TURN_US: u32 = 20_000;
 /// A request farther from the one before is far; on a device without moving parts, only if it is small.
 const FAR_SECTORS: u64 = 800;
 const SMALL_SECTORS: u32 = 64;
@@ -123,14 +123,15 @@ impl Bfq {
         if !q.sync {
             return (false, 0);
         }
-        let turn_us = (until - self.turn_since) / 1_000;
+        // Negative where the clock of a plug lags behind; then the turn counts as a long one, as in the kernel.
+        let turn_us = ((until as i64 - self.turn_since as i64) / 1_000) as u32;
         if turn_us < MIN_TURN_US {
             // At least a seek.
             let ms = if self.device.rotational { 8 } else { SHORT_IDLE_NS / MS };
             return (q.is_seeky(), ms);
         }
         let slow = if turn_us > TELLING_TURN_US { q.entity.service < self.max_budget / 2 } else { q.is_seeky() };
-        (slow, turn_us / 1_000)
+        (slow, u64::from(turn_us / 1_000))
     }
 
     /// Charges a queue for time: as many sectors as the device would have transferred.

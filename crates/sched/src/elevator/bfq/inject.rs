@@ -19,7 +19,7 @@ impl Bfq {
     pub(super) fn look_for_waker(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let Some(other) = self.completed_last.filter(|&other| other != queue) else { return };
-        if q.think.short || self.now - self.rate.last_completion >= WAKE_NS {
+        if q.think.short || self.now.wrapping_sub(self.rate.last_completion) >= WAKE_NS {
             return;
         }
         let (now, over) = (self.now, q.wakes_since + 128 * self.slice_idle);
@@ -71,13 +71,13 @@ impl Bfq {
 
     /// The request measured has ended; called before it is taken off.
     pub(super) fn adapt_injection(&mut self, queue: usize) {
-        let took_ns = self.now - self.sample_since;
+        let took_ns = self.now.wrapping_sub(self.sample_since);
         let (jiffy, injected, alone) = (self.jiffy, self.injected, self.in_driver == 1);
         let peak = self.device.peak;
         let inject = &mut self.queues[queue].inject;
         let old = inject.limit;
         if inject.alone_ns > 0 && injected {
-            let much_ns = (3 * inject.alone_ns) >> 1;
+            let much_ns = inject.alone_ns.wrapping_mul(3) >> 1;
             if took_ns >= much_ns && old > 0 {
                 inject.limit -= 1;
                 inject.decreased = jiffy;

@@ -11,7 +11,8 @@
 //! As the kernel does, times that matter little are counted in jiffies, of 4 ms.
 //!
 //! Left out: groups (cgroups), as traces have none; the ends of processes, which traces do not tell; several actuators;
-//! queues are merged when a request comes, not already when a bio looks for one to become part of.
+//! queues are merged when a request comes, not already when a bio looks for one to become part of. Of two other queues near
+//! a request, the kernel asks the one that is lower in its red-black tree; here it is the nearer one.
 
 mod arrive;
 mod budget;
@@ -173,7 +174,7 @@ impl Bfq {
 
     fn at(&mut self, now: u64) {
         #[cfg(test)]
-        let clock = self.clock.map_or(now, |clock| clock.max(self.now).min(now));
+        let clock = self.clock.map_or(now, |clock| clock.min(now));
         #[cfg(not(test))]
         let clock = now;
         self.now = clock;

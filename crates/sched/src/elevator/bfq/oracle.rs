@@ -4,10 +4,11 @@
 
 use super::budget::Reason;
 use super::*;
+use crate::bio::Priority;
 use crate::elevator::oracle::{JIFFY_NS, Likeness, Proposal, Raised, Replayed};
 
 pub fn model(changes: &[(String, u64)], device: &Device) -> Bfq {
-    Bfq::new(&INFO.settings(changes).unwrap(), device)
+    Bfq::new(&crate::elevator::tunables(&INFO, changes).unwrap(), device)
 }
 
 impl Replayed for Bfq {
@@ -69,5 +70,28 @@ impl Replayed for Bfq {
 
     fn group(&mut self, pid: u32, weight: u64) {
         self.groups.insert(pid, weight);
+    }
+}
+
+/// A task whose plug holds its clock back ends a turn that began later, by the clock of another processor. The kernel keeps
+/// the difference without a sign: -8 us are 4,294,967,288 us. So the turn counts as slow and is charged a whole budget.
+#[test]
+fn a_turn_that_ends_before_it_began_is_charged_whole() {
+    const BEGAN: u64 = 100_000_000_000;
+    let device = Device { sectors: u64::MAX, rotational: true, nr_requests: 256, queues: 1 };
+    for (clock, budget) in [(BEGAN + 8_700, 2 * 16_384 / 3), (BEGAN - 8_700, 16_384)] {
+        let mut bfq = model(&[("low_latency".to_owned(), 0)], &device);
+        let mut requests = Requests::default();
+        let (direction, flags, priority) = (Direction::Read, Flags::NONE, Priority::default());
+        let bio = Bio { start: 8, sectors: 8, direction, flags, pid: 1, priority, owner: 0 };
+        let id = requests.allocate(bio, 1, 0, BEGAN);
+        bfq.insert(&requests[id], &requests, BEGAN);
+        let proposal = bfq.propose(&requests, BEGAN);
+        bfq.follow(id, proposal, &requests, BEGAN);
+        bfq.stop_clock(Some(clock));
+        bfq.at(BEGAN + 10_000);
+        let queue = bfq.in_service.expect("its turn has begun");
+        bfq.expire(queue, Reason::Preempted, bfq.now);
+        assert_eq!(bfq.queues[queue].entity.budget, budget, "ended at {clock}");
     }
 }

@@ -84,7 +84,7 @@ impl Rate {
         }
         // The more sequential and the longer, the more it counts: a tenth to a half.
         let weight = 9 * self.sequential / self.samples;
-        let weight = (weight * self.interval_ns / INTERVAL_NS).min(8);
+        let weight = (weight.wrapping_mul(self.interval_ns) / INTERVAL_NS).min(8);
         let divisor = 10 - weight;
         self.peak = (self.peak * (divisor - 1) / divisor + rate / divisor).max(1);
         true
@@ -104,17 +104,17 @@ impl Bfq {
         let (now, sectors) = (self.now, u64::from(rq.sectors));
         if self.rate.samples == 0 {
             self.rate.restart(Some(sectors), now);
-        } else if now - self.rate.last_dispatch > REST_NS && self.in_driver == 0 {
+        } else if now.wrapping_sub(self.rate.last_dispatch) > REST_NS && self.in_driver == 0 {
             self.end_interval(Some(sectors));
         } else {
-            let busy = self.in_driver > 0 || now - self.rate.last_completion < SHORT_IDLE_NS;
+            let busy = self.in_driver > 0 || now.wrapping_sub(self.rate.last_completion) < SHORT_IDLE_NS;
             let sequential = busy && !self.is_far(self.last_position, rq);
             let rate = &mut self.rate;
             rate.samples += 1;
             rate.sequential += u64::from(sequential);
             rate.sectors += sectors;
             rate.largest = if rate.samples.is_multiple_of(32) { sectors } else { rate.largest.max(sectors) };
-            rate.interval_ns = now - rate.first_dispatch;
+            rate.interval_ns = now.wrapping_sub(rate.first_dispatch);
             if rate.interval_ns >= INTERVAL_NS {
                 self.end_interval(Some(sectors));
             }
@@ -128,7 +128,7 @@ impl Bfq {
 
     /// A request has ended. If it took so long that it cannot have been served all the time, the interval ends.
     pub(super) fn sample_completion(&mut self) {
-        let us = (self.now - self.rate.last_completion) / 1_000;
+        let us = self.now.wrapping_sub(self.rate.last_completion) / 1_000;
         if us > SHORT_IDLE_NS / 1_000 && (self.rate.largest << SHIFT) / us < 1 << (SHIFT - 10) {
             self.end_interval(None);
         }

@@ -3,23 +3,27 @@
 use ssdlab_core::{Parameter, Unit};
 
 use super::Bfq;
-use crate::elevator::{MergeIndex, SchedulerInfo};
+use crate::elevator::{MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::layer::Frame;
 use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY};
 
 pub(in crate::elevator) static INFO: SchedulerInfo = SchedulerInfo {
     name: "bfq",
     help: "budgets of sectors for processes, fair by weight, with idling and raised weights; Linux 6",
-    frame: Frame::Modern,
-    merge_index: MergeIndex::Hash,
-    by_queue: false,
-    work_conserving: false,
-    sorted_drain: false,
-    bounded_wait: true,
-    by_process: true,
-    by_sync: true,
-    tunables: TUNABLES,
-    build: |settings, device| Ok(Box::new(Bfq::new(settings, device))),
+    source: "Linux 6, block/bfq-iosched.c",
+    parameters: TUNABLES,
+    role: SchedulerRules {
+        frame: Frame::Modern,
+        merge_index: MergeIndex::Hash,
+        by_queue: false,
+        work_conserving: false,
+        sorted_drain: false,
+        bounded_wait: true,
+        by_process: true,
+        by_sync: true,
+        part_of_device: None,
+        build: |settings, device| Ok(Box::new(Bfq::new(settings, device))),
+    },
 };
 
 const TUNABLES: &[Parameter] = &[

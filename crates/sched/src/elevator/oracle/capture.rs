@@ -52,12 +52,14 @@ pub struct Event {
     pub now: u64,
     /// What the kernel's clock says then if it is another time: while requests are plugged, it stands still.
     pub clock: Option<u64>,
+    /// Process and processor at work; zeros if unknown.
+    task: (u64, u64),
     pub what: What,
 }
 
 impl Event {
     pub fn new(now: u64, what: What) -> Self {
-        Self { now, clock: None, what }
+        Self { now, clock: None, task: (0, 0), what }
     }
 }
 
@@ -83,6 +85,8 @@ pub const JIFFY_NS: u64 = 4_000_000;
 const UP_NS: u64 = 100_000_000_000;
 /// A task dispatches from the plug with which it inserted so soon before.
 const PLUG_NS: u64 = 200_000;
+/// bfq learns of a completion so soon after the kernel's event.
+const COMPLETION_NS: u64 = 100_000;
 
 fn unpack(path: &Path) -> String {
     let text = zstd::decode_all(File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())));
@@ -128,7 +132,7 @@ fn events(text: &str) -> Vec<Event> {
             // Whatever ends, ends in an interrupt.
             let asked = !matches!(what, What::Complete { .. });
             let plug = plugs.get(&cpu).filter(|(task, since)| asked && *task == pid && now - since < PLUG_NS);
-            Event { now, clock: plug.map(|&(_, since)| since), what }
+            Event { now, clock: plug.map(|&(_, since)| since), task: (pid, cpu), what }
         })
         .collect()
 }
@@ -180,8 +184,31 @@ fn bfq_tick(text: &str) -> Option<u64> {
     left.map(|(from, to)| (from + to) / 2 % JIFFY_NS)
 }
 
-/// When a request was chosen, and how far the weight of its queue was raised if that was in service.
-type Served = (u64, Option<Raised>);
+/// When a request was chosen, the clock of the task that chose it, and how far the weight of its queue was raised if that
+/// was in service.
+type Served = (u64, Option<u64>, Option<Raised>);
+
+/// Times at which tasks inserted requests, by process and processor.
+#[derive(Default)]
+struct Plugs(BTreeMap<(u64, u64), Vec<u64>>);
+
+impl Plugs {
+    fn of(events: &[Event]) -> Self {
+        let mut plugs = Self::default();
+        for event in events.iter().filter(|event| matches!(event.what, What::Insert { .. })) {
+            plugs.0.entry(event.task).or_default().push(event.now);
+        }
+        plugs
+    }
+
+    /// The clock of a task that asks for a request while its plug is flushed. It stands still since the insertion, and may
+    /// lag behind the clock of another processor.
+    fn clock(&self, task: (u64, u64), now: u64) -> Option<u64> {
+        let inserted = self.0.get(&task)?;
+        let since = *inserted[..inserted.partition_point(|&time| time <= now)].last()?;
+        (now - since < PLUG_NS).then_some(since)
+    }
+}
 
 /// What follows the name of a queue in a line that tells how far its weight is raised.
 fn raised(text: &str, asked: u64) -> Option<Raised> {
@@ -192,13 +219,15 @@ fn raised(text: &str, asked: u64) -> Option<Raised> {
     Some(Raised { coefficient, lasted_ns: ns(lasted), most_ns: ns(most), asked })
 }
 
-/// Moves insertions and dispatches to when bfq says that it did them, and adds how far weights were raised then, and
-/// when it gave nothing.
+/// Moves insertions, dispatches and completions that end a turn to when bfq says that it did them. Adds how far weights
+/// were raised then, and when it gave nothing.
 fn bfq(text: &str, events: &mut Vec<Event>) {
     // By process and processor: when requests were added. By queue and sectors: when requests were chosen. The queue in
     // service, and the one that was served last.
+    let plugs = Plugs::of(events);
     let mut added: BTreeMap<(u64, u64), VecDeque<u64>> = BTreeMap::new();
     let mut served: BTreeMap<(String, u64), VecDeque<Served>> = BTreeMap::new();
+    let mut expired: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
     let mut nothing = Vec::new();
     let mut in_service = "";
     let mut latest = (String::new(), 0);
@@ -210,15 +239,18 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
         } else if let Some((queue, sectors)) = message.split_once(" bfqq_served ") {
             latest = (queue.to_owned(), number(sectors.trim_end_matches(" secs")));
             let not = Raised { coefficient: 1, lasted_ns: 0, most_ns: 0, asked: now };
-            served.entry(latest.clone()).or_default().push_back((now, (queue == in_service).then_some(not)));
+            let choice = (now, plugs.clock((pid, cpu), now), (queue == in_service).then_some(not));
+            served.entry(latest.clone()).or_default().push_back(choice);
         } else if let Some(queue) = message.split_once(" set_in_service_queue").map(|(queue, _)| queue) {
             in_service = queue;
         } else if let Some(told) = message.strip_prefix(&latest.0).and_then(|rest| raised(rest, now)) {
             if let Some(choice) = served.get_mut(&latest).and_then(VecDeque::back_mut) {
-                choice.1 = Some(told);
+                choice.2 = Some(told);
             }
+        } else if message.contains(" expire (") {
+            expired.entry((pid, cpu)).or_default().push(now);
         } else if message.contains("no queue returned") {
-            nothing.push(Event::new(now, What::Nothing));
+            nothing.push(Event { now, clock: plugs.clock((pid, cpu), now), task: (pid, cpu), what: What::Nothing });
         }
     }
     let mut owners: BTreeMap<(u64, Direction), VecDeque<(Bio, u64)>> = BTreeMap::new();
@@ -243,15 +275,22 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
                 // The earliest choice of such a request since it was added that no other dispatch followed.
                 let choices = kinds.into_iter().filter_map(|kind| {
                     let times = served.get_mut(&kind)?;
-                    while times.front().is_some_and(|&(time, _)| time < since) {
+                    while times.front().is_some_and(|&(time, ..)| time < since) {
                         times.pop_front();
                     }
-                    times.front().filter(|&&(time, _)| time <= event.now).map(|&(time, _)| (time, kind.clone()))
+                    times.front().filter(|&&(time, ..)| time <= event.now).map(|&(time, ..)| (time, kind.clone()))
                 });
-                if let Some((time, kind)) = choices.min() {
-                    *raised = served.get_mut(&kind).and_then(VecDeque::pop_front).and_then(|(_, raised)| raised);
-                    event.now = time;
+                if let Some((_, kind)) = choices.min()
+                    && let Some((time, clock, told)) = served.get_mut(&kind).and_then(VecDeque::pop_front)
+                {
+                    *raised = told;
+                    (event.now, event.clock) = (time, clock);
                 }
+            }
+            What::Complete { .. } => {
+                let times = expired.get(&event.task).map_or(&[][..], Vec::as_slice);
+                let next = times.get(times.partition_point(|&time| time < event.now));
+                event.now = next.copied().filter(|time| time - event.now < COMPLETION_NS).unwrap_or(event.now);
             }
             _ => {}
         }

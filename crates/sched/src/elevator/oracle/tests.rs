@@ -23,7 +23,7 @@ const REPLAYED: [&str; 3] = ["mq-deadline", "kyber", "bfq"];
 fn model(name: &str, tunables: &[(String, u64)], rotational: bool) -> Option<Box<dyn Replayed>> {
     let scheduler = REPLAYED.into_iter().find(|scheduler| name.starts_with(scheduler))?;
     let info = SCHEDULERS.iter().find(|info| info.name == scheduler)?;
-    let known = |(name, _): &&(String, u64)| info.tunables.iter().any(|tunable| tunable.name == name);
+    let known = |(name, _): &&(String, u64)| info.parameters.iter().any(|tunable| tunable.name == name);
     let tunables: Vec<_> = tunables.iter().filter(known).cloned().collect();
     let device = Device { sectors: u64::MAX, rotational, nr_requests: 1024, queues: 1 };
     Some(match scheduler {
@@ -181,15 +181,16 @@ fn a_scheduler_with_other_tunables_is_told_from_the_kernel() {
     }
 }
 
-/// Of what the kernel tells beside requests: weights that are not the kernel's were raised at the jiffy before or
-/// after, and decisions that differ without the clock of a plug are the kernel's with it.
+/// With the kernel's own clock the model takes all decisions as well. Where it raised a weight at another time, that is the
+/// jiffy before or after. Without the clock of a plug some decisions differ: in bfq-g, two processors read the clock at
+/// different times, and one turn of four seconds in which 2,888 requests go is charged 10,735 sectors instead of 8.
 #[test]
 fn what_a_model_cannot_know_is_a_jiffy_and_the_clock_of_a_plug() {
     let name = "bfq-e-equal-lowlat1";
     let found = findings(&captured(&excerpts(), name, &[]), name).unwrap();
     assert_eq!((found.equal, found.equal_raised), (found.decisions, found.raised));
     assert!((1..found.raised / 100).contains(&found.jiffy_apart), "{found:?}");
-    let name = "bfq-b-ioprio";
+    let name = "bfq-g-cooperate";
     let found = findings(&captured(&excerpts(), name, &[]), name).unwrap();
     let less = findings(&without_plugs(captured(&excerpts(), name, &[])), name).unwrap();
     assert_eq!(found.equal, found.decisions);

@@ -254,6 +254,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ssdlab_tiers::cases(256))]
+
         /// Random requests, begun and completed at random: all come to their turn, and none before those that it
         /// follows.
         #[test]

@@ -15,7 +15,7 @@ pub(crate) mod in_time;
 pub(crate) mod source;
 mod summary;
 
-use ssdlab_cache::{CacheError, CompressedPool, Stage, StageOptions, Transitions, Why, policy};
+use ssdlab_cache::{CacheError, CompressedPool, POLICIES, Stage, StageOptions, Transitions, Why};
 use ssdlab_core::units::write_bytes;
 use ssdlab_trace::{Op, Request, TraceError, flag};
 
@@ -60,7 +60,7 @@ impl Cache {
                 write_bytes(1 << device_bytes.trailing_zeros()),
             )));
         }
-        let info = policy(options.policy).map_err(impossible)?;
+        let info = POLICIES.get(options.policy).map_err(|error| impossible(error.into()))?;
         let values = info.parameters.iter().zip(options.parameters);
         let changes: Vec<_> = values.filter_map(|(one, value)| Some((one.name.to_owned(), value?))).collect();
         let stage_options = StageOptions {
@@ -74,7 +74,7 @@ impl Cache {
         if let Some(pool) = options.compressed {
             stage = stage
                 .compressing(CompressedPool {
-                    policy: policy(pool.policy).map_err(impossible)?,
+                    policy: POLICIES.get(pool.policy).map_err(|error| impossible(error.into()))?,
                     bytes: pool.room_pages * u64::from(options.page_bytes),
                     sizes: pool.sizes,
                     seed: setup.seed,

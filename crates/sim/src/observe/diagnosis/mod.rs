@@ -84,7 +84,7 @@ impl Finding {
 pub(crate) fn diagnose(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let summary = &outcome.summary;
     let mut found = Vec::new();
-    found.extend(throughput::limit(setup, outcome));
+    found.extend(throughput::limits(setup, outcome));
     found.extend(cached::host(summary));
     found.extend(slow::requests(setup, summary));
     let first = found.len();

@@ -48,13 +48,9 @@ fn largest(
         _ => None,
     };
     let room_share = buffer.map(|_| (0..CAUSES).map(|part| parts.p99.share(part)).sum());
-    // Bursts fill it, not what takes the dies longer than the host.
     let by_room = part < CAUSES && buffer.is_some() && throughput::a_larger_buffer_helps(setup, summary);
-    let what_ifs = match part {
-        _ if part == StallCause::HostWrites as usize && by_room => Vec::new(),
-        _ => relief(setup, summary, part, &parts.p99),
-    };
     let larger: &[WhatIf] = if by_room { &[WhatIf::Buffer] } else { &[] };
+    let relieving = relief(setup, summary, part, &parts.p99);
     let found = Finding::new(about, PART_NAMES[part], parts.p99.share(part))
         .with("p50_share", parts.p50.share(part))
         .with("p99_9_share", parts.p99_9.share(part))
@@ -62,7 +58,7 @@ fn largest(
         .with("p50_ns", latency.p50_ns as f64)
         .with("p99_ns", latency.p99_ns as f64)
         .with("p99_9_ns", latency.p99_9_ns as f64);
-    Some(found.tried_by(&[larger, &what_ifs].concat()))
+    Some(found.tried_by(&[larger, &relieving].concat()))
 }
 
 /// The changes that relieve requests of a part of their times.

@@ -1,12 +1,15 @@
-//! What bounds throughput: the arrivals, if the drive keeps up with them; else the resource that is busy most, if one
-//! is; else thinking of the host, if that takes longer than its requests; else what requests wait for; else the host,
-//! which keeps too few outstanding. A cache above the drive works on one page after the other, and is such a resource.
+//! What bounds throughput, the likeliest cause first.
+//!
+//! Arrivals do if the drive keeps up with them, and so does a resource that is busy for most of the time. Otherwise every
+//! notable wait of the requests is a cause, and so is the host, which thinks or keeps too few requests outstanding. Only a
+//! run with a change tells which of these costs most. A cache above the drive works on one page after the other, and is a
+//! resource.
 
 use ssdlab_nand::backend::parallel::{CAUSES, StallCause};
 
 use super::{Finding, Subject, cached, inputs};
 use crate::observe::activity::{DriveSummary, Spread};
-use crate::observe::breakdown::{LatencyBreakdown, Part};
+use crate::observe::breakdown::{LatencyBreakdown, PARTS, Part, ResponseSummary};
 use crate::observe::summary::{Summary, TimeSummary};
 use crate::run::Outcome;
 use crate::setup::drive::{DriveOptions, Front, WriteBuffer};
@@ -27,56 +30,99 @@ const SPREADABLE: f64 = 1.5;
 /// With so many requests outstanding for each die, it is not the host that keeps a drive from being busy.
 const ENOUGH: f64 = 2.0;
 
-/// A part that is this share of the response times bounds throughput where nothing is saturated; so does thinking that is
-/// this share of the time from one request to the next, whatever requests wait for in the rest of it.
+/// A cause that takes this share of the time from one request to the next is worth a finding: without it, throughput
+/// could rise by a third.
+const NOTABLE: f64 = 0.25;
+
+/// With a cause that takes this share of that time, the number of requests outstanding is not another.
 const PREVAILING: f64 = 0.5;
 
 const NANOS_PER_SECOND: f64 = 1e9;
 
-/// What bounds throughput, and not what bounds response times alone; none where there is no drive in time, or no time
-/// passed, or of a single request.
-pub(super) fn limit(setup: &Setup, outcome: &Outcome) -> Option<Finding> {
+/// Causes that bound throughput, the likeliest first. Empty without a drive in time, or if no time passed, or for a
+/// single request.
+pub(super) fn limits(setup: &Setup, outcome: &Outcome) -> Vec<Finding> {
     let summary = &outcome.summary;
-    let Clock::Event(_, options) = setup.clock else { return None };
-    let (time, drive) = (summary.time.as_ref()?, summary.drive.as_ref()?);
+    let (Clock::Event(_, options), Some(time), Some(drive)) = (setup.clock, &summary.time, &summary.drive) else {
+        return Vec::new();
+    };
     // One request has no others that it could be slower or faster than.
     if time.elapsed_ns == 0 || summary.latency.as_ref().and_then(|latency| latency.all).is_none_or(|all| all.count < 2)
     {
-        return None;
+        return Vec::new();
     }
     let busy = resources(summary, &options, time, drive);
     let busiest = busiest(&busy);
     let can_spread = drive.queue_depth_mean * pages_of_a_request(summary) >= SPREADABLE;
     let is_uneven = |of: &Spread| can_spread && of.max >= SATURATED && of.max >= UNEVEN * of.mean;
-    let by_use = || by_use(summary, drive, busiest);
     let cache = summary.cache.as_ref().and_then(|cache| cache.waits.as_ref());
     let at_cache = cache.map(|waits| waits.utilisation).filter(|&share| share >= SATURATED && share > busiest.1);
-    let thinking = outcome.thinking_share.filter(|&share| share >= PREVAILING);
     let found = if is_open(setup) && inputs::behind_ns(summary).is_none() {
-        host(setup, drive, busiest.1)
+        vec![host(setup, drive, busiest.1)]
     } else if let Some(share) = at_cache {
-        Finding::new(Subject::Throughput, "cache", share)
+        vec![Finding::new(Subject::Throughput, "cache", share)]
     } else if busiest.1 >= SATURATED {
-        by_use()
+        vec![by_use(summary, drive, busiest)]
     } else if is_uneven(&drive.die_utilisation) {
-        uneven("uneven_dies", &drive.die_utilisation).tried_by(&[WhatIf::Dies])
+        vec![uneven("uneven_dies", &drive.die_utilisation).tried_by(&[WhatIf::Dies])]
     } else if is_uneven(&drive.channel_utilisation) {
-        uneven("uneven_channels", &drive.channel_utilisation).tried_by(&[WhatIf::Channels])
-    } else if let Some(share) = thinking {
-        thinks(setup, share)
-    } else if let Some(found) = waiting(setup, &options, summary, drive).filter(|_| cached::waits_below(summary)) {
-        found
-    } else if drive.queue_depth_mean >= ENOUGH * f64::from(drive.dies) {
-        by_use()
+        vec![uneven("uneven_channels", &drive.channel_utilisation).tried_by(&[WhatIf::Channels])]
     } else {
-        host(setup, drive, busiest.1)
+        causes(setup, &options, outcome, drive, busiest)
     };
-    Some(
+    let with_evidence = |found: Finding| {
         busy.iter()
             .fold(found, |found, &(name, share, _)| found.with(name, share))
             .with_any("cache", cache.map(|waits| waits.utilisation))
-            .with("outstanding", drive.queue_depth_mean),
-    )
+            .with("outstanding", drive.queue_depth_mean)
+    };
+    found.into_iter().map(with_evidence).collect()
+}
+
+/// Causes where nothing is saturated, by the share of the time from one request to the next that they take.
+fn causes(
+    setup: &Setup,
+    options: &DriveOptions,
+    outcome: &Outcome,
+    drive: &DriveSummary,
+    busiest: Resource,
+) -> Vec<Finding> {
+    let summary = &outcome.summary;
+    let thinking = outcome.thinking_share.unwrap_or(0.0);
+    let answering = 1.0 - thinking;
+    let (waits, served) = match &drive.response {
+        Some(response) if cached::waits_below(summary) => {
+            (waiting(setup, options, summary, drive, response), served(&response.all.all))
+        }
+        _ => (Vec::new(), 1.0),
+    };
+    let mut found: Vec<(f64, Finding)> = waits.into_iter().map(|(share, wait)| (answering * share, wait)).collect();
+    found.push((thinking, thinks(setup, thinking)));
+    found.retain(|(share, _)| *share >= NOTABLE);
+    let outstanding = if drive.queue_depth_mean >= ENOUGH * f64::from(drive.dies) {
+        by_use(summary, drive, busiest)
+    } else {
+        host(setup, drive, busiest.1)
+    };
+    if found.iter().all(|(share, cause)| *share < PREVAILING && cause.name != outstanding.name) {
+        found.push((answering * served, outstanding));
+    }
+    // Equal shares stay in this order.
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    found.into_iter().map(|(_, found)| found).collect()
+}
+
+/// The largest part of the response times that is no wait of [`waiting`].
+fn served(all: &LatencyBreakdown) -> f64 {
+    const WAITED: [usize; 6] = [
+        StallCause::Collection as usize,
+        StallCause::Map as usize,
+        StallCause::Dependency as usize,
+        Part::Flush as usize,
+        Part::BlockLayer as usize,
+        Part::HostQueue as usize,
+    ];
+    (0..PARTS).filter(|part| !WAITED.contains(part)).map(|part| all.share(part)).fold(0.0, f64::max)
 }
 
 /// A resource, for which share of the time it is busy, and the change that relieves it.
@@ -194,34 +240,47 @@ fn uneven(name: &'static str, of: &Spread) -> Finding {
     Finding::new(Subject::Throughput, name, of.max).with("busiest", of.max)
 }
 
-/// What prevails in the response times where nothing is saturated.
-fn waiting(setup: &Setup, options: &DriveOptions, summary: &Summary, drive: &DriveSummary) -> Option<Finding> {
-    let response = drive.response.as_ref()?;
+/// Waits of requests, each with its share of the response times.
+fn waiting(
+    setup: &Setup,
+    options: &DriveOptions,
+    summary: &Summary,
+    drive: &DriveSummary,
+    response: &ResponseSummary,
+) -> Vec<(f64, Finding)> {
     let all = &response.all.all;
-    // A few dies at a time work on what all requests wait for: on their own dies or, where these may begin nothing
-    // before it, on others.
-    let of_dies = work(summary).into_iter().map(|(kind, name, what_ifs)| {
-        let behind =
-            if matches!(kind, StallCause::Collection | StallCause::Map) { all.share(kind as usize) } else { 0.0 };
-        let share = behind + all.share(StallCause::Dependency as usize) * response.share_of_held(kind);
-        let dies = f64::from(drive.dies);
-        Finding::new(Subject::Throughput, name, share)
-            .tried_by(what_ifs)
-            .with("dies_count", dies)
-            .with("dies_at_work", drive.die_utilisation.mean * dies)
-    });
-    let queued = all.share(Part::BlockLayer as usize) + all.share(Part::HostQueue as usize);
-    let name = if is_drive_full(all) { "queue_slots" } else { "block_layer" };
-    let queues = [
-        Finding::new(Subject::Throughput, "flush", all.share(Part::Flush as usize)).tried_by(&[WhatIf::Protected]),
-        Finding::new(Subject::Throughput, name, queued).tried_by(above_drive(setup, summary, all)),
-    ];
+    // Writes that wait for room in a buffer wait for whatever the flash does.
     let buffer = options.buffer.filter(|buffer| is_small(buffer, drive)).and(response.write).map(|write| {
         let room_ns: u128 = write.all.parts_ns[..CAUSES].iter().sum();
-        let share = room_ns as f64 / all.sum_ns.max(1) as f64;
-        Finding::new(Subject::Throughput, "full_buffer", share).tried_by(&[WhatIf::Buffer])
+        room_ns as f64 / all.sum_ns.max(1) as f64
     });
-    buffer.into_iter().chain(of_dies).chain(queues).find(|found| found.share >= PREVAILING)
+    let is_full = buffer.is_some_and(|share| share >= NOTABLE);
+    let mut found = Vec::new();
+    let mut add = |wait: Finding| found.push((wait.share, wait));
+    if let Some(share) = buffer {
+        add(Finding::new(Subject::Throughput, "full_buffer", share).tried_by(&[WhatIf::Buffer]));
+    }
+    // A few dies at a time work on what all requests wait for: on their own dies or, where these may begin nothing
+    // before it, on others.
+    for (kind, name, what_ifs) in work(summary) {
+        let is_behind = is_full || matches!(kind, StallCause::Collection | StallCause::Map);
+        let behind = if is_behind { all.share(kind as usize) } else { 0.0 };
+        let share = behind + all.share(StallCause::Dependency as usize) * response.share_of_held(kind);
+        let dies = f64::from(drive.dies);
+        add(Finding::new(Subject::Throughput, name, share)
+            .tried_by(what_ifs)
+            .with("dies_count", dies)
+            .with("dies_at_work", drive.die_utilisation.mean * dies));
+    }
+    let queued = all.share(Part::BlockLayer as usize) + all.share(Part::HostQueue as usize);
+    let name = if is_drive_full(all) { "queue_slots" } else { "block_layer" };
+    add(Finding::new(Subject::Throughput, "flush", all.share(Part::Flush as usize)).tried_by(&[WhatIf::Protected]));
+    add(Finding::new(Subject::Throughput, name, queued).tried_by(above_drive(setup, summary, all)));
+    if is_full {
+        let channels = Finding::new(Subject::Throughput, "channels", drive.channel_utilisation.mean);
+        found.push((all.share(StallCause::Bus as usize), channels.tried_by(&[WhatIf::Channels])));
+    }
+    found
 }
 
 /// The changes that relieve requests of waiting above the drive: that for its slots, or for those that the block layer

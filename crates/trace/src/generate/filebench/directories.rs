@@ -17,7 +17,7 @@ pub(super) struct Directories {
 }
 
 impl Directories {
-    /// For so many files, `entries_each` in a directory; [`Self::place`] gives them blocks.
+    /// For so many files, `entries_each` in a directory: numbers alone, until [`Self::place`] gives them blocks.
     pub fn new(files: u32, entries_each: u32) -> Self {
         let mut levels = vec![0, files.div_ceil(entries_each)];
         while let [.., first, end] = levels[..]
@@ -25,14 +25,13 @@ impl Directories {
         {
             levels.push(end + (end - first).div_ceil(entries_each));
         }
-        let made = vec![false; *levels.last().unwrap_or(&0) as usize];
         let blocks_each = entries_each.min(files).div_ceil(ENTRIES_PER_BLOCK);
-        Self { blocks: Vec::new(), entries_each, blocks_each, levels, made }
+        Self { blocks: Vec::new(), entries_each, blocks_each, levels, made: Vec::new() }
     }
 
     /// How many there are.
     pub fn count(&self) -> u32 {
-        self.made.len() as u32
+        self.levels.last().copied().unwrap_or(0)
     }
 
     /// Blocks that they take.
@@ -43,6 +42,7 @@ impl Directories {
     /// Gives them their blocks.
     pub fn place(&mut self, blocks: impl Iterator<Item = u32>) {
         self.blocks = blocks.collect();
+        self.made = vec![false; self.count() as usize];
     }
 
     /// Their blocks.

@@ -104,20 +104,23 @@ pub(super) struct FileSystem {
 }
 
 impl FileSystem {
-    /// An empty file system in `bytes` for `files` in directories of `files_each`; none if it lacks room for these.
-    pub fn new(bytes: u64, cache_pages: u32, files: u32, files_each: u32, max_bio_blocks: u32) -> Option<Self> {
+    /// Blocks beside the directories of `files`, `files_each` in one; none if there is no room for these.
+    pub fn room(layout: &Layout, files: u32, files_each: u32) -> Option<u64> {
+        let directories = Directories::new(files, files_each);
+        let has_inodes = u64::from(directories.count()) + u64::from(files) <= layout.inodes().into();
+        layout.free_blocks().checked_sub(directories.blocks_needed().into()).filter(|_| has_inodes)
+    }
+
+    /// An empty file system in `bytes` for `files` in directories of `files_each`, for which there is [`Self::room`].
+    pub fn new(bytes: u64, cache_pages: u32, files: u32, files_each: u32, max_bio_blocks: u32) -> Self {
         let layout = Layout::new(bytes);
         let journal = layout.journal();
         let mut allocator = Allocator::new(layout.blocks(), layout.metadata().chain([journal.clone()]));
         let mut directories = Directories::new(files, files_each);
         let mut extents = Vec::new();
-        if !allocator.allocate(directories.blocks_needed(), None, 0, &mut extents)
-            || u64::from(directories.count()) + u64::from(files) > layout.inodes().into()
-        {
-            return None;
-        }
+        allocator.allocate(directories.blocks_needed(), None, 0, &mut extents);
         directories.place(extents.drain(..).flat_map(|extent| extent.start..extent.start + extent.blocks));
-        Some(Self {
+        Self {
             layout,
             allocator,
             cache: PageCache::new(cache_pages),
@@ -132,12 +135,13 @@ impl FileSystem {
             stretch: Extent { start: 0, blocks: 0 },
             extents,
             fate: Fate::default(),
-        })
+        }
     }
 
-    /// Bytes that are not taken.
-    pub fn free_bytes(&self) -> u64 {
-        self.allocator.free_blocks() * BLOCK
+    /// Blocks that are not taken.
+    #[cfg(test)]
+    pub fn free_blocks(&self) -> u64 {
+        self.allocator.free_blocks()
     }
 
     /// Length of a file.

@@ -44,6 +44,12 @@ impl Layout {
         self.groups * GROUP_BLOCKS
     }
 
+    /// Blocks beside the metadata and the journal.
+    pub fn free_blocks(&self) -> u64 {
+        let metadata: u64 = self.metadata().map(|range| u64::from(range.end - range.start)).sum();
+        u64::from(self.blocks()) - metadata - self.journal().len() as u64
+    }
+
     /// Most files there can be.
     pub fn inodes(&self) -> u32 {
         self.groups * INODES_PER_GROUP

@@ -35,7 +35,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use rustc_hash::FxHashMap;
-use ssdlab_core::Rng;
+use ssdlab_core::units::write_bytes;
+use ssdlab_core::{Bytes, Rng};
 
 use super::wrong;
 use crate::{Filebench, Op, Request, Seeding, TraceError};
@@ -50,6 +51,13 @@ use write_back::{Commit, Flusher, Throttle};
 
 /// Most threads: each is a [`Request::stream`], and two are the kernel's.
 const THREADS_MAX: u32 = 65_000;
+/// Least span of a file system, bytes.
+pub const FILE_SYSTEM_MIN: u64 = Layout::BYTES_MIN;
+/// Most files: a run keeps about 100 bytes for each, 1 GB in all.
+pub const FILES_MAX: u32 = 10_000_000;
+/// Standard deviations by which a fileset may be larger than expected and still fit: 1 seed in 30,000 draws more, and
+/// finds the file system full on the way.
+const DEVIATIONS: f64 = 4.0;
 /// A transaction is committed so long after its first change.
 const COMMIT_NS: u64 = 5_000_000_000;
 /// The flusher looks for what has aged so often.
@@ -114,40 +122,16 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Checks the settings; the fileset is created when the first request is asked for.
-    pub fn new(filebench: &Filebench, span_bytes: u64, seed: u64) -> Result<Self, TraceError> {
+    /// The run of settings that [`check`] accepts; the fileset is created when the first request is asked for.
+    pub fn new(filebench: &Filebench, span_bytes: u64, seed: u64) -> Self {
         let Filebench { personality, files, file_bytes, threads, .. } = *filebench;
-        check(filebench, span_bytes)?;
         let cache_pages = (filebench.cache_bytes / BLOCK) as u32;
         let max_bio = filebench.max_bio_bytes / BLOCK as u32;
-        let with = |files: u32| {
-            let all = files + u32::from(personality.log_bytes.is_some());
-            FileSystem::new(span_bytes, cache_pages, all, personality.files_per_directory, max_bio)
-        };
-        let Some(fs) = with(files) else {
-            let (mut fit, mut beyond) = (0, files);
-            while beyond - fit > 1 {
-                let middle = fit + (beyond - fit) / 2;
-                if with(middle).is_some() { fit = middle } else { beyond = middle }
-            }
-            return wrong(
-                "files",
-                format!("a file system of {span_bytes} bytes has no room for {files} files; lower it to {fit}"),
-            );
-        };
+        let all = files + u32::from(personality.log_bytes.is_some());
+        let fs = FileSystem::new(span_bytes, cache_pages, all, personality.files_per_directory, max_bio);
         let mut rng = Rng::named(seed, "filebench.size");
         let size = |_| if personality.gamma { gamma(file_bytes, &mut rng) } else { file_bytes };
         let sizes: Vec<u64> = (0..files).map(size).collect();
-        let whole = |bytes: u64| bytes.div_ceil(BLOCK) * BLOCK;
-        let needed = sizes.iter().map(|&size| whole(size)).sum::<u64>() + personality.log_bytes.unwrap_or(0);
-        if needed > fs.free_bytes() {
-            let why = format!(
-                "files of {needed} bytes in all do not fit into the {} that the span of {span_bytes} leaves them; lower \
-                 files or file_size, or raise the span",
-                fs.free_bytes()
-            );
-            return wrong("files", why);
-        }
         let process = |number: u32| match filebench.seeding {
             Seeding::Filebench => Rng::named(seed, "filebench.process"),
             Seeding::Independent => Rng::named(seed, &format!("filebench.process.{number}")),
@@ -156,7 +140,7 @@ impl Run {
             Work::Loop(_) => None,
             Work::Database => Some(Database::new(threads, files, file_bytes, process)),
         };
-        Ok(Self {
+        Self {
             fs,
             device: Device::new(filebench.depth, filebench.service_ns, filebench.bytes_per_s),
             set: FileSet::new(files),
@@ -184,7 +168,7 @@ impl Run {
             recording: false,
             first_ns: None,
             filebench: filebench.clone(),
-        })
+        }
     }
 
     /// Names of the streams from 1 on: the threads, then the kernel's.
@@ -308,45 +292,93 @@ impl Run {
     }
 }
 
-/// Refuses what cannot be run.
-fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceError> {
+/// Checks from the numbers alone that the personality can run in `span_bytes`.
+pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceError> {
     let Filebench { personality, files, file_bytes, threads, cache_bytes, max_bio_bytes, .. } = *filebench;
-    let writers = if personality.work == Work::Database { Database::roles(0, files).count() as u32 } else { 0 };
-    if !(1..=THREADS_MAX).contains(&threads.saturating_add(writers)) {
-        return wrong("threads", format!("{threads} is out of range; write 1 to {}", THREADS_MAX - writers));
+    let is_database = personality.work == Work::Database;
+    let writers = if is_database { Database::roles(0, files).count() as u32 } else { 0 };
+    if !(1..=THREADS_MAX - writers).contains(&threads) {
+        let most = THREADS_MAX - writers;
+        let change = if threads == 0 { "raise it to 1".into() } else { format!("lower it to {most}") };
+        return wrong("threads", format!("{threads} is out of range, 1 to {most}; {change}"));
     }
-    if !(Layout::BYTES_MIN..=Layout::BYTES_MAX).contains(&span_bytes) {
-        let why =
-            format!("{span_bytes} bytes are no file system; write {} to {}", Layout::BYTES_MIN, Layout::BYTES_MAX);
-        return wrong("span_bytes", why);
+    let span = write_bytes(span_bytes);
+    if span_bytes < Layout::BYTES_MIN {
+        let least = write_bytes(Layout::BYTES_MIN);
+        return wrong("span_bytes", format!("{span} is too small for a file system; raise it to {least}"));
     }
-    if writers == 0 && files <= threads {
-        let lower = if files > 1 { format!(" or lower threads to {}", files - 1) } else { String::new() };
-        let least = threads + 1;
-        let why = format!("{files} are not enough for {threads} threads with a file each; raise it to {least}{lower}");
-        return wrong("files", why);
+    if span_bytes > Layout::BYTES_MAX {
+        let most = write_bytes(Layout::BYTES_MAX);
+        return wrong("span_bytes", format!("{span} has more blocks than ext4 numbers in 32 bits; lower it to {most}"));
     }
+    let layout = Layout::new(span_bytes);
+    let logs = u32::from(personality.log_bytes.is_some());
+    let room = |files: u32| FileSystem::room(&layout, files + logs, personality.files_per_directory);
+    let most = || largest(FILES_MAX, |files| room(files).is_some());
     if files == 0 {
-        return wrong("files", "0 leaves nothing to do; write at least 1");
+        return wrong("files", "0 leaves nothing to do; raise it to 1");
     }
-    if file_bytes < BLOCK {
-        return wrong("file_bytes", format!("{file_bytes} bytes are less than a page; raise it to {BLOCK}B"));
+    if files > FILES_MAX || room(files).is_none() {
+        return wrong("files", format!("{files} files have no room in the span {span}; lower it to {}", most()));
     }
-    if u64::from(max_bio_bytes) < BLOCK {
-        return wrong("max_bio_bytes", format!("{max_bio_bytes} bytes are less than a page; raise it to {BLOCK}B"));
+    if !is_database && files <= threads {
+        let why = format!("{files} files are not enough for {threads} threads with a file each");
+        let most = most();
+        return if threads < most {
+            wrong("files", format!("{why}; raise it to {}", threads + 1))
+        } else {
+            wrong("threads", format!("{why}, and the span {span} holds {most}; lower it to {}", most - 1))
+        };
+    }
+    for (field, bytes) in [("file_bytes", file_bytes), ("max_bio_bytes", max_bio_bytes.into())] {
+        if bytes < BLOCK {
+            let (size, page) = (write_bytes(bytes), write_bytes(BLOCK));
+            return wrong(field, format!("{size} is less than a page; raise it to {page}"));
+        }
+    }
+    let free = room(files).unwrap_or(0) as f64 * BLOCK as f64 - personality.log_bytes.unwrap_or(0) as f64;
+    // A file takes less than a block more than its bytes; the deviation of a gamma distribution of shape 1.5 is the mean
+    // over the root of 1.5.
+    let (count, beyond) = (f64::from(files), if personality.gamma { BLOCK as f64 } else { 0.0 });
+    let deviations = if personality.gamma { DEVIATIONS * libm::sqrt(count / 1.5) } else { 0.0 };
+    let whole = file_bytes.next_multiple_of(BLOCK) as f64;
+    let needed = whole * (count + deviations) + beyond * count;
+    if needed > free {
+        let most = (free - beyond * count) / (count + deviations);
+        let why = format!(
+            "{files} files of {} need {}, and the span {span} leaves them {}; lower it to {}",
+            write_bytes(file_bytes),
+            Bytes(needed as u64),
+            Bytes(free as u64),
+            write_bytes(most as u64 / BLOCK * BLOCK)
+        );
+        return wrong("file_bytes", why);
     }
     let cache_min = BLOCK * 1024;
     if !(cache_min..=Layout::BYTES_MAX).contains(&cache_bytes) {
-        let why = format!("{cache_bytes} bytes are out of range; write {cache_min} to {}", Layout::BYTES_MAX);
-        return wrong("cache_bytes", why);
+        let nearest = write_bytes(cache_bytes.clamp(cache_min, Layout::BYTES_MAX));
+        return wrong("cache_bytes", format!("{} is out of range; set it to {nearest}", write_bytes(cache_bytes)));
     }
     if filebench.think_ns == 0 {
-        return wrong("think_ns", "0 would let time stand still when all is in memory; write 1us or more");
+        return wrong("think_ns", "0 would let time stand still when all is in memory; raise it to 1us");
     }
-    if filebench.depth == 0 || filebench.bytes_per_s == 0 {
-        return wrong("depth", "a device that serves nothing has no end; write at least 1");
+    if filebench.depth == 0 {
+        return wrong("depth", "a device that serves nothing has no end; raise it to 1");
+    }
+    if filebench.bytes_per_s == 0 {
+        return wrong("bytes_per_s", "a link that moves nothing has no end; raise it to 1");
     }
     Ok(())
+}
+
+/// The largest number up to `most` that `holds`, which all smaller ones do too.
+fn largest(most: u32, holds: impl Fn(u32) -> bool) -> u32 {
+    let (mut most, mut beyond) = (0, most + 1);
+    while beyond - most > 1 {
+        let middle = most + (beyond - most) / 2;
+        if holds(middle) { most = middle } else { beyond = middle }
+    }
+    most
 }
 
 /// A size from a gamma distribution of shape 1.5 and this mean: an exponential and half a squared normal number.

@@ -38,7 +38,7 @@ fn bios_read_what_was_written_and_no_dirty_page_is_lost() {
     let span = 512 << 20;
     for personality in PERSONALITIES {
         let filebench = small(personality.name);
-        let mut run = Run::new(&filebench, span, 42).unwrap();
+        let mut run = Run::new(&filebench, span, 42);
         run.recording = true;
         let mut written = BTreeSet::new();
         let mut ops = [0; 4];
@@ -64,7 +64,7 @@ fn bios_read_what_was_written_and_no_dirty_page_is_lost() {
 /// Goal: a commit is descriptors and metadata, and then one block that carries the flush. Method: all that jbd2 writes.
 #[test]
 fn commits_end_with_a_durable_block() {
-    let mut run = Run::new(&small("varmail"), 1 << 30, 1).unwrap();
+    let mut run = Run::new(&small("varmail"), 1 << 30, 1);
     let log = Layout::new(1 << 30).journal();
     let seal = flag::SYNC | flag::META | flag::FUA | flag::PREFLUSH;
     let (mut seals, mut logged, mut end) = (0, 0, log.start + 1);
@@ -92,7 +92,7 @@ fn commits_end_with_a_durable_block() {
 #[test]
 fn varmail_waits_for_what_it_writes_and_fileserver_does_not() {
     let share = |name| {
-        let mut run = Run::new(&small(name), 1 << 30, 1).unwrap();
+        let mut run = Run::new(&small(name), 1 << 30, 1);
         let threads = run.threads.len() as u16;
         let requests = requests(&mut run, 20_000);
         let writes = requests.iter().filter(|request| request.op == Op::Write && request.flags & flag::META == 0);
@@ -105,7 +105,7 @@ fn varmail_waits_for_what_it_writes_and_fileserver_does_not() {
 
 #[test]
 fn whole_files_are_read_ahead_and_pages_to_append_to_are_not() {
-    let mut run = Run::new(&small("fileserver"), 1 << 30, 1).unwrap();
+    let mut run = Run::new(&small("fileserver"), 1 << 30, 1);
     let reads = requests(&mut run, 20_000).into_iter().filter(|request| request.op == Op::Read);
     let (ahead, plain): (Vec<_>, Vec<_>) = reads.partition(|request| request.flags == flag::AHEAD);
     assert!(plain.len() > 1000 && plain.iter().all(|request| (request.flags, request.bytes) == (0, 4096)));
@@ -115,7 +115,7 @@ fn whole_files_are_read_ahead_and_pages_to_append_to_are_not() {
 #[test]
 fn processes_with_seeds_of_their_own_read_other_places() {
     let distinct = |seeding| {
-        let mut run = Run::new(&Filebench { seeding, ..small("oltp") }, 1 << 30, 1).unwrap();
+        let mut run = Run::new(&Filebench { seeding, ..small("oltp") }, 1 << 30, 1);
         let requests = requests(&mut run, 5_000);
         requests.iter().filter(|r| r.op == Op::Read).map(|r| r.offset).collect::<BTreeSet<_>>().len()
     };
@@ -155,29 +155,50 @@ fn what_cannot_be_run_is_refused() {
         refusal(&spanning(filebench, 512 << 20))
     };
     assert_eq!(why(&|_| {}), "");
-    assert!(why(&|f| f.files = 20).contains("files: 20 are not enough for 20 threads with a file each; raise it"));
-    assert!(why(&|f| f.file_bytes = 1 << 20).contains("lower files or file_size, or raise the span"));
+    assert!(
+        why(&|f| f.files = 20)
+            .ends_with("files: 20 files are not enough for 20 threads with a file each; raise it to 21")
+    );
+    let told = why(&|f| f.file_bytes = 1 << 20);
+    let (_, most) = told.split_once("leaves them ").unwrap().1.split_once("lower it to ").expect(&told);
+    let most = Bytes::parse(most).unwrap().0;
+    assert_eq!((why(&|f| f.file_bytes = most), most % BLOCK), (String::new(), 0));
+    assert!(why(&|f| f.file_bytes = most + BLOCK).contains("leaves them"));
     let told = why(&|f| f.files = 100_000);
-    let (_, most) = told.split_once("has no room for 100000 files; lower it to ").expect(&told);
+    let (_, most) = told.split_once("100000 files have no room in the span 512MiB; lower it to ").expect(&told);
     let most: u32 = most.parse().expect(&told);
-    // So many files have room, which small ones then fill.
-    assert!(why(&|f| f.files = most).contains("do not fit into the"));
-    assert!(why(&|f| f.files = most + 1).contains("has no room for"));
-    assert!(why(&|f| f.threads = 0).contains("threads: 0 is out of range; write 1 to 65000"));
-    assert!(why(&|f| f.threads = 70_000).contains("out of range"));
-    assert!(why(&|f| f.file_bytes = 100).contains("less than a page"));
-    assert!(why(&|f| f.max_bio_bytes = 100).contains("less than a page"));
-    assert!(why(&|f| f.cache_bytes = 100).contains("write 4194304 to"));
+    assert_eq!(why(&|f| (f.files, f.file_bytes) = (most, 4096)), "");
+    assert!(why(&|f| (f.files, f.file_bytes) = (most + 1, 4096)).contains("have no room"));
+    assert!(why(&|f| (f.files, f.threads) = (most, 64_000)).ends_with(&format!("lower it to {}", most - 1)));
+    assert!(why(&|f| f.threads = 0).ends_with("threads: 0 is out of range, 1 to 65000; raise it to 1"));
+    assert!(why(&|f| f.threads = 70_000).ends_with("lower it to 65000"));
+    assert!(why(&|f| f.file_bytes = 100).ends_with("file_bytes: 100B is less than a page; raise it to 4KiB"));
+    assert!(why(&|f| f.max_bio_bytes = 100).ends_with("max_bio_bytes: 100B is less than a page; raise it to 4KiB"));
+    assert!(why(&|f| f.cache_bytes = 100).ends_with("set it to 4MiB"));
     assert!(why(&|f| f.think_ns = 0).contains("think_ns: 0 would let time stand still"));
     assert!(why(&|f| f.depth = 0).contains("depth"));
-    assert!(refusal(&spanning(small("varmail"), 128 << 20)).contains("span_bytes: 134217728 bytes are no file system"));
-    assert!(refusal(&spanning(Filebench { files: 0, ..small("oltp") }, 1 << 30)).contains("at least 1"));
+    assert!(
+        refusal(&spanning(small("varmail"), 128 << 20)).ends_with("too small for a file system; raise it to 256MiB")
+    );
+    assert!(refusal(&spanning(Filebench { files: 0, ..small("oltp") }, 1 << 30)).ends_with("raise it to 1"));
+}
+
+/// Goal: the check is by numbers alone, and the file system that is built afterwards has the room that it counted.
+#[test]
+fn the_room_that_is_counted_is_there() {
+    for personality in PERSONALITIES {
+        for (files, span) in [(1, 256 << 20), (600, 512 << 20), (50_000, 1 << 30), (200_000, (17 << 30) + 4097)] {
+            let counted = FileSystem::room(&Layout::new(span), files, personality.files_per_directory);
+            let fs = FileSystem::new(span, 1024, files, personality.files_per_directory, 8);
+            assert_eq!(counted, Some(fs.free_blocks()), "{}: {files} files in {span}", personality.name);
+        }
+    }
 }
 
 #[test]
 fn a_file_system_that_is_full_says_so() {
     let filebench = Filebench { files: 21, ..small("webserver") };
-    let mut run = Run::new(&filebench, Layout::BYTES_MIN, 1).unwrap();
+    let mut run = Run::new(&filebench, Layout::BYTES_MIN, 1);
     let error = (0..10_000_000).find_map(|_| run.next().err()).expect("the log grows for ever");
     let why = "workload.span: the files have filled the file system; raise it, or device.capacity where it is the whole \
                device, or lower workload.requests";

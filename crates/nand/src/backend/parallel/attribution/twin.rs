@@ -127,7 +127,10 @@ impl World {
                 Registers::Loaded(command) => held.loaded = all(command),
                 Registers::Free => {}
             }
-            held.interrupted = die.suspended.map(|work| all(work.command)).unwrap_or_default();
+            if let Some(suspended) = die.suspended {
+                held.interrupted = all(suspended.work.command);
+                held.loaded.extend(suspended.loaded.into_iter().flat_map(all));
+            }
             held
         };
         (0..self.dies).map(of_die).collect()

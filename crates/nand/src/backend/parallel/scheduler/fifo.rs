@@ -4,11 +4,16 @@
 //! next = the operation emitted next; if it is not ready, the die waits
 //! ```
 
-use super::{Class, DieSchedulerInfo, DieView};
+use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
 /// The registration.
-pub static INFO: DieSchedulerInfo =
-    DieSchedulerInfo { name: "fifo", help: "as they were issued", pick, in_order: true };
+pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
+    name: "fifo",
+    help: "as they were issued",
+    source: "",
+    parameters: &[],
+    role: DieSchedulerRules { pick, in_order: true },
+};
 
 fn pick(view: &DieView) -> Option<Class> {
     super::out_of_order::pick(view).filter(|&class| view.ready[class as usize] == view.begun)

@@ -5,14 +5,15 @@
 //! ```
 //! Collection is put off, not avoided: a program that needs a block waits for its erase.
 
-use super::{Class, DieSchedulerInfo, DieView};
+use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
 /// The registration.
 pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
     name: "host_first",
     help: "all for the host before collection, merges and writing the map",
-    pick,
-    in_order: false,
+    source: "",
+    parameters: &[],
+    role: DieSchedulerRules { pick, in_order: false },
 };
 
 fn pick(view: &DieView) -> Option<Class> {

@@ -8,6 +8,8 @@ pub mod host_first;
 pub mod out_of_order;
 pub mod read_first;
 
+use ssdlab_core::{Info, Registry};
+
 /// Operations that a scheduler may tell apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -51,42 +53,27 @@ impl DieView {
 /// Contract of `pick`: a pure function; the class it returns has an operation ready. It may return none only to wait
 /// for the earliest operation of this die, which is not ready. The earliest operation of all dies is always ready, so
 /// such a wait ends.
-#[derive(Clone, Copy, Debug)]
-pub struct DieSchedulerInfo {
-    /// Name in settings.
-    pub name: &'static str,
-    /// Its order, in half a sentence.
-    pub help: &'static str,
-    /// Which class begins its first ready operation.
+pub type DieSchedulerInfo = Info<DieSchedulerRules>;
+
+/// What a scheduler decides.
+#[derive(Debug)]
+pub struct DieSchedulerRules {
+    /// Picks the class whose first ready operation begins.
     pub pick: fn(&DieView) -> Option<Class>,
-    /// Whether operations begin in the order of their numbers, so that multi-plane commands must keep it too.
+    /// True if operations begin in the order of their numbers, so that multi-plane commands must keep it too.
     pub in_order: bool,
 }
 
-/// Schedulers are the same if they have one name.
-impl PartialEq for DieSchedulerInfo {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for DieSchedulerInfo {}
-
-/// Every scheduler.
-pub static DIE_SCHEDULERS: &[&DieSchedulerInfo] =
-    &[&fifo::INFO, &out_of_order::INFO, &read_first::INFO, &host_first::INFO];
-
-/// The scheduler with this name.
-pub fn die_scheduler(name: &str) -> Option<&'static DieSchedulerInfo> {
-    DIE_SCHEDULERS.iter().copied().find(|info| info.name == name)
-}
+/// Every die scheduler.
+pub static DIE_SCHEDULERS: Registry<DieSchedulerRules> =
+    Registry::new("die scheduler", &[&fifo::INFO, &out_of_order::INFO, &read_first::INFO, &host_first::INFO]);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn picked(name: &str, ready: [u64; CLASSES], begun: u64) -> Option<Class> {
-        (die_scheduler(name).expect("registered").pick)(&DieView { ready, begun })
+        (DIE_SCHEDULERS.find(name).expect("registered").role.pick)(&DieView { ready, begun })
     }
 
     #[test]
@@ -101,8 +88,8 @@ mod tests {
         assert_eq!(picked("read_first", [NOTHING, 7, 5], 4), Some(Internal));
         assert_eq!(picked("host_first", all, 4), Some(HostProgram));
         assert_eq!(picked("host_first", [NOTHING, NOTHING, 5], 4), Some(Internal));
-        for info in DIE_SCHEDULERS {
-            assert_eq!((info.pick)(&DieView { ready: [NOTHING; CLASSES], begun: 0 }), None, "{}", info.name);
+        for info in DIE_SCHEDULERS.iter() {
+            assert_eq!((info.role.pick)(&DieView { ready: [NOTHING; CLASSES], begun: 0 }), None, "{}", info.name);
         }
     }
 }

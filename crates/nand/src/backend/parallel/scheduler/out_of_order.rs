@@ -5,11 +5,16 @@
 //! ```
 //! A die never waits while it has something it could do.
 
-use super::{Class, DieSchedulerInfo, DieView};
+use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
 /// The registration.
-pub static INFO: DieSchedulerInfo =
-    DieSchedulerInfo { name: "out_of_order", help: "as they become ready", pick, in_order: false };
+pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
+    name: "out_of_order",
+    help: "as they become ready",
+    source: "",
+    parameters: &[],
+    role: DieSchedulerRules { pick, in_order: false },
+};
 
 pub(super) fn pick(view: &DieView) -> Option<Class> {
     view.earliest(&[Class::HostRead, Class::HostProgram, Class::Internal])

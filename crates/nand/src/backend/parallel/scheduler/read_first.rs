@@ -6,11 +6,16 @@
 //! The host waits for a read; a write may be buffered. G. Wu and X. He, "Reducing SSD read latency via NAND flash
 //! program and erase suspension", FAST 2012, call it read priority scheduling. Nothing bounds how long others wait.
 
-use super::{Class, DieSchedulerInfo, DieView};
+use super::{Class, DieSchedulerInfo, DieSchedulerRules, DieView};
 
 /// The registration.
-pub static INFO: DieSchedulerInfo =
-    DieSchedulerInfo { name: "read_first", help: "reads of the host first", pick, in_order: false };
+pub static INFO: DieSchedulerInfo = DieSchedulerInfo {
+    name: "read_first",
+    help: "reads of the host first",
+    source: "",
+    parameters: &[],
+    role: DieSchedulerRules { pick, in_order: false },
+};
 
 fn pick(view: &DieView) -> Option<Class> {
     view.earliest(&[Class::HostRead]).or_else(|| view.earliest(&[Class::HostProgram, Class::Internal]))

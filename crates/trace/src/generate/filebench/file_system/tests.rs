@@ -4,7 +4,7 @@ const SPAN: u64 = 1 << 30;
 
 /// Twenty files in one directory, a cache of 64 pages, bios of at most 8 blocks.
 fn small() -> FileSystem {
-    FileSystem::new(SPAN, 64, 20, 20, 8).expect("room for 20 files")
+    FileSystem::new(SPAN, 64, 20, 20, 8)
 }
 
 fn write_back(fs: &mut FileSystem, file: u32, flags: u8) -> Vec<(Op, u32, u32)> {
@@ -138,13 +138,13 @@ fn freed_blocks_come_back_after_the_commit() {
     fs.write(0, 0, 3 * BLOCK, 0);
     let bios = write_back(&mut fs, 0, 0);
     fs.write(0, 0, BLOCK, 0);
-    let free = fs.free_bytes();
+    let free = fs.free_blocks();
     fs.delete(0, 0);
-    assert_eq!((fs.free_bytes(), fs.cache.dirty()), (free, 0));
+    assert_eq!((fs.free_blocks(), fs.cache.dirty()), (free, 0));
     assert_eq!(fs.fate, Fate { dirtied: 4, written: 3, deleted: 1 });
     changed(&mut fs);
     fs.end_commit(0);
-    assert_eq!(fs.free_bytes(), free + 3 * BLOCK);
+    assert_eq!(fs.free_blocks(), free + 3);
     fs.create(1, 0);
     fs.write(1, 0, 3 * BLOCK, 0);
     assert_eq!(write_back(&mut fs, 1, 0), bios);

@@ -1,0 +1,96 @@
+//! Goal: following the messages ends at settings that are accepted. Method: random values for all options; the remedy of
+//! the first message is typed, which ends that violation, until none is left.
+
+use common::{picks, set, sets};
+use proptest::prelude::*;
+use ssdlab_config::{Config, ConfigError, Layer, Settings, Violation, presets};
+
+mod common;
+
+/// What settings on a preset come to, made in layers.
+fn check(preset: Option<&str>, layers: &[Vec<Layer>], extent: Option<u64>) -> Result<Settings, ConfigError> {
+    let preset = preset.map(|name| Layer { origin: "preset".into(), text: name.into() });
+    Config::resolve_on(preset, &[], layers)?.settings(extent)
+}
+
+/// The settings that the remedy of a message makes: the part behind its last semicolon, such as `lower it to 4KiB` or
+/// `raise device.capacity to 8GiB and device.op to 7%`.
+fn remedy(Violation { key, message, .. }: &Violation) -> Vec<String> {
+    let (_, remedy) = message.rsplit_once("; ").unwrap_or_else(|| panic!("{key}: {message}: no remedy"));
+    let (remedy, _) = remedy.split_once(" instead of ").unwrap_or((remedy, ""));
+    let setting = |one: &str| {
+        let (change, value) = one.split_once(" to ").unwrap_or_else(|| panic!("{key}: {message}: no value"));
+        let name = change.split(' ').next_back().unwrap();
+        format!("{}={}", if name == "it" { key } else { name }, value.trim_matches('"'))
+    };
+    remedy.split(" and ").map(setting).collect()
+}
+
+/// The rule that a message names, without the numbers and names of this case.
+fn rule(Violation { key, message, .. }: &Violation) -> (String, String) {
+    let (told, _) = message.rsplit_once("; ").unwrap_or((message, ""));
+    let words =
+        told.split(' ').map(|word| if word.contains(|c: char| c.is_ascii_digit() || c == '"') { "#" } else { word });
+    (key.clone(), words.collect::<Vec<_>>().join(" "))
+}
+
+/// Follows remedies, each of which must end the violation that it is for, until nothing is wrong.
+fn follow(preset: Option<&str>, first: Vec<Layer>, extent: Option<u64>) {
+    let mut layers = vec![first];
+    for _ in 0..40 {
+        let Err(error) = check(preset, &layers, extent) else { return };
+        let violation = &error.0[0];
+        assert_eq!(violation.to_string().lines().count(), 1, "{violation}");
+        layers.push(remedy(violation).iter().map(|text| set(text.clone())).collect());
+        if let Err(after) = check(preset, &layers, extent) {
+            let again = after.0.iter().find(|other| rule(other) == rule(violation));
+            assert!(again.is_none(), "{violation}\nthen: {}\n{}", again.unwrap(), typed(&layers));
+        }
+    }
+    panic!("no end: {}\n{}", check(preset, &layers, extent).unwrap_err(), typed(&layers));
+}
+
+fn typed(layers: &[Vec<Layer>]) -> String {
+    layers.iter().flatten().map(|layer| layer.text.clone()).collect::<Vec<_>>().join(" ")
+}
+
+proptest! {
+    #![proptest_config(ssdlab_tiers::cases(150))]
+
+    #[test]
+    fn following_the_messages_ends(picks in picks(), extent: Option<u64>) {
+        follow(None, sets(&picks), extent);
+    }
+
+    #[test]
+    fn following_the_messages_ends_with_a_small_trace(picks in picks(), extent in 1_u64..1 << 32) {
+        let mut sets = sets(&picks);
+        sets.push(set("host.fit=compact".into()));
+        follow(None, sets, Some(extent));
+    }
+}
+
+/// The same for too few blocks: every preset and FTL, whatever the capacity, the space beyond it and the planes.
+#[test]
+fn remedies_for_too_few_blocks_work() {
+    for preset in presets() {
+        for capacity in ["128KiB", "8MiB", "100MiB", "300MiB", "1500MiB", "60GiB"] {
+            for space in ["op=7%", "op=0%", "op=0.5%", "op=3%", "op=37.5%", "spare=0%", "spare=1%"] {
+                for more in [
+                    "seed=1",
+                    "nand.planes=16",
+                    "nand.ways=7",
+                    "device.reserve=extra",
+                    "ftl=bast",
+                    "ftl=fast",
+                    "ftl=faster",
+                    "ftl.fast.log=9",
+                    "ftl.sbfast.slb=9",
+                ] {
+                    let sets = [format!("device.capacity={capacity}"), format!("device.{space}"), more.to_string()];
+                    follow(Some(preset.name), sets.into_iter().map(set).collect(), None);
+                }
+            }
+        }
+    }
+}

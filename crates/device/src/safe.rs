@@ -1,0 +1,135 @@
+//! Note of the programs that are known to be safe from a loss of power, kept beside flash and log.
+//!
+//! ```text
+//! two copies, 32 KiB apart, written by turns:
+//! 0 checksum of what follows (8)   8 serial number (8)   16 below (8)   24 count (8)   32 torn (8 each)
+//! ```
+//! Every program with a sequence number less than `below` is safe, except the `torn` ones, which earlier losses of power
+//! interrupted. The note is written after a sync, so it is true whatever else is lost. It tells a page that the flash has
+//! lost from one whose program was interrupted where the log cannot: between an erase and the next record, when a block
+//! is marked as bad, and without a log. Numbers are little-endian, the checksum is XXH3.
+
+use twox_hash::XxHash3_64;
+
+use crate::backend::{Backend, Fault, Slot};
+
+/// Distance of the copies.
+const COPY_BYTES: u64 = 32 << 10;
+/// Bytes of both copies.
+pub(crate) const NOTE_BYTES: u64 = 2 * COPY_BYTES;
+const HEAD_BYTES: usize = 32;
+/// Numbers of torn pages for which a copy has room.
+const MOST_TORN: usize = (COPY_BYTES as usize - HEAD_BYTES) / 8;
+
+/// The newest note.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SafeNote {
+    serial: u64,
+    /// Programs with lower sequence numbers are safe, unless they are torn.
+    pub below: u64,
+    /// Sequence numbers of torn pages.
+    torn: Vec<u64>,
+}
+
+impl SafeNote {
+    /// Reads the newest copy that is whole. Without one nothing is known to be safe.
+    pub fn load<B: Backend>(backend: &B) -> Result<Self, Fault> {
+        let [first, second] = [Self::read(backend, 0)?, Self::read(backend, 1)?];
+        Ok(first.into_iter().chain(second).max_by_key(|note| note.serial).unwrap_or_default())
+    }
+
+    fn read<B: Backend>(backend: &B, serial: u64) -> Result<Option<Self>, Fault> {
+        let at = place_of(serial);
+        let mut head = [0; HEAD_BYTES];
+        backend.read_log(Slot::Safe, at, &mut head)?;
+        let [checksum, serial, below, count] = numbers(&head);
+        if count > MOST_TORN as u64 {
+            return Ok(None);
+        }
+        let mut torn = vec![0; 8 * count as usize];
+        backend.read_log(Slot::Safe, at + HEAD_BYTES as u64, &mut torn)?;
+        let is_whole = serial > 0 && XxHash3_64::oneshot(&[&head[8..], &torn].concat()) == checksum;
+        let torn = torn.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        Ok(is_whole.then_some(Self { serial, below, torn }))
+    }
+
+    /// Replaces the torn pages. The next note tells of them.
+    pub fn set_torn(&mut self, torn: Vec<u64>) {
+        // Without room for all of them nothing can be said of any page.
+        if torn.len() <= MOST_TORN {
+            self.torn = torn;
+        } else {
+            (self.below, self.torn) = (u64::MAX, Vec::new());
+        }
+    }
+
+    /// Returns true if the program with this sequence number is known to be safe.
+    pub fn covers(&self, sequence: u64) -> bool {
+        sequence < self.below && !self.torn.contains(&sequence)
+    }
+
+    /// Notes that all programs so far are safe: those with sequence numbers less than `below`.
+    pub fn write<B: Backend>(&mut self, backend: &mut B, below: u64) -> Result<(), Fault> {
+        if below <= self.below {
+            return Ok(());
+        }
+        (self.serial, self.below) = (self.serial + 1, below);
+        let head = [self.serial, below, self.torn.len() as u64];
+        let rest: Vec<u8> = head.iter().chain(&self.torn).flat_map(|number| number.to_le_bytes()).collect();
+        let checksum = XxHash3_64::oneshot(&rest).to_le_bytes();
+        backend.write_log(Slot::Safe, place_of(self.serial), &[&checksum[..], &rest].concat())
+    }
+}
+
+fn place_of(serial: u64) -> u64 {
+    serial % 2 * COPY_BYTES
+}
+
+fn numbers(head: &[u8; HEAD_BYTES]) -> [u64; 4] {
+    std::array::from_fn(|number| u64::from_le_bytes(head.as_chunks().0[number]))
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
+
+    use super::*;
+    use crate::MemoryBackend;
+
+    fn flash() -> MemoryBackend {
+        let (order, parallelism) = (ProgramOrder::Ascending, Parallelism::SINGLE);
+        MemoryBackend::new(Geometry { page_bytes: 16, pages_per_block: 2, blocks: 2, order, parallelism })
+    }
+
+    /// Goal: a note comes back, and without the newest copy the one before does. Method: each byte of the newest copy is
+    /// damaged in turn.
+    #[test]
+    fn a_damaged_copy_leaves_the_one_before() {
+        let mut flash = flash();
+        assert!(!SafeNote::load(&flash).unwrap().covers(0));
+        let mut note = SafeNote::default();
+        note.write(&mut flash, 5).unwrap();
+        note.set_torn(vec![7, 3]);
+        note.write(&mut flash, 9).unwrap();
+        let found = SafeNote::load(&flash).unwrap();
+        assert_eq!((0..12).filter(|&sequence| found.covers(sequence)).collect::<Vec<_>>(), [0, 1, 2, 4, 5, 6, 8]);
+        for byte in 0..HEAD_BYTES as u64 + 16 {
+            let mut damaged = flash.clone();
+            let mut was = [0];
+            damaged.read_log(Slot::Safe, place_of(2) + byte, &mut was).unwrap();
+            damaged.write_log(Slot::Safe, place_of(2) + byte, &[was[0] ^ 0x10]).unwrap();
+            assert_eq!(SafeNote::load(&damaged).unwrap().below, 5, "byte {byte}");
+        }
+    }
+
+    /// More torn pages than a copy has room for: what was noted before stays, and nothing is added.
+    #[test]
+    fn too_many_torn_pages_end_the_notes() {
+        let mut flash = flash();
+        let mut note = SafeNote::default();
+        note.write(&mut flash, 5).unwrap();
+        note.set_torn(vec![6; MOST_TORN + 1]);
+        note.write(&mut flash, 9).unwrap();
+        assert_eq!(SafeNote::load(&flash).unwrap().below, 5);
+    }
+}

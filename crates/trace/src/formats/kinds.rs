@@ -1,0 +1,592 @@
+//! A table of damaged and oddly spelt inputs, with what the reader of each format makes of them.
+//!
+//! [`kinds`] matches on every format and [`Kinds`] has a field for every kind of input, so neither a new format nor a new
+//! kind compiles without its rows. Requests and messages are worked out by hand from the description of each format.
+
+use super::volume::{self, Name};
+use super::{Columns, Format};
+use crate::testing::{detect_bytes, read_with};
+use crate::{Op, ReadOptions, Request};
+
+/// A request: time in ns after the first, operation, offset and bytes.
+type Row = (u64, Op, u64, u32);
+
+/// What a reader makes of an input.
+enum Outcome {
+    Reads(Vec<Row>),
+    /// Fails with a message that begins so.
+    Fails(&'static str),
+    /// The kind does not exist in the format, for this reason.
+    Never(&'static str),
+}
+
+struct Case {
+    input: Vec<u8>,
+    outcome: Outcome,
+}
+
+/// Inputs of a format, of every kind.
+struct Kinds {
+    /// Two good requests.
+    good: Case,
+    /// The file breaks off inside its last record.
+    truncated: Case,
+    /// Two records without what separates them, or two files one behind the other.
+    joined: Case,
+    /// A record with an empty field, or a file with a header alone.
+    empty: Case,
+    /// The later request comes first.
+    reordered: Case,
+    negative: Case,
+    /// A number of more than 64 bits, or one that its unit takes beyond.
+    huge: Case,
+    quoted: Case,
+    commented: Case,
+    /// A number that is not written in decimal digits.
+    non_decimal: Case,
+}
+
+impl Kinds {
+    /// Every kind with its name.
+    fn all(self) -> [(&'static str, Case); 10] {
+        let Self { good, truncated, joined, empty, reordered, negative, huge, quoted, commented, non_decimal } = self;
+        [
+            ("good", good),
+            ("truncated", truncated),
+            ("joined", joined),
+            ("empty", empty),
+            ("reordered", reordered),
+            ("negative", negative),
+            ("huge", huge),
+            ("quoted", quoted),
+            ("commented", commented),
+            ("non-decimal", non_decimal),
+        ]
+    }
+}
+
+fn reads(input: impl Into<Vec<u8>>, rows: &[Row]) -> Case {
+    Case { input: input.into(), outcome: Outcome::Reads(rows.to_vec()) }
+}
+
+fn fails(input: impl Into<Vec<u8>>, message: &'static str) -> Case {
+    Case { input: input.into(), outcome: Outcome::Fails(message) }
+}
+
+fn never(why: &'static str) -> Case {
+    Case { input: Vec::new(), outcome: Outcome::Never(why) }
+}
+
+/// Rows of a text format: a header, two good rows, and rows in the place of the second, with how their messages go on
+/// after "memory".
+struct Text {
+    header: &'static str,
+    first: &'static str,
+    second: &'static str,
+    rows: [Row; 2],
+    truncated: (&'static str, &'static str),
+    joined: &'static str,
+    empty: (&'static str, &'static str),
+    negative: (&'static str, &'static str),
+    huge: (&'static str, &'static str),
+    quoted: (&'static str, &'static str),
+    non_decimal: (&'static str, &'static str),
+}
+
+impl Text {
+    fn kinds(self) -> Kinds {
+        let Self { header, first, second, rows, .. } = self;
+        let case = |(row, message)| fails(format!("{header}{first}\n{row}\n"), message);
+        Kinds {
+            good: reads(format!("{header}{first}\n{second}\n"), &rows),
+            truncated: fails(format!("{header}{first}\n{}", self.truncated.0), self.truncated.1),
+            joined: fails(format!("{header}{first}{second}\n"), self.joined),
+            empty: case(self.empty),
+            reordered: reads(format!("{header}{second}\n{first}\n"), &rows),
+            negative: case(self.negative),
+            huge: case(self.huge),
+            quoted: case(self.quoted),
+            commented: reads(format!("# by hand, 1\n{header}{first}\n# more\n{second}\n"), &rows),
+            non_decimal: case(self.non_decimal),
+        }
+    }
+}
+
+/// Kinds of a binary format, whose records have no place for the spelling of numbers.
+fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Case, huge: Case) -> Kinds {
+    let text = "numbers are binary";
+    Kinds {
+        good,
+        truncated,
+        joined,
+        empty,
+        reordered,
+        negative: never("numbers have no sign"),
+        huge,
+        quoted: never(text),
+        commented: never(text),
+        non_decimal: never(text),
+    }
+}
+
+/// Kinds of a binary format of plain records behind a header: two records, the rows that they are, and a huge one.
+fn records(
+    header: &[u8],
+    two: [Vec<u8>; 2],
+    rows: [Row; 2],
+    cut: &'static str,
+    huge: (Vec<u8>, &'static str),
+) -> Kinds {
+    let file = |parts: &[&[u8]]| [&[header], parts].concat().concat();
+    let [first, second] = &two;
+    let good = file(&[first, second]);
+    let truncated = fails(&good[..good.len() - 1], cut);
+    let joined = if header.is_empty() {
+        let (start, gap) = (rows[0], rows[1].0);
+        assert!(gap > 0);
+        // The second file's first request has the time of the first file's, and takes its place behind it.
+        reads([&good[..], &good].concat(), &[start, start, rows[1], rows[1]])
+    } else {
+        fails([&good[..], &good].concat(), "memory:record")
+    };
+    let empty = if header.is_empty() { fails("", "memory: is empty") } else { reads(header, &[]) };
+    let reordered = reads(file(&[second, first]), &rows);
+    binary(reads(good, &rows), truncated, joined, empty, reordered, fails(file(&[first, &huge.0]), huge.1))
+}
+
+fn fio(version: u8) -> Kinds {
+    // Version 2 has waits, version 3 times.
+    let two = version == 2;
+    let title = format!("fio version {version} iolog\n");
+    let (first, wait, second, later) = if two {
+        ("f read 512 4096", "f wait 500\n", "f write 8192 512", "f ")
+    } else {
+        ("100 f read 512 4096", "", "600 f write 8192 512", "600 f ")
+    };
+    let rows = [(0, Op::Read, 512, 4096), (500_000, Op::Write, 8192, 512)];
+    let case = |row: &str, message| fails(format!("{title}{first}\n{later}{row}\n"), message);
+    let joined =
+        if two { "memory:2: field \"length\": \"4096f\" is not a whole" } else { "memory:2: \"f\" follows the last" };
+    Kinds {
+        good: reads(format!("{title}{first}\n{wait}{second}\n"), &rows),
+        truncated: fails(format!("{title}{first}\n{later}write 8192"), "memory:3: field \"length\" is missing"),
+        joined: fails(format!("{title}{first}{second}\n"), joined),
+        empty: case("write", "memory:3: field \"offset\" is missing"),
+        reordered: if two { never("waits are relative") } else { reads(format!("{title}{second}\n{first}\n"), &rows) },
+        negative: case("write -8192 512", "memory:3: field \"offset\": \"-8192\" is negative"),
+        huge: case("write 99999999999999999999 512", "memory:3: field \"offset\": \"99999999999999999999\" is larger"),
+        quoted: case("write \"8192\" 512", "memory:3: field \"offset\": \"\\\"8192\\\"\" is not a whole number"),
+        commented: reads(format!("{title}# by hand\n{first}\n#\n{wait}{second}\n"), &rows),
+        non_decimal: case("write 0x2000 512", "memory:3: field \"offset\": \"0x2000\" is not a whole number"),
+    }
+}
+
+fn vscsi(version: u8) -> Kinds {
+    let record = |command: u16, bytes: u32, block: u64, time: u64| {
+        let (words, command) = ([7, bytes, 1].map(u32::to_le_bytes), command.to_le_bytes());
+        let (block, time) = (block.to_le_bytes(), time.to_le_bytes());
+        match version {
+            1 => [words.as_flattened(), &command, &[0, 1], &block, &time].concat(),
+            _ => [&command, &[0, 2][..], words.as_flattened(), &block, &time, &[0; 8]].concat(),
+        }
+    };
+    let two = [record(0x28, 4096, 8, 100), record(0x2A, 512, 16, 103)];
+    let cut = if version == 1 {
+        "memory: the file ends inside record 2 (31 bytes of it at byte 32)"
+    } else {
+        "memory: the file ends inside record 2 (39 bytes of it at byte 40)"
+    };
+    let huge = (
+        record(0x28, 4096, u64::MAX, 100),
+        if version == 1 {
+            "memory:record 2 at byte 32: field \"block\""
+        } else {
+            "memory:record 2 at byte 40: field \"block\""
+        },
+    );
+    records(b"", two, [(0, Op::Read, 4096, 4096), (3_000, Op::Write, 8192, 512)], cut, huge)
+}
+
+/// Inputs of every kind in a format.
+fn kinds(format: Format) -> Kinds {
+    match format {
+        Format::Csv => Text {
+            header: "time_ns,op,sector,bytes,flags,pid\n",
+            first: "1000,R,8,512,0x1,7",
+            second: "3000,W,16,4096,0x2,7",
+            rows: [(0, Op::Read, 4096, 512), (2000, Op::Write, 8192, 4096)],
+            truncated: ("3000,W,16,40", ": line 3, the last, breaks off"),
+            joined: ":2: \"W\" follows the last column",
+            empty: ("3000,W,,4096,0x2,7", ":3: field \"sector\" is missing"),
+            negative: ("3000,W,-16,4096,0x2,7", ":3: field \"sector\": \"-16\" is negative"),
+            huge: ("3000,W,36028797018963968,4096,0x2,7", ":3: field \"sector\": \"36028797018963968\" is too large"),
+            quoted: ("3000,\"W\",\"16\",4096,0x2,7", ":3: field \"sector\": \"\\\"16\\\"\" is not a whole number"),
+            non_decimal: ("3000,W,0x10,4096,0x2,7", ":3: field \"sector\": \"0x10\" is not a whole number"),
+        }
+        .kinds(),
+        Format::Msr => Text {
+            header: "",
+            first: "128166372003061629,hm,0,Read,8192,4096,1000",
+            second: "128166372003061639,hm,0,Write,512,1024,10",
+            rows: [(0, Op::Read, 8192, 4096), (1000, Op::Write, 512, 1024)],
+            truncated: ("128166372003061639,hm,0,Write,512,10", ": line 2, the last, breaks off"),
+            // The response time takes in the next time: 1000128166372003061639 has 22 digits.
+            joined: ":1: field \"ResponseTime\": \"1000128166372003061639\" is larger than 64 bits can hold",
+            empty: ("128166372003061639,hm,0,Write,,1024,10", ":2: field \"Offset\" is missing"),
+            negative: ("128166372003061639,hm,0,Write,-512,1024,10", ":2: field \"Offset\": \"-512\" is negative"),
+            huge: (
+                "999999999999999999,hm,0,Write,512,1024,10",
+                ":2: field \"Timestamp\": \"999999999999999999\" is too",
+            ),
+            quoted: ("\"128166372003061639\",hm,0,Write,512,1024,10", ":2: field \"Timestamp\": \"\\\"12816637"),
+            non_decimal: (
+                "128166372003061639,hm,0,Write,512.0,1024,10",
+                ":2: field \"Offset\": \"512.0\" is not a whole",
+            ),
+        }
+        .kinds(),
+        Format::Spc => Text {
+            header: "",
+            first: "0,8,4096,r,0.5",
+            second: "0,16,512,W,0.75",
+            rows: [(0, Op::Read, 4096, 4096), (250_000_000, Op::Write, 8192, 512)],
+            truncated: ("0,16,512,W", ":2: field \"Timestamp\" is missing"),
+            // Further fields are allowed, but no second opcode.
+            joined: ":1: \"W\" is the opcode of a second record on this line",
+            empty: ("0,16,,W,0.75", ":2: field \"Size\" is missing"),
+            negative: ("0,16,512,W,-0.75", ":2: field \"Timestamp\": \"-0.75\" is negative"),
+            huge: (
+                "0,99999999999999999999,512,W,0.75",
+                ":2: field \"LBA\": \"99999999999999999999\" is larger than 64",
+            ),
+            quoted: ("0,\"16\",512,W,0.75", ":2: field \"LBA\": \"\\\"16\\\"\" is not a whole number"),
+            non_decimal: ("0,16,5e2,W,0.75", ":2: field \"Size\": \"5e2\" is not a whole number"),
+        }
+        .kinds(),
+        Format::Systor17 => Text {
+            header: "Timestamp,Response,IOType,LUN,Offset,Size\n",
+            first: "1455592800.5,0.001,R,0,4096,512",
+            second: "1455592800.75,,W,0,8192,1024",
+            rows: [(0, Op::Read, 4096, 512), (250_000_000, Op::Write, 8192, 1024)],
+            truncated: ("1455592800.75,,W,0,8192", ":3: field \"Size\" is missing"),
+            joined: ":2: field \"Size\": \"5121455592800.75\" is not a whole number",
+            empty: ("1455592800.75,,W,0,,1024", ":3: field \"Offset\" is missing"),
+            negative: ("1455592800.75,,W,0,-8192,1024", ":3: field \"Offset\": \"-8192\" is negative"),
+            huge: (
+                "1455592800.75,,W,0,99999999999999999999,1024",
+                ":3: field \"Offset\": \"99999999999999999999\" is larger",
+            ),
+            quoted: ("1455592800.75,,W,\"0\",8192,1024", ":3: field \"LUN\": \"\\\"0\\\"\" is not a whole number"),
+            non_decimal: ("1455592800.75,,W,0,0x2000,1024", ":3: field \"Offset\": \"0x2000\" is not a whole number"),
+        }
+        .kinds(),
+        Format::Alibaba => Text {
+            header: "",
+            first: "4,R,8192,4096,1577808000000626",
+            second: "4,W,512,1024,1577808000000629",
+            rows: [(0, Op::Read, 8192, 4096), (3000, Op::Write, 512, 1024)],
+            truncated: ("4,W,512,10", ":2: field \"timestamp\" is missing"),
+            joined: ":1: \"W\" follows the last column",
+            empty: ("4,W,,1024,1577808000000629", ":2: field \"offset\" is missing"),
+            negative: ("4,W,512,-1,1577808000000629", ":2: field \"length\": \"-1\" is negative"),
+            huge: (
+                "4,W,18446744073709551615,1024,1577808000000629",
+                ":2: offset and size exceed what a device can hold",
+            ),
+            quoted: (
+                "\"4\",W,512,1024,1577808000000629",
+                ":2: field \"device_id\": \"\\\"4\\\"\" is not a whole number",
+            ),
+            non_decimal: ("4,W,512,1024.5,1577808000000629", ":2: field \"length\": \"1024.5\" is not a whole number"),
+        }
+        .kinds(),
+        Format::Tencent => Text {
+            header: "",
+            first: "1538323199,8,16,0,1576",
+            second: "1538323200,0,8,1,1576",
+            rows: [(0, Op::Read, 4096, 8192), (1_000_000_000, Op::Write, 0, 4096)],
+            truncated: ("1538323200,0,8,1", ":2: field \"VolumeID\" is missing"),
+            joined: ":1: \"0\" follows the last column",
+            empty: ("1538323200,,8,1,1576", ":2: field \"Offset\" is missing"),
+            negative: ("1538323200,-8,8,1,1576", ":2: field \"Offset\": \"-8\" is negative"),
+            huge: ("1538323200,36028797018963968,8,1,1576", ":2: field \"Offset\": \"36028797018963968\" is too large"),
+            quoted: ("1538323200,0,\"8\",1,1576", ":2: field \"Size\": \"\\\"8\\\"\" is not a whole number"),
+            non_decimal: ("1538323200,0,8,0x1,1576", ":2: field \"IOType\": \"0x1\" is not a whole number"),
+        }
+        .kinds(),
+        Format::Fiu => Text {
+            header: "",
+            first: "1000 7 a b 8 8 W 6 0 b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b",
+            second: "1500 7 a b 16 16 R 6 0 b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b",
+            rows: [(0, Op::Write, 4096, 4096), (500, Op::Read, 8192, 8192)],
+            truncated: ("1500 7 a b 16 16 R 6 0", ":2: field \"major\": \"R\" is not a whole number"),
+            joined: ":1: field \"process\": \"a b 8 8 W 6 0 b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b1500 7 a b",
+            empty: ("1500 7", ":2: field \"process\" is missing"),
+            negative: ("1500 7 a -16 16 R 6 0 b14a", ":2: field \"lba\": \"-16\" is negative"),
+            huge: ("1500 7 a 36028797018963968 8 R 6 0 b14a", ":2: field \"lba\": \"36028797018963968\" is too large"),
+            quoted: ("1500 7 a \"16\" 16 R 6 0 b14a", ":2: field \"lba\": \"\\\"16\\\"\" is not a whole number"),
+            non_decimal: ("1500 7 a 16 0x10 R 6 0 b14a", ":2: field \"size\": \"0x10\" is not a whole number"),
+        }
+        .kinds(),
+        Format::Blkparse => Text {
+            header: "",
+            first: "  8,0 1 1 0.000000001 1 Q W 8 + 8 [x]",
+            second: "  8,0 1 2 0.000000005 1 Q R 16 + 16 [my y]",
+            rows: [(0, Op::Write, 4096, 4096), (4, Op::Read, 8192, 8192)],
+            truncated: ("  8,0 1 2 0.000000005 1 Q R 16 + 1", ":2: field \"process\" is missing"),
+            joined: ":1: \"8,0 1 2 0.000000005 1 Q R 16 + 16 [my y]\" is a second record on this line",
+            empty: ("  8,0 1 2 0.000000005 1 Q", ":2: field \"RWBS\" is missing"),
+            negative: ("  8,0 1 2 0.000000005 1 Q R -16 + 16 [y]", ":2: field \"process\": \"-16 + 16 [y]\" should be"),
+            huge: (
+                "8,0 1 2 0.5 1 Q R 99999999999999999999 + 8 [y]",
+                ":2: field \"sector\": \"99999999999999999999\" is larger",
+            ),
+            quoted: ("\"8,0\" 1 2 0.5 1 Q R 16 + 8 [y]", ":2: field \"device\": \"\\\"8,0\\\"\" is not MAJOR,MINOR"),
+            non_decimal: ("8,0 1 2 0.5 1 Q R 0x10 + 8 [y]", ":2: field \"sector\": \"0x10\" is not a whole number"),
+        }
+        .kinds(),
+        Format::Ftrace => Text {
+            header: "",
+            first: "  a-1 [000] d..1. 10.000001: block_rq_issue: 8,0 W 4096 () 8 + 8 [a]",
+            second: "  b-2 [001] d..1. 10.000003: block_rq_issue: 8,0 R 8192 () 16 + 16 none,0,0 [b]",
+            rows: [(0, Op::Write, 4096, 4096), (2000, Op::Read, 8192, 8192)],
+            truncated: (
+                "  b-2 [001] d..1. 10.000003: block_rq_issue: 8,0 R 8192 () 16 + 1",
+                ":2: field \"process\" is missing",
+            ),
+            joined: ":1: \"block_rq_issue: 8,0 W 4096 () 8 + 8 [a]  b-2 [001]",
+            empty: ("  b-2 [001] d..1. 10.000003: block_rq_issue:", ":2: field \"device\" is missing"),
+            negative: (
+                "b-2 [1] 10.3: block_rq_issue: 8,0 R 0 () 16 + -8 [b]",
+                ":2: field \"sectors\": \"-8\" is negative",
+            ),
+            huge: (
+                "b-2 [1] 10.3: block_rq_issue: 8,0 R 0 () 36028797018963968 + 8 [b]",
+                ":2: field \"sector\": \"36028797018963968\" is too",
+            ),
+            quoted: (
+                "b-2 [1] 10.3: block_rq_issue: \"8,0\" R 0 () 8 + 8 [b]",
+                ":2: field \"device\": \"\\\"8,0\\\"\" is not MAJOR",
+            ),
+            non_decimal: (
+                "b-2 [1] 10.3: block_rq_issue: 8,0 R 0 () 8 + 0x8 [b]",
+                ":2: field \"sectors\": \"0x8\" is not a whole",
+            ),
+        }
+        .kinds(),
+        Format::Etw => Kinds {
+            // Names of files are always quoted, numbers are decimal or hexadecimal.
+            quoted: reads(
+                "DiskRead, 1400, a (1), 5, 0xf, 0x2000, 0x1000, 400, 2, 0x6, 9, Normal, x, 0xf, \"C:\\a, b\"\n",
+                &[(0, Op::Read, 8192, 4096)],
+            ),
+            non_decimal: reads(
+                "DiskRead, 1400, a (1), 5, 0xf, 8192, 0x1000, 400, 2, 0x6, 9, Normal, x, 0xf, \"C:\\a\"\n",
+                &[(0, Op::Read, 8192, 4096)],
+            ),
+            ..Text {
+                header: "",
+                first: "DiskRead, 1400, a (1), 5, 0xf, 0x2000, 0x1000, 400, 2, 0x6, 9, Normal, x, 0xf, \"C:\\a\"",
+                second: "DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x400, 300, 2, 0x6, 9, Normal, x, 0xf, \"C:\\b\"",
+                // 1900 - 300 us is 600 us after 1400 - 400 us.
+                rows: [(0, Op::Read, 8192, 4096), (600_000, Op::Write, 512, 1024)],
+                truncated: ("DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x4", ":2: field \"ElapsedTime\" is missing"),
+                joined: ":1: \"1900\" follows the last column",
+                empty: ("DiskWrite, 1900, a (1), 5, 0xf, , 0x400, 300, 2", ":2: field \"ByteOffset\" is missing"),
+                negative: (
+                    "DiskWrite, -1900, a (1), 5, 0xf, 0x200, 0x400, 300, 2",
+                    ":2: field \"TimeStamp\": \"-1900\" is neg",
+                ),
+                huge: (
+                    "DiskWrite, 1900, a (1), 5, 0xf, 0x10000000000000000, 0x400, 300, 2",
+                    ":2: field \"ByteOffset\": \"0x10000000000000000\" is larger than 64 bits",
+                ),
+                quoted: ("", ""),
+                non_decimal: ("", ""),
+            }
+            .kinds()
+        },
+        Format::FioV2 => fio(2),
+        Format::FioV3 => fio(3),
+        Format::MqSim | Format::SsdSim => Text {
+            header: "",
+            first: "1000 4 8 8 1",
+            second: "1500 4 16 16 0",
+            rows: [(0, Op::Read, 4096, 4096), (500, Op::Write, 8192, 8192)],
+            truncated: ("1500 4 16 16", ":2: field \"type\" is missing"),
+            // The type, 11500, is unknown; the fields behind it are told first.
+            joined: ":1: \"4\" follows the last column",
+            empty: ("1500 4 16", ":2: field \"sectors\" is missing"),
+            negative: ("1500 4 -16 16 0", ":2: field \"start_sector\": \"-16\" is negative"),
+            huge: ("1500 4 36028797018963968 8 0", ":2: field \"start_sector\": \"36028797018963968\" is too large"),
+            quoted: ("1500 4 \"16\" 16 0", ":2: field \"start_sector\": \"\\\"16\\\"\" is not a whole number"),
+            non_decimal: ("1500.5 4 16 16 0", ":2: field \"arrival\": \"1500.5\" is not a whole number"),
+        }
+        .kinds(),
+        Format::DiskSim => Kinds {
+            // The flags are hexadecimal: bit 0 of 1b is set.
+            non_decimal: reads(
+                "0.5 0 8 8 1\n1.5 0 16 16 1b\n",
+                &[(0, Op::Read, 4096, 4096), (1_000_000, Op::Read, 8192, 8192)],
+            ),
+            ..Text {
+                header: "",
+                first: "0.5 0 8 8 1",
+                second: "1.5 0 16 16 0",
+                rows: [(0, Op::Read, 4096, 4096), (1_000_000, Op::Write, 8192, 8192)],
+                truncated: ("1.5 0 16 16", ":2: field \"flags\" is missing"),
+                joined: ":1: field \"flags\": \"11.5\" is not a hexadecimal number",
+                empty: ("1.5 0 16", ":2: field \"bcount\" is missing"),
+                negative: ("-1.5 0 16 16 0", ":2: field \"arrival\": \"-1.5\" is negative"),
+                huge: ("1.5 0 36028797018963968 8 0", ":2: field \"blkno\": \"36028797018963968\" is too large"),
+                quoted: ("\"1.5\" 0 16 16 0", ":2: field \"arrival\": \"\\\"1.5\\\"\" is not a number"),
+                non_decimal: ("", ""),
+            }
+            .kinds()
+        },
+        Format::CacheCsv => Text {
+            header: "clock_time,obj_id,obj_size,next_access_vtime\n",
+            first: "10,7,512,-1",
+            second: "12,9,64,-1",
+            rows: [(0, Op::Read, 7, 512), (2_000_000_000, Op::Read, 9, 64)],
+            truncated: ("12,9,64", ":3: field \"next_access_vtime\" is missing"),
+            joined: ":2: field \"next_access_vtime\": \"-112\" is negative",
+            empty: ("12,,64,-1", ":3: field \"obj_id\" is missing"),
+            negative: ("12,-9,64,-1", ":3: field \"obj_id\": \"-9\" is negative"),
+            huge: ("12,9,4294967296,-1", ":3: field \"obj_size\": \"4294967296\" exceeds 32 bits"),
+            quoted: ("12,\"9\",64,-1", ":3: field \"obj_id\": \"\\\"9\\\"\" is not a whole number"),
+            non_decimal: ("12.5,9,64,-1", ":3: field \"clock_time\": \"12.5\" is not a whole number"),
+        }
+        .kinds(),
+        // Fields may stand in quotes.
+        Format::Columns => Kinds {
+            quoted: reads(
+                "5,R,4096,512\n\"7\",\"W\",\"0\",\"64\"\n",
+                &[(0, Op::Read, 4096, 512), (2, Op::Write, 0, 64)],
+            ),
+            ..Text {
+                header: "t,o,a,s\n",
+                first: "5,R,4096,512",
+                second: "7,W,0,64",
+                rows: [(0, Op::Read, 4096, 512), (2, Op::Write, 0, 64)],
+                truncated: ("7,W,0", ": line 3, the last, breaks off"),
+                joined: ":2: \"W\" follows the last column",
+                empty: ("7,W,,64", ":3: field \"offset\" is missing"),
+                negative: ("7,W,-1,64", ":3: field \"offset\": \"-1\" is "),
+                huge: (
+                    "7,W,99999999999999999999,64",
+                    ":3: field \"offset\": \"99999999999999999999\" is larger than 64 bits",
+                ),
+                quoted: ("", ""),
+                non_decimal: ("7,W,0,6x4", ":3: field \"size\": \"6x4\" is not a whole number"),
+            }
+            .kinds()
+        },
+        Format::Blktrace => {
+            let event = |time: u64, sector: u64, bytes: u32, mask: u32| {
+                let words = [bytes, mask << 16 | 1, 5, 8 << 20, 0, 0].map(u32::to_le_bytes);
+                let (time, sector) = (time.to_le_bytes(), sector.to_le_bytes());
+                [&0x6561_7407_u32.to_le_bytes()[..], &[0; 4], &time, &sector, words.as_flattened()].concat()
+            };
+            let two = [event(100, 8, 4096, 1), event(130, 16, 512, 2)];
+            let huge = (event(130, u64::MAX, 512, 2), "memory:record 2 at byte 48: offset and size exceed");
+            let cut = "memory: the file ends inside record 2 (47 bytes of it at byte 48)";
+            records(b"", two, [(0, Op::Read, 4096, 4096), (30, Op::Write, 8192, 512)], cut, huge)
+        }
+        Format::VscsiV1 => vscsi(1),
+        Format::VscsiV2 => vscsi(2),
+        Format::OracleGeneral => {
+            let record = |seconds: u32, object: u64, bytes: u32| {
+                let next = (-1_i64).to_le_bytes();
+                [&seconds.to_le_bytes()[..], &object.to_le_bytes(), &bytes.to_le_bytes(), &next].concat()
+            };
+            let two = [record(10, 7, 512), record(12, 9, 64)];
+            let huge = (record(12, u64::MAX, 512), "memory:record 2 at byte 24: offset and size exceed");
+            let cut = "memory: the file ends inside record 2 (23 bytes of it at byte 24)";
+            records(b"", two, [(0, Op::Read, 7, 512), (2_000_000_000, Op::Read, 9, 64)], cut, huge)
+        }
+        Format::Lcs => {
+            // Version 1: the records of oracleGeneral behind a header.
+            let mut header = [0x1234_5678_9abc_def0_u64, 1].map(u64::to_le_bytes).as_flattened().to_vec();
+            header.resize(8192, 0);
+            let record = |seconds: u32, object: u64, bytes: u32| {
+                [&seconds.to_le_bytes()[..], &object.to_le_bytes(), &bytes.to_le_bytes(), &[0xFF; 8]].concat()
+            };
+            let two = [record(10, 7, 512), record(12, 9, 64)];
+            let huge = (record(12, u64::MAX, 512), "memory:record 3 at byte 8216: offset and size exceed");
+            let cut = "memory: the file ends inside record 3 (23 bytes of it at byte 8216)";
+            records(&header, two, [(0, Op::Read, 7, 512), (2_000_000_000, Op::Read, 9, 64)], cut, huge)
+        }
+        Format::Volume => {
+            let mut header = volume::head(false).to_vec();
+            volume::name(Name::Volume, "7", &mut header);
+            let record = |time_ns, op, offset, bytes| {
+                volume::record(&Request { time_ns, offset, bytes, op, flags: 0, stream: 0 }).to_vec()
+            };
+            let two = [record(5, Op::Read, 4096, 512), record(9, Op::Write, 0, 64)];
+            let huge = (record(9, Op::Write, u64::MAX, 64), "memory:record 4 at byte 72: offset and size exceed");
+            let cut = "memory: the file ends inside record 4 (23 bytes of it at byte 72)";
+            records(&header, two, [(0, Op::Read, 4096, 512), (4, Op::Write, 0, 64)], cut, huge)
+        }
+    }
+}
+
+/// What a reader makes of a case that it should not; `None` if all is right.
+fn wrong(options: &ReadOptions, kind: &str, case: &Case) -> Option<String> {
+    let found = read_with(&case.input, options);
+    match (&case.outcome, found) {
+        (Outcome::Never(why), _) => why.is_empty().then(|| "has no reason".into()),
+        (Outcome::Fails(message), Err(error)) => {
+            let message = if message.starts_with(':') { format!("memory{message}") } else { (*message).into() };
+            let error = error.to_string();
+            (!error.starts_with(&message) || error.contains('\n')).then_some(error)
+        }
+        (Outcome::Fails(_), Ok((requests, _))) => Some(format!("{requests:?}")),
+        (Outcome::Reads(_), Err(error)) => Some(error.to_string()),
+        (Outcome::Reads(rows), Ok((requests, report))) => {
+            let read: Vec<Row> = requests.iter().map(|one| (one.time_ns, one.op, one.offset, one.bytes)).collect();
+            let counts = report.counts;
+            let moved = counts.out_of_order > 0;
+            let right = read == *rows
+                && moved == matches!(kind, "reordered" | "joined")
+                && (counts.unknown_op, counts.zero_length, counts.bad_lines) == (0, 0, 0);
+            (!right).then(|| format!("{read:?} {counts:?}"))
+        }
+    }
+}
+
+#[test]
+fn every_format_says_what_becomes_of_every_kind_of_input() {
+    let mut failures = Vec::new();
+    for format in Format::ALL {
+        let columns = (format == Format::Columns).then(Columns::default);
+        let options = ReadOptions { format: Some(format), columns, ..ReadOptions::default() };
+        for (kind, case) in kinds(format).all() {
+            let wrong = wrong(&options, kind, &case);
+            failures.extend(wrong.map(|why| format!("{} {kind} {}: {why}", format.name(), case.input.escape_ascii())));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn good_rows_are_recognised_as_their_format() {
+    for format in Format::ALL.into_iter().filter(|format| !matches!(format, Format::Columns | Format::SsdSim)) {
+        assert_eq!(detect_bytes(&kinds(format).good.input).unwrap(), format);
+    }
+}
+
+/// A file of blank lines, or of a byte order mark and a comment, has no requests and is no error.
+#[test]
+fn a_text_without_rows_has_no_requests() {
+    for format in Format::ALL {
+        let columns = (format == Format::Columns).then(Columns::default);
+        let options = ReadOptions { format: Some(format), columns, ..ReadOptions::default() };
+        let nothing = read_with(b"", &options).unwrap_err().to_string();
+        assert_eq!(nothing, "memory: is empty; there is nothing to replay", "{}", format.name());
+        if !matches!(kinds(format).quoted.outcome, Outcome::Never(_)) {
+            let (requests, report) = read_with(b"\n \t\r\n\n", &options).unwrap();
+            assert_eq!((requests.len(), report.counts.bad_lines), (0, 0), "{}", format.name());
+        }
+    }
+}

@@ -1,0 +1,61 @@
+"""Spacing of the values that a setting may have: multiples, powers of two, divisors of a number."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ssdlab.study.sweep.quantity import SHARE, Quantity, exact
+
+
+@dataclass(frozen=True)
+class Spacing:
+    """Possible values of a setting; in bytes, nanoseconds, percent or ones."""
+
+    multiple: int = 1
+    """Values are multiples of this."""
+    power_of_two: bool = False
+    """Values are powers of two."""
+    divides: int | None = None
+    """Values divide this number."""
+
+    def nearest(self, value: float, low: Quantity, high: Quantity, *, log: bool) -> str | None:
+        """The possible value in a range that is nearest to a number in base units, as a setting takes it.
+
+        None if the range holds no possible value.
+        """
+        unit = 0.01 if low.base == SHARE else 1.0
+        # 7 % is not exactly 7 times 1 %.
+        least, most = math.ceil(round(low.value / unit, 6)), math.floor(round(high.value / unit, 6))
+        wanted = value / unit
+
+        def distance(number: int) -> float:
+            return abs(math.log(number / wanted)) if log else abs(number - wanted)
+
+        found = min(self._around(wanted, least, most), key=distance, default=None)
+        return None if found is None else exact(found, low.base)
+
+    def _around(self, wanted: float, least: int, most: int) -> Iterator[int]:
+        """Possible values of least to most, the nearest to `wanted` among them."""
+        if self.power_of_two:
+            numbers: Sequence[int] = [1 << power for power in range(max(most, 0).bit_length())]
+        elif self.divides is not None:
+            numbers = _divisors(self.divides)
+        else:
+            first, last = -(-least // self.multiple), most // self.multiple
+            below = math.floor(wanted / self.multiple)
+            numbers = [self.multiple * min(max(count, first), last) for count in (below, below + 1)]
+        for number in numbers:
+            divides = self.divides is None or self.divides % number == 0
+            if least <= number <= most and number % self.multiple == 0 and divides:
+                yield number
+
+    def words(self, base: str) -> str:
+        """What values are, for messages."""
+        if self.divides is not None:
+            return f"divisor of {exact(self.divides, base)}"
+        return "power of two" if self.power_of_two else f"multiple of {exact(self.multiple, base)}"
+
+
+def _divisors(number: int) -> list[int]:
+    small = [one for one in range(1, math.isqrt(number) + 1) if number % one == 0]
+    return sorted({*small, *(number // one for one in small)})
