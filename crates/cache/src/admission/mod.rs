@@ -85,7 +85,7 @@ impl AdmissionChoice {
             max,
             unit: ADMISSION_PARAMETER[0].unit,
         };
-        let info = ADMISSIONS.iter().nth(place as usize).copied().ok_or_else(out_of_range)?;
+        let info = ADMISSIONS[..].get(place as usize).copied().ok_or_else(out_of_range)?;
         let owner = Owner { kind: "admission", name: info.name, parameter: "parameter" };
         Ok(Self { own, info, settings: Settings::new(owner, info.parameters, &of_admission)? })
     }

@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn standard_error_matches_a_manual_calculation() {
-        // Deviations -0.1, 0, 0.1: the variance is 0.01, that of the mean a third.
+        // Deviations -0.1, 0, 0.1: the variance is 0.01; the variance of the mean is a third of it.
         let (mean, error) = mean_and_error(&[0.2, 0.3, 0.4]);
         assert!((mean - 0.3).abs() < 1e-12 && (error - 0.1 / 3_f64.sqrt()).abs() < 1e-12);
     }

@@ -7,9 +7,9 @@
 //!           insert x with its next use
 //! ```
 //! Newcomers are always inserted, as in demand paging, unless `bypass` = 1. With bypass no policy misses less, even
-//! among those that reject items. With items of different sizes the rule is only a heuristic.
-//! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966;
-//! a stack algorithm: Mattson et al., IBM Systems Journal 9(2), 1970.
+//! among those that reject items. With items of different sizes the rule is only a heuristic. Source: Belady, "A study
+//! of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966; a stack algorithm:
+//! Mattson et al., IBM Systems Journal 9(2), 1970.
 
 use std::cmp::Reverse;
 
@@ -22,7 +22,7 @@ use crate::heap::Heap;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "belady",
-    help: "Optimal offline policy: evicts the item whose next use is farthest away. Optimal for items of one size that are always inserted.",
+    help: "Evicts the item whose next use is farthest away: offline, optimal for items of one size that are always inserted.",
     source: "Belady 1966",
     parameters: &[Parameter::switch("bypass", false, "1: a newcomer with the farthest next use is not inserted.")],
     role: PolicyRules {

@@ -7,9 +7,9 @@
 //!                                                               else: decrement the counter
 //!           insert x behind the hand, with counter 0
 //! ```
-//! The circle is a queue: the item under the hand is the oldest, and a skipped item becomes the newest.
-//! Source: Corbato, "A paging experiment with the Multics system", MIT Project MAC report MAC-M-384, 1968; counters of
-//! several bits: Smith, "Sequentiality and prefetching in database systems", ACM TODS 3(3), 1978 (generalised clock).
+//! The circle is a queue: the item under the hand is the oldest, and a skipped item becomes the newest. Source:
+//! Corbato, "A paging experiment with the Multics system", MIT Project MAC report MAC-M-384, 1968; counters of several
+//! bits: Smith, "Sequentiality and prefetching in database systems", ACM TODS 3(3), 1978 (generalised clock).
 
 use ssdlab_core::{Parameter, Unit};
 

@@ -1,7 +1,7 @@
 //! Clock2Q+: S3-FIFO with bits instead of counters, and a window of newcomers whose uses do not count.
 //!
 //! ```text
-//! hit(x):    x in S, and at least `window` of S came in since x did: bit(x) set;  x in M: bit(x) set
+//! hit(x):    x in S, and at least `window` of S was inserted after x: set bit(x);  x in M: set bit(x)
 //! miss(x):   x in G: remove it
 //!            while x does not fit:  |M| above its share, or S empty: EVICT-M;  else EVICT-S
 //!            x was in G, or S is full and nothing was evicted yet: to the head of M;  else to the head of S
@@ -13,9 +13,8 @@
 //!            tail of M:  bit set: to the head of M, bit clear;  else: evict it
 //! ```
 //! S has 10 %, its newest half is the window, and G holds half as many units as the cache. Source: Zhai et al.,
-//! "Clock2Q+: a simple
-//! and efficient replacement algorithm for metadata cache in VMware vSAN", arXiv 2511.21958, 2025. The order of steps
-//! on a miss follows libCacheSim, whose authors took part; its ghost is 90 %.
+//! "Clock2Q+: a simple and efficient replacement algorithm for metadata cache in VMware vSAN", arXiv 2511.21958, 2025.
+//! The order of steps on a miss follows libCacheSim, whose authors took part; its ghost is 90 %.
 
 use ssdlab_core::{HugeVec, Parameter, Unit};
 

@@ -9,9 +9,9 @@
 //!           x goes to the top, count(x) = 1
 //! both:     the mean of all counts above `mean_most`: every count = count / 2, rounded up
 //! ```
-//! If the old section is empty, the lowest item is evicted. Source: Robinson, Devarakonda, "Data cache management
-//! using frequency-based replacement", SIGMETRICS 1990, sections 2 and 3. Its parameters depend on the workload; the
-//! defaults here are ours.
+//! If the old section is empty, the lowest item is evicted. Source: Robinson, Devarakonda, "Data cache management using
+//! frequency-based replacement", SIGMETRICS 1990, sections 2 and 3. Its parameters depend on the workload; the defaults
+//! here are ours.
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Unit};

@@ -11,10 +11,9 @@
 //!                                 which drops its oldest while above its share;  t(v) = t
 //!           x becomes the newest
 //! ```
-//! N is the largest number of items ever cached. Source: Vietri et al., "Driving cache replacement with
-//! ML-based LeCaR", HotStorage 2018, algorithms 1 and 2, with its rate of 0.45. Histories of half the cache each, the
-//! limits of the weights and the remembered uses follow the authors' program. LFU chooses the least recently used item
-//! on ties.
+//! N is the largest number of items ever cached. Source: Vietri et al., "Driving cache replacement with ML-based
+//! LeCaR", HotStorage 2018, algorithms 1 and 2, with its rate of 0.45. Histories of half the cache each, the limits of
+//! the weights and the remembered uses follow the authors' program. LFU chooses the least recently used item on ties.
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Rng};

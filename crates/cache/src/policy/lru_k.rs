@@ -9,10 +9,10 @@
 //!                  the least recently used on ties, and among items without K uses
 //!              HIST(x,i) = HIST(x,i-1) for i = 2..K, nothing if x is not remembered;  HIST(x,1) = LAST(x) = t
 //! ```
-//! If all items are correlated, which the paper leaves open, the rule applies to all of them.
-//! Source: E. O'Neil, P. O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD
-//! 1993, section 2 and figure 2.1. Its periods are times; here they are counted in accesses. The history of an evicted
-//! item is kept for the retained information period.
+//! If all items are correlated, which the paper leaves open, the rule applies to all of them. Source: E. O'Neil, P.
+//! O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD 1993, section 2 and
+//! figure 2.1. Its periods are times; here they are counted in accesses. The history of an evicted item is kept for the
+//! retained information period.
 //!
 //! Correlated items sort behind all others in the heap. A list by last use finds those whose period is over, so that an
 //! eviction takes logarithmic time.

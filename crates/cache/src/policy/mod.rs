@@ -70,7 +70,7 @@ pub trait Policy: Send + Debug {
     /// True if the item is cached.
     fn contains(&self, item: u32) -> bool;
 
-    /// Size in units of a cached item, as of its insertion.
+    /// Size in units of a cached item, fixed at its insertion.
     fn size(&self, item: u32) -> u32;
 
     /// Used units.

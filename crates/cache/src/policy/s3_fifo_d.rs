@@ -3,17 +3,17 @@
 //! ```text
 //! E-S, E-M: last evictions of S and M, at most `lately` of the capacity each;  hits of E-S and E-M: initially 0
 //! access(x): hits of E-S + hits of E-M > 100, and E-M not empty:
-//!                hits of E-S above twice those of E-M, and M above 1 % and a step:
+//!                hits of E-S above twice the hits of E-M, and M above 1 % and a step:
 //!                    S grows by a step, M shrinks
-//!                hits of E-M above twice those of E-S, and S above 1 % and a step:
+//!                hits of E-M above twice the hits of E-S, and S above 1 % and a step:
 //!                    M grows by a step, S shrinks
 //!                multiply both hit counts by 0.8, rounding down
 //! miss(x):   x in E-S or E-M: remove it and count a hit;  then as S3-FIFO
 //! eviction:  from S to E-S, from M to E-M; these drop their oldest
 //! ```
-//! A step is 0.1 % of the capacity, at least one unit; G has the size of M. Source: Yang, Zhang, Qiu, Yue,
-//! Rashmi, "FIFO queues are all you need for cache eviction", SOSP 2023, section 6.2: two ghosts of 5 %, 100 hits, and
-//! a ratio of two. The limit of 1 % and the factor 0.8 come from libCacheSim, its authors' simulator.
+//! A step is 0.1 % of the capacity, at least one unit; G has the size of M. Source: Yang, Zhang, Qiu, Yue, Rashmi,
+//! "FIFO queues are all you need for cache eviction", SOSP 2023, section 6.2: two ghosts of 5 %, 100 hits, and a ratio
+//! of two. The limit of 1 % and the factor 0.8 come from libCacheSim, its authors' simulator.
 
 use ssdlab_core::{Parameter, Unit};
 
