@@ -1,68 +1,68 @@
-//! Accesses to numbered items, and those of a whole trace.
+//! Accesses to numbered items, and traces of them.
 
 use ssdlab_trace::Request;
 
 use crate::bank::Counts;
 use crate::{CacheError, Expiry, Granularity, Life, Policy, PolicyInfo, Splitter, Trims, Universe, build_policy};
 
-/// Not used again, or not known to be.
+/// Marks an access whose item has no next use, or no known one.
 pub const NEVER: u32 = u32::MAX;
 
-/// One access to an item, or the end of it.
+/// One access to an item, or its removal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// Its number in the universe.
+    /// Number of the item in the universe.
     pub item: u32,
-    /// Its size in units of the capacity, at least 1; 0 where the item is dropped (trimmed) rather than used.
+    /// Size of the item in units of the capacity, at least 1; 0 if the item is dropped (trimmed).
     pub size: u32,
-    /// Position of the next access to it in the trace, or [`NEVER`]. Only policies that know the future look at it.
+    /// Position of the item's next access in the trace, or [`NEVER`]. Only offline policies read it.
     pub next: u32,
 }
 
 impl Access {
-    /// An access with unknown future.
+    /// Creates an access with unknown next use.
     pub const fn new(item: u32, size: u32) -> Self {
         Self { item, size, next: NEVER }
     }
 
-    /// The item is dropped.
+    /// Creates a removal of the item.
     pub const fn drop(item: u32) -> Self {
         Self::new(item, 0)
     }
 
-    /// Whether the item is dropped rather than used.
+    /// True if the item is dropped rather than used.
     #[inline]
     pub const fn is_drop(&self) -> bool {
         self.size == 0
     }
 }
 
-/// An access to an object as traces of key-value stores tell of it.
+/// An access to an object, as recorded by traces of key-value stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Object {
-    /// Its name.
+    /// Identifier of the object.
     pub id: u64,
-    /// Its size, bytes; 0 where it is deleted.
+    /// Size in bytes; 0 if the object is deleted.
     pub bytes: u32,
-    /// When it is accessed, and how long it lives.
+    /// Time of the access, and the object's time to live.
     pub life: Life,
 }
 
-/// The accesses of a whole trace: 12 bytes each, and 16 more where items expire.
+/// The accesses of a whole trace: 12 bytes each, plus 16 if items expire.
 #[derive(Clone, Debug)]
 pub struct AccessTrace {
     accesses: Vec<Access>,
     items: u32,
     one_size: bool,
     drops: u64,
-    /// Whether accesses know the next one to their item.
+    /// True if [`Access::next`] is set.
     future: bool,
-    /// Of each access; empty where nothing expires.
+    /// One entry per access; empty if nothing expires.
     lives: Vec<Life>,
 }
 
 impl AccessTrace {
-    /// Takes a trace apart, and looks into its future.
+    /// Splits requests into accesses and sets the next use of each.
     pub fn new(requests: &[Request], granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
         let mut splitter = Splitter::new(granularity, trims)?;
         let mut accesses = Vec::with_capacity(requests.len());
@@ -72,7 +72,7 @@ impl AccessTrace {
         Self::from_accesses(accesses, splitter.universe().len())
     }
 
-    /// Accesses to objects, counted or with their sizes.
+    /// Creates a trace of accesses to objects: with their sizes if `sized`, else of one unit each.
     pub fn of_objects(objects: &[Object], sized: bool) -> Result<Self, CacheError> {
         let mut universe = Universe::default();
         let mut accesses = Vec::with_capacity(objects.len());
@@ -85,16 +85,16 @@ impl AccessTrace {
         Ok(if expire { trace.expiring(objects.iter().map(|object| object.life).collect()) } else { trace })
     }
 
-    /// The same accesses to items that expire; a life for each access.
+    /// Adds an expiry time to each access.
     ///
     /// # Panics
-    /// If there are not as many lives as accesses.
+    /// If `lives` and the accesses differ in number.
     pub fn expiring(self, lives: Vec<Life>) -> Self {
-        assert_eq!(self.accesses.len(), lives.len(), "a life for each access");
+        assert_eq!(self.accesses.len(), lives.len(), "one life per access");
         Self { lives, ..self }
     }
 
-    /// Accesses to items `0..items`; what they say of the future is found anew.
+    /// Creates a trace of accesses to items `0..items`; recomputes [`Access::next`].
     pub fn from_accesses(accesses: Vec<Access>, items: u32) -> Result<Self, CacheError> {
         let mut trace = Self::of_the_past(accesses, items)?;
         let mut following = vec![NEVER; items as usize];
@@ -107,12 +107,12 @@ impl AccessTrace {
         Ok(trace)
     }
 
-    /// The same without a look at the future, for policies that need none.
+    /// Creates a trace without next uses, for online policies.
     pub fn of_the_past(accesses: Vec<Access>, items: u32) -> Result<Self, CacheError> {
         if accesses.len() >= NEVER as usize {
             return Err(CacheError::TooManyAccesses);
         }
-        // One look at each, as there may be more of them than memory delivers quickly.
+        // One pass, as a long trace is limited by memory bandwidth.
         let (mut largest_item, mut largest_size, mut drops) = (None, 0, 0);
         for access in &accesses {
             largest_item = largest_item.max(Some(access.item));
@@ -125,56 +125,56 @@ impl AccessTrace {
         Ok(Self { accesses, items, one_size: largest_size <= 1, drops, future: false, lives: Vec::new() })
     }
 
-    /// Every access, in order.
+    /// Returns all accesses, in order.
     pub fn accesses(&self) -> &[Access] {
         &self.accesses
     }
 
-    /// Items of the trace.
+    /// Number of items.
     pub fn items(&self) -> u32 {
         self.items
     }
 
-    /// Accesses that use an item.
+    /// Number of accesses that are not removals.
     pub fn uses(&self) -> u64 {
         self.accesses.len() as u64 - self.drops
     }
 
-    /// Whether no access is to more than one unit.
+    /// True if every item has one unit.
     pub fn one_size(&self) -> bool {
         self.one_size
     }
 
-    /// An empty cache of `capacity` units for it.
+    /// Builds an empty cache of `capacity` units for this trace.
     ///
     /// # Errors
-    /// If there is none, or the policy needs a future that was not looked at.
+    /// If the policy rejects the parameters, or needs next uses that this trace lacks.
     pub fn policy(
         &self,
         info: &PolicyInfo,
         changes: &[(String, u64)],
         capacity: u64,
     ) -> Result<Box<dyn Policy>, CacheError> {
-        self.knows_what(info.name, info.role.needs_future)?;
+        self.check_future(info.name, info.role.needs_future)?;
         build_policy(info, changes, capacity, self.items, self.one_size)
     }
 
-    /// Fails if the future is needed and unknown.
-    pub(crate) fn knows_what(&self, policy: &'static str, needs_future: bool) -> Result<(), CacheError> {
+    /// Fails if next uses are needed and unknown.
+    pub(crate) fn check_future(&self, policy: &'static str, needs_future: bool) -> Result<(), CacheError> {
         if needs_future && !self.future { Err(CacheError::NeedsFuture { policy }) } else { Ok(()) }
     }
 
-    /// What a cache of `capacity` units sees of it, with `changes` to the defaults of the policy's parameters.
+    /// Simulates a cache of `capacity` units; `changes` override defaults of the policy's parameters.
     pub fn simulate(&self, info: &PolicyInfo, changes: &[(String, u64)], capacity: u64) -> Result<Counts, CacheError> {
         let mut policy = self.policy(info, changes, capacity)?;
         Ok(self.replay(&mut *policy, self.accesses.len().max(1), || true))
     }
 
-    /// What a policy for these items sees of it: of so many accesses at a time, as long as it is to go on.
-    pub fn replay(&self, policy: &mut dyn Policy, at_a_time: usize, mut goes_on: impl FnMut() -> bool) -> Counts {
+    /// Feeds the accesses to a policy in batches of `batch_len`, until `goes_on` returns false.
+    pub fn replay(&self, policy: &mut dyn Policy, batch_len: usize, mut goes_on: impl FnMut() -> bool) -> Counts {
         let mut counts = Counts::default();
-        let mut expiry = (!self.lives.is_empty()).then(|| (Expiry::new(self.items), self.lives.chunks(at_a_time)));
-        for accesses in self.accesses.chunks(at_a_time) {
+        let mut expiry = (!self.lives.is_empty()).then(|| (Expiry::new(self.items), self.lives.chunks(batch_len)));
+        for accesses in self.accesses.chunks(batch_len) {
             if !goes_on() {
                 break;
             }
@@ -194,13 +194,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_future_ends_where_an_item_is_dropped() {
+    fn a_removal_ends_the_chain_of_next_uses() {
         let accesses = [(0, 1), (1, 1), (0, 1), (0, 0), (0, 1), (1, 1)].map(|(item, size)| Access::new(item, size));
         let trace = AccessTrace::from_accesses(accesses.to_vec(), 2).unwrap();
         let next: Vec<u32> = trace.accesses().iter().map(|access| access.next).collect();
         assert_eq!(next, [2, 5, NEVER, 4, NEVER, NEVER]);
-        let few = AccessTrace::from_accesses(accesses.to_vec(), 1).unwrap_err();
-        assert_eq!(few, CacheError::UnknownItem { item: 1, items: 1 });
+        let unknown_item = AccessTrace::from_accesses(accesses.to_vec(), 1).unwrap_err();
+        assert_eq!(unknown_item, CacheError::UnknownItem { item: 1, items: 1 });
         let past = AccessTrace::of_the_past(accesses.to_vec(), 2).unwrap();
         let belady = crate::POLICIES.get("belady").unwrap();
         assert_eq!(past.simulate(belady, &[], 1), Err(CacheError::NeedsFuture { policy: "belady" }));

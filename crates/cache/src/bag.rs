@@ -1,4 +1,4 @@
-//! Numbered items without order, of which one can be drawn by chance.
+//! An unordered set of numbered items that supports random draws.
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Rng};
@@ -18,12 +18,12 @@ pub(crate) struct Bag {
     items: Vec<u32>,
     place: HugeVec<Place>,
     units: u64,
-    /// Most items that are in.
+    /// Maximum number of items in the bag.
     capacity: u64,
 }
 
 impl Bag {
-    /// An empty bag for items `0..items`, of which at most `capacity` are in.
+    /// Creates an empty bag of at most `capacity` of the items `0..items`.
     pub fn new(items: u32, capacity: u64) -> Self {
         let mut bag = Self { items: Vec::new(), place: HugeVec::filled(ABSENT, 0), units: 0, capacity };
         bag.grow(items);
@@ -36,40 +36,40 @@ impl Bag {
         reserve(&mut self.items, self.place.len(), self.capacity);
     }
 
-    /// Memory of the bag.
+    /// Memory of the bag in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.place) + self.items.capacity() * size_of::<u32>()
     }
 
-    /// Loads the place of an item.
+    /// Prefetches the state of an item.
     #[inline]
     pub fn prefetch(&self, item: u32) {
         prefetch(&self.place, item as usize);
     }
 
-    /// Whether an item is in.
+    /// True if the bag holds the item.
     #[inline]
     pub fn has(&self, item: u32) -> bool {
         self.place[item as usize].size > 0
     }
 
-    /// Units of an item that is in.
+    /// Size in units of an item in the bag.
     #[inline]
     pub fn size(&self, item: u32) -> u32 {
         self.place[item as usize].size
     }
 
-    /// Items that are in.
+    /// Number of items in the bag.
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Units of all items.
+    /// Total units of all items.
     pub fn units(&self) -> u64 {
         self.units
     }
 
-    /// Any item, each with the same chance.
+    /// Draws an item uniformly at random.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> Option<u32> {
         if self.items.is_empty() {
@@ -78,14 +78,14 @@ impl Bag {
         Some(self.items[rng.below(self.items.len() as u64) as usize])
     }
 
-    /// Adds an item that is not in, behind the last.
+    /// Appends an item that is not in the bag.
     pub fn push(&mut self, item: u32, size: u32) {
         self.place[item as usize] = Place { at: self.items.len() as u32, size };
         self.items.push(item);
         self.units += u64::from(size);
     }
 
-    /// Takes out an item that is in; the last takes its place.
+    /// Removes an item; the last item takes its position.
     pub fn remove(&mut self, item: u32) {
         let Place { at, size } = std::mem::replace(&mut self.place[item as usize], ABSENT);
         self.units -= u64::from(size);

@@ -1,4 +1,4 @@
-//! Many simulations fed with the same accesses.
+//! Simulations that share one stream of accesses.
 
 use ssdlab_core::counters;
 use ssdlab_trace::Request;
@@ -6,33 +6,33 @@ use ssdlab_trace::Request;
 use crate::{Access, CacheError, Granularity, Policy, PolicyInfo, Splitter, Trims, Universe, build_policy};
 
 counters! {
-    /// What a cache has seen.
+    /// Counters of a simulated cache.
     pub struct Counts {
         accesses: "accesses", "Accesses to items.";
         misses: "accesses", "Accesses to items that were not cached.";
         units: "units", "Units accessed.";
         missed_units: "units", "Units accessed that were not cached.";
-        outgrown: "accesses", "Hits of more units than the item had when it came in.";
-        outgrown_units: "units", "Units that items of such hits lacked; they are missed units too.";
-        evictions: "items", "Items evicted, or turned away by the policy.";
+        outgrown: "accesses", "Hits that ask for more units than the cached item has.";
+        outgrown_units: "units", "Units that such hits did not find; they count as missed units too.";
+        evictions: "items", "Items evicted, or rejected by the policy.";
         too_large: "accesses", "Misses of items larger than the cache, which are not admitted.";
-        expired: "accesses", "Misses of items that were cached, but had expired.";
+        expired: "accesses", "Misses of cached items that had expired.";
     }
 }
 
 impl Counts {
-    /// Misses of all accesses; 0 of none.
+    /// Misses per access; 0 without accesses.
     pub fn miss_ratio(&self) -> f64 {
         if self.accesses == 0 { 0.0 } else { self.misses as f64 / self.accesses as f64 }
     }
 
-    /// Missed units of all units; 0 of none.
+    /// Missed units per unit accessed; 0 without accesses.
     pub fn unit_miss_ratio(&self) -> f64 {
         if self.units == 0 { 0.0 } else { self.missed_units as f64 / self.units as f64 }
     }
 }
 
-/// One cache at work.
+/// One simulated cache.
 #[derive(Debug)]
 pub struct Simulation {
     policy: Box<dyn Policy>,
@@ -40,8 +40,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A cache of `capacity` units, with `changes` to the defaults of the policy's parameters. Policies that must know
-    /// the future are refused: they need an [`AccessTrace`](crate::AccessTrace).
+    /// Creates a cache of `capacity` units; `changes` override defaults of the policy's parameters. Offline policies
+    /// are refused: they need an [`AccessTrace`](crate::AccessTrace).
     pub fn new(
         info: &PolicyInfo,
         changes: &[(String, u64)],
@@ -55,19 +55,19 @@ impl Simulation {
         Ok(Self { policy, counts: Counts::default() })
     }
 
-    /// Accesses to items `0..items`, in order.
+    /// Processes accesses to items `0..items`, in order.
     pub fn feed(&mut self, accesses: &[Access], items: u32) {
         self.policy.grow(items);
         self.policy.simulate(accesses, &mut self.counts);
     }
 
-    /// What it has seen so far.
+    /// Returns the counters so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 }
 
-/// Any number of simulations over one pass of a trace, whose ids are looked up once for all.
+/// Simulations over one pass of a trace, with one look-up of each id for all of them.
 #[derive(Debug)]
 pub struct Bank {
     splitter: Splitter,
@@ -77,19 +77,19 @@ pub struct Bank {
 }
 
 impl Bank {
-    /// A bank without simulations.
+    /// Creates a bank without simulations.
     pub fn new(granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
         let splitter = Splitter::new(granularity, trims)?;
         Ok(Self { splitter, granularity, simulations: Vec::new(), accesses: Vec::new() })
     }
 
-    /// Adds a simulation, which sees what is fed from now on; they are numbered in the order in which they are added.
+    /// Adds a simulation, which sees all later batches; returns its index.
     pub fn add(&mut self, info: &PolicyInfo, changes: &[(String, u64)], capacity: u64) -> Result<usize, CacheError> {
         self.simulations.push(Simulation::new(info, changes, capacity, self.granularity)?);
         Ok(self.simulations.len() - 1)
     }
 
-    /// Feeds a batch to every simulation.
+    /// Feeds a batch of requests to every simulation.
     pub fn feed(&mut self, requests: &[Request]) -> Result<(), CacheError> {
         self.accesses.clear();
         self.splitter.split(requests, &mut self.accesses)?;
@@ -99,12 +99,12 @@ impl Bank {
         Ok(())
     }
 
-    /// The items so far.
+    /// Returns the items seen so far.
     pub fn universe(&self) -> &Universe {
         self.splitter.universe()
     }
 
-    /// The simulations, by number.
+    /// Returns the simulations, in the order in which they were added.
     pub fn simulations(&self) -> &[Simulation] {
         &self.simulations
     }

@@ -1,113 +1,111 @@
-//! What a cache cannot be asked for.
+//! Errors of this crate.
 
 use ssdlab_core::{ParameterError, UnknownMember};
 use thiserror::Error;
 
-/// A cache, a curve or a sample that cannot be.
+/// An invalid request for a cache, a curve or a sample.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CacheError {
     /// No policy has this name.
     #[error(transparent)]
     UnknownPolicy(#[from] UnknownMember),
-    /// The policy has no such parameter, or not with this value.
+    /// Unknown parameter, or a value out of its range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// A cache of no size.
-    #[error("a cache holds something: make the capacity at least 1")]
+    /// The capacity is 0.
+    #[error("the capacity of a cache is 0; make it at least 1")]
     NoCapacity,
-    /// More than the policy can manage.
-    #[error("a cache of {capacity} is beyond policy `{policy}`, which manages up to {most}; make it smaller")]
+    /// The capacity exceeds the policy's limit.
+    #[error("capacity {capacity} is too large for policy `{policy}`; make it at most {most}")]
     TooLarge {
         /// The policy.
         policy: &'static str,
         /// The capacity asked for.
         capacity: u64,
-        /// The largest.
+        /// Largest capacity.
         most: u64,
     },
     /// The policy is defined for items of one size.
-    #[error(
-        "policy `{policy}` is defined for items of one size; simulate pages or count objects, or take one of {others}"
-    )]
+    #[error("policy `{policy}` is defined for items of one size; for sized objects use one of {others}")]
     OneSizeOnly {
         /// The policy.
         policy: &'static str,
-        /// Policies that can.
+        /// Policies that support different sizes.
         others: String,
     },
-    /// The admission is defined for items of one size.
-    #[error("admission `{admission}` is defined for items of one size; take one of {others}")]
+    /// The admission policy is defined for items of one size.
+    #[error("admission `{admission}` is defined for items of one size; for sized objects use one of {others}")]
     AdmissionOfOneSize {
         /// The admission.
         admission: &'static str,
-        /// Admissions that can.
+        /// Admission policies that support different sizes.
         others: String,
     },
-    /// The policy must know the future.
-    #[error("policy `{policy}` must know the future; give it the accesses of the whole trace, not batches")]
+    /// The policy is offline: it needs the next use of each access.
+    #[error("policy `{policy}` must know the future; give it the whole trace, not batches")]
     NeedsFuture {
         /// The policy.
         policy: &'static str,
     },
-    /// Not a page.
-    #[error("pages of {page_bytes} bytes: write a power of two from 512")]
+    /// Invalid page size.
+    #[error("invalid page size of {page_bytes} bytes; use a power of two from 512")]
     PageBytes {
-        /// What was asked for.
+        /// The invalid size.
         page_bytes: u32,
     },
-    /// More items than numbers.
-    #[error("the trace has more than 4,294,967,294 items; use larger pages or sample it")]
+    /// More items than item numbers.
+    #[error("the trace has more than 4,294,967,294 items; use larger pages or a sample")]
     TooManyItems,
-    /// The system refuses the memory that they take.
-    #[error("there is no memory for more than the {items} different items so far; take larger pages, or a sample")]
+    /// Memory for the items could not be allocated.
+    #[error("out of memory after {items} different items; use larger pages or a sample")]
     NoMemory {
-        /// Items so far.
+        /// Number of items so far.
         items: u32,
     },
-    /// A number that no item has.
-    #[error("an access is to item {item}, but there are {items}; number items from 0 and give how many there are")]
+    /// Item number out of range.
+    #[error("item {item} is out of range: item numbers must be below the number of items, {items}")]
     UnknownItem {
-        /// The number.
+        /// The invalid number.
         item: u32,
-        /// Items there are.
+        /// Number of items.
         items: u32,
     },
-    /// More accesses than positions.
-    #[error("the trace has more than 4,294,967,294 accesses; feed it in batches or sample it")]
+    /// More accesses than positions in [`Access::next`](crate::Access::next).
+    #[error("the trace has more than 4,294,967,294 accesses; use batches or a sample")]
     TooManyAccesses,
-    /// No curve in one pass.
+    /// A one-pass curve is impossible.
     #[error("{why}; simulate the sizes one by one")]
     NoOnePass {
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
-    /// Not a sample.
+    /// Invalid option of a sample.
     #[error("`{field}` is {value}, but must lie in {range}")]
     Sampling {
         /// The option.
         field: &'static str,
-        /// Its value.
+        /// The invalid value.
         value: String,
-        /// What it may be.
+        /// Valid values.
         range: &'static str,
     },
-    /// Pages that cannot shrink so.
+    /// Invalid model of compressed page sizes.
     #[error("compressed pages: `{field}` is {value}, but must be {range}")]
     PageSizes {
-        /// The number.
+        /// The option.
         field: &'static str,
-        /// Its value.
+        /// The invalid value.
         value: String,
-        /// What it may be.
+        /// Valid values.
         range: &'static str,
     },
-    /// Limits of dirty pages that contradict one another.
-    #[error("dirty limits of {background} % and {hard} %: the first may not be above the second, nor that above 100 %")]
+    /// The limits of dirty pages contradict each other.
+    #[error("dirty limits {background} % and {hard} %: background must be at most hard, and hard at most 100 %")]
     DirtyLimits {
-        /// Where writing back begins.
+        /// Background limit, percent.
         background: u32,
-        /// Where writers wait.
+        /// Hard limit, percent.
         hard: u32,
     },
 }

@@ -1,6 +1,6 @@
-//! Numbered items by key, the least on top, each of which can change its key or leave.
+//! A min-heap of numbered items whose keys can change.
 //!
-//! A heap of four children a node: half the levels of two, and the children share a cache line.
+//! Four children per node: half the levels of a binary heap, and the children share a cache line.
 
 use ssdlab_core::HugeVec;
 use ssdlab_core::mem::prefetch;
@@ -20,15 +20,15 @@ struct Entry<K> {
 #[derive(Clone, Debug)]
 pub(crate) struct Heap<K> {
     entries: Vec<Entry<K>>,
-    /// Where each item lies, or [`ABSENT`].
+    /// Position of each item, or [`ABSENT`].
     at: HugeVec<u32>,
     units: u64,
-    /// Most items that are in.
+    /// Maximum number of items in the heap.
     capacity: u64,
 }
 
 impl<K: Copy + Ord> Heap<K> {
-    /// An empty heap for items `0..items`, of which at most `capacity` are in.
+    /// Creates an empty heap of at most `capacity` of the items `0..items`.
     pub fn new(items: u32, capacity: u64) -> Self {
         let mut heap = Self { entries: Vec::new(), at: HugeVec::filled(ABSENT, 0), units: 0, capacity };
         heap.grow(items);
@@ -41,63 +41,63 @@ impl<K: Copy + Ord> Heap<K> {
         reserve(&mut self.entries, self.at.len(), self.capacity);
     }
 
-    /// Memory of the heap.
+    /// Memory of the heap in bytes.
     pub fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<Entry<K>>() + size_of_val(&*self.at)
     }
 
-    /// Loads the place of an item.
+    /// Prefetches the position of an item.
     #[inline]
     pub fn prefetch(&self, item: u32) {
         prefetch(&self.at, item as usize);
     }
 
-    /// Whether an item is in.
+    /// True if the heap holds the item.
     #[inline]
     pub fn has(&self, item: u32) -> bool {
         self.at[item as usize] != ABSENT
     }
 
-    /// Units of an item that is in.
+    /// Size in units of an item in the heap.
     pub fn size(&self, item: u32) -> u32 {
         self.entries[self.at[item as usize] as usize].size
     }
 
-    /// Items that are in.
+    /// Number of items in the heap.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Units of all items.
+    /// Total units of all items.
     pub fn units(&self) -> u64 {
         self.units
     }
 
-    /// The key of an item that is in.
+    /// Returns the key of an item in the heap.
     pub fn key(&self, item: u32) -> K {
         self.entries[self.at[item as usize] as usize].key
     }
 
-    /// The least key with its item.
+    /// Returns the smallest key and its item.
     pub fn least(&self) -> Option<(K, u32)> {
         self.entries.first().map(|entry| (entry.key, entry.item))
     }
 
-    /// Adds an item that is not in.
+    /// Adds an item that is not in the heap.
     pub fn push(&mut self, item: u32, size: u32, key: K) {
         self.units += u64::from(size);
         self.entries.push(Entry { key, item, size });
         self.up(self.entries.len() - 1);
     }
 
-    /// Changes the key of an item that is in.
+    /// Changes the key of an item in the heap.
     pub fn set(&mut self, item: u32, key: K) {
         let at = self.at[item as usize] as usize;
         self.entries[at].key = key;
         self.settle(at);
     }
 
-    /// Takes out an item that is in: its size.
+    /// Removes an item in the heap; returns its size.
     pub fn remove(&mut self, item: u32) -> u32 {
         let at = std::mem::replace(&mut self.at[item as usize], ABSENT) as usize;
         let size = self.entries.swap_remove(at).size;
@@ -108,7 +108,7 @@ impl<K: Copy + Ord> Heap<K> {
         size
     }
 
-    /// Takes out the least item.
+    /// Removes the item with the smallest key.
     pub fn pop(&mut self) -> Option<u32> {
         let (_, item) = self.least()?;
         self.remove(item);
@@ -165,9 +165,9 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Goal: the least key is on top whatever changes. Method: a map beside it; keys are made unique.
+        /// Compares with a `BTreeMap`; keys are made unique.
         #[test]
-        fn the_least_is_on_top(steps in prop::collection::vec((0_u32..30, prop::option::weighted(0.8, 0_u32..50)), 0..300)) {
+        fn the_smallest_key_is_on_top(steps in prop::collection::vec((0_u32..30, prop::option::weighted(0.8, 0_u32..50)), 0..300)) {
             let mut heap = Heap::new(0, 30);
             heap.grow(30);
             let mut map = BTreeMap::new();

@@ -1,36 +1,38 @@
-//! Simulated caches: replacement policies, miss-ratio curves, and a cache as a stage between requests and a drive.
+//! Simulated caches: replacement policies, miss-ratio curves, and a write-back cache in front of a drive.
 //!
-//! A [`Splitter`] turns requests into accesses to numbered items, objects or pages; its [`Universe`] gives each a dense
-//! number once, so that a policy is arrays indexed by it and never hashes, and any number of policies and sizes share
-//! the look-up. A [`Policy`] decides what is cached; [`POLICIES`] lists them with their parameters. [`AccessTrace`]
-//! holds the accesses of a whole trace, to be simulated for any policy and size; a [`Bank`] feeds batches to many
-//! simulations as they come. Curves for all sizes are exact in one pass where the policy allows
-//! ([`PolicyRules::one_pass`]), or estimated from a [`Sample`]. A [`Stage`] is a cache that takes requests and passes on
-//! what it cannot hold, with all its pages raw or some in a [`CompressedPool`]. [`plan`] works out what compressing
-//! part of a cache is worth.
+//! A [`Splitter`] turns requests into accesses to items, which are objects or pages. Its [`Universe`] gives each item a
+//! dense number, so that policies index arrays instead of hashing, and all simulations share one look-up. A [`Policy`]
+//! decides what is cached; [`POLICIES`] lists the policies with their parameters.
 //!
-//! - **One node of sixteen bytes is all that a policy knows of an item** (`lists.rs`): its neighbours, size, list and
-//!   mark. A hit touches one line of memory, which [`Policy::simulate`] loads ahead, as the accesses to come are known.
-//! - **[`Policy`] is boxed, [`Policy::simulate`] is a provided method.** The compiler makes one loop for each policy
-//!   with its `access` inside, and a virtual call is paid once for each batch.
-//! - **Evicted items are reported in a list**, which may hold the newcomer itself. Counting, write-back and checks
-//!   share that interface.
-//! - **Papers first.** Where a paper leaves a case open, such as a cache of one item or items dropped by a trim, the
-//!   file of the policy says what is done. One policy differs between its paper and its authors' simulator; it has a
-//!   parameter.
-//! - **An admission stands in front of a policy as a policy** ([`ADMISSIONS`]), asked for with its parameters. Expiry
-//!   is a loop of its own ([`Expiry`]). So simulations without them run the code that they ran before.
-//! - **A sample is a trace.** SHARDS keeps the accesses of items with small hashes, and any policy runs on it at a
-//!   scaled size. Lowering the threshold later drops whole items, so a sample of a fixed number of items is exact at
-//!   its final rate. Replicas of different items give the standard error.
-//! - **A stage knows no time.** It says what goes below, in an order that keeps data right, and whether a request waits
-//!   for it. The event loop decides when to write back in the background.
-//! - **A stage with a compressed pool writes back what one without does** (`pools.rs`). It writes dirty pages back when
-//!   they leave the raw pool and need not know which stay compressed. Both pools use the policies as they are.
-//!   Simulated pages have no content, so the compressed size of a page is drawn from its number (`page_sizes.rs`).
+//! [`AccessTrace`] holds the accesses of a whole trace, to be simulated for any policy and size. A [`Bank`] feeds
+//! batches to many simulations as they arrive. Miss-ratio curves are exact in one pass where the policy allows it
+//! ([`PolicyRules::one_pass`]), or estimated from a [`Sample`].
 //!
-//! Layer 2: nothing here reads a clock or starts a thread. Simulations are independent of one another and `Send`;
-//! [`AccessTrace`] and [`Sample`] are only read by them, so the layer above may run as many at once as it likes.
+//! A [`Stage`] is a write-back cache: it takes requests and forwards what it cannot serve. Its pages are all raw, or
+//! partly in a [`CompressedPool`]. [`plan`] computes the benefit of compressing part of a cache.
+//!
+//! - **A policy stores one 16-byte node per item** (`lists.rs`): links, size, list and mark. A hit touches one cache
+//!   line, which [`Policy::simulate`] prefetches, because it knows the coming accesses.
+//! - **[`Policy`] is boxed, [`Policy::simulate`] is a provided method.** The compiler generates one loop per policy
+//!   with `access` inlined, so a virtual call is paid once per batch.
+//! - **Evicted items are returned in a list**, which may include the newcomer itself. Counting, write-back and tests
+//!   share this interface.
+//! - **Papers first.** Where a paper leaves a case open, such as a cache of one item or trimmed items, the policy's
+//!   file states the choice made here. One policy differs between its paper and its authors' simulator; a parameter
+//!   selects the variant.
+//! - **An admission policy wraps a replacement policy** ([`ADMISSIONS`]) and is selected by parameters. Expiry has a
+//!   separate loop ([`Expiry`]). Simulations that use neither pay nothing for them.
+//! - **A sample is a trace.** SHARDS keeps the accesses of items with small hashes, and any policy runs on them at a
+//!   scaled size. Lowering the threshold drops whole items, so a sample of a fixed number of items is exact at its
+//!   final rate. Replicas with different items give the standard error.
+//! - **A stage has no clock.** It emits requests to the backing store in an order that keeps data correct, and says
+//!   which ones the request must await. The event loop decides when to write back in the background.
+//! - **Compression does not change write-back** (`pools.rs`). Dirty pages are written back when they leave the raw
+//!   pool, even if they stay compressed. Both pools use the same policies. Simulated pages have no content, so the
+//!   compressed size of a page is derived from its number (`page_sizes.rs`).
+//!
+//! Layer 2: nothing here reads a clock or starts a thread. Simulations are independent and `Send`, and only read
+//! [`AccessTrace`] and [`Sample`], so the layer above may run any number in parallel.
 
 mod access;
 mod admission;

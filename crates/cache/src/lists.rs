@@ -1,12 +1,12 @@
-//! Numbered items in ordered lists, at most one each: doubly linked, with everything about an item in one node.
+//! Doubly linked lists of numbered items, at most one list per item, with all state of an item in one node.
 //!
-//! A node is a quarter of a cache line and never crosses one: what a policy asks about an item costs one miss.
+//! A node is an aligned quarter of a cache line, so that access to an item costs one cache miss.
 
 use ssdlab_core::HugeVec;
 use ssdlab_core::list::{self, Link, List, NONE};
 use ssdlab_core::mem::prefetch;
 
-/// The list of an item that is in none.
+/// List number of an item that is in no list.
 pub(crate) const NOWHERE: u8 = u8::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -32,21 +32,21 @@ impl list::Node for Node {
     }
 }
 
-/// The ends of a list, and the units of its items.
+/// The ends of a list, and the total units of its items.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     order: List,
     units: u64,
 }
 
-/// `N` lists of items below a number that can grow.
+/// `N` lists of items `0..items`, where `items` can grow.
 #[derive(Clone, Debug)]
 pub(crate) struct Lists<const N: usize> {
     nodes: HugeVec<Node>,
     ends: [Ends; N],
 }
 
-/// `values` with at least `len` entries, the new ones as `value`; in doubling steps.
+/// Extends `values` to at least `len` entries, filled with `value`, at least doubling its size.
 pub(crate) fn grow<T: Copy>(values: &mut HugeVec<T>, value: T, len: usize) {
     if len > values.len() {
         let mut larger = HugeVec::filled(value, len.max(values.len() * 2));
@@ -55,14 +55,14 @@ pub(crate) fn grow<T: Copy>(values: &mut HugeVec<T>, value: T, len: usize) {
     }
 }
 
-/// Makes room in `values` for what a cache of `capacity` units may hold of so many items.
+/// Reserves space in `values` for the items that a cache of `capacity` units can hold, at most `items`.
 pub(crate) fn reserve<T>(values: &mut Vec<T>, items: usize, capacity: u64) {
     let most = usize::try_from(capacity).unwrap_or(usize::MAX).min(items);
     values.reserve_exact(most.saturating_sub(values.len()));
 }
 
 impl<const N: usize> Lists<N> {
-    /// Empty lists for items `0..items`.
+    /// Creates empty lists for items `0..items`.
     pub fn new(items: u32) -> Self {
         let ends = [Ends { order: List::EMPTY, units: 0 }; N];
         Self { nodes: HugeVec::filled(ABSENT, items as usize), ends }
@@ -73,12 +73,12 @@ impl<const N: usize> Lists<N> {
         grow(&mut self.nodes, ABSENT, items as usize);
     }
 
-    /// Memory of the nodes.
+    /// Memory of the nodes in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.nodes)
     }
 
-    /// Loads the node of an item.
+    /// Prefetches the node of an item.
     #[inline]
     pub fn prefetch(&self, item: u32) {
         prefetch(&self.nodes, item as usize);
@@ -90,7 +90,7 @@ impl<const N: usize> Lists<N> {
         self.nodes[item as usize].list
     }
 
-    /// Whether an item is in any list.
+    /// True if the item is in a list.
     #[inline]
     pub fn has(&self, item: u32) -> bool {
         self.list(item) != NOWHERE
@@ -102,7 +102,7 @@ impl<const N: usize> Lists<N> {
         self.nodes[item as usize].size
     }
 
-    /// A small number that stays with an item until it is changed: 0 at first.
+    /// Mark of an item, 0 at first; kept when the item changes lists or leaves.
     #[inline]
     pub fn mark(&self, item: u32) -> u8 {
         self.nodes[item as usize].mark
@@ -114,7 +114,7 @@ impl<const N: usize> Lists<N> {
         self.nodes[item as usize].mark = mark;
     }
 
-    /// Units of the items of a list; items, where each is of one unit.
+    /// Total units of the items of a list.
     #[inline]
     pub fn units(&self, list: u8) -> u64 {
         self.ends[list as usize].units
@@ -130,7 +130,7 @@ impl<const N: usize> Lists<N> {
         (node.size, node.list) = (size, list);
     }
 
-    /// Takes a listed item out.
+    /// Removes a listed item.
     #[inline]
     pub fn remove(&mut self, item: u32) {
         let node = &mut self.nodes[item as usize];
@@ -140,7 +140,7 @@ impl<const N: usize> Lists<N> {
         from.units -= u64::from(size);
         let Link { older, newer } = from.order.remove(&mut self.nodes, item);
         if older == NONE && newer != NONE {
-            // Whoever takes the oldest out takes the next one soon, and that changes the one after it.
+            // Removing the oldest is usually followed by removing the next one, which updates the one after it.
             prefetch(&self.nodes, self.nodes[newer as usize].link.newer as usize);
         }
     }
@@ -162,13 +162,13 @@ impl<const N: usize> Lists<N> {
         }
     }
 
-    /// The item that has been in a list longest.
+    /// The oldest item of a list.
     #[inline]
     pub fn oldest(&self, list: u8) -> Option<u32> {
         self.ends[list as usize].order.oldest()
     }
 
-    /// The item that came into a list last.
+    /// The newest item of a list.
     #[inline]
     pub fn newest(&self, list: u8) -> Option<u32> {
         self.ends[list as usize].order.newest()
@@ -181,7 +181,7 @@ impl<const N: usize> Lists<N> {
         (newer != NONE).then_some(newer)
     }
 
-    /// Takes out the oldest item of a list.
+    /// Removes the oldest item of a list.
     #[inline]
     pub fn pop_oldest(&mut self, list: u8) -> Option<u32> {
         let item = self.oldest(list)?;
@@ -189,7 +189,7 @@ impl<const N: usize> Lists<N> {
         Some(item)
     }
 
-    /// Takes out the newest item of a list.
+    /// Removes the newest item of a list.
     #[inline]
     pub fn pop_newest(&mut self, list: u8) -> Option<u32> {
         let item = self.newest(list)?;
@@ -197,7 +197,7 @@ impl<const N: usize> Lists<N> {
         Some(item)
     }
 
-    /// Takes out the oldest item of mark 0; the marks of those before it go down by one, and they become the newest.
+    /// Removes the oldest item with mark 0; decrements the marks of older items and makes them the newest.
     #[inline]
     pub fn pop_second_chance(&mut self, list: u8) -> Option<u32> {
         loop {
@@ -215,7 +215,7 @@ impl<const N: usize> Lists<N> {
         }
     }
 
-    /// Moves the oldest item of a list to be the newest of another.
+    /// Makes the oldest item of one list the newest of another.
     #[inline]
     pub fn move_oldest(&mut self, from: u8, to: u8) -> Option<u32> {
         let item = self.oldest(from)?;
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn items_leave_from_anywhere_and_change_lists() {
+    fn items_can_be_removed_anywhere_and_change_lists() {
         let mut lists = Lists::<2>::new(3);
         lists.grow(6);
         (0..6).for_each(|item| lists.push(0, item, item + 1));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_a_quarter_of_a_line() {
+    fn a_node_is_a_quarter_of_a_cache_line() {
         assert_eq!((size_of::<Node>(), align_of::<Node>()), (16, 16));
     }
 }

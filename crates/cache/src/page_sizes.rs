@@ -1,51 +1,51 @@
-//! How long pages are once they are compressed: a model, as simulated pages have no content.
+//! Model of compressed page sizes, as simulated pages have no content.
 //!
 //! ```text
-//! incompressible(page):  with the probability `incompressible`
-//! length(page):          page_bytes / ratio * (1 + spread * x), rounded up, x evenly from -1 to 1
-//! kept(page):            unless it is incompressible, or longer than `max_stored` of a page
+//! incompressible(page):  with probability `incompressible`
+//! length(page):          page_bytes / ratio * (1 + spread * x), rounded up, x uniform in -1 to 1
+//! kept(page):            unless incompressible, or longer than `max_stored` of a page
 //! ```
-//! Both draws follow from the number of the page and a seed, so a page shrinks to the same length each time. The mean
-//! length of the pages that shrink is that of `ratio`; that even spread is a simplification, as are contents that never
-//! change. Pages longer than the limit are tried in vain: their share grows with `spread` and falls with `ratio`.
+//! Both draws depend only on page number and seed, so a page always compresses to the same length. `ratio` gives the
+//! mean length of compressible pages. Uniform spread and unchanging content are simplifications. Compression of pages
+//! longer than the limit is wasted; their share grows with `spread` and falls with `ratio`.
 
 use ssdlab_core::Rng;
 
 use crate::CacheError;
 
-/// How pages shrink.
+/// Distribution of compressed page sizes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PageSizes {
-    /// Raw bytes for each compressed one, over all pages that shrink; from 1.
+    /// Mean compression ratio (raw / compressed) of compressible pages, at least 1.
     pub ratio: f64,
-    /// Lengths differ from the mean by at most this share of it, 0 to 1.
+    /// Largest deviation from the mean length, relative to it, 0 to 1.
     pub spread: f64,
-    /// Share of the pages that do not shrink at all, 0 to 1.
+    /// Share of incompressible pages, 0 to 1.
     pub incompressible: f64,
-    /// Compressed pages longer than this share of a page are not worth keeping, 0 to 1.
+    /// Longest compressed page worth keeping, relative to the page size, 0 to 1.
     pub max_stored: f64,
 }
 
 impl PageSizes {
-    /// Whether such pages can be.
+    /// Checks the ranges.
     ///
     /// # Errors
-    /// A number is outside of its range.
+    /// If a number is out of its range.
     pub fn check(&self) -> Result<(), CacheError> {
         let Self { ratio, spread, incompressible, max_stored } = *self;
         let within = |field, value: f64, fits: bool, range| {
             if fits { Ok(()) } else { Err(CacheError::PageSizes { field, value: value.to_string(), range }) }
         };
         let share = |value: f64| (0.0..=1.0).contains(&value);
-        within("ratio", ratio, (1.0..f64::INFINITY).contains(&ratio), "1 and more")?;
+        within("ratio", ratio, (1.0..f64::INFINITY).contains(&ratio), "1 or more")?;
         within("spread", spread, share(spread), "0 to 1")?;
         within("incompressible", incompressible, share(incompressible), "0 to 1")?;
         within("max_stored", max_stored, share(max_stored), "0 to 1")
     }
 
-    /// Length of `page` compressed; none if it is not worth keeping.
+    /// Returns the compressed length of `page`; None if it is not worth keeping.
     pub fn stored_bytes(&self, page: u64, page_bytes: u32, seed: u64) -> Option<u32> {
-        // Spread by the golden ratio, so that neighbouring pages of neighbouring seeds have nothing in common.
+        // Multiplication by the golden ratio makes neighbouring pages and seeds independent.
         let mut draws = Rng::named(seed ^ page.wrapping_mul(0x9E37_79B9_7F4A_7C15), "page size");
         if draws.unit() < self.incompressible {
             return None;
@@ -53,7 +53,7 @@ impl PageSizes {
         let page_bytes = f64::from(page_bytes);
         let factor = 1.0 + self.spread * (2.0 * draws.unit() - 1.0);
         let length = (page_bytes / self.ratio * factor).ceil().max(1.0);
-        // What is as long as a page was not compressed.
+        // A page that does not shrink is incompressible.
         (length <= self.max_stored * page_bytes && length < page_bytes).then_some(length as u32)
     }
 }
@@ -70,10 +70,10 @@ mod tests {
     }
 
     #[test]
-    fn lengths_have_the_mean_the_spread_and_the_share_asked_for() {
+    fn lengths_match_ratio_spread_and_incompressible_share() {
         let all = lengths(LZ4);
         let mean = all.iter().map(|&length| f64::from(length)).sum::<f64>() / all.len() as f64;
-        // Rounding up adds half a byte; one standard error of the mean of an even spread is 1.8 bytes.
+        // Rounding up adds half a byte; the standard error of the mean is 1.8 bytes.
         assert!((mean - 0.5 - 4096.0 / 2.13).abs() < 6.0 * 1.8, "{mean}");
         assert_eq!(all.len(), 100_000);
         let (least, most) = (*all.iter().min().expect("pages"), *all.iter().max().expect("pages"));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn without_spread_all_pages_are_as_long_as_the_ratio_says() {
+    fn without_spread_all_lengths_equal_the_mean() {
         let even = PageSizes { spread: 0.0, ..LZ4 };
         assert!(lengths(even).iter().all(|&length| length == 1924));
         assert_eq!(lengths(even).len(), 100_000);
@@ -95,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn sizes_follow_from_page_and_seed() {
-        let some = |seed| (0..100).map(|page| LZ4.stored_bytes(page, PAGE, seed)).collect::<Vec<_>>();
-        assert_eq!(some(1), some(1));
-        assert_ne!(some(1), some(2));
+    fn sizes_depend_only_on_page_and_seed() {
+        let first_sizes = |seed| (0..100).map(|page| LZ4.stored_bytes(page, PAGE, seed)).collect::<Vec<_>>();
+        assert_eq!(first_sizes(1), first_sizes(1));
+        assert_ne!(first_sizes(1), first_sizes(2));
     }
 
     #[test]
-    fn what_cannot_be_is_named() {
+    fn invalid_options_are_named() {
         for (sizes, field) in [
             (PageSizes { ratio: 0.5, ..LZ4 }, "ratio"),
             (PageSizes { ratio: f64::NAN, ..LZ4 }, "ratio"),
@@ -110,7 +110,7 @@ mod tests {
             (PageSizes { incompressible: -0.1, ..LZ4 }, "incompressible"),
             (PageSizes { max_stored: f64::NAN, ..LZ4 }, "max_stored"),
         ] {
-            let error = sizes.check().expect_err("impossible").to_string();
+            let error = sizes.check().expect_err("the option is invalid").to_string();
             assert!(error.contains(field), "{error}");
         }
         assert_eq!(LZ4.check(), Ok(()));

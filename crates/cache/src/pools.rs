@@ -1,17 +1,19 @@
-//! What a [`Stage`](crate::Stage) holds: raw pages, and compressed ones if there is a pool for them.
+//! Raw pool and optional compressed pool of a [`Stage`](crate::Stage).
 //!
 //! ```text
-//! page is raw:         a hit
-//! page is compressed:  it leaves the compressed pool and is restored to the raw pool, unless it is written whole
-//! page is absent:      it comes into the raw pool
-//! raw page gives way:  it is compressed; it goes to the compressed pool, or is dropped if it is not worth keeping
-//! compressed page gives way:  it is dropped
+//! access to a raw page:         hit
+//! access to a compressed page:  moves to the raw pool; decompressed first unless it is fully overwritten
+//! access to an absent page:     loaded into the raw pool
+//! raw page evicted:             compressed into the compressed pool, or dropped if not worth keeping
+//! compressed page evicted:      dropped
 //! ```
 //! These are the arrows of flowchart 2b of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota
-//! State University 2018; [`Transitions`] counts each. Compressed pages are clean: whoever drives the pools writes a
-//! dirty page below when it leaves the raw pool, whether it stays compressed or not. A newcomer that the raw policy
-//! turns away is a victim like any other. The policy of the compressed pool sees arrivals only, as a hit takes the page
-//! away. Memory is pages and compressed bytes, without tables and without gaps between them.
+//! State University 2018; [`Transitions`] counts each.
+//!
+//! Compressed pages are clean: the caller writes a dirty page back when it leaves the raw pool, even if it stays
+//! compressed. A newcomer rejected by the raw policy is a victim like any other. The policy of the compressed pool sees
+//! insertions only, because a hit removes the page. Memory is counted in pages and compressed bytes, without tables or
+//! fragmentation.
 
 use ssdlab_core::counters;
 
@@ -20,53 +22,53 @@ use crate::{Access, CacheError, PageSizes, Policy, PolicyInfo, build_policy};
 /// A compressed pool.
 #[derive(Clone, Copy, Debug)]
 pub struct CompressedPool {
-    /// Which compressed page is dropped first; a policy for items of different sizes.
+    /// Replacement policy of the compressed pages; must support items of different sizes.
     pub policy: &'static PolicyInfo,
-    /// Bytes of compressed pages that it holds, at least 1.
+    /// Capacity in compressed bytes, at least 1.
     pub bytes: u64,
-    /// How pages shrink.
+    /// Model of compressed page sizes.
     pub sizes: PageSizes,
-    /// Seed of their sizes.
+    /// Seed of the page sizes.
     pub seed: u64,
 }
 
 counters! {
-    /// Every transition of a page between two pools and what lies below, as in flowchart 2b of Harper 2018.
+    /// Transitions of pages between the two pools and the backing store, as in flowchart 2b of Harper 2018.
     pub struct Transitions {
         raw_hits: "pages", "Pages touched by reads that were raw.";
-        compressed_hits: "pages", "Pages touched by reads that were compressed, which takes them out of the compressed pool.";
+        compressed_hits: "pages", "Pages touched by reads that were compressed; they leave the compressed pool.";
         misses: "pages", "Pages touched by reads that were not cached.";
         raw_overwritten: "pages", "Pages touched by writes that were raw.";
         compressed_overwritten: "pages", "Pages touched by writes that were compressed.";
         created: "pages", "Pages touched by writes that were not cached.";
-        restored: "pages", "Compressed pages restored to the raw pool: those read, and those written in part.";
-        loaded: "pages", "Pages read below into the raw pool.";
-        compressed: "pages", "Raw pages that went compressed to the compressed pool.";
+        restored: "pages", "Compressed pages decompressed into the raw pool, for reads and partial writes.";
+        loaded: "pages", "Pages read from below into the raw pool.";
+        compressed: "pages", "Raw pages moved to the compressed pool.";
         incompressible_dropped: "pages", "Raw pages dropped because they did not shrink enough.";
-        raw_dropped: "pages", "Raw pages dropped because there is no compressed pool, or one too small for the page.";
-        compressed_dropped: "pages", "Compressed pages dropped by the policy of the compressed pool.";
+        raw_dropped: "pages", "Raw pages dropped because the compressed pool is absent or too small for the page.";
+        compressed_dropped: "pages", "Compressed pages evicted from the compressed pool.";
         raw_trimmed: "pages", "Raw pages dropped by trims.";
         compressed_trimmed: "pages", "Compressed pages dropped by trims.";
     }
 }
 
 impl Transitions {
-    /// Pages that left the raw pool for want of room. Each was compressed, if there is a compressed pool.
+    /// Pages evicted from the raw pool. Each was compressed, if there is a compressed pool.
     pub fn demoted(&self) -> u64 {
         self.compressed + self.incompressible_dropped + self.raw_dropped
     }
 
-    /// Pages that left the cache for want of room.
+    /// Pages evicted from the cache.
     pub fn dropped(&self) -> u64 {
         self.incompressible_dropped + self.raw_dropped + self.compressed_dropped
     }
 }
 
-/// What a page is touched for.
+/// Kind of an access to a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Touch {
     Read,
-    /// A write that leaves some of the page as it was.
+    /// A write that leaves part of the page untouched.
     WrittenInPart,
     WrittenWhole,
 }
@@ -79,7 +81,7 @@ struct Compressed {
     dropped: Vec<u32>,
 }
 
-/// A raw pool, and a compressed one if there is one.
+/// A raw pool and an optional compressed pool.
 #[derive(Debug)]
 pub(crate) struct Pools {
     raw: Box<dyn Policy>,
@@ -89,7 +91,7 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// A raw pool of pages of this size.
+    /// Creates a raw pool.
     pub fn new(raw: Box<dyn Policy>, page_bytes: u32) -> Self {
         Self { raw, compressed: None, page_bytes, counts: Transitions::default() }
     }
@@ -113,7 +115,7 @@ impl Pools {
         self.raw.used()
     }
 
-    /// Compressed pages and their bytes.
+    /// Number of compressed pages, and their bytes.
     pub fn compressed(&self) -> (u64, u64) {
         self.compressed.as_ref().map_or((0, 0), |pool| (pool.pages, pool.policy.used()))
     }
@@ -126,7 +128,7 @@ impl Pools {
         self.compressed.as_ref().is_some_and(|pool| pool.policy.contains(item))
     }
 
-    /// Items are below this number from now on.
+    /// Makes room for items `0..items`.
     pub fn grow(&mut self, items: u32) {
         self.raw.grow(items);
         if let Some(pool) = &mut self.compressed {
@@ -134,8 +136,8 @@ impl Pools {
         }
     }
 
-    /// Touches a page: whether it was cached, in either pool. Those that leave the raw pool are appended to `victims`;
-    /// `page` tells the pages of items.
+    /// Accesses a page; returns true if either pool had it. Appends pages that leave the raw pool to `victims`; `page`
+    /// maps items to page numbers.
     pub fn access(&mut self, item: u32, touch: Touch, page: impl Fn(u32) -> u64, victims: &mut Vec<u32>) -> bool {
         let first = victims.len();
         let raw = self.raw.access(Access::new(item, 1), victims);
@@ -161,30 +163,30 @@ impl Pools {
         raw || compressed
     }
 
-    /// Forgets a page.
+    /// Drops a page.
     pub fn trim(&mut self, item: u32) {
         self.counts.raw_trimmed += u64::from(self.is_raw(item));
         self.raw.remove(item);
         if let Some(pool) = &mut self.compressed {
             self.counts.compressed_trimmed += u64::from(pool.take(item));
-            // It may be remembered.
+            // The policy may remember it as a ghost.
             pool.policy.remove(item);
         }
     }
 }
 
 impl Compressed {
-    /// Takes a page out, if it is there.
+    /// Removes a page; returns true if it was cached.
     fn take(&mut self, item: u32) -> bool {
-        let there = self.policy.contains(item);
-        if there {
+        let cached = self.policy.contains(item);
+        if cached {
             self.policy.remove(item);
             self.pages -= 1;
         }
-        there
+        cached
     }
 
-    /// Takes a page in, if it shrinks.
+    /// Inserts a page, if it is compressible.
     fn put(&mut self, item: u32, page: u64, page_bytes: u32, counts: &mut Transitions) {
         match self.options.sizes.stored_bytes(page, page_bytes, self.options.seed) {
             None => counts.incompressible_dropped += 1,

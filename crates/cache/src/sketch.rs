@@ -1,16 +1,15 @@
-//! TinyLFU's estimate of how often items were accessed lately.
+//! TinyLFU's sketch of recent access frequencies.
 //!
 //! ```text
-//! record(x):    x not in the doorkeeper: put it in
-//!               else: of the counters of x, one in each of four rows, those that hold the least go up by one, to 15
-//!               after W records: every counter and the count of records are halved, the doorkeeper is emptied
-//! estimate(x):  the least counter of x, and one more if the doorkeeper has it
+//! record(x):    x not in the doorkeeper: insert it there
+//!               else: x has one counter in each of four rows; increment the smallest of them (all on ties), up to 15
+//!               after W records: halve every counter and the number of records, and clear the doorkeeper
+//! estimate(x):  smallest counter of x, plus 1 if x is in the doorkeeper
 //! ```
-//! A count-min sketch with minimal increment behind a Bloom filter, which keeps what comes once out of it. Estimates
-//! are never too low but for the halving and the limit of a counter. Source: Einziger, Friedman, Manes, "TinyLFU: a
-//! highly efficient cache admission policy", ACM Transactions on Storage 13(4), 2017, section 3. The paper leaves the
-//! sizes open: here a row has at least four counters for each item of the cache, the doorkeeper eight bits for each
-//! record of a sample.
+//! A count-min sketch with minimal increment behind a Bloom filter, which keeps one-time items out of it. Apart from
+//! halving and saturation, estimates are never too low. Source: Einziger, Friedman, Manes, "TinyLFU: a highly efficient
+//! cache admission policy", ACM Transactions on Storage 13(4), 2017, section 3. The paper leaves the sizes open: here a
+//! row has at least four counters per item of the cache, and the doorkeeper eight bits per record of a sample.
 
 use ssdlab_core::mem::prefetch;
 
@@ -18,26 +17,27 @@ use ssdlab_core::mem::prefetch;
 const ROWS: usize = 4;
 /// Bits set in the doorkeeper for an item.
 const PROBES: usize = 2;
-/// What a counter of four bits can hold.
+/// Largest value of a four-bit counter.
 const COUNTER_MAX: u8 = 15;
-/// Largest cache to estimate for, in items: its counters take 1 GiB.
+/// Largest supported cache in items; its counters take 1 GiB.
 pub(crate) const LARGEST: u64 = 1 << 26;
 
-/// What a sketch is for.
+/// Options of a sketch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SketchOptions {
-    /// Items of the cache.
+    /// Capacity of the cache in items.
     pub capacity: u64,
-    /// Records of a sample, W, for each item of the cache.
+    /// Records per sample (W), per item of the cache.
     pub sample: u64,
-    /// Whether items come into the sketch only when they are seen again in a sample.
+    /// True if the first access to an item in a sample only enters it into a Bloom filter.
     pub doorkeeper: bool,
 }
 
-/// The estimate: 16 to 32 bytes for each item of the cache, and `sample` to twice as many for the doorkeeper.
+/// A frequency sketch. Memory: 16 to 32 bytes per item of the cache, plus `sample` to twice `sample` for the
+/// doorkeeper.
 #[derive(Clone, Debug)]
 pub struct Sketch {
-    /// Rows one after another.
+    /// Counters, row after row.
     counters: Vec<u8>,
     row_mask: u32,
     doorkeeper: Vec<u64>,
@@ -46,7 +46,7 @@ pub struct Sketch {
     records_most: u64,
 }
 
-/// The output function of SplitMix64, which spreads the bits of a number over all bits.
+/// Output function of SplitMix64: each bit of the result depends on all bits of `number`.
 pub(crate) fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -55,7 +55,7 @@ pub(crate) fn mix(number: u64) -> u64 {
 }
 
 impl Sketch {
-    /// A sketch that has seen nothing.
+    /// Creates an empty sketch.
     pub fn new(options: SketchOptions) -> Self {
         let capacity = options.capacity.clamp(1, LARGEST);
         let row = (capacity * 4).next_power_of_two().max(16);
@@ -71,12 +71,12 @@ impl Sketch {
         }
     }
 
-    /// Memory of the counters and the doorkeeper.
+    /// Memory of the counters and the doorkeeper in bytes.
     pub fn bytes(&self) -> usize {
         self.counters.len() + size_of_val(&*self.doorkeeper)
     }
 
-    /// The indices of an item's counters.
+    /// Returns the indices of an item's counters.
     #[inline]
     pub fn counters_of(&self, item: u32) -> [usize; ROWS] {
         let hash = mix(u64::from(item));
@@ -99,7 +99,7 @@ impl Sketch {
         self.bits_of(item).iter().all(|bit| self.doorkeeper[(bit / 64) as usize] >> (bit % 64) & 1 == 1)
     }
 
-    /// Loads what [`Self::record`] will need.
+    /// Prefetches the memory that [`Self::record`] needs.
     #[inline]
     pub fn prefetch(&self, item: u32) {
         self.counters_of(item).into_iter().for_each(|at| prefetch(&self.counters, at));
@@ -132,7 +132,7 @@ impl Sketch {
         at.into_iter().fold(COUNTER_MAX, |least, at| least.min(self.counters[at]))
     }
 
-    /// How often an item was accessed lately.
+    /// Estimates the number of recent accesses to an item.
     #[inline]
     pub fn estimate(&self, item: u32) -> u32 {
         let seen = !self.doorkeeper.is_empty() && self.in_doorkeeper(item);
@@ -145,9 +145,9 @@ mod tests {
     use super::*;
     use ssdlab_core::Rng;
 
-    /// Goal: few items are counted exactly, many never too low. Method: counts beside it, within one sample.
+    /// Compares with exact counts within one sample: estimates are never too low, and rarely too high.
     #[test]
-    fn estimates_are_counts_or_a_little_more() {
+    fn estimates_are_never_too_low_and_rarely_too_high() {
         for doorkeeper in [false, true] {
             for items in [10, 100_000_u32] {
                 let mut sketch = Sketch::new(SketchOptions { capacity: 20_000, sample: 10, doorkeeper });
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_sample_is_halved() {
+    fn counters_are_halved_after_a_full_sample() {
         let mut sketch = Sketch::new(SketchOptions { capacity: 2, sample: 10, doorkeeper: true });
         (0..19).for_each(|record| sketch.record(u32::from(record >= 9)));
         assert_eq!([sketch.estimate(0), sketch.estimate(1)], [9, 10]);

@@ -1,4 +1,4 @@
-//! From requests to accesses.
+//! Conversion of requests to accesses.
 
 use std::ops::Range;
 
@@ -8,28 +8,28 @@ use ssdlab_trace::{Op, Request};
 use crate::sketch::mix;
 use crate::{Access, CacheError, Universe};
 
-/// What is cached as one item.
+/// Unit of caching.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Granularity {
-    /// What a request addresses is one object, named by its first byte; capacities count objects.
+    /// Each request addresses one object, identified by its first byte; capacities count objects.
     Objects,
-    /// The same, but capacities are in bytes: an object has the size of the request that brings it in, until it leaves.
-    /// A larger request for it is a hit, as in libCacheSim, whose further bytes are missed.
+    /// Objects with sizes; capacities count bytes. A cached object keeps the size of the request that inserted it. A
+    /// larger request for it is a hit, as in libCacheSim, and its additional bytes are missed.
     SizedObjects,
-    /// Pages: a request accesses every page it touches, be it in part; capacities count pages.
+    /// A request accesses every page that it touches, even in part; capacities count pages.
     Pages {
-        /// Bytes of a page, a power of two from 512.
+        /// Page size in bytes, a power of two from 512.
         page_bytes: u32,
     },
 }
 
 impl Granularity {
-    /// Whether every item is one unit of the capacity.
+    /// True if every item is one unit of the capacity.
     pub const fn one_size(self) -> bool {
         !matches!(self, Self::SizedObjects)
     }
 
-    /// Bytes of a unit of the capacity; objects that are only counted have none.
+    /// Bytes per unit of the capacity; None if the capacity counts objects.
     pub const fn unit_bytes(self) -> Option<u32> {
         match self {
             Self::Objects => None,
@@ -48,87 +48,90 @@ impl Granularity {
     }
 }
 
-/// What a trim does.
+/// Effect of a trim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trims {
-    /// Drops the object of its first byte, or the pages that it covers whole.
+    /// Drops the object at its first byte, or the pages that it fully covers.
     Drop,
-    /// Nothing.
+    /// No effect.
     Ignore,
 }
 
-/// Turns requests into accesses to items of a universe that grows. Reads and writes are accesses alike; flushes none.
+/// Converts reads and writes to accesses to items of a growing universe, and trims to removals. Flushes are skipped.
 #[derive(Clone, Debug)]
 pub struct Splitter {
     granularity: Granularity,
     trims: Trims,
     universe: Universe,
-    /// Ids and sizes whose slots are on their way from memory.
-    ahead: Vec<(u64, u32)>,
-    sieve: Option<Sieve>,
+    /// Ids and sizes whose slots are being prefetched.
+    pending: Vec<(u64, u32)>,
+    filter: Option<HashFilter>,
 }
 
-/// Lets only items of small hash through.
+/// Passes only items with small hashes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sieve {
+pub(crate) struct HashFilter {
     pub seed: u64,
-    /// Hashes below pass.
+    /// Items with hashes below this value pass.
     pub threshold: u64,
-    /// All that came, in accesses and in units.
+    /// Accesses and units before filtering.
     pub accesses: u64,
     pub units: u64,
 }
 
-impl Sieve {
-    /// Different for different ids; all bits depend on all bits of the id.
+impl HashFilter {
+    /// Hashes an id without collisions; each bit depends on all bits of the id.
     pub fn hash(&self, id: u64) -> u64 {
         mix(mix(id) ^ self.seed)
     }
 }
 
-/// Ids looked ahead.
+/// Prefetch distance in ids.
 const AHEAD: usize = 48;
 
-/// Ids that are gathered before they are numbered.
-const MOST_AHEAD: usize = 1 << 16;
+/// Maximum number of ids collected before they are numbered.
+const PENDING_MAX: usize = 1 << 16;
 
 impl Splitter {
-    /// A splitter with an empty universe.
+    /// Creates a splitter with an empty universe.
     pub fn new(granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
         granularity.check()?;
-        Ok(Self { granularity, trims, universe: Universe::default(), ahead: Vec::new(), sieve: None })
+        Ok(Self { granularity, trims, universe: Universe::default(), pending: Vec::new(), filter: None })
     }
 
-    /// A splitter that lets through what `sieve` does.
-    pub(crate) fn sieved(granularity: Granularity, trims: Trims, sieve: Sieve) -> Result<Self, CacheError> {
-        Ok(Self { sieve: Some(sieve), ..Self::new(granularity, trims)? })
+    /// Creates a splitter that keeps only items that pass `filter`.
+    pub(crate) fn filtered(granularity: Granularity, trims: Trims, filter: HashFilter) -> Result<Self, CacheError> {
+        Ok(Self { filter: Some(filter), ..Self::new(granularity, trims)? })
     }
 
-    /// Ids from number `first` on, and what lets them through; for sieved splitters only.
-    pub(crate) fn since(&mut self, first: usize) -> (&[u64], &mut Sieve) {
-        (&self.universe.ids()[first..], self.sieve.as_mut().expect("a splitter made with a sieve"))
+    /// Returns the ids from number `first` on, and the filter.
+    ///
+    /// # Panics
+    /// If the splitter has no filter.
+    pub(crate) fn ids_from(&mut self, first: usize) -> (&[u64], &mut HashFilter) {
+        (&self.universe.ids()[first..], self.filter.as_mut().expect("a splitter created with a filter"))
     }
 
-    /// The items so far.
+    /// Returns the items seen so far.
     pub fn universe(&self) -> &Universe {
         &self.universe
     }
 
-    /// Appends the accesses of `requests`.
+    /// Appends the accesses of `requests` to `accesses`.
     pub fn split(&mut self, requests: &[Request], accesses: &mut Vec<Access>) -> Result<(), CacheError> {
         for request in requests {
             match request.op {
                 Op::Read | Op::Write => match self.granularity {
-                    Granularity::Objects => self.ahead.push((request.offset, 1)),
-                    Granularity::SizedObjects => self.ahead.push((request.offset, request.bytes.max(1))),
+                    Granularity::Objects => self.pending.push((request.offset, 1)),
+                    Granularity::SizedObjects => self.pending.push((request.offset, request.bytes.max(1))),
                     Granularity::Pages { page_bytes } => {
                         let Range { mut start, end } = PageSize::new(page_bytes).touched(request.offset, request.end());
-                        // One request may touch more pages than there is memory for at a time.
+                        // One request may touch more pages than fit in memory.
                         while start < end {
-                            let until = end.min(start + MOST_AHEAD as u64);
-                            self.ahead.extend((start..until).map(|page| (page, 1)));
+                            let until = end.min(start + PENDING_MAX as u64);
+                            self.pending.extend((start..until).map(|page| (page, 1)));
                             start = until;
-                            if self.ahead.len() >= MOST_AHEAD {
+                            if self.pending.len() >= PENDING_MAX {
                                 self.number(accesses)?;
                             }
                         }
@@ -145,20 +148,20 @@ impl Splitter {
     }
 
     fn number(&mut self, accesses: &mut Vec<Access>) -> Result<(), CacheError> {
-        if let Some(sieve) = &mut self.sieve {
-            sieve.accesses += self.ahead.len() as u64;
-            sieve.units += self.ahead.iter().map(|&(_, size)| u64::from(size)).sum::<u64>();
-            self.ahead.retain(|&(id, _)| sieve.hash(id) < sieve.threshold);
+        if let Some(filter) = &mut self.filter {
+            filter.accesses += self.pending.len() as u64;
+            filter.units += self.pending.iter().map(|&(_, size)| u64::from(size)).sum::<u64>();
+            self.pending.retain(|&(id, _)| filter.hash(id) < filter.threshold);
         }
         let items = self.universe.len();
-        accesses.try_reserve(self.ahead.len()).map_err(|_| CacheError::NoMemory { items })?;
-        for (position, &(id, size)) in self.ahead.iter().enumerate() {
-            if let Some(&(id, _)) = self.ahead.get(position + AHEAD) {
+        accesses.try_reserve(self.pending.len()).map_err(|_| CacheError::NoMemory { items })?;
+        for (position, &(id, size)) in self.pending.iter().enumerate() {
+            if let Some(&(id, _)) = self.pending.get(position + AHEAD) {
                 self.universe.prefetch(id);
             }
             accesses.push(Access::new(self.universe.number(id)?, size));
         }
-        self.ahead.clear();
+        self.pending.clear();
         Ok(())
     }
 
@@ -179,7 +182,7 @@ mod tests {
         Request { time_ns: 0, offset, bytes, op, flags: 0, stream: 0 }
     }
 
-    /// The ids and sizes accessed.
+    /// Returns the ids and sizes accessed.
     fn split(granularity: Granularity, requests: &[Request]) -> Vec<(u64, u32)> {
         let mut splitter = Splitter::new(granularity, Trims::Drop).unwrap();
         let mut accesses = Vec::new();
@@ -198,14 +201,17 @@ mod tests {
 
     #[test]
     fn a_long_request_touches_every_page_once() {
-        let pages = 2 * MOST_AHEAD as u32 + 3;
+        let pages = 2 * PENDING_MAX as u32 + 3;
         let requests = [request(Op::Read, 512, 512), request(Op::Write, 0, 512 * pages), request(Op::Read, 0, 512)];
-        let found = split(Granularity::Pages { page_bytes: 512 }, &requests);
-        assert_eq!(found, [1].into_iter().chain(0..pages.into()).chain([0]).map(|page| (page, 1)).collect::<Vec<_>>());
+        let accesses = split(Granularity::Pages { page_bytes: 512 }, &requests);
+        assert_eq!(
+            accesses,
+            [1].into_iter().chain(0..pages.into()).chain([0]).map(|page| (page, 1)).collect::<Vec<_>>()
+        );
     }
 
     #[test]
-    fn a_trim_drops_what_it_covers_whole() {
+    fn a_trim_drops_fully_covered_pages() {
         let pages = Granularity::Pages { page_bytes: 4096 };
         let seen = request(Op::Write, 0, 5 * 4096);
         let trim = request(Op::Trim, 4095, 2 * 4096 + 1);
@@ -220,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_powers_of_two() {
+    fn page_sizes_must_be_powers_of_two_from_512() {
         for page_bytes in [0, 256, 3000] {
             assert!(Splitter::new(Granularity::Pages { page_bytes }, Trims::Drop).is_err());
         }

@@ -1,22 +1,22 @@
-//! A cache of pages between whoever sends requests and whatever serves them: requests come in, those the cache cannot
-//! answer go on below.
+//! A write-back page cache between a source of requests and a backing store.
 //!
 //! ```text
-//! read:   each page missed is read below
-//! write:  each page becomes dirty; one that is missed and written only in part is read below first (a fill)
-//!         above the hard limit of dirty pages, those dirty longest are written below until it holds
-//! page gives way:  written below if it is dirty, whether it stays compressed or not
-//! flush:  all dirty pages are written below, then the flush goes on
-//! trim:   pages covered whole are dropped, dirty or not; the trim goes on
-//! through, as a mode or for a write with FUA:  goes on as it is; pages it covers whole are clean afterwards
+//! read:     missed pages are read from the backing store
+//! write:    pages become dirty; a missed page that is written only in part is read first (a fill)
+//!           above the hard limit, the pages dirty longest are written back until the limit holds
+//! eviction: a dirty page is written back, even if it stays in the compressed pool
+//! flush:    all dirty pages are written back, then the flush is forwarded
+//! trim:     fully covered pages are dropped, dirty or not; the trim is forwarded
+//! write-through (mode, or FUA):  the write is forwarded unchanged; pages it fully covers become clean
 //! ```
-//! Requests below are whole pages, but for what goes through; neighbouring pages of one request, or of one round of
-//! writing back, are joined. Of what one request causes, writes come first, except that a page filled and given up
-//! within one request is read before it is written. There is no data here: a page written below always has the newest.
+//! Backing requests cover whole pages, except for write-through. Adjacent pages of one request, or of one write-back
+//! round, are merged. The backing requests of one request put writes first, except that a page filled and evicted by
+//! the same request is read before it is written. No data is modelled: a page written back always has the newest
+//! content.
 //!
-//! The stage knows no time. A drive loop calls [`Stage::background`] when there is room to write back above the
-//! background limit, as the flusher threads of an operating system do; [`Why::is_waited_for`] tells what the request
-//! that caused it has to wait for, and a request that makes pages dirty may have to wait until no more than
+//! The stage has no clock. The drive loop calls [`Stage::background`] when it has room to write back above the
+//! background limit, as the flusher threads of an operating system do. [`Why::is_waited_for`] tells which backing
+//! requests a request must await. A request that makes pages dirty may also have to wait until at most
 //! [`Stage::hard_pages`] are dirty or being written. Limits are shares of the capacity, as `dirty_background_ratio` and
 //! `dirty_ratio` of Linux are shares of memory (Documentation/admin-guide/sysctl/vm.rst).
 
@@ -27,31 +27,31 @@ use crate::lists::Lists;
 use crate::pools::{Pools, Touch};
 use crate::{CacheError, CompressedPool, Granularity, PolicyInfo, Transitions, Universe, build_policy};
 
-/// What happens to writes.
+/// Write policy of a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WriteMode {
-    /// They stay in the cache until they have to go below.
+    /// Writes stay in the cache until they are written back.
     Back,
-    /// They go below at once, and stay in the cache clean.
+    /// Writes are forwarded at once, and their pages stay cached as clean.
     Through,
 }
 
-/// How a stage caches.
+/// Options of a stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StageOptions {
-    /// Bytes of a page, a power of two from 512.
+    /// Page size in bytes, a power of two from 512.
     pub page_bytes: u32,
-    /// Raw pages of the cache, at least 1.
+    /// Capacity of the raw pool in pages, at least 1.
     pub capacity_pages: u64,
-    /// What happens to writes.
+    /// Write-back or write-through.
     pub writes: WriteMode,
     /// Share of the raw pages that may be dirty before [`Stage::background`] writes back, percent.
     pub background_percent: u32,
-    /// Share of the raw pages that may be dirty at all, percent.
+    /// Share of the raw pages that may be dirty before writers wait, percent.
     pub hard_percent: u32,
 }
 
-/// Where a page is.
+/// Location of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// In the raw pool.
@@ -62,50 +62,50 @@ pub enum Place {
     Below,
 }
 
-/// Why a request goes below.
+/// Reason for a backing request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Why {
-    /// A read, of pages not cached.
+    /// Read of pages that are not cached.
     Miss,
-    /// A read of what a partial write leaves of a page not cached.
+    /// Read of the part of an uncached page that a write leaves untouched.
     Fill,
-    /// A write of dirty pages that give way.
+    /// Write-back of evicted pages.
     Evicted,
-    /// A write of dirty pages above the hard limit.
+    /// Write-back above the hard limit.
     Limit,
-    /// A write of dirty pages above the background limit.
+    /// Write-back above the background limit.
     Background,
-    /// A write of dirty pages because of a flush, and the flush.
+    /// Write-back for a flush, and the flush itself.
     Flush,
-    /// A write that does not stay in the cache alone.
+    /// Write-through.
     Through,
-    /// A trim.
+    /// Forwarded trim.
     Trim,
 }
 
 impl Why {
-    /// Whether the request that caused it needs it to be over. Write-back it does not need: a writer waits, if at all,
-    /// until few enough pages are dirty.
+    /// True if the causing request must await completion. Write-back is not awaited: a writer only waits while too many
+    /// pages are dirty.
     pub const fn is_waited_for(self) -> bool {
         !matches!(self, Self::Evicted | Self::Limit | Self::Background)
     }
 }
 
 counters! {
-    /// What a stage has done.
+    /// Counters of a stage.
     pub struct StageCounters {
         read_pages: "pages", "Pages touched by reads.";
         read_hits: "pages", "Pages touched by reads that were cached.";
         written_pages: "pages", "Pages touched by writes.";
         write_hits: "pages", "Pages touched by writes that were cached.";
-        filled: "pages", "Pages read below because they were written in part.";
-        dirtied: "pages", "Times that a page became dirty.";
-        evicted: "pages", "Dirty pages written below because they were evicted.";
-        limited: "pages", "Dirty pages written below to keep the hard limit.";
-        background: "pages", "Dirty pages written below ahead of need.";
-        flushed: "pages", "Dirty pages written below by flushes.";
-        written_through: "pages", "Pages touched by writes that went through, as all do in that mode, else those with FUA.";
-        overwritten: "pages", "Dirty pages made clean by a write that went through.";
+        filled: "pages", "Uncached pages read from below because a write covered only part of them.";
+        dirtied: "pages", "Transitions of a page from clean to dirty.";
+        evicted: "pages", "Dirty pages written back on eviction.";
+        limited: "pages", "Dirty pages written back to keep the hard limit.";
+        background: "pages", "Dirty pages written back in the background.";
+        flushed: "pages", "Dirty pages written back by flushes.";
+        written_through: "pages", "Pages touched by write-through: all writes in that mode, else those with FUA.";
+        overwritten: "pages", "Dirty pages made clean by a write-through.";
         discarded: "pages", "Dirty pages dropped by trims.";
         reads_below: "requests", "Reads sent below.";
         writes_below: "requests", "Writes sent below.";
@@ -113,44 +113,44 @@ counters! {
 }
 
 impl StageCounters {
-    /// Dirty pages written below, for whatever reason.
+    /// Dirty pages written back, for any reason.
     pub fn written_back(&self) -> u64 {
         self.evicted + self.limited + self.background + self.flushed
     }
 }
 
-/// Largest joined request, bytes: lengths of requests are 32 bits.
-const JOINED_BYTES_MAX: u32 = 1 << 30;
+/// Largest merged request in bytes; request lengths are 32-bit.
+const MERGED_BYTES_MAX: u32 = 1 << 30;
 
 const DIRTY: u8 = 0;
 
-/// A cache as a stage.
+/// A write-back page cache in front of a backing store.
 #[derive(Debug)]
 pub struct Stage {
     universe: Universe,
     pools: Pools,
-    /// Dirty pages, by when they became dirty.
+    /// Dirty pages, in the order in which they became dirty.
     dirty: Lists<1>,
     options: StageOptions,
     page: PageSize,
     background_pages: u64,
     hard_pages: u64,
     counters: StageCounters,
-    /// Pages to be written below for the request at hand.
+    /// Pages to write back for the current request.
     writes: Vec<(Why, u64)>,
-    /// Pages to be read below for it: misses of a read, or at most two fills of a write.
+    /// Pages to read for the current request: misses of a read, or at most two fills of a write.
     reads: Vec<(Why, u64)>,
     evicted: Vec<u32>,
 }
 
-/// The request at hand and where what it causes goes.
-struct Cause<'a, F> {
+/// The current request, and the sink of its backing requests.
+struct RequestContext<'a, F> {
     request: Request,
     below: &'a mut F,
 }
 
 impl Stage {
-    /// An empty cache of raw pages, with `changes` to the defaults of the policy's parameters.
+    /// Creates an empty cache of raw pages; `changes` override defaults of the policy's parameters.
     pub fn new(info: &PolicyInfo, changes: &[(String, u64)], options: StageOptions) -> Result<Self, CacheError> {
         let StageOptions { page_bytes, capacity_pages, background_percent, hard_percent, .. } = options;
         Granularity::Pages { page_bytes }.check()?;
@@ -176,51 +176,51 @@ impl Stage {
         })
     }
 
-    /// The cache with a pool of compressed pages beside its raw ones.
+    /// Adds a compressed pool.
     ///
     /// # Errors
-    /// If there can be no such pool.
+    /// If the options of the pool are invalid.
     pub fn compressing(mut self, pool: CompressedPool) -> Result<Self, CacheError> {
         self.pools.compress(pool)?;
         Ok(self)
     }
 
-    /// What was done so far.
+    /// Returns the counters.
     pub fn counters(&self) -> StageCounters {
         self.counters
     }
 
-    /// What became of pages so far.
+    /// Returns the page transitions so far.
     pub fn transitions(&self) -> Transitions {
         self.pools.counts()
     }
 
-    /// Pages that are dirty.
+    /// Number of dirty pages.
     pub fn dirty_pages(&self) -> u64 {
         self.dirty.units(DIRTY)
     }
 
-    /// Pages that may be dirty at all.
+    /// Hard limit of dirty pages.
     pub fn hard_pages(&self) -> u64 {
         self.hard_pages
     }
 
-    /// Pages that were touched so far.
+    /// Number of distinct pages touched so far.
     pub fn pages_touched(&self) -> u64 {
         self.universe.len().into()
     }
 
-    /// Pages that are cached raw.
+    /// Number of pages in the raw pool.
     pub fn raw_pages(&self) -> u64 {
         self.pools.raw_pages()
     }
 
-    /// Pages that are cached compressed, and the bytes that they take.
+    /// Number of pages in the compressed pool, and their compressed bytes.
     pub fn compressed_pages(&self) -> (u64, u64) {
         self.pools.compressed()
     }
 
-    /// Where a page is, and whether it is dirty.
+    /// Returns the location of a page, and true if it is dirty.
     pub fn state(&self, page: u64) -> (Place, bool) {
         let Some(item) = self.universe.find(page) else { return (Place::Below, false) };
         let place = match (self.pools.is_raw(item), self.pools.is_compressed(item)) {
@@ -231,55 +231,55 @@ impl Stage {
         (place, self.dirty.has(item))
     }
 
-    /// Takes a request; what it causes goes to `below`, in an order that keeps data right.
+    /// Processes a request; sends its backing requests to `below` in an order that keeps data correct.
     pub fn submit<F: FnMut(Request, Why)>(&mut self, request: &Request, below: &mut F) -> Result<(), CacheError> {
-        let mut cause = Cause { request: *request, below };
+        let mut context = RequestContext { request: *request, below };
         match request.op {
-            Op::Read => self.read(&mut cause),
-            Op::Write => self.write(&mut cause),
+            Op::Read => self.read(&mut context),
+            Op::Write => self.write(&mut context),
             Op::Flush => {
-                self.flush(&mut cause);
+                self.flush(&mut context);
                 Ok(())
             }
             Op::Trim => {
-                self.trim(&mut cause);
+                self.trim(&mut context);
                 Ok(())
             }
         }
     }
 
-    /// Writes back at most `most` of the pages dirty longest, as long as more are dirty than the background limit
-    /// allows; says how many. The requests bear the time `now_ns`.
+    /// Writes back up to `most` pages above the background limit, those dirty longest first; returns their number. The
+    /// backing requests have the time `now_ns`.
     pub fn background<F: FnMut(Request, Why)>(&mut self, most: u64, now_ns: u64, below: &mut F) -> u64 {
         let pages = self.dirty_pages().saturating_sub(self.background_pages).min(most);
         let request = Request { time_ns: now_ns, offset: 0, bytes: 0, op: Op::Write, flags: 0, stream: 0 };
-        let mut cause = Cause { request, below };
+        let mut context = RequestContext { request, below };
         for _ in 0..pages {
-            self.clean_oldest(Why::Background, &mut cause);
+            self.clean_oldest(Why::Background, &mut context);
         }
-        self.send(&mut cause);
+        self.send(&mut context);
         pages
     }
 
-    fn read<F: FnMut(Request, Why)>(&mut self, cause: &mut Cause<'_, F>) -> Result<(), CacheError> {
-        for page in self.page.touched(cause.request.offset, cause.request.end()) {
+    fn read<F: FnMut(Request, Why)>(&mut self, context: &mut RequestContext<'_, F>) -> Result<(), CacheError> {
+        for page in self.page.touched(context.request.offset, context.request.end()) {
             let (_, hit) = self.access(page, Touch::Read)?;
             self.counters.read_pages += 1;
             self.counters.read_hits += u64::from(hit);
-            self.give_way(cause);
+            self.write_back_evicted(context);
         }
-        self.send(cause);
+        self.send(context);
         Ok(())
     }
 
-    fn write<F: FnMut(Request, Why)>(&mut self, cause: &mut Cause<'_, F>) -> Result<(), CacheError> {
-        let request = cause.request;
+    fn write<F: FnMut(Request, Why)>(&mut self, context: &mut RequestContext<'_, F>) -> Result<(), CacheError> {
+        let request = context.request;
         if request.flags & flag::PREFLUSH != 0 {
-            self.flush(cause);
+            self.flush(context);
         }
         let whole = self.page.covered(request.offset, request.end());
         let through = self.options.writes == WriteMode::Through || request.flags & flag::FUA != 0;
-        for page in self.page.touched(cause.request.offset, cause.request.end()) {
+        for page in self.page.touched(context.request.offset, context.request.end()) {
             let in_part = !whole.contains(&page);
             let (item, hit) = self.access(page, if in_part { Touch::WrittenInPart } else { Touch::WrittenWhole })?;
             self.counters.written_pages += 1;
@@ -294,39 +294,39 @@ impl Stage {
                 self.dirty.remove(item);
                 self.counters.overwritten += 1;
             }
-            self.give_way(cause);
+            self.write_back_evicted(context);
             while self.dirty_pages() > self.hard_pages {
-                self.clean_oldest(Why::Limit, cause);
+                self.clean_oldest(Why::Limit, context);
             }
         }
-        self.send(cause);
+        self.send(context);
         if through {
             self.counters.writes_below += 1;
-            (cause.below)(Request { flags: request.flags & !flag::PREFLUSH, ..request }, Why::Through);
+            (context.below)(Request { flags: request.flags & !flag::PREFLUSH, ..request }, Why::Through);
         }
         Ok(())
     }
 
-    fn flush<F: FnMut(Request, Why)>(&mut self, cause: &mut Cause<'_, F>) {
+    fn flush<F: FnMut(Request, Why)>(&mut self, context: &mut RequestContext<'_, F>) {
         while self.dirty_pages() > 0 {
-            self.clean_oldest(Why::Flush, cause);
+            self.clean_oldest(Why::Flush, context);
         }
-        self.send(cause);
-        (cause.below)(Request { offset: 0, bytes: 0, op: Op::Flush, flags: 0, ..cause.request }, Why::Flush);
+        self.send(context);
+        (context.below)(Request { offset: 0, bytes: 0, op: Op::Flush, flags: 0, ..context.request }, Why::Flush);
     }
 
-    fn trim<F: FnMut(Request, Why)>(&mut self, cause: &mut Cause<'_, F>) {
-        for item in self.universe.within(self.page.covered(cause.request.offset, cause.request.end())) {
+    fn trim<F: FnMut(Request, Why)>(&mut self, context: &mut RequestContext<'_, F>) {
+        for item in self.universe.within(self.page.covered(context.request.offset, context.request.end())) {
             self.pools.trim(item);
             if self.dirty.has(item) {
                 self.dirty.remove(item);
                 self.counters.discarded += 1;
             }
         }
-        (cause.below)(cause.request, Why::Trim);
+        (context.below)(context.request, Why::Trim);
     }
 
-    /// Accesses a page: its number and whether it was cached. What is missing is read.
+    /// Accesses a page and queues a read if it needs one; returns its item number and true if it was cached.
     fn access(&mut self, page: u64, touch: Touch) -> Result<(u32, bool), CacheError> {
         let item = self.universe.number(page)?;
         self.pools.grow(self.universe.len());
@@ -340,25 +340,25 @@ impl Stage {
         Ok((item, hit))
     }
 
-    /// Has those who gave way written, if they are dirty.
-    fn give_way<F: FnMut(Request, Why)>(&mut self, cause: &mut Cause<'_, F>) {
+    /// Queues write-back of the dirty pages among `evicted`.
+    fn write_back_evicted<F: FnMut(Request, Why)>(&mut self, context: &mut RequestContext<'_, F>) {
         for position in 0..self.evicted.len() {
             let item = self.evicted[position];
             if self.dirty.has(item) {
-                self.clean(item, Why::Evicted, cause);
+                self.clean(item, Why::Evicted, context);
             }
         }
         self.evicted.clear();
     }
 
-    fn clean_oldest<F: FnMut(Request, Why)>(&mut self, why: Why, cause: &mut Cause<'_, F>) {
+    fn clean_oldest<F: FnMut(Request, Why)>(&mut self, why: Why, context: &mut RequestContext<'_, F>) {
         if let Some(item) = self.dirty.oldest(DIRTY) {
-            self.clean(item, why, cause);
+            self.clean(item, why, context);
         }
     }
 
-    /// Makes a dirty page clean and has it written.
-    fn clean<F: FnMut(Request, Why)>(&mut self, item: u32, why: Why, cause: &mut Cause<'_, F>) {
+    /// Makes a dirty page clean and queues its write-back.
+    fn clean<F: FnMut(Request, Why)>(&mut self, item: u32, why: Why, context: &mut RequestContext<'_, F>) {
         self.dirty.remove(item);
         let pages = match why {
             Why::Evicted => &mut self.counters.evicted,
@@ -368,33 +368,33 @@ impl Stage {
         };
         *pages += 1;
         let page = self.universe.id(item);
-        // Filled and given up for one request: writes go first, but not before this read.
+        // A page filled and evicted by the same request must be read before it is written.
         let fills = if self.reads.len() <= 2 { &self.reads[..] } else { &[] };
         if fills.contains(&(Why::Fill, page)) {
-            self.send(cause);
+            self.send(context);
         }
         self.writes.push((why, page));
     }
 
-    /// Sends what has gathered below, writes first.
-    fn send<F: FnMut(Request, Why)>(&mut self, cause: &mut Cause<'_, F>) {
+    /// Sends the queued backing requests, writes first.
+    fn send<F: FnMut(Request, Why)>(&mut self, context: &mut RequestContext<'_, F>) {
         self.writes.sort_unstable();
-        let longest = u64::from(JOINED_BYTES_MAX / self.options.page_bytes);
+        let longest = u64::from(MERGED_BYTES_MAX / self.options.page_bytes);
         for (op, pages, sent) in [
             (Op::Write, &mut self.writes, &mut self.counters.writes_below),
             (Op::Read, &mut self.reads, &mut self.counters.reads_below),
         ] {
-            // Who writes back does not write what it was asked to write.
-            let flags = if op == Op::Read { cause.request.flags & !(flag::FUA | flag::PREFLUSH) } else { 0 };
+            // The flags apply to the current request's data, not to pages that are written back.
+            let flags = if op == Op::Read { context.request.flags & !(flag::FUA | flag::PREFLUSH) } else { 0 };
             let mut rest = &pages[..];
             while let Some(&(why, first)) = rest.first() {
                 let follows = |&(at, &page): &(usize, &(Why, u64))| page == (why, first + at as u64);
-                let joined = rest.iter().enumerate().take_while(follows).count().min(longest as usize);
+                let merged = rest.iter().enumerate().take_while(follows).count().min(longest as usize);
                 let (offset, bytes) =
-                    (first * u64::from(self.options.page_bytes), joined as u32 * self.options.page_bytes);
-                (cause.below)(Request { offset, bytes, op, flags, ..cause.request }, why);
+                    (first * u64::from(self.options.page_bytes), merged as u32 * self.options.page_bytes);
+                (context.below)(Request { offset, bytes, op, flags, ..context.request }, why);
                 *sent += 1;
-                rest = &rest[joined..];
+                rest = &rest[merged..];
             }
             pages.clear();
         }

@@ -1,7 +1,7 @@
-//! Dense numbers for whatever a trace addresses: 0 for what comes first, 1 for the next new one, and so on.
+//! Dense numbers for the items of a trace, in order of first appearance, from 0.
 //!
-//! One look-up per access, however many policies and sizes are simulated. An open-addressing table with linear probing,
-//! an eighth to half full, so that the slot of an id can be loaded ahead of need.
+//! An access needs one look-up for any number of simulated policies and sizes. The hash table uses linear probing and
+//! is between an eighth and half full, so that the slot of an id can be prefetched.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use ssdlab_core::mem::prefetch;
 
 use crate::CacheError;
 
-/// No number.
+/// Marks a free slot.
 const EMPTY: u32 = u32::MAX;
-/// Most items: one number stands for none, another for those forgotten by stack distances.
+/// Maximum number of items: two numbers are reserved, for free slots and for items forgotten by stack distances.
 const ITEMS_MAX: usize = u32::MAX as usize - 1;
 
-/// A full table grows to four times its size: ids are moved a third as often as with doubling.
+/// A full table grows fourfold, which moves a third as many ids as doubling.
 const GROWTH_BITS: u32 = 2;
 
-/// Of the number of slots at first.
+/// Binary logarithm of the initial number of slots.
 const SLOT_BITS: u32 = 12;
 
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +29,11 @@ struct Slot {
 
 const FREE: Slot = Slot { id: 0, item: EMPTY };
 
-/// The items seen so far: 40 to 136 bytes for each.
+/// The items seen so far: 40 to 136 bytes each.
 #[derive(Clone, Debug)]
 pub struct Universe {
     slots: HugeVec<Slot>,
-    /// The slot is the upper bits of the product.
+    /// Right shift of a hash to its slot.
     shift: u32,
     ids: Vec<u64>,
 }
@@ -45,33 +45,33 @@ impl Default for Universe {
 }
 
 impl Universe {
-    /// Items seen so far.
+    /// Number of items seen so far.
     pub fn len(&self) -> u32 {
         self.ids.len() as u32
     }
 
-    /// Whether none was seen.
+    /// True if no item was seen.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// What item `item` is called outside.
+    /// Returns the trace's id of an item.
     pub fn id(&self, item: u32) -> u64 {
         self.ids[item as usize]
     }
 
-    /// Every id, by number.
+    /// Returns all ids, by item number.
     pub fn ids(&self) -> &[u64] {
         &self.ids
     }
 
     #[inline]
     fn home(&self, id: u64) -> usize {
-        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): spreads neighbours, which pages are.
+        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): spreads adjacent page numbers.
         (id.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
     }
 
-    /// Loads what [`Self::number`] will need.
+    /// Prefetches the slot for [`Self::number`].
     #[inline]
     pub fn prefetch(&self, id: u64) {
         prefetch(&self.slots, self.home(id));
@@ -86,13 +86,13 @@ impl Universe {
         at
     }
 
-    /// The number of `id`, if it was seen.
+    /// Returns the item number of `id`, if it was seen.
     pub fn find(&self, id: u64) -> Option<u32> {
         let item = self.slots[self.slot(id)].item;
         (item != EMPTY).then_some(item)
     }
 
-    /// The items whose ids lie in `ids`, at the cost of the smaller of both.
+    /// Returns the items whose ids lie in `ids`; scans the smaller of the range and the items.
     pub(crate) fn within(&self, ids: Range<u64>) -> Vec<u32> {
         if ids.end.saturating_sub(ids.start) > u64::from(self.len()) {
             (0..self.len()).filter(|&item| ids.contains(&self.id(item))).collect()
@@ -101,7 +101,7 @@ impl Universe {
         }
     }
 
-    /// The number of `id`, the next free one if it is new.
+    /// Returns the item number of `id`, assigning the next one if it is new.
     #[inline]
     pub fn number(&mut self, id: u64) -> Result<u32, CacheError> {
         let at = self.slot(id);
@@ -143,7 +143,7 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Goal: a map from ids to numbers in order of appearance. Method: an ordered map beside it.
+        /// Compares with a `BTreeMap` that numbers ids in order of appearance.
         #[test]
         fn numbers_are_given_in_order(ids in prop::collection::vec(
             prop_oneof![0_u64..40, (0_u64..3000).prop_map(|page| page << 12), any::<u64>()], 0..4000,

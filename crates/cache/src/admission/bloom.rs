@@ -1,22 +1,22 @@
-//! Newcomers come in when they are asked for the second time, as far as two Bloom filters remember.
+//! Admits items on their second access, as remembered by two Bloom filters.
 //!
 //! ```text
-//! miss(x):  x in A or B: it comes in;  else: put x in A;  after `remembered` of these: B = A, A is emptied
+//! miss(x):  x in A or B: admit x;  else: put x in A;  after `remembered` insertions: B = A, clear A
 //! ```
 //! Source: Maggs, Sitaraman, "Algorithmic nuggets in content delivery", ACM SIGCOMM CCR 45(3), 2015, section 4: cache
-//! on second hit. The two filters that take turns are the way it says to forget; sixteen bits and six probes for each
-//! item let one in a thousand in by mistake. libCacheSim's admission of this name remembers every object for ever, in a
+//! on second hit. The paper suggests alternating filters to forget old items. Sixteen bits and six probes per item give
+//! a false-positive rate of 0.1 %. libCacheSim's admission policy of this name remembers every object for ever, in a
 //! table.
 
 use ssdlab_core::{Parameter, Unit};
 
-use super::{AdmissionInfo, AdmissionRules, Door, guarded};
+use super::{Admission, AdmissionInfo, AdmissionRules, guarded};
 use crate::Access;
 use crate::sketch::mix;
 
 pub(super) static INFO: AdmissionInfo = AdmissionInfo {
     name: "bloom",
-    help: "Lets in what was asked for before, as far as two Bloom filters remember.",
+    help: "Admits items on their second access, as remembered by two Bloom filters.",
     source: "Maggs, Sitaraman 2015",
     parameters: &[Parameter {
         name: "remembered",
@@ -25,7 +25,7 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
         min: 1,
         max: 1 << 32,
         example: None,
-        help: "New items after which the older filter is emptied.",
+        help: "New items after which the older filter is cleared.",
     }],
     role: AdmissionRules {
         sizes: true,
@@ -43,9 +43,9 @@ const PROBES: u64 = 6;
 
 #[derive(Debug)]
 struct Bloom {
-    /// The one that is filled, and the one before.
+    /// Current and previous filter.
     filters: [Vec<u64>; 2],
-    /// Items put into the first.
+    /// Items in the current filter.
     noted: u64,
     remembered: u64,
 }
@@ -58,7 +58,7 @@ impl Bloom {
     }
 }
 
-impl Door for Bloom {
+impl Admission for Bloom {
     fn admits(&mut self, access: Access) -> bool {
         let has =
             |filter: &Vec<u64>| self.bits_of(access.item).all(|bit| filter[(bit / 64) as usize] >> (bit % 64) & 1 == 1);

@@ -1,11 +1,11 @@
-//! Who lets newcomers in, in front of any policy: one file each, registered in [`ADMISSIONS`].
+//! Admission policies, in front of any replacement policy: one file each, registered in [`ADMISSIONS`].
 //!
-//! To add one: write its file with pseudo-code, source and an `INFO`, and register it here. The tests take it from the
-//! table, and ask for it to be told again in `tests/it/admission.rs`.
+//! To add one: write its file with pseudo-code, source and an `INFO`, and register it here. The tests iterate over the
+//! table and require a reference implementation in `tests/it/admission.rs`.
 //!
-//! An admission is asked for as a change of any policy's parameters: `admission` is its place in the table, and
-//! `admission.NAME` changes one of its own parameters. So it goes wherever parameters go, and a policy without one is
-//! built as if there were none.
+//! An admission policy is selected by parameters of the replacement policy: `admission` is its index in the table, and
+//! `admission.NAME` sets one of its own parameters. It therefore works wherever parameters do, and costs nothing if
+//! unused.
 
 mod bloom;
 mod probability;
@@ -19,82 +19,82 @@ use ssdlab_core::{Info, Registry};
 
 use crate::{Access, CacheError, Policy};
 
-/// A registered admission.
+/// A registered admission policy.
 pub type AdmissionInfo = Info<AdmissionRules>;
 
-/// Properties of an admission, and its constructor.
+/// Properties of an admission policy, and its constructor.
 #[derive(Debug)]
 pub struct AdmissionRules {
     /// True if items may differ in size.
     pub sizes: bool,
-    /// Puts the admission in front of a policy.
+    /// Puts the admission policy in front of a replacement policy.
     guard: fn(&Settings, Box<dyn Policy>) -> Box<dyn Policy>,
 }
 
 static NONE: AdmissionInfo = AdmissionInfo {
     name: "none",
-    help: "Lets every item in.",
+    help: "Admits every item.",
     source: "",
     parameters: &[],
     role: AdmissionRules { sizes: true, guard: |_, policy| policy },
 };
 
-/// Every admission; the first lets everything in.
+/// Every admission policy; the first admits every item.
 pub static ADMISSIONS: Registry<AdmissionRules> =
     Registry::new("admission", &[&NONE, &probability::INFO, &size::INFO, &bloom::INFO, &tiny_lfu::INFO]);
 
-/// The change of parameters that asks for an admission.
-const ASKED: &str = "admission";
+/// Name of the parameter that selects an admission policy.
+const ADMISSION: &str = "admission";
 
-static ASKED_PARAMETER: [Parameter; 1] = [Parameter {
-    name: ASKED,
+static ADMISSION_PARAMETER: [Parameter; 1] = [Parameter {
+    name: ADMISSION,
     unit: Unit::Count("(place in the table of admissions)"),
     default: 0,
     min: 0,
     max: u32::MAX as u64,
     example: None,
-    help: "Who lets newcomers in.",
+    help: "Admission policy.",
 }];
 
-/// Which admission `changes` ask for, with its settings, and the changes that are the policy's own.
+/// The selected admission policy with its settings, and the replacement policy's own changes.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct AdmissionChoice {
     pub own: Vec<(String, u64)>,
     info: &'static AdmissionInfo,
     settings: Settings,
 }
 
-impl Asked {
+impl AdmissionChoice {
     pub fn new(policy: &'static str, changes: &[(String, u64)]) -> Result<Self, CacheError> {
         let (mut chosen, mut of_admission, mut own) = (Vec::new(), Vec::new(), Vec::new());
         for (name, value) in changes {
-            match name.strip_prefix(ASKED) {
+            match name.strip_prefix(ADMISSION) {
                 Some("") => chosen.push((name, *value)),
                 Some(rest) if rest.starts_with('.') => of_admission.push((&rest[1..], *value)),
                 _ => own.push((name.clone(), *value)),
             }
         }
         let owner = Owner { kind: "policy", name: policy, parameter: "parameter" };
-        let place = Settings::new(owner, &ASKED_PARAMETER, &chosen)?.get(ASKED);
+        let place = Settings::new(owner, &ADMISSION_PARAMETER, &chosen)?.get(ADMISSION);
         let max = ADMISSIONS.len() as u64 - 1;
         let out_of_range = || ParameterError::OutOfRange {
             owner,
-            name: ASKED,
+            name: ADMISSION,
             value: place,
             min: 0,
             max,
-            unit: ASKED_PARAMETER[0].unit,
+            unit: ADMISSION_PARAMETER[0].unit,
         };
-        let info = ADMISSIONS.iter().nth(place as usize).copied().ok_or_else(out_of_range)?;
+        let info = ADMISSIONS[..].get(place as usize).copied().ok_or_else(out_of_range)?;
         let owner = Owner { kind: "admission", name: info.name, parameter: "parameter" };
         Ok(Self { own, info, settings: Settings::new(owner, info.parameters, &of_admission)? })
     }
 
-    /// The policy behind the admission.
+    /// Puts the admission policy in front of `policy`.
     pub fn guard(&self, policy: Box<dyn Policy>, one_size: bool) -> Result<Box<dyn Policy>, CacheError> {
         if !one_size && !self.info.role.sizes {
-            let able = ADMISSIONS.iter().filter(|info| info.role.sizes).map(|info| info.name);
-            let others = able.collect::<Vec<_>>().join(", ");
+            let supported = ADMISSIONS.iter().filter(|info| info.role.sizes).map(|info| info.name);
+            let others = supported.collect::<Vec<_>>().join(", ");
             return Err(CacheError::AdmissionOfOneSize { admission: self.info.name, others });
         }
         let largest = tiny_lfu::LARGEST;
@@ -105,29 +105,29 @@ impl Asked {
     }
 }
 
-/// Decides on newcomers by themselves.
-trait Door: Send + Debug + 'static {
-    /// Whether an item that is not cached is let in.
+/// An admission policy that decides independently of the cache content.
+trait Admission: Send + Debug + 'static {
+    /// True if an uncached item is admitted.
     fn admits(&mut self, access: Access) -> bool;
 
-    /// Memory that does not depend on the trace.
+    /// Memory in bytes, independent of the trace.
     fn bytes(&self) -> usize;
 }
 
-/// A policy behind a door.
+/// A replacement policy with an admission policy in front.
 #[derive(Debug)]
 struct Guarded<D> {
-    door: D,
+    admission: D,
     policy: Box<dyn Policy>,
 }
 
-fn guarded<D: Door>(door: D, policy: Box<dyn Policy>) -> Box<dyn Policy> {
-    Box::new(Guarded { door, policy })
+fn guarded<D: Admission>(admission: D, policy: Box<dyn Policy>) -> Box<dyn Policy> {
+    Box::new(Guarded { admission, policy })
 }
 
-impl<D: Door> Policy for Guarded<D> {
+impl<D: Admission> Policy for Guarded<D> {
     fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool {
-        if self.policy.contains(access.item) || self.door.admits(access) {
+        if self.policy.contains(access.item) || self.admission.admits(access) {
             return self.policy.access(access, evicted);
         }
         evicted.push(access.item);
@@ -163,7 +163,7 @@ impl<D: Door> Policy for Guarded<D> {
     }
 
     fn bytes(&self) -> usize {
-        self.policy.bytes() + self.door.bytes()
+        self.policy.bytes() + self.admission.bytes()
     }
 
     fn prefetch(&self, item: u32) {

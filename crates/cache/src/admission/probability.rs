@@ -1,22 +1,22 @@
-//! Newcomers are let in by chance: what is asked for often comes in sooner or later.
+//! Admits newcomers at random: frequently accessed items are admitted sooner or later.
 //!
 //! ```text
-//! miss(x):  x comes in with the chance `percent`
+//! miss(x):  admit x with probability `percent`
 //! ```
-//! Source: Zhou, Wang, Shi, Feng, "Demystifying cache policies for photo stores at scale", ICS 2018, has it as the
-//! simple alternative that admissions are compared with; so does libCacheSim, with a chance of one half.
+//! Source: Zhou, Wang, Shi, Feng, "Demystifying cache policies for photo stores at scale", ICS 2018, uses it as the
+//! baseline for admission policies; so does libCacheSim, with a probability of one half.
 
 use ssdlab_core::{Parameter, Rng, Unit};
 
-use super::{AdmissionInfo, AdmissionRules, Door, guarded};
+use super::{Admission, AdmissionInfo, AdmissionRules, guarded};
 use crate::Access;
 
 pub(super) static INFO: AdmissionInfo = AdmissionInfo {
     name: "probability",
-    help: "Lets a newcomer in by chance.",
+    help: "Admits newcomers at random.",
     source: "Zhou et al., ICS 2018",
     parameters: &[
-        Parameter::share("percent", 50, "The chance."),
+        Parameter::share("percent", 50, "Probability of admission."),
         Parameter {
             name: "seed",
             unit: Unit::Count("number"),
@@ -42,7 +42,7 @@ struct Probability {
     rng: Rng,
 }
 
-impl Door for Probability {
+impl Admission for Probability {
     fn admits(&mut self, _: Access) -> bool {
         self.rng.below(100) < self.percent
     }

@@ -1,19 +1,19 @@
-//! Large newcomers are turned away, so that one of them does not push many out.
+//! Rejects large newcomers, each of which would evict many items.
 //!
 //! ```text
-//! miss(x):  x comes in if size(x) <= `largest`
+//! miss(x):  admit x if size(x) <= `largest`
 //! ```
 //! Source: Abrams, Standridge, Abdulla, Williams, Fox, "Caching proxies: limitations and potentials", WWW 1995:
 //! LRU-Threshold.
 
 use ssdlab_core::{Parameter, Unit};
 
-use super::{AdmissionInfo, AdmissionRules, Door, guarded};
+use super::{Admission, AdmissionInfo, AdmissionRules, guarded};
 use crate::Access;
 
 pub(super) static INFO: AdmissionInfo = AdmissionInfo {
     name: "size",
-    help: "Lets in what is small.",
+    help: "Admits small items.",
     source: "Abrams et al., WWW 1995",
     parameters: &[Parameter {
         name: "largest",
@@ -22,7 +22,7 @@ pub(super) static INFO: AdmissionInfo = AdmissionInfo {
         min: 1,
         max: u32::MAX as u64,
         example: None,
-        help: "Size of the largest item that is let in: in bytes, where items have sizes.",
+        help: "Size of the largest admitted item: in bytes, if items have sizes.",
     }],
     role: AdmissionRules {
         sizes: true,
@@ -35,7 +35,7 @@ struct Size {
     largest: u64,
 }
 
-impl Door for Size {
+impl Admission for Size {
     fn admits(&mut self, access: Access) -> bool {
         u64::from(access.size) <= self.largest
     }

@@ -1,22 +1,22 @@
 //! Exact misses of caches of every size from one pass, for stack algorithms: policies whose larger caches always hold
-//! what their smaller ones do.
+//! the content of smaller ones.
 //!
 //! The *distance* of an access is the size of the largest cache that misses it; a histogram of distances is the curve.
-//! Items are kept on a stack whose first C are what a cache of C holds. An access takes its item from position d to the
-//! top; on its way down the old top meets every item above d, and of the two the one that gives way first goes on
-//! (Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2), 1970).
+//! The first C items of a stack are the content of a cache of C items. An access moves its item from position d to the
+//! top. The old top sinks towards d; at each position the item that would be evicted first sinks on (Mattson, Gecsei,
+//! Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2), 1970).
 //!
-//! - LRU: everything above d goes down by one; [`StackDistances`] counts without moving anything.
-//! - MRU: the old top gives way before all others, so it goes to d at once.
-//! - Belady: the item used next farthest away goes on. Items change places only where one is used later than all above
-//!   it: a tree of maxima finds these places in O(log items) each. There may be as many as items above, so that large
-//!   caches take long: simulating a few dozen sizes is faster from some hundred thousand items on.
+//! - LRU: everything above d sinks by one; [`StackDistances`] counts without moving items.
+//! - MRU: the old top is evicted before all others, so it goes to d at once.
+//! - Belady: the item with the farthest next use sinks. Items swap only where one has a later next use than all above
+//!   it; a tree of maxima finds each such place in O(log items). There may be as many swaps as items above d, so large
+//!   caches take long. From a few hundred thousand items on, simulating a few dozen sizes is faster.
 
 use ssdlab_trace::StackDistances;
 
 use crate::{Access, AccessTrace, CacheError};
 
-/// Finds the misses of caches of 1 to so many items.
+/// Computes the misses of caches of 1 to the given number of items.
 pub(crate) type OnePass = fn(&AccessTrace, u32) -> Result<ExactCurve, CacheError>;
 
 /// Misses of caches of 1, 2, 3 ... items of one unit.
@@ -27,18 +27,18 @@ pub struct ExactCurve {
 }
 
 impl ExactCurve {
-    /// All accesses.
+    /// Number of accesses.
     pub fn accesses(&self) -> u64 {
         self.accesses
     }
 
-    /// Misses by size, the first that of one item. Sizes beyond the last miss as much as the last, if it was asked for
-    /// at least as many items as there are.
+    /// Misses of caches of 1, 2, 3 ... items. If the curve covers all items, larger caches have the last entry's
+    /// misses.
     pub fn misses(&self) -> &[u64] {
         &self.misses
     }
 
-    /// From hits by distance.
+    /// Creates a curve from hits by distance.
     fn from_hits(accesses: u64, hits: &[u64]) -> Self {
         let misses = hits.iter().scan(accesses, |misses, hits| {
             *misses -= hits;
@@ -48,25 +48,25 @@ impl ExactCurve {
     }
 }
 
-/// The accesses, if a stack can follow them.
-fn followed(trace: &AccessTrace) -> Result<&[Access], CacheError> {
+/// Returns the accesses, or an error if they do not fit a stack algorithm.
+fn stackable(trace: &AccessTrace) -> Result<&[Access], CacheError> {
     if !trace.one_size() {
-        return Err(CacheError::NoOnePass { why: "items of different sizes form no stack" });
+        return Err(CacheError::NoOnePass { why: "a one-pass curve needs items of one size" });
     }
     if trace.accesses().iter().any(Access::is_drop) {
-        return Err(CacheError::NoOnePass { why: "items are dropped, which leaves gaps in a stack; ignore trims" });
+        return Err(CacheError::NoOnePass { why: "a one-pass curve cannot handle trims, unless they are ignored" });
     }
     Ok(trace.accesses())
 }
 
-/// Largest size told apart.
+/// Number of points of the curve.
 fn sizes(trace: &AccessTrace, most: u32) -> usize {
     most.min(trace.items()).max(1) as usize
 }
 
-/// LRU of 1 to `most` items.
+/// Computes the curve of LRU for 1 to `most` items.
 pub(crate) fn lru(trace: &AccessTrace, most: u32) -> Result<ExactCurve, CacheError> {
-    let accesses = followed(trace)?;
+    let accesses = stackable(trace)?;
     let mut distances = StackDistances::new(trace.items(), most);
     distances.read_all(accesses.iter().map(|access| access.item));
     let all = accesses.len() as u64;
@@ -74,12 +74,12 @@ pub(crate) fn lru(trace: &AccessTrace, most: u32) -> Result<ExactCurve, CacheErr
     Ok(ExactCurve { accesses: all, misses })
 }
 
-/// Not on the stack yet.
+/// Depth of an item that is not on the stack.
 const ABSENT: u32 = u32::MAX;
 
-/// MRU of 1 to `most` items.
+/// Computes the curve of MRU for 1 to `most` items.
 pub(crate) fn mru(trace: &AccessTrace, most: u32) -> Result<ExactCurve, CacheError> {
-    let accesses = followed(trace)?;
+    let accesses = stackable(trace)?;
     let mut hits = vec![0; sizes(trace, most)];
     let mut stack: Vec<u32> = Vec::with_capacity(trace.items() as usize);
     let mut depth = vec![ABSENT; trace.items() as usize];
@@ -99,12 +99,12 @@ pub(crate) fn mru(trace: &AccessTrace, most: u32) -> Result<ExactCurve, CacheErr
     Ok(ExactCurve::from_hits(accesses.len() as u64, &hits))
 }
 
-/// Belady's MIN of 1 to `most` items.
+/// Computes the curve of Belady's MIN for 1 to `most` items.
 pub(crate) fn belady(trace: &AccessTrace, most: u32) -> Result<ExactCurve, CacheError> {
-    trace.knows_what("belady", true)?;
-    let accesses = followed(trace)?;
+    trace.check_future("belady", true)?;
+    let accesses = stackable(trace)?;
     let mut hits = vec![0; sizes(trace, most)];
-    // What lies deeper than the largest cache is as good as not there.
+    // Items deeper than the largest cache are not tracked.
     let mut stack = Farthest::new(hits.len());
     let mut depth = vec![ABSENT; trace.items() as usize];
     let mut on_stack = 0;
@@ -117,21 +117,21 @@ pub(crate) fn belady(trace: &AccessTrace, most: u32) -> Result<ExactCurve, Cache
             hits[end as usize] += 1;
         }
         depth[access.item as usize] = 0;
-        let mut carried = stack.replace(0, Entry { item: access.item, next: access.next });
+        let mut sinking = stack.replace(0, Entry { item: access.item, next: access.next });
         if end == 0 {
             continue;
         }
         let mut at = 1;
-        while let Some(later) = stack.first_later(at, end as usize, carried.next) {
-            let met = stack.replace(later, carried);
-            depth[carried.item as usize] = later as u32;
-            (carried, at) = (met, later + 1);
+        while let Some(later) = stack.first_later(at, end as usize, sinking.next) {
+            let met = stack.replace(later, sinking);
+            depth[sinking.item as usize] = later as u32;
+            (sinking, at) = (met, later + 1);
         }
         if (end as usize) < hits.len() {
-            stack.replace(end as usize, carried);
-            depth[carried.item as usize] = end;
+            stack.replace(end as usize, sinking);
+            depth[sinking.item as usize] = end;
         } else {
-            depth[carried.item as usize] = ABSENT;
+            depth[sinking.item as usize] = ABSENT;
         }
     }
     Ok(ExactCurve::from_hits(accesses.len() as u64, &hits))
@@ -143,10 +143,10 @@ struct Entry {
     next: u32,
 }
 
-/// Entries by position with the latest next use of every aligned stretch of 2, 4, 8 ... of them.
+/// Entries by position, with the latest next use of every aligned range of 2, 4, 8 ... entries.
 struct Farthest {
     entries: Vec<Entry>,
-    /// A binary tree in an array: the children of n are 2n and 2n + 1, the leaves its second half.
+    /// A binary tree in an array: node n has the children 2n and 2n + 1; the second half are the leaves.
     latest: Vec<u32>,
 }
 
@@ -170,14 +170,14 @@ impl Farthest {
         std::mem::replace(&mut self.entries[at], entry)
     }
 
-    /// The first position in `from..to` whose next use is later than `next`.
+    /// Returns the first position in `from..to` whose next use is later than `next`.
     fn first_later(&self, from: usize, to: usize, next: u32) -> Option<usize> {
         let leaves = self.entries.len();
         if from >= to {
             return None;
         }
         let mut node = from + leaves;
-        // Up and to the right until a stretch has one, then down to it.
+        // Up and to the right until a range has one, then down to it.
         while self.latest[node] <= next {
             while node % 2 == 1 {
                 node /= 2;

@@ -1,4 +1,4 @@
-//! Miss-ratio curves: misses by the size of the cache.
+//! Miss-ratio curves: misses by cache size.
 
 pub(crate) mod exact;
 pub(crate) mod sampled;

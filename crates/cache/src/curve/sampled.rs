@@ -1,14 +1,15 @@
-//! Miss ratios of any policy and size, estimated from a sample of the items: SHARDS and miniature simulation.
+//! Miss ratios of any policy and size, estimated from a sample of items (SHARDS and miniature simulation).
 //!
-//! An item is in the sample if a hash of its id is below a threshold; then all accesses to it are, in a cache as much
-//! smaller as the sample. A *rate* fixes the threshold; a *number of items* lowers it as more of them appear, so that
-//! the sample holds the items of least hash of the whole trace. By other bits of the hash the sample is dealt
-//! out to *replicas*: samples of different items, simulated each for itself. The estimate is their mean, and their
-//! spread its standard error. That error is one of chance alone: scaled caches of few items behave differently from
-//! large ones, and [`Estimate::scaled_capacity`] tells.
+//! An item is sampled if a hash of its id is below a threshold. All accesses to sampled items are simulated, in a cache
+//! scaled down by the sampling rate. A *rate* fixes the threshold. A *number of items* lowers the threshold as more
+//! items appear, so that the sample holds the items with the smallest hashes of the whole trace.
 //!
-//! Misses are divided by the accesses expected at the rate rather than by those in the sample: an item of many accesses
-//! that is in the sample or not changes the latter, but hardly the misses (SHARDS-adj).
+//! Other bits of the hash assign sampled items to *replicas*, which are simulated separately. The estimate is their
+//! mean; their spread gives its standard error. The standard error covers sampling only: a scaled cache of a few items
+//! behaves differently from a large one, so check [`Estimate::scaled_capacity`].
+//!
+//! Misses are divided by the accesses expected at the rate, not by the sampled ones: sampling a hot item or not changes
+//! the number of accesses, but hardly the misses (SHARDS-adj).
 //!
 //! Sources: Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC construction with SHARDS", FAST 2015; Waldspurger,
 //! Saemundsson, Ahmad, Park, "Cache modeling and optimization using miniature simulations", USENIX ATC 2017.
@@ -17,24 +18,24 @@ use std::collections::BinaryHeap;
 
 use ssdlab_trace::Request;
 
-use crate::splitter::Sieve;
+use crate::splitter::HashFilter;
 use crate::{Access, AccessTrace, CacheError, Granularity, PolicyInfo, Splitter, Trims};
 
-/// How large a sample is.
+/// Size of a sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SampleSize {
-    /// This share of the items, above 0 and at most 1.
+    /// Share of the items, above 0 and at most 1.
     Rate(f64),
-    /// This many items, or all if there are fewer; at least one for each replica.
+    /// Number of items, or all if there are fewer; at least one per replica.
     Items(u32),
 }
 
-/// How to sample.
+/// Options of a sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SampleOptions {
-    /// All replicas together.
+    /// Size of all replicas together.
     pub size: SampleSize,
-    /// Samples to compare, 2 to 64.
+    /// Number of replicas, 2 to 64.
     pub replicas: u32,
     /// Seed of the hash.
     pub seed: u64,
@@ -47,25 +48,25 @@ impl Default for SampleOptions {
     }
 }
 
-/// Collects a sample while a trace passes by. Memory: 12 bytes for each access and some 60 for each item that was ever
-/// in the sample.
+/// Collects a sample from a stream of requests. Memory: 12 bytes per sampled access, and about 60 per item ever
+/// sampled.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     splitter: Splitter,
     options: SampleOptions,
-    /// Most items.
+    /// Maximum number of items.
     most: usize,
-    /// Hash of each item that was ever in the sample.
+    /// Hash of each item ever sampled.
     hashes: Vec<u64>,
-    /// Hashes of the items in the sample, the largest on top.
+    /// Hashes of the currently sampled items, largest first.
     largest: BinaryHeap<u64>,
     accesses: Vec<Access>,
-    /// Accesses left when those to items that left the sample were last thrown away.
-    left: usize,
+    /// Number of accesses after the last purge of items that left the sample.
+    kept: usize,
 }
 
 impl Sampler {
-    /// A sample of nothing.
+    /// Creates an empty sample.
     pub fn new(granularity: Granularity, trims: Trims, options: SampleOptions) -> Result<Self, CacheError> {
         let wrong = |field, value: String, range| Err(CacheError::Sampling { field, value, range });
         if !(2..=64).contains(&options.replicas) {
@@ -78,47 +79,47 @@ impl Sampler {
             SampleSize::Items(items) if items < options.replicas => {
                 return wrong("items", items.to_string(), "the number of replicas to 4294967295");
             }
-            // The product of 1 and 2^64 saturates.
+            // A rate of 1 gives 2^64, which the cast saturates.
             SampleSize::Rate(rate) => ((rate * HASHES) as u64, usize::MAX),
             SampleSize::Items(items) => (u64::MAX, items as usize),
         };
-        let sieve = Sieve { seed: options.seed, threshold, accesses: 0, units: 0 };
+        let filter = HashFilter { seed: options.seed, threshold, accesses: 0, units: 0 };
         Ok(Self {
-            splitter: Splitter::sieved(granularity, trims, sieve)?,
+            splitter: Splitter::filtered(granularity, trims, filter)?,
             options,
             most,
             hashes: Vec::new(),
             largest: BinaryHeap::new(),
             accesses: Vec::new(),
-            left: 0,
+            kept: 0,
         })
     }
 
-    /// Takes the next requests of the trace.
+    /// Adds the next requests of the trace.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), CacheError> {
         for batch in requests.chunks(BATCH) {
             self.splitter.split(batch, &mut self.accesses)?;
-            let (new, sieve) = self.splitter.since(self.hashes.len());
+            let (new, filter) = self.splitter.ids_from(self.hashes.len());
             for id in new {
-                let hash = sieve.hash(*id);
+                let hash = filter.hash(*id);
                 self.hashes.push(hash);
                 self.largest.push(hash);
             }
             while self.largest.len() > self.most {
-                sieve.threshold = self.largest.pop().unwrap_or(sieve.threshold);
+                filter.threshold = self.largest.pop().unwrap_or(filter.threshold);
             }
-            if self.accesses.len() > 2 * self.left + BATCH * 16 {
-                let threshold = sieve.threshold;
+            if self.accesses.len() > 2 * self.kept + BATCH * 16 {
+                let threshold = filter.threshold;
                 self.accesses.retain(|access| self.hashes[access.item as usize] < threshold);
-                self.left = self.accesses.len();
+                self.kept = self.accesses.len();
             }
         }
         Ok(())
     }
 
-    /// The sample of all that was added.
+    /// Returns the sample of all added requests.
     pub fn finish(mut self) -> Result<Sample, CacheError> {
-        let (_, &mut Sieve { threshold, accesses, units, .. }) = self.splitter.since(0);
+        let (_, &mut HashFilter { threshold, accesses, units, .. }) = self.splitter.ids_from(0);
         let replicas = u64::from(self.options.replicas);
         let mut dealt = vec![(Vec::new(), 0_u32); replicas as usize];
         let mut numbers = vec![None; self.hashes.len()];
@@ -127,7 +128,7 @@ impl Sampler {
             if hash >= threshold {
                 continue;
             }
-            // The upper half decides on the sample, the lower one on the replica.
+            // The upper half decides on sampling, the lower half selects the replica.
             let (accesses, items) = &mut dealt[(((hash & 0xFFFF_FFFF) * replicas) >> 32) as usize];
             let item = *numbers[access.item as usize].get_or_insert_with(|| {
                 *items += 1;
@@ -136,18 +137,18 @@ impl Sampler {
             accesses.push(Access { item, ..access });
         }
         let traces = dealt.into_iter().map(|(accesses, items)| AccessTrace::from_accesses(accesses, items));
-        // Nothing was left out where the threshold never fell.
+        // If the threshold never fell, the sample is complete.
         let rate = if threshold == u64::MAX { 1.0 } else { threshold as f64 / HASHES };
         Ok(Sample { replicas: traces.collect::<Result<_, _>>()?, rate, accesses, units })
     }
 }
 
-/// Hashes there are.
+/// Number of hash values, 2^64.
 const HASHES: f64 = 18_446_744_073_709_551_616.0;
-/// Requests after which the threshold is adapted.
+/// Requests between adaptations of the threshold.
 const BATCH: usize = 4096;
 
-/// A sample of a trace, dealt out to replicas. Simulations only read it, so any number may run at once.
+/// A sample of a trace, split into replicas. Simulations only read it, so any number may run in parallel.
 #[derive(Clone, Debug)]
 pub struct Sample {
     replicas: Vec<AccessTrace>,
@@ -156,43 +157,43 @@ pub struct Sample {
     units: u64,
 }
 
-/// A miss ratio with its error.
+/// Estimated miss ratios with their standard errors.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
-    /// Misses of all accesses, 0 to 1.
+    /// Misses per access, 0 to 1.
     pub miss_ratio: f64,
-    /// Its standard error, by the spread of the replicas.
+    /// Standard error of `miss_ratio`, from the spread of the replicas.
     pub standard_error: f64,
-    /// Missed units of all units, 0 to 1.
+    /// Missed units per unit accessed, 0 to 1.
     pub unit_miss_ratio: f64,
-    /// Its standard error.
+    /// Standard error of `unit_miss_ratio`.
     pub unit_standard_error: f64,
-    /// Hits of more units than the item had when it came in, as many as the whole trace is to have.
+    /// Hits that ask for more units than the cached item has, extrapolated to the whole trace.
     pub outgrown: u64,
-    /// Units that items of such hits lacked, likewise.
+    /// Units that such hits did not find, extrapolated to the whole trace.
     pub outgrown_units: u64,
-    /// Units of each replica's cache. Where they are but few items, the estimate is of another kind of cache.
+    /// Capacity of each replica's cache in units. The estimate is unreliable if it holds only a few items.
     pub scaled_capacity: u64,
 }
 
 impl Sample {
-    /// Share of the items of the trace that is in all replicas together.
+    /// Share of the trace's items in all replicas together.
     pub fn rate(&self) -> f64 {
         self.rate
     }
 
-    /// The replicas.
+    /// Returns the replicas.
     pub fn replicas(&self) -> &[AccessTrace] {
         &self.replicas
     }
 
-    /// Accesses of the whole trace.
+    /// Number of accesses of the whole trace.
     pub fn accesses(&self) -> u64 {
         self.accesses
     }
 
-    /// Estimates what a cache of `capacity` units would see of the whole trace, with `changes` to the defaults of the
-    /// policy's parameters.
+    /// Estimates the miss ratios of a cache of `capacity` units; `changes` override defaults of the policy's
+    /// parameters.
     pub fn estimate(
         &self,
         info: &PolicyInfo,
@@ -229,7 +230,7 @@ impl Sample {
     }
 }
 
-/// The mean of at least two ratios, at most 1, and its standard error.
+/// Returns the mean of two or more ratios, limited to 1, and its standard error.
 fn mean_and_error(ratios: &[f64]) -> (f64, f64) {
     let count = ratios.len() as f64;
     let mean = ratios.iter().sum::<f64>() / count;
@@ -242,8 +243,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_by_hand() {
-        // Deviations -0.1, 0, 0.1: variance 0.01, of the mean a third of it.
+    fn standard_error_matches_a_manual_calculation() {
+        // Deviations -0.1, 0, 0.1: the variance is 0.01; the variance of the mean is a third of it.
         let (mean, error) = mean_and_error(&[0.2, 0.3, 0.4]);
         assert!((mean - 0.3).abs() < 1e-12 && (error - 0.1 / 3_f64.sqrt()).abs() < 1e-12);
     }

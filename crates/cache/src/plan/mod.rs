@@ -1,9 +1,9 @@
-//! What compressing part of a page cache is worth, in closed formulas.
+//! Benefit of compressing part of a page cache, in closed formulas.
 //!
-//! The model is that of Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State University 2018:
-//! a share of the memory, its `C_%`, holds compressed pages, so that more pages are cached; in return every fault
-//! compresses a victim, and every hit on a compressed page restores it. Where the model errs, a [`Correction`] mends
-//! it.
+//! The model is from Harper, "Viability of Time-Memory Trade-Offs in Large Data Sets", Dakota State University 2018. A
+//! share of the memory, its `C_%`, holds compressed pages, so that more pages are cached. In return every fault
+//! compresses a victim, and every hit on a compressed page decompresses it. A [`Correction`] replaces an unrealistic
+//! assumption of the model.
 
 mod popularity;
 
@@ -11,10 +11,10 @@ pub use popularity::Popularity;
 
 use thiserror::Error;
 
-/// Shares of the memory that are tried when a best one or a break-even is sought.
+/// Grid of memory shares for the search of the best share or the break-even.
 const STEPS: u32 = 1_000;
 
-/// A number with which there is nothing to plan.
+/// A parameter out of its range.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{what} is {value}, but must {must}")]
 pub struct PlanError {
@@ -29,48 +29,48 @@ impl PlanError {
     }
 }
 
-/// What is cached where.
+/// Cache, data set and device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Memory {
-    /// Memory of the cache, `T_Bytes` of the document.
+    /// Memory of the cache, Harper's `T_Bytes`.
     pub budget_bytes: f64,
-    /// The data of which pages are cached: `N_Bufs` times `B_Size`.
+    /// Size of the cached data set: `N_Bufs` times `B_Size`.
     pub data_bytes: f64,
-    /// A page, `B_Size`.
+    /// Page size, `B_Size`.
     pub page_bytes: f64,
     /// Time to read a page from the device, in microseconds: "Disk Read" of table 4.
     pub device_us: f64,
-    /// How requests spread over the pages.
+    /// Distribution of requests over pages.
     pub popularity: Popularity,
 }
 
-/// What a compressor does to a page: a column of table 4 of the document.
+/// Performance of a compressor on one page: a column of Harper's table 4.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compressor {
-    /// Raw bytes for each compressed one, of pages that shrink: `C_Ratio`.
+    /// Compression ratio (raw / compressed) of compressible pages: `C_Ratio`.
     pub ratio: f64,
     /// Time to compress a page, in microseconds.
     pub compress_us: f64,
-    /// Time to restore a page, in microseconds.
+    /// Time to decompress a page, in microseconds.
     pub decompress_us: f64,
-    /// Share of the pages that shrink. The document knows no others; see [`Correction::Incompressible`].
+    /// Share of compressible pages; 1 in Harper's model. See [`Correction::Incompressible`].
     pub shrinking: f64,
 }
 
-/// Where the document's model is mended.
+/// A correction of Harper's model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Correction {
-    /// A cache without compressed pages compresses none. In the document a fault pays for it even at `C_%` = 0.
+    /// A cache without compressed pages compresses none. In Harper's model a fault compresses a page even at `C_%` = 0.
     EmptyPoolIsFree,
-    /// The most popular pages are the raw ones, as any replacement policy strives for. In the document a hit is on a
-    /// compressed page with the share of these among the cached pages, %ChanceComp, as if all were equally popular.
+    /// The most popular pages are raw, as any replacement policy aims for. In Harper's model a hit is on a compressed
+    /// page with their share of the cached pages, %ChanceComp, as if all pages were equally popular.
     HotPagesRaw,
-    /// A compressed page that is hit is restored and stays where it is. In the document it changes places with a raw
-    /// one, which is compressed for it: that is right for a cache that moves every page that is hit, and this the least
-    /// that any other can do.
+    /// A compressed page that is hit is decompressed and stays where it is. In Harper's model it swaps with a raw page,
+    /// which is compressed: right for a cache that moves every page on a hit. This correction is the lower bound for
+    /// all others.
     RestoreInPlace,
-    /// Pages that do not shrink cannot be in the compressed part, though compressing them is tried. In the document
-    /// every page shrinks by the mean ratio.
+    /// Incompressible pages are never in the compressed part, though compressing them is tried. In Harper's model every
+    /// page shrinks by the mean ratio.
     Incompressible,
 }
 
@@ -84,18 +84,18 @@ impl Correction {
     ];
 }
 
-/// A cache of which a share is compressed.
+/// Predicted performance for one compressed share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Share of the memory that holds compressed pages: `C_%`.
     pub share: f64,
-    /// Share of the requests that find their page, raw or compressed: `HR%`.
+    /// Hit ratio, raw and compressed: `HR%`.
     pub hit_ratio: f64,
-    /// Share of the requests that find their page compressed: `HR% * %ChanceComp`.
+    /// Share of the requests that hit a compressed page: `HR% * %ChanceComp`.
     pub compressed_hit_ratio: f64,
-    /// Mean time of a request for a page, in microseconds. A hit on a raw page takes none.
+    /// Mean time of a page request, in microseconds. A hit on a raw page takes 0.
     pub us: f64,
-    /// Time that one request in a hundred exceeds at most, in microseconds.
+    /// 99th percentile of the time of a page request, in microseconds.
     pub p99_us: f64,
 }
 
@@ -107,10 +107,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan.
+    /// Checks the parameters and creates a plan.
     ///
     /// # Errors
-    /// A number is not finite or out of its range; the first such is named.
+    /// If a number is not finite or out of its range; names the first one.
     pub fn new(memory: Memory, compressor: Compressor) -> Result<Self, PlanError> {
         let Memory { budget_bytes, data_bytes, page_bytes, device_us, .. } = memory;
         let Compressor { ratio, compress_us, decompress_us, shrinking } = compressor;
@@ -125,11 +125,11 @@ impl Plan {
         within("the ratio", ratio, 1.0, most, "be 1 or more: a page that grows is kept raw")?;
         within("the time to compress, in us,", compress_us, 0.0, most, "be 0 or more")?;
         within("the time to decompress, in us,", decompress_us, 0.0, most, "be 0 or more")?;
-        within("the share of pages that shrink", shrinking, 0.0, 1.0, "lie in 0 to 1")?;
+        within("the share of compressible pages", shrinking, 0.0, 1.0, "lie in 0 to 1")?;
         Ok(Self { memory, compressor })
     }
 
-    /// Hit ratio without compression: `f` of the document's section "Introduction" of chapter 4, and figure 1.
+    /// Hit ratio without compression: `f` in Harper's chapter 4, section "Introduction", and figure 1.
     pub fn raw_hit_ratio(&self) -> f64 {
         self.hits(self.memory.budget_bytes / self.memory.data_bytes)
     }
@@ -140,13 +140,13 @@ impl Plan {
         self.memory.device_us * (1.0 - self.raw_hit_ratio())
     }
 
-    /// The cache with `share` of its memory compressed; no corrections give the document's model.
+    /// Predicts the cache with `share` of its memory compressed; without corrections this is Harper's model.
     ///
     /// Hits are `g` of the section "Introduction" of chapter 4, costs the generalised function before figure 12:
     /// `R_cost * HR% * %ChanceComp + miss cost * (1 - HR%)`.
     ///
     /// # Errors
-    /// `share` is outside of 0 to 1.
+    /// If `share` is outside of 0 to 1.
     pub fn point(&self, share: f64, corrections: &[Correction]) -> Result<Point, PlanError> {
         if (0.0..=1.0).contains(&share) {
             Ok(self.at(share, corrections))
@@ -156,15 +156,15 @@ impl Plan {
     }
 
     fn at(&self, share: f64, corrections: &[Correction]) -> Point {
-        let has = |one| corrections.contains(&one);
+        let has = |correction| corrections.contains(&correction);
         let Compressor { ratio, compress_us, decompress_us, shrinking } = self.compressor;
-        // Shares of the data.
+        // Relative to the data size.
         let cached = self.memory.budget_bytes / self.memory.data_bytes;
         let raw = cached * (1.0 - share);
         let compressed = cached * share * ratio;
         let raw_hits = self.hits(raw);
         let hit_ratio = if has(Correction::Incompressible) {
-            // Of the pages behind the raw ones only those that shrink are kept, so the pool reaches further down.
+            // The pool skips incompressible pages, so it reaches further down the popularity ranking.
             let reach = if shrinking > 0.0 { compressed / shrinking } else { 0.0 };
             raw_hits + shrinking * (self.hits(raw + reach) - raw_hits)
         } else {
@@ -176,38 +176,38 @@ impl Plan {
             hit_ratio * compressed / (raw + compressed)
         };
         let compress_us = if share == 0.0 && has(Correction::EmptyPoolIsFree) { 0.0 } else { compress_us };
-        let restore_us = decompress_us + if has(Correction::RestoreInPlace) { 0.0 } else { compress_us };
+        let hit_us = decompress_us + if has(Correction::RestoreInPlace) { 0.0 } else { compress_us };
         let load_us = self.memory.device_us + compress_us;
-        let us = restore_us * compressed_hit_ratio + load_us * (1.0 - hit_ratio);
-        let p99_us = exceeded_by([(restore_us, compressed_hit_ratio), (load_us, 1.0 - hit_ratio)], 0.01);
+        let us = hit_us * compressed_hit_ratio + load_us * (1.0 - hit_ratio);
+        let p99_us = exceeded_by([(hit_us, compressed_hit_ratio), (load_us, 1.0 - hit_ratio)], 0.01);
         Point { share, hit_ratio, compressed_hit_ratio, us, p99_us }
     }
 
-    /// The point with the least time, on a grid of tenths of a percent; the smallest share of equal ones.
+    /// Returns the point with the least mean time, on a grid of 0.1 %; the smallest share on ties.
     pub fn best(&self, corrections: &[Correction]) -> Point {
         let points = (0..=STEPS).map(|step| self.at(f64::from(step) / f64::from(STEPS), corrections));
         points.reduce(|best, point| if point.us < best.us { point } else { best }).unwrap_or_else(|| self.at(0.0, &[]))
     }
 
-    /// The least share with which compressing beats a raw cache; none if no share does.
+    /// Smallest share at which compression beats a raw cache; None if no share does.
     pub fn break_even(&self, corrections: &[Correction]) -> Option<f64> {
         let raw_us = self.raw_us();
         first_below_zero(|share| self.at(share, corrections).us - raw_us)
     }
 
-    /// The least share with which this plan beats another; none if no share does.
+    /// Smallest share at which this plan beats `other`; None if no share does.
     pub fn passes(&self, other: &Self, corrections: &[Correction]) -> Option<f64> {
         first_below_zero(|share| self.at(share, corrections).us - other.at(share, corrections).us)
     }
 
-    /// The fastest device for which some share of compressed memory still pays, in microseconds for a page: compressing
-    /// gains on slower ones. None if nothing is gained however slow the device is.
+    /// Page read time in microseconds of the fastest device on which compression pays; it pays on all slower ones. None
+    /// if it pays on no device.
     pub fn device_break_even_us(&self, corrections: &[Correction]) -> Option<f64> {
         let raw_hits = self.raw_hit_ratio();
         let fast = Self { memory: Memory { device_us: 0.0, ..self.memory.clone() }, compressor: self.compressor };
         (1..=STEPS)
             .map(|step| fast.at(f64::from(step) / f64::from(STEPS), corrections))
-            // Rounding must not pass for more hits.
+            // Ignore gains due to rounding.
             .filter(|point| point.hit_ratio - raw_hits > 1e-12)
             .map(|point| point.us / (point.hit_ratio - raw_hits))
             .reduce(f64::min)
@@ -218,9 +218,10 @@ impl Plan {
     }
 }
 
-/// The least time that at most `share` of the requests exceed, where some take each of two times and the others none.
+/// Returns the smallest time that at most `share` of the requests exceed. `times` holds two times with their shares of
+/// the requests; all other requests take 0.
 fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
-    times.sort_by(|one, other| other.0.total_cmp(&one.0));
+    times.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut slower = 0.0;
     for (us, requests) in times {
         slower += requests;
@@ -231,9 +232,9 @@ fn exceeded_by(mut times: [(f64, f64); 2], share: f64) -> f64 {
     0.0
 }
 
-/// The least share at which `function` is negative.
+/// Returns the smallest share at which `function` is negative.
 fn first_below_zero(function: impl Fn(f64) -> f64) -> Option<f64> {
-    // Rounding must not pass for a gain.
+    // Ignore gains due to rounding.
     let negative = |share: f64| function(share) < -1e-9;
     let step = (0..=STEPS).find(|&step| negative(f64::from(step) / f64::from(STEPS)))?;
     let (mut above, mut below) = (f64::from(step.max(1) - 1) / f64::from(STEPS), f64::from(step) / f64::from(STEPS));

@@ -1,60 +1,60 @@
-//! How requests spread over the pages: which share of them the most popular pages get.
+//! Distribution of requests over pages: the share of requests that the most popular pages receive.
 
 use std::str::FromStr;
 
 use super::PlanError;
 
-/// Terms of a sum over Zipf ranks that are added one by one; the rest is an integral.
+/// Zipf ranks that are summed exactly; the rest is integrated.
 const EXACT_RANKS: f64 = 64.0;
 
-/// Which share of the requests goes to the most popular share of the pages.
+/// Share of the requests to the most popular share of the pages.
 ///
 /// As text: `even`, `80/20`, `pareto`, `zipf:THETA`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Popularity {
-    /// Straight lines between points (share of the pages, share of the requests), from the origin to (1, 1).
+    /// Piecewise linear through points (share of the pages, share of the requests), from the origin to (1, 1).
     Lines(Vec<(f64, f64)>),
-    /// Share of the pages to the power of `exponent`: the Lorenz curve of Pareto's distribution.
+    /// Share of the pages to the power of `exponent`: the Lorenz curve of the Pareto distribution.
     Pareto {
-        /// From 0, where one page gets all, to 1, where all get the same.
+        /// From 0 (one page receives all requests) to 1 (uniform).
         exponent: f64,
     },
-    /// The page of rank k gets requests in proportion to `1 / k^theta`.
+    /// The page of rank k receives requests in proportion to `1 / k^theta`.
     Zipf {
-        /// From 0, where all pages get the same, to [`Popularity::THETA_MAX`].
+        /// From 0 (uniform) to [`Popularity::THETA_MAX`].
         theta: f64,
     },
 }
 
 impl Popularity {
-    /// Largest exponent of Zipf's law: beyond, the first page gets nearly all.
+    /// Largest exponent of Zipf's law; beyond, the first page receives nearly all requests.
     pub const THETA_MAX: f64 = 5.0;
 
-    /// Every page as often as any other: the "even" distribution of Harper 2018, figures 1, 10, 12a and 12b.
+    /// Uniform requests: the "even" distribution of Harper 2018, figures 1, 10, 12a and 12b.
     pub fn even() -> Self {
         Self::Lines(vec![(0.0, 0.0), (1.0, 1.0)])
     }
 
-    /// The "Pareto" distribution of Harper 2018, figures 1, 10, 12c, 12d and 13: a fifth of the pages gets four fifths
-    /// of the requests, and within each of the two parts all pages get the same.
+    /// The "Pareto" distribution of Harper 2018, figures 1, 10, 12c, 12d and 13: 20 % of the pages receive 80 % of the
+    /// requests, uniformly within each part.
     ///
-    /// That makes a kink at a fifth: up to it, hits grow with the cache, beyond at a sixteenth of that rate. It is why
-    /// section "Objective #1" finds 2.68 where it expects the ratio 2.97, and asks for further research.
+    /// The curve has a kink at 20 %: beyond it, hits grow a sixteenth as fast with the cache. That is why section
+    /// "Objective #1" finds 2.68 where it expects the ratio 2.97, and asks for further research.
     pub fn eighty_twenty() -> Self {
         Self::Lines(vec![(0.0, 0.0), (0.2, 0.8), (1.0, 1.0)])
     }
 
-    /// Pareto's distribution itself through the same point: a fifth gets four fifths, a fifth of that fifth four fifths
-    /// of these, and so on. It has no kink, and small caches hit far more often.
+    /// The Pareto distribution through the same point: 20 % of the pages receive 80 % of the requests, 4 % receive 64
+    /// %, and so on. It has no kink, and small caches hit far more often.
     pub fn pareto() -> Self {
         Self::Pareto { exponent: libm::log(0.8) / libm::log(0.2) }
     }
 
-    /// Hits by size of the cache as a trace has them, from points (share of the pages cached, hit ratio) in ascending
-    /// order. The origin and a cache of everything, which hits as often as the last point, are added.
+    /// Creates a distribution from a measured curve of points (share of the pages cached, hit ratio) in ascending
+    /// order. Adds the origin and a cache of all pages, with the hit ratio of the last point.
     ///
     /// # Errors
-    /// A point is outside of 0 to 1, or a coordinate less than that of the point before.
+    /// If a point is outside of 0 to 1, or a coordinate decreases.
     pub fn measured(points: &[(f64, f64)]) -> Result<Self, PlanError> {
         let mut lines = vec![(0.0, 0.0)];
         for &(pages, hits) in points {
@@ -63,7 +63,7 @@ impl Popularity {
                 return Err(PlanError::new(
                     "a point of the miss-ratio curve",
                     format!("{pages}, {hits}"),
-                    "be shares from 0 to 1 that fall nowhere",
+                    "have shares from 0 to 1 in ascending order",
                 ));
             }
             lines.push((pages, hits));
@@ -72,7 +72,7 @@ impl Popularity {
         Ok(Self::Lines(lines))
     }
 
-    /// Hit ratio of a cache that holds the most popular `share` of `pages` pages.
+    /// Returns the hit ratio of a cache that holds the most popular `share` of `pages` pages.
     pub fn hit_ratio(&self, share: f64, pages: f64) -> f64 {
         let share = share.clamp(0.0, 1.0);
         match self {
@@ -103,8 +103,8 @@ impl FromStr for Popularity {
     }
 }
 
-/// The sum of `1 / k^theta` for ranks up to `count`, which may be a fraction: by Euler's and Maclaurin's formula, whose
-/// first term left out is below 1e-9 of the sum.
+/// Returns the sum of `1 / k^theta` for ranks up to `count`, which may be fractional. Uses the Euler-Maclaurin formula;
+/// its first omitted term is below 1e-9 of the sum.
 fn zipf_sum(count: f64, theta: f64) -> f64 {
     let term = |x: f64| libm::pow(x, -theta);
     let whole = count.min(EXACT_RANKS).floor();
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_documents_curve_has_a_kink_and_paretos_none() {
+    fn eighty_twenty_has_a_kink_and_pareto_has_none() {
         let (kinked, smooth) = (Popularity::eighty_twenty(), Popularity::pareto());
         for (share, hits) in [(0.0, 0.0), (0.075, 0.3), (0.2, 0.8), (0.6, 0.9), (1.0, 1.0), (1.5, 1.0)] {
             assert!((kinked.hit_ratio(share, 1e6) - hits).abs() < 1e-12, "{share}");
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn zipfs_law_is_the_sum_over_its_ranks() {
+    fn zipf_hit_ratios_match_the_exact_sum() {
         for theta in [0.0, 0.3, 0.99, 1.0, 1.0 + 1e-12, 1.5, 5.0] {
             let sum = |count: u32| (1..=count).map(|k| f64::from(k).powf(-theta)).sum::<f64>();
             for cached in [1, 10, 64, 65, 1_000, 20_000] {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measured_curve_is_followed_from_point_to_point_and_flat_at_the_end() {
+    fn a_measured_curve_is_piecewise_linear_and_flat_at_the_end() {
         let curve = Popularity::measured(&[(0.1, 0.5), (0.1, 0.6), (0.5, 0.8)]).expect("a curve");
         for (share, hits) in [(0.05, 0.25), (0.3, 0.7), (0.5, 0.8), (0.9, 0.8)] {
             assert!((curve.hit_ratio(share, 1.0) - hits).abs() < 1e-12, "{share}");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_no_distribution_are_refused() {
+    fn invalid_distributions_are_rejected() {
         assert_eq!("ZIPF:0.9".parse(), Ok(Popularity::Zipf { theta: 0.9 }));
         for text in ["", "zipf", "zipf:-1", "zipf:x", "zipf:9", "90/10"] {
             assert!(text.parse::<Popularity>().is_err(), "{text}");

@@ -1,4 +1,4 @@
-//! The numbers that the document prints, and what the corrections change.
+//! Numbers published by Harper 2018, and effects of the corrections.
 
 use proptest::prelude::*;
 
@@ -32,7 +32,7 @@ fn percent(share: Option<f64>) -> Option<u32> {
 }
 
 #[test]
-fn hit_ratios_are_those_of_objective_1() {
+fn hit_ratios_match_objective_1() {
     let printed = [("7.5", "16.0", "22.3"), ("3.0", "6.4", "8.9"), ("30.0", "63.9", "80.6"), ("12.0", "25.6", "35.6")];
     for (case, (raw, lz4, zstd)) in cases().iter().zip(printed) {
         let hits = |compressor| format!("{:.1}", 100.0 * plan(case, compressor).at(1.0, &[]).hit_ratio);
@@ -42,14 +42,14 @@ fn hit_ratios_are_those_of_objective_1() {
 }
 
 #[test]
-fn the_ratio_of_hits_falls_short_of_that_of_bytes_beyond_the_kink() {
+fn hits_grow_less_than_the_compression_ratio_beyond_the_kink() {
     let [.., wide, narrow] = cases();
     let gain = |case| plan(case, ZSTD).at(1.0, &[]).hit_ratio / plan(case, ZSTD).raw_hit_ratio();
     assert_eq!(format!("{:.2} {:.2}", gain(&wide), gain(&narrow)), "2.69 2.97");
 }
 
 #[test]
-fn raw_costs_are_those_of_figures_12() {
+fn raw_costs_match_figure_12() {
     let costs = cases().map(|case| plan(&case, LZ4).raw_us());
     for (ours, printed) in costs.into_iter().zip([101.75, 106.7, 77.0, 96.8]) {
         assert!((ours - printed).abs() < 1e-9, "{ours} {printed}");
@@ -57,7 +57,7 @@ fn raw_costs_are_those_of_figures_12() {
 }
 
 #[test]
-fn break_evens_are_where_the_curves_of_figures_12_cross() {
+fn break_evens_match_the_crossings_in_figure_12() {
     let percents = |compressor| cases().map(|case| percent(plan(&case, compressor).break_even(&[])));
     assert_eq!(percents(LZ4), [Some(21), Some(54), Some(4), Some(13)]);
     assert_eq!(percents(ZSTD), [Some(50), None, Some(10), Some(30)]);
@@ -66,7 +66,7 @@ fn break_evens_are_where_the_curves_of_figures_12_cross() {
 }
 
 #[test]
-fn without_costs_every_cache_that_misses_gains_at_once() {
+fn free_compression_pays_at_once_if_the_raw_cache_misses() {
     for case in cases() {
         let plan = plan(&case, Compressor { compress_us: 0.0, decompress_us: 0.0, ..LZ4 });
         assert!(plan.break_even(&[]).is_some_and(|share| share < 1e-6), "{case:?}");
@@ -78,7 +78,7 @@ fn without_costs_every_cache_that_misses_gains_at_once() {
 }
 
 #[test]
-fn pages_that_do_not_shrink_gain_on_no_device() {
+fn incompressible_pages_pay_on_no_device() {
     for case in cases() {
         let plan = plan(&case, Compressor { ratio: 1.0, ..LZ4 });
         assert_eq!((plan.break_even(&[]), plan.device_break_even_us(&[])), (None, None), "{case:?}");
@@ -86,29 +86,29 @@ fn pages_that_do_not_shrink_gain_on_no_device() {
 }
 
 #[test]
-fn corrections_change_what_they_say() {
+fn corrections_match_manual_calculations() {
     let case = (200.0, Popularity::eighty_twenty());
     let plan = plan(&case, Compressor { shrinking: 0.5, ..LZ4 });
     let at = |share, corrections: &[Correction]| plan.at(share, corrections);
     assert!((at(0.0, &[]).us - 112.0 * 0.7).abs() < 1e-9);
     assert_eq!(at(0.0, &[Correction::EmptyPoolIsFree]).us, plan.raw_us());
-    // Half of 7.5 % of the pages are raw, 15 % of the requests; twice 2.13 times as many, half of which shrink, reach
-    // 19.725 % of the pages and so 78.9 % of the requests.
-    let mended = at(0.5, &ALL);
-    assert!((mended.hit_ratio - (0.15 + 0.5 * (0.789 - 0.15))).abs() < 1e-12);
-    assert!((mended.compressed_hit_ratio - 0.5 * (0.789 - 0.15)).abs() < 1e-12);
-    assert!((mended.us - (mended.compressed_hit_ratio + 112.0 * (1.0 - mended.hit_ratio))).abs() < 1e-9);
+    // 3.75 % of the pages are raw and receive 15 % of the requests. The pool holds 2.13 times as many; as half of the
+    // pages are compressible, it reaches down to 19.725 % of the pages, which receive 78.9 % of the requests.
+    let corrected = at(0.5, &ALL);
+    assert!((corrected.hit_ratio - (0.15 + 0.5 * (0.789 - 0.15))).abs() < 1e-12);
+    assert!((corrected.compressed_hit_ratio - 0.5 * (0.789 - 0.15)).abs() < 1e-12);
+    assert!((corrected.us - (corrected.compressed_hit_ratio + 112.0 * (1.0 - corrected.hit_ratio))).abs() < 1e-9);
     let in_place = at(0.5, &[Correction::RestoreInPlace]);
     assert!((at(0.5, &[]).us - in_place.us - 2.0 * in_place.compressed_hit_ratio).abs() < 1e-9);
 }
 
 #[test]
-fn what_cannot_be_planned_is_named() {
+fn invalid_parameters_are_named() {
     let good = plan(&cases()[0], LZ4);
     let with = |change: fn(&mut Plan)| {
         let mut plan = good.clone();
         change(&mut plan);
-        Plan::new(plan.memory, plan.compressor).expect_err("a fault").to_string()
+        Plan::new(plan.memory, plan.compressor).expect_err("the plan is invalid").to_string()
     };
     assert!(with(|plan| plan.memory.budget_bytes = 8191.0).contains("at least one page"));
     assert!(with(|plan| plan.compressor.compress_us = -1.0).contains("-1, but must be 0 or more"));
@@ -121,10 +121,9 @@ fn what_cannot_be_planned_is_named() {
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(24))]
 
-    /// Shares stay shares, a slower device never makes the break-even later, and at the device's break-even the best
-    /// share costs what a raw cache does.
+    /// Shares stay within 0 to 1, and compression pays just above the device's break-even and not just below.
     #[test]
-    fn any_plan_is_consistent(
+    fn hit_shares_and_break_evens_are_consistent(
         data in 1.0..1e4_f64, ratio in 1.0..8.0_f64, compress_us in 0.0..60.0_f64, decompress_us in 0.0..30.0_f64,
         shrinking in 0.0..=1.0_f64, theta in 0.0..2.0_f64, share in 0.0..=1.0_f64, corrected: bool,
     ) {
@@ -148,17 +147,17 @@ proptest! {
 }
 
 #[test]
-fn the_99th_percentile_is_the_cost_of_whatever_one_in_a_hundred_exceeds() {
+fn p99_is_the_time_that_at_most_one_percent_of_requests_exceed() {
     let [wide, ..] = cases();
-    // More than one in a hundred misses: a load, and the page that is compressed to make room for it.
+    // More than 1 % of the requests miss: a device read, plus compression of a victim.
     let corrected = [Correction::EmptyPoolIsFree, Correction::HotPagesRaw];
     assert_eq!(plan(&wide, LZ4).at(0.0, &corrected).p99_us, 110.0);
     assert_eq!(plan(&wide, LZ4).at(0.5, &corrected).p99_us, 112.0);
-    // All pages in memory: with half of them compressed, half of the requests restore one; with none, nothing waits.
+    // All pages fit in memory: with half of the memory compressed, hits decompress; with none, requests take 0.
     let all = Plan::new(Memory { data_bytes: 15.0 * GIB, ..plan(&wide, LZ4).memory }, LZ4).expect("a plan");
     assert_eq!(all.at(0.5, &corrected).p99_us, 3.0);
     assert_eq!(all.at(0.0, &corrected).p99_us, 0.0);
-    // One in a hundred itself does not count.
+    // Exactly 1 % does not count.
     assert_eq!(exceeded_by([(110.0, 0.01), (3.0, 0.5)], 0.01), 3.0);
     assert_eq!(exceeded_by([(3.0, 0.5), (110.0, 0.011)], 0.01), 110.0);
     assert_eq!(exceeded_by([(110.0, 0.004), (3.0, 0.005)], 0.01), 0.0);

@@ -1,19 +1,19 @@
-//! ARC: two LRU lists, of what was used once and what was used again, whose shares adapt to what comes back.
+//! ARC: two LRU lists, of items used once and of items used again, whose shares adapt to ghost hits.
 //!
 //! ```text
-//! T1, T2: cached, used once and more often;  B1, B2: remembered, left T1 and T2;  p: what T1 is meant to hold, first 0
+//! T1, T2: cached, used once and more often;  B1, B2: ghosts of T1 and T2;  p: target size of T1, initially 0
 //! I    x in T1 or T2:  x becomes the newest of T2
 //! II   x in B1:        p = min(p + max(|B2| / |B1|, 1), c);  REPLACE;  x becomes the newest of T2
 //! III  x in B2:        p = max(p - max(|B1| / |B2|, 1), 0);  REPLACE;  x becomes the newest of T2
 //! IV   else:  |T1| + |B1| = c:  |T1| < c: forget the oldest of B1, REPLACE
-//!                               else the oldest of T1 gives way, forgotten
+//!                               else evict the oldest of T1, without a ghost
 //!             else, all four >= c:  all four = 2c: forget the oldest of B2;  REPLACE
 //!             x becomes the newest of T1
-//! REPLACE:  T1 not empty and (|T1| > p, or |T1| = p and x in B2): the oldest of T1 gives way to B1
-//!           else the oldest of T2 gives way to B2
+//! REPLACE:  T1 not empty and (|T1| > p, or |T1| = p and x in B2): evict the oldest of T1 to B1
+//!           else evict the oldest of T2 to B2
 //! ```
-//! p is a real number, as in the paper. Where dropped items have left T2 empty, REPLACE takes T1, and none if there is
-//! room. Source: Megiddo, Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4.
+//! p is a real number, as in the paper. If removals emptied T2, REPLACE takes T1; it evicts nothing if there is room.
+//! Source: Megiddo, Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4.
 
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
@@ -21,7 +21,7 @@ use crate::lists::{Lists, NOWHERE};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "arc",
-    help: "LRU lists of what was used once and what was used again, whose shares adapt to what comes back.",
+    help: "LRU lists of items used once and of items used again, whose shares adapt to ghost hits.",
     source: "Megiddo, Modha, FAST 2003",
     parameters: &[],
     role: PolicyRules {
@@ -41,7 +41,7 @@ const B2: u8 = 3;
 #[derive(Debug)]
 struct Arc {
     lists: Lists<4>,
-    /// The paper's p: what T1 is meant to hold.
+    /// The paper's p: target size of T1.
     target: f64,
     capacity: u64,
 }
@@ -54,7 +54,7 @@ impl Arc {
         self.lists.move_oldest(from, to)
     }
 
-    /// Forgets what case IV forgets. Whether the oldest of T1 has to be forgotten too as it gives way.
+    /// Drops ghosts as in case IV; returns true if the oldest of T1 must be evicted without a ghost.
     fn forget(&mut self) -> bool {
         let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
         if t1 + b1 >= self.capacity {
@@ -97,7 +97,7 @@ impl Policy for Arc {
         false
     }
 
-    /// That of case IV: what an item that comes back adds to p is added after the choice.
+    /// Evicts as in case IV; a ghost hit adapts p only afterwards.
     fn victim(&mut self) -> Option<u32> {
         if self.forget() { self.lists.pop_oldest(T1) } else { self.replace(NOWHERE) }
     }

@@ -1,16 +1,15 @@
-//! Belady's MIN: the item whose next use is farthest away gives way. No policy misses less, if items are of one size.
+//! Belady's MIN: evicts the item with the farthest next use. No policy has fewer misses, if items are of one size.
 //!
 //! ```text
-//! hit(x):   note when x is used next
-//! miss(x):  bypass = 1, x does not fit, and no item is used next farther away than x: x is turned away
-//!           while x does not fit: the item used next farthest away, or never again, gives way
-//!           x comes in with the time of its next use
+//! hit(x):   update the next use of x
+//! miss(x):  if bypass = 1, x does not fit, and no item has a farther next use than x: reject x
+//!           while x does not fit: evict the item with the farthest next use, or none
+//!           insert x with its next use
 //! ```
-//! The newcomer always comes in, as in demand paging, unless `bypass` = 1: then it is turned away if its own next use
-//! is the farthest away. With bypass no policy misses less, even among those that turn items away. With items of
-//! different sizes the rule is only a good guess.
-//! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966;
-//! a stack algorithm: Mattson et al., IBM Systems Journal 9(2), 1970.
+//! Newcomers are always inserted, as in demand paging, unless `bypass` = 1. With bypass no policy misses less, even
+//! among those that reject items. With items of different sizes the rule is only a heuristic. Source: Belady, "A study
+//! of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966; a stack algorithm:
+//! Mattson et al., IBM Systems Journal 9(2), 1970.
 
 use std::cmp::Reverse;
 
@@ -23,9 +22,9 @@ use crate::heap::Heap;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "belady",
-    help: "Evicts the item whose next use is farthest away; knows the future; no policy that lets every item in misses less, if all are of one size.",
+    help: "Evicts the item whose next use is farthest away: offline, optimal for items of one size that are always inserted.",
     source: "Belady 1966",
-    parameters: &[Parameter::switch("bypass", false, "1: what is used next farthest away is not let in.")],
+    parameters: &[Parameter::switch("bypass", false, "1: a newcomer with the farthest next use is not inserted.")],
     role: PolicyRules {
         sizes: true,
         needs_future: true,
@@ -39,14 +38,14 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 #[derive(Debug)]
 struct Belady {
-    /// By position of the next use, the farthest on top; of items never used again, the one of the lowest number.
+    /// By position of the next use, the farthest on top; the lowest item number on ties.
     heap: Heap<(Reverse<u32>, u32)>,
     bypass: bool,
     capacity: u64,
 }
 
 impl Belady {
-    /// Whether something of this size does not fit.
+    /// True if an item of this size does not fit.
     fn is_full(&self, size: u32) -> bool {
         self.heap.units() + u64::from(size) > self.capacity
     }

@@ -1,28 +1,28 @@
-//! CACHEUS: LeCaR with experts that withstand scans and churn, and a rate of learning that adapts.
+//! CACHEUS: LeCaR with scan-resistant and churn-resistant experts, and an adaptive learning rate.
 //!
 //! ```text
-//! S, Q: LRU queues of what is cached: used again, and the rest;  shares s + q = N, first q = max(1, 1 %)
+//! S, Q: LRU queues of cached items: used again, and the rest;  sizes s + q = N, initially q = max(1, 1 %)
 //! hit(x):   uses(x) up by one
 //!           x in S: its newest
-//!           x in Q: demoted: no more, and s up by max(1, new in H-LRU / demoted);  x becomes the newest of S;  demote
-//! miss(x):  x in H-LRU: out of it; new: no more, and q up by max(1, demoted / new in H-LRU);  blame LRU
-//!           x in H-LFU: out of it; blame LFU
-//!           full: LRU with the chance of its weight, else LFU: its choice gives way to its history, or to none if both
-//!                 choose the same
+//!           x in Q: if demoted: clear it, s += max(1, new in H-LRU / demoted);  x becomes the newest of S;  demote
+//! miss(x):  x in H-LRU: remove it; if new: clear it, q += max(1, demoted / new in H-LRU);  blame LRU
+//!           x in H-LFU: remove it; blame LFU
+//!           if full: LRU with the probability of its weight, else LFU: evict its choice to its history, or without
+//!                 a history entry if both choose the same item
 //!           x was in a history: the newest of S, uses(x) up by one;  demote
-//!           nothing has given way yet: the newest of S while that is below s and Q is empty, else of Q;  uses(x) = 1
+//!           nothing was evicted yet: the newest of S while that is below s and Q is empty, else of Q;  uses(x) = 1
 //!           else: the newest of Q, new, uses(x) = 1;  demote
 //! demote, while S is above s: its oldest becomes the newest of Q, demoted
 //! LRU (scan resistant) chooses the oldest of Q
-//! LFU (churn resistant) chooses the item of fewest uses, of these the one used last
-//! blame:    the weight times e^(-rate), both weights divided by their sum, and kept from 1 % to 99 %
-//! every N accesses:  dH, dR: by how much hits of N accesses and the rate have changed
-//!           dR not 0: rate up by |rate * dR| if dH / dR > 0, else down
-//!           else: no hits, or dH <= 0, ten times: a random rate
+//! LFU (churn resistant) chooses the item with the fewest uses, the most recently used on ties
+//! blame:    multiply the weight by e^(-rate), normalise both weights, and clamp them to 1 % to 99 %
+//! every N accesses:  dH, dR: changes of the hits per N accesses and of the rate
+//!           dR not 0: rate += |rate * dR| if dH / dR > 0, else rate -= |rate * dR|
+//!           else: no hits, or dH <= 0, ten times in a row: a random rate
 //! ```
-//! Histories hold N / 2 items each; quotients are rounded, the rate stays from 0.001 to 1 and starts at sqrt(2 ln 2 /
-//! N). Source: Rodriguez et al., "Learning cache replacement with CACHEUS", FAST 2021, sections 4 and 5. What it leaves
-//! open is as in the program of its authors, except that theirs demotes from S already at its share.
+//! Histories hold N / 2 items each. Quotients are rounded. The rate stays within 0.001 to 1 and starts at sqrt(2 ln 2 /
+//! N). Source: Rodriguez et al., "Learning cache replacement with CACHEUS", FAST 2021, sections 4 and 5. Open details
+//! follow the authors' program, except that theirs demotes from S already at its share.
 
 use std::cmp::Reverse;
 
@@ -36,7 +36,7 @@ use crate::lists::{Lists, grow};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "cacheus",
-    help: "LeCaR with experts that withstand scans and churn, and a rate of learning that adapts.",
+    help: "LeCaR with scan-resistant and churn-resistant experts, and an adaptive learning rate.",
     source: "Rodriguez et al., FAST 2021",
     parameters: &[random::SEED],
     role: PolicyRules {
@@ -68,21 +68,21 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 const S: u8 = 0;
 const Q: u8 = 1;
-/// History of LRU; that of LFU is the next list.
+/// History of LRU; the next list is the history of LFU.
 const HISTORY: u8 = 2;
 
-/// Bits of marks: the item came from S to Q; it is neither of the first ones nor has it come back.
+/// Mark bits: the item was demoted from S to Q; the item is new (after warm-up, without a ghost hit).
 const DEMOTED: u8 = 1;
 const NEW: u8 = 2;
 
-/// The rate of learning.
+/// Adaptive learning rate.
 #[derive(Clone, Copy, Debug)]
 struct Learning {
     rate: f64,
     rate_before: f64,
     hits: u64,
     hits_before: u64,
-    in_vain: u32,
+    periods_without_gain: u32,
 }
 
 impl Learning {
@@ -90,10 +90,10 @@ impl Learning {
 
     fn new(capacity: u64) -> Self {
         let rate = libm::sqrt(2.0 * std::f64::consts::LN_2 / capacity as f64).clamp(Self::LEAST, 1.0);
-        Self { rate, rate_before: 0.0, hits: 0, hits_before: 0, in_vain: 0 }
+        Self { rate, rate_before: 0.0, hits: 0, hits_before: 0, periods_without_gain: 0 }
     }
 
-    /// At the end of a period.
+    /// Adapts the rate at the end of a period.
     fn adapt(&mut self, rng: &mut Rng) {
         let (rate, change) = (self.rate, self.rate - self.rate_before);
         let more = self.hits > self.hits_before;
@@ -102,11 +102,11 @@ impl Learning {
             let step = (rate * change).abs();
             let up = if change > 0.0 { more } else { fewer };
             self.rate = if up { rate + step } else { rate - step }.clamp(Self::LEAST, 1.0);
-            self.in_vain = 0;
+            self.periods_without_gain = 0;
         } else if self.hits == 0 || !more {
-            self.in_vain += 1;
-            if self.in_vain == 10 {
-                self.in_vain = 0;
+            self.periods_without_gain += 1;
+            if self.periods_without_gain == 10 {
+                self.periods_without_gain = 0;
                 self.rate = Self::LEAST + (1.0 - Self::LEAST) * rng.unit();
             }
         }
@@ -117,17 +117,17 @@ impl Learning {
 #[derive(Debug)]
 struct Cacheus {
     lists: Lists<4>,
-    /// Cached items by uses and time of the last.
+    /// Cached items by number of uses and time of the last use.
     heap: Heap<(u64, Reverse<u64>)>,
-    /// Uses of items that have left.
+    /// Uses of evicted items.
     uses: HugeVec<u64>,
-    /// Most items of S.
+    /// Maximum size of S.
     s_share: u64,
     /// Demoted items.
     demoted: u64,
     /// New items in the history of LRU.
     new_in_history: u64,
-    /// Whether nothing gave way yet.
+    /// True until the first eviction.
     cold: bool,
     weights: Weights,
     learning: Learning,
@@ -137,7 +137,7 @@ struct Cacheus {
     capacity: u64,
 }
 
-/// A quotient, rounded, of counts that are taken as at least 1 where they divide; at least 1.
+/// Returns the rounded quotient, at least 1; a divisor of 0 counts as 1.
 fn quotient(of: u64, by: u64) -> u64 {
     let by = by.max(1);
     ((2 * of + by) / (2 * by)).max(1)
@@ -161,7 +161,7 @@ impl Cacheus {
         }
     }
 
-    /// An item is demoted no more, whether it was or not: whether it was.
+    /// Clears the demoted mark; returns true if it was set.
     fn restore(&mut self, item: u32) -> bool {
         let was = self.has_mark(item, DEMOTED);
         self.clear_mark(item, DEMOTED);
@@ -169,13 +169,13 @@ impl Cacheus {
         was
     }
 
-    /// Takes an item out of a history.
+    /// Removes an item from its history.
     fn leave_history(&mut self, item: u32) {
         self.new_in_history -= u64::from(self.lists.list(item) == HISTORY && self.has_mark(item, NEW));
         self.lists.remove(item);
     }
 
-    /// An item of a history comes back.
+    /// Adapts to a hit on a history.
     fn learn(&mut self, item: u32) {
         let which = self.lists.list(item) - HISTORY;
         self.leave_history(item);
@@ -186,7 +186,7 @@ impl Cacheus {
         self.weights.blame(which, self.learning.rate);
     }
 
-    fn come(&mut self, item: u32, list: u8, mark: u8, uses: u64) {
+    fn insert(&mut self, item: u32, list: u8, mark: u8, uses: u64) {
         self.lists.set_mark(item, mark);
         self.lists.push(list, item, 1);
         self.heap.push(item, 1, (uses, Reverse(self.now)));
@@ -205,8 +205,8 @@ impl Policy for Cacheus {
             let (uses, _) = self.heap.key(item);
             self.heap.set(item, (uses + 1, Reverse(self.now)));
             if self.restore(item) {
-                let more = quotient(self.new_in_history, self.demoted + 1);
-                self.s_share = (self.s_share + more).min(self.capacity - 1);
+                let growth = quotient(self.new_in_history, self.demoted + 1);
+                self.s_share = (self.s_share + growth).min(self.capacity - 1);
             }
             self.lists.move_to(S, item);
             self.demote();
@@ -220,12 +220,12 @@ impl Policy for Cacheus {
             evicted.extend(self.victim());
         }
         if came_back {
-            self.come(item, S, 0, self.uses[item as usize] + 1);
+            self.insert(item, S, 0, self.uses[item as usize] + 1);
         } else if self.cold {
-            let begins = self.lists.units(S) < self.s_share && self.lists.units(Q) == 0;
-            self.come(item, if begins { S } else { Q }, 0, 1);
+            let to_s = self.lists.units(S) < self.s_share && self.lists.units(Q) == 0;
+            self.insert(item, if to_s { S } else { Q }, 0, 1);
         } else {
-            self.come(item, Q, NEW, 1);
+            self.insert(item, Q, NEW, 1);
         }
         self.demote();
         false

@@ -1,7 +1,7 @@
 //! CAR: ARC with clocks in place of the LRU lists, so that a hit only sets a bit.
 //!
 //! ```text
-//! T1, T2: circles of what is cached;  B1, B2: remembered, left T1 and T2;  p: what T1 is meant to hold, first 0
+//! T1, T2: clocks of cached items;  B1, B2: ghosts of T1 and T2;  p: target size of T1, initially 0
 //! hit(x):   the bit of x is set
 //! miss(x):  T1 and T2 full:
 //!               REPLACE
@@ -10,9 +10,9 @@
 //!           x in B1:  p = min(p + max(1, |B2| / |B1|), c);  x goes to the tail of T2, bit clear
 //!           x in B2:  p = max(p - max(1, |B1| / |B2|), 0);  x goes to the tail of T2, bit clear
 //!           else:     x goes to the tail of T1, bit clear
-//! REPLACE, until one gave way:
-//!           |T1| >= max(1, p):  head of T1:  bit clear: it gives way to B1;  else bit cleared, to the tail of T2
-//!           else:               head of T2:  bit clear: it gives way to B2;  else bit cleared, to the tail of T2
+//! REPLACE, until one was evicted:
+//!           |T1| >= max(1, p):  head of T1:  bit clear: evict it to B1;  else clear the bit, to the tail of T2
+//!           else:               head of T2:  bit clear: evict it to B2;  else clear the bit, to the tail of T2
 //! ```
 //! p is a real number. Source: Bansal, Modha, "CAR: clock with adaptive replacement", FAST 2004, figure 2.
 
@@ -42,7 +42,7 @@ const B2: u8 = 3;
 #[derive(Debug)]
 struct Car {
     lists: Lists<4>,
-    /// The paper's p: what T1 is meant to hold.
+    /// The paper's p: target size of T1.
     target: f64,
     capacity: u64,
 }
@@ -59,8 +59,8 @@ impl Policy for Car {
             evicted.extend(self.victim());
         }
         if !came_back {
-            // The paper counts before the victim has moved, which changes neither sum. Without drops there is nothing
-            // to forget before the cache is full.
+            // The paper counts before the victim moves, which changes neither sum. Ghosts exceed the limit before the
+            // cache is full only after removals.
             let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.lists.units(list));
             if t1 + b1 >= self.capacity {
                 self.lists.pop_oldest(B1);
@@ -83,11 +83,11 @@ impl Policy for Car {
         false
     }
 
-    /// REPLACE, which knows nothing of the newcomer.
+    /// REPLACE, which does not depend on the newcomer.
     fn victim(&mut self) -> Option<u32> {
         loop {
             let once = self.lists.units(T1);
-            // Dropped items may have left T2 empty.
+            // Removals may have emptied T2.
             let first = once as f64 >= self.target.max(1.0) || self.lists.units(T2) == 0;
             let (from, to) = if first { (T1, B1) } else { (T2, B2) };
             let item = self.lists.oldest(from)?;

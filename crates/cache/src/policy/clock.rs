@@ -1,15 +1,15 @@
-//! CLOCK: FIFO, but what was used since it was last looked at gets another chance.
+//! CLOCK: FIFO with a second chance for items used since the hand last passed them.
 //!
 //! ```text
-//! hit(x):   the counter of x goes up by one, to 2^bits - 1 at most
+//! hit(x):   increment the counter of x, up to 2^bits - 1
 //! miss(x):  while x does not fit:
-//!               the hand looks at the next item on the circle:  counter 0: it gives way
-//!                                                               else: counter down by one, on to the next
-//!           x takes its place on the circle behind the hand, with counter 0
+//!               the hand moves to the next item on the circle:  counter 0: evict it
+//!                                                               else: decrement the counter
+//!           insert x behind the hand, with counter 0
 //! ```
-//! The circle is a queue: the item under the hand is the oldest, and one passed over becomes the newest.
-//! Source: Corbato, "A paging experiment with the Multics system", MIT Project MAC report MAC-M-384, 1968; counters of
-//! several bits: Smith, "Sequentiality and prefetching in database systems", ACM TODS 3(3), 1978 (generalised clock).
+//! The circle is a queue: the item under the hand is the oldest, and a skipped item becomes the newest. Source:
+//! Corbato, "A paging experiment with the Multics system", MIT Project MAC report MAC-M-384, 1968; counters of several
+//! bits: Smith, "Sequentiality and prefetching in database systems", ACM TODS 3(3), 1978 (generalised clock).
 
 use ssdlab_core::{Parameter, Unit};
 
@@ -19,7 +19,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "clock",
-    help: "Evicts the item cached longest ago, unless it was used since it was last looked at.",
+    help: "FIFO with a second chance for items used since the hand last passed them.",
     source: "Corbato 1968; bits: Smith 1978",
     parameters: &[Parameter {
         name: "bits",
@@ -28,7 +28,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
         min: 1,
         max: 8,
         example: None,
-        help: "Bits of the counter of uses of each item.",
+        help: "Bits of the use counter of each item.",
     }],
     role: PolicyRules {
         sizes: true,

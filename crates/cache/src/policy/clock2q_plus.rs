@@ -1,20 +1,20 @@
-//! Clock2Q+: S3-FIFO with bits in place of counters, and a window of newcomers whose uses do not count.
+//! Clock2Q+: S3-FIFO with bits instead of counters, and a window of newcomers whose uses do not count.
 //!
 //! ```text
-//! hit(x):    x in S, and at least `window` of S came in since x did: bit(x) set;  x in M: bit(x) set
-//! miss(x):   x in G: out of it
+//! hit(x):    x in S, and at least `window` of S was inserted after x: set bit(x);  x in M: set bit(x)
+//! miss(x):   x in G: remove it
 //!            while x does not fit:  |M| above its share, or S empty: EVICT-M;  else EVICT-S
-//!            x was in G, or S is full and nothing has given way yet: to the head of M;  else to the head of S
+//!            x was in G, or S is full and nothing was evicted yet: to the head of M;  else to the head of S
 //!            bit(x) clear
-//! EVICT-S, until one gave way or S is empty:
+//! EVICT-S, until one was evicted or S is empty:
 //!            tail of S:  bit set: to the head of M, bit clear
-//!                        else: it gives way to G, which forgets its oldest while above `ghost`
-//! EVICT-M, until one gave way:
-//!            tail of M:  bit set: bit cleared, to the head of M;  else: it gives way
+//!                        else: evict it to G, which drops its oldest while above `ghost`
+//! EVICT-M, until one was evicted:
+//!            tail of M:  bit set: to the head of M, bit clear;  else: evict it
 //! ```
-//! S has 10 %, its newest half is the window, G remembers half of the cache. Source: Zhai et al., "Clock2Q+: a simple
-//! and efficient replacement algorithm for metadata cache in VMware vSAN", arXiv 2511.21958, 2025. The order of the
-//! steps of a miss is that of libCacheSim, whose authors took part; its ghost is 90 %.
+//! S has 10 %, its newest half is the window, and G holds half as many units as the cache. Source: Zhai et al.,
+//! "Clock2Q+: a simple and efficient replacement algorithm for metadata cache in VMware vSAN", arXiv 2511.21958, 2025.
+//! The order of steps on a miss follows libCacheSim, whose authors took part; its ghost is 90 %.
 
 use ssdlab_core::{HugeVec, Parameter, Unit};
 
@@ -26,7 +26,7 @@ use crate::lists::grow;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "clock2q-plus",
-    help: "A small FIFO in which uses soon after the first do not count, a CLOCK, and a memory of what left the FIFO.",
+    help: "A small FIFO that ignores uses soon after insertion, a CLOCK, and a ghost of the FIFO's evictions.",
     source: "Zhai et al. 2025",
     parameters: &[
         SMALL_SHARE,
@@ -37,9 +37,9 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 100,
             example: None,
-            help: "Share of the small FIFO whose uses do not count.",
+            help: "Newest share of the small FIFO, whose uses do not count.",
         },
-        Parameter::share("ghost", 50, "What is remembered of those that left, in terms of the capacity."),
+        Parameter::share("ghost", 50, "Size of the ghost, relative to the capacity."),
     ],
     role: PolicyRules {
         sizes: true,
@@ -59,7 +59,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Units that ever came into the small FIFO, in all and when each item did.
+/// Units ever inserted into the small FIFO: total, and at each item's insertion.
 #[derive(Debug)]
 struct Arrivals {
     all: u64,
@@ -97,9 +97,9 @@ struct Clock2QPlus {
 }
 
 impl Clock2QPlus {
-    /// Whether an item of the small FIFO came in so lately that its use does not count.
+    /// True if an item of the small FIFO is so recent that its use does not count.
     fn is_correlated(&self, item: u32) -> bool {
-        // In percent, so that nothing is rounded.
+        // Scaled by 100 to avoid rounding.
         u128::from(self.arrivals.since(item)) * 100 < u128::from(self.queues.small) * u128::from(self.window_percent)
     }
 }
@@ -112,7 +112,7 @@ impl Policy for Clock2QPlus {
             }
             return true;
         }
-        self.queues.bring(item, size, |item, _, _| evicted.push(item));
+        self.queues.insert(item, size, |item, _, _| evicted.push(item));
         if self.queues.lists.list(item) == SMALL {
             self.arrivals.note(item, size);
         }

@@ -1,24 +1,24 @@
 //! CLOCK-Pro: LIRS as a clock with three hands; a hit only sets a bit.
 //!
 //! ```text
-//! clock: hot items, cold ones, and cold ones that have left the cache while in their test period
-//! m: the capacity;  mc: cold items there are meant to be, 1 to m, first m;  head: the place just behind HAND-hot
+//! clock: hot items, cold items, and cold items evicted during their test period
+//! m: the capacity;  mc: target number of cold items, 1 to m, initially m;  head: the position just behind HAND-hot
 //! hit(x):    the bit of x is set
 //! miss(x):   full: HAND-cold
-//!            x still on the clock: mc up by one;  x hot, to the head;  while hot items are more than m - mc: HAND-hot
+//!            x still on the clock: increment mc;  x hot, to the head;  while hot items are more than m - mc: HAND-hot
 //!            else: x cold, in its test period, at the head
-//! HAND-cold, until one gave way:  next cold item in the cache:
-//!            bit clear: it gives way; in its test period it stays on the clock;  more than m have left: HAND-test
-//!            bit set, in its test period: mc up by one;  hot, to the head, bit clear;  while hot > m - mc: HAND-hot
-//!            bit set else: bit clear, a new test period, to the head
+//! HAND-cold, until one was evicted:  next cached cold item:
+//!            bit clear: evict it; if in its test period it stays on the clock;  more than m evicted ones: HAND-test
+//!            bit set, in its test period: increment mc;  hot, to the head, bit clear;  while hot > m - mc: HAND-hot
+//!            bit set, else: bit clear, a new test period, to the head
 //! HAND-hot, until one became cold:  next hot item:  bit set: bit clear;  else: cold, not in a test period
-//!            test periods of the cold items that it passes end, up to the next hot one
+//!            ends the test periods of cold items that it passes, up to the next hot item
 //! HAND-test: the test period of the next cold item in one ends
-//! test period of x ends:  bit clear: mc down by one;  off the clock, if x has left the cache
+//! test period of x ends:  bit clear: decrement mc;  remove x from the clock if it was evicted
 //! ```
 //! Source: Jiang, Chen, Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005,
-//! sections 4.2 to 4.5. It leaves the start open: here all items may be cold at first. Where dropped items have left
-//! hot ones only, HAND-hot makes one cold.
+//! sections 4.2 to 4.5. The start is left open there; here all items may be cold at first. If removals leave only hot
+//! items, HAND-hot makes one cold.
 
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
@@ -26,7 +26,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "clock-pro",
-    help: "LIRS as a clock: what is used again at short distance is hot, and hits only set a bit.",
+    help: "LIRS as a clock: items reused at short distance are hot, and hits only set a bit.",
     source: "Jiang et al., USENIX ATC 2005",
     parameters: &[],
     role: PolicyRules {
@@ -41,32 +41,32 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
                 hand_test: None,
                 hot: 0,
                 cold: 0,
-                left: 0,
-                cold_meant: capacity,
+                evicted: 0,
+                cold_target: capacity,
                 capacity,
             })
         },
     },
 };
 
-/// What is known of an item on the clock: bits of its mark. An item that is neither hot nor has left is cold.
+/// Mark bits of an item on the clock. An item that is neither hot nor evicted is cold.
 const HOT: u8 = 1;
 const USED: u8 = 2;
 const IN_TEST: u8 = 4;
-const LEFT: u8 = 8;
+const EVICTED: u8 = 8;
 
 #[derive(Debug)]
 struct ClockPro {
-    /// The oldest is under HAND-hot, the newest at the head.
+    /// HAND-hot is at the oldest item, the head at the newest.
     clock: Lists<1>,
     hand_cold: Option<u32>,
     hand_test: Option<u32>,
     hot: u64,
     cold: u64,
-    /// Items on the clock that have left the cache.
-    left: u64,
-    /// The paper's mc.
-    cold_meant: u64,
+    /// Evicted items on the clock.
+    evicted: u64,
+    /// The paper's mc: target number of cold items.
+    cold_target: u64,
     capacity: u64,
 }
 
@@ -75,7 +75,7 @@ impl ClockPro {
         self.clock.newer(item).or(self.clock.oldest(0))
     }
 
-    /// Takes an item off the clock.
+    /// Removes an item from the clock.
     fn take_off(&mut self, item: u32) {
         let next = self.next(item).filter(|&next| next != item);
         for hand in [&mut self.hand_cold, &mut self.hand_test] {
@@ -84,9 +84,9 @@ impl ClockPro {
             }
         }
         self.clock.remove(item);
-        match self.clock.mark(item) & (HOT | LEFT) {
+        match self.clock.mark(item) & (HOT | EVICTED) {
             HOT => self.hot -= 1,
-            LEFT => self.left -= 1,
+            EVICTED => self.evicted -= 1,
             _ => self.cold -= 1,
         }
     }
@@ -98,26 +98,26 @@ impl ClockPro {
     }
 
     fn expect_more_cold(&mut self) {
-        self.cold_meant = (self.cold_meant + 1).min(self.capacity);
+        self.cold_target = (self.cold_target + 1).min(self.capacity);
     }
 
     fn limit_hot(&mut self) {
-        while self.hot > self.capacity - self.cold_meant {
+        while self.hot > self.capacity - self.cold_target {
             self.turn_hot_hand();
         }
     }
 
-    /// HAND-hot, which moves on by leaving an item at the head.
+    /// Turns HAND-hot, which advances by moving items to the head.
     fn turn_hot_hand(&mut self) {
-        let mut cooled = self.hot == 0;
+        let mut made_cold = self.hot == 0;
         while let Some(item) = self.clock.oldest(0) {
             let mark = self.clock.mark(item);
-            if cooled && (mark & HOT != 0 || self.hot == 0) {
+            if made_cold && (mark & HOT != 0 || self.hot == 0) {
                 break;
             }
             if mark & HOT == 0 {
                 self.end_test(item);
-                if mark & LEFT != 0 {
+                if mark & EVICTED != 0 {
                     continue;
                 }
             } else if mark & USED != 0 {
@@ -126,7 +126,7 @@ impl ClockPro {
                 self.clock.set_mark(item, 0);
                 self.hot -= 1;
                 self.cold += 1;
-                cooled = true;
+                made_cold = true;
             }
             self.clock.renew(item);
         }
@@ -138,9 +138,9 @@ impl ClockPro {
             return;
         }
         if mark & USED == 0 {
-            self.cold_meant = (self.cold_meant - 1).max(1);
+            self.cold_target = (self.cold_target - 1).max(1);
         }
-        if mark & LEFT == 0 {
+        if mark & EVICTED == 0 {
             self.clock.set_mark(item, mark & !IN_TEST);
         } else {
             self.take_off(item);
@@ -186,7 +186,7 @@ impl Policy for ClockPro {
             let item = self.hand_cold.or(self.clock.oldest(0))?;
             self.hand_cold = self.next(item);
             let mark = self.clock.mark(item);
-            if mark & (HOT | LEFT) != 0 {
+            if mark & (HOT | EVICTED) != 0 {
                 if self.used() == 0 {
                     return None;
                 }
@@ -196,16 +196,16 @@ impl Policy for ClockPro {
                 if mark & IN_TEST == 0 {
                     self.take_off(item);
                 } else {
-                    self.clock.set_mark(item, IN_TEST | LEFT);
+                    self.clock.set_mark(item, IN_TEST | EVICTED);
                     self.cold -= 1;
-                    self.left += 1;
-                    while self.left > self.capacity {
+                    self.evicted += 1;
+                    while self.evicted > self.capacity {
                         self.turn_test_hand();
                     }
                 }
                 return Some(item);
             }
-            // HAND-test does not go along to the head.
+            // HAND-test does not follow the item to the head.
             if self.hand_test == Some(item) {
                 self.hand_test = self.next(item).filter(|&next| next != item);
             }
@@ -229,7 +229,7 @@ impl Policy for ClockPro {
     }
 
     fn contains(&self, item: u32) -> bool {
-        self.clock.has(item) && self.clock.mark(item) & LEFT == 0
+        self.clock.has(item) && self.clock.mark(item) & EVICTED == 0
     }
 
     fn size(&self, _: u32) -> u32 {

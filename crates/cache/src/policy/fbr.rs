@@ -1,16 +1,17 @@
-//! FBR: an LRU stack in three sections; uses in the upper one do not count, and the lower one is evicted by count.
+//! FBR: an LRU stack of three sections; hits in the top section are not counted, and the bottom section is evicted by
+//! count.
 //!
 //! ```text
 //! sections of the stack, from the top: new, middle, old;  count(x): uses that were not correlated
-//! hit(x):   x not in the new section: count(x) up by one;  x goes to the top
-//! miss(x):  while x does not fit: of the old section, the item of least count gives way;
-//!                                 of equals, and of all whose count is at least `count_most`, the lowest
+//! hit(x):   x not in the new section: increment count(x);  x goes to the top
+//! miss(x):  while x does not fit: evict the item of the old section with the smallest count, capped at `count_most`;
+//!                                 the lowest on ties
 //!           x goes to the top, count(x) = 1
 //! both:     the mean of all counts above `mean_most`: every count = count / 2, rounded up
 //! ```
-//! Where the old section is empty, the lowest item gives way. Source: Robinson, Devarakonda, "Data cache management
-//! using frequency-based replacement", SIGMETRICS 1990, sections 2 and 3. Its parameters depend on the workload; the
-//! defaults here are ours.
+//! If the old section is empty, the lowest item is evicted. Source: Robinson, Devarakonda, "Data cache management using
+//! frequency-based replacement", SIGMETRICS 1990, sections 2 and 3. Its parameters depend on the workload; the defaults
+//! here are ours.
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Unit};
@@ -22,7 +23,7 @@ use crate::lists::{Lists, grow};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "fbr",
-    help: "LRU whose newest items do not count uses, and whose oldest are evicted by count.",
+    help: "LRU that ignores uses of its newest items and evicts its oldest by use count.",
     source: "Robinson, Devarakonda, SIGMETRICS 1990",
     parameters: &[
         Parameter {
@@ -32,7 +33,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 100,
             example: None,
-            help: "Share of the new section.",
+            help: "Size of the new section.",
         },
         Parameter {
             name: "old",
@@ -41,7 +42,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 100,
             example: None,
-            help: "Share of the old section.",
+            help: "Size of the old section.",
         },
         Parameter {
             name: "mean_most",
@@ -50,7 +51,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 30,
             example: None,
-            help: "Mean of counts above which they are halved.",
+            help: "Mean count above which all counts are halved.",
         },
         Parameter {
             name: "count_most",
@@ -59,7 +60,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 30,
             example: None,
-            help: "Counts from here on are not told apart.",
+            help: "Counts above this value are treated as equal to it.",
         },
     ],
     role: PolicyRules {
@@ -95,12 +96,12 @@ const OLD: u8 = 2;
 #[derive(Debug)]
 struct Fbr {
     stack: Lists<3>,
-    /// The old section by count and arrival in it.
+    /// The old section, by count and time of arrival in it.
     old: Heap<(u64, u64)>,
     counts: HugeVec<u64>,
-    /// Items that ever came into the old section.
+    /// Total arrivals in the old section.
     arrivals: u64,
-    /// Of the counts of all cached items.
+    /// Sum of the counts of all cached items.
     sum: u64,
     cached: u64,
     new_most: u64,
@@ -111,7 +112,7 @@ struct Fbr {
 }
 
 impl Fbr {
-    /// Lets sections that are too large give to the next lower one, and counts age.
+    /// Moves items of oversized sections down, and halves the counts if due.
     fn settle(&mut self) {
         while self.stack.units(NEW) > self.new_most {
             self.stack.move_oldest(NEW, MIDDLE);

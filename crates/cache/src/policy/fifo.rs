@@ -1,8 +1,8 @@
-//! FIFO: the item cached longest ago gives way.
+//! FIFO: evicts the item inserted first.
 //!
 //! ```text
 //! hit(x):   nothing
-//! miss(x):  while x does not fit: the oldest gives way;  x becomes the newest
+//! miss(x):  while x does not fit: evict the oldest;  x becomes the newest
 //! ```
 //! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
 
@@ -12,7 +12,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "fifo",
-    help: "Evicts the item cached longest ago.",
+    help: "Evicts the item inserted first.",
     source: "Belady 1966",
     parameters: &[],
     role: PolicyRules {

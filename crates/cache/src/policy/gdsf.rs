@@ -1,13 +1,13 @@
-//! GDSF: GreedyDual-Size with frequencies; what is small and often used stays.
+//! GDSF: GreedyDual-Size with frequencies, which keeps small and frequently used items.
 //!
 //! ```text
 //! L: the age of the cache, 0 at first
-//! hit(x):   uses(x) up by one;  value(x) = L + uses(x) / size(x)
-//! miss(x):  while x does not fit: the item v of least value gives way;  L = value(v)
+//! hit(x):   increment uses(x);  value(x) = L + uses(x) / size(x)
+//! miss(x):  while x does not fit: evict the item v of least value;  L = value(v)
 //!           uses(x) = 1;  value(x) = L + 1 / size(x)
 //! ```
 //! Source: Cherkasova, "Improving WWW proxies performance with greedy-dual-size-frequency caching policy", HP
-//! Laboratories HPL-98-69R1, 1998, with every cost 1. Of equals, the one used longest ago gives way. With items of one
+//! Laboratories HPL-98-69R1, 1998, with every cost 1. The least recently used is evicted on ties. With items of one
 //! size it is LFU-DA.
 
 use super::greedy_dual::GreedyDual;
@@ -15,7 +15,7 @@ use super::{PolicyInfo, PolicyRules};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "gdsf",
-    help: "Evicts the item of fewest uses for its size; uses age.",
+    help: "Evicts the item with the fewest uses per size; uses age.",
     source: "Cherkasova 1998",
     parameters: &[],
     role: PolicyRules {

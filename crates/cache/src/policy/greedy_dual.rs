@@ -1,8 +1,7 @@
-//! Values that age: what LFU-DA, GreedyDual-Size and its successor with frequencies share.
+//! Ageing values: shared implementation of LFU-DA, GreedyDual-Size and GDSF.
 //!
-//! The item of least value gives way, and its value becomes the age of the cache, which is added to the values of items
-//! used from then on. Nothing loses value, but what is not used falls behind. Of equal values, the one used longest ago
-//! gives way.
+//! The victim is the item of least value, and its value becomes the age of the cache. The age is added to the values of
+//! items used from then on, so unused items fall behind. The least recently used is evicted on ties.
 
 use ssdlab_core::HugeVec;
 
@@ -13,11 +12,11 @@ use crate::lists::grow;
 
 #[derive(Debug)]
 pub(super) struct GreedyDual<const USES: bool, const SIZES: bool> {
-    /// By value, as the bits of a number that is not negative, and time of the last use.
+    /// By value, as the bits of a non-negative float, and time of the last use.
     heap: Heap<(u64, u64)>,
-    /// Uses of each item since it came in, where they count.
+    /// Uses of each item since its insertion, if `USES`.
     uses: HugeVec<u32>,
-    /// Units of each cached item, where they count.
+    /// Units of each cached item, if `SIZES`.
     sizes: HugeVec<u32>,
     age: f64,
     /// Accesses so far.

@@ -1,10 +1,10 @@
-//! Hyperbolic caching: the item used least often for the time and room it has had gives way, of a sample.
+//! Hyperbolic caching: evicts the item with the fewest uses per time and size, from a random sample.
 //!
 //! ```text
-//! hit(x):   uses(x) up by one
-//! miss(x):  while x does not fit: of `sample` items drawn by chance, the one of least
-//!               uses / (size * accesses since it came in)  gives way; of equals, the first drawn
-//!           x comes in with one use
+//! hit(x):   increment uses(x)
+//! miss(x):  while x does not fit: of `sample` random items, evict the one with the least
+//!               uses / (size * accesses since insertion); the first drawn on ties
+//!           insert x with one use
 //! ```
 //! Source: Blankstein, Sen, Freedman, "Hyperbolic caching: flexible caching for web applications", USENIX ATC 2017,
 //! section 2; items are drawn with replacement, and every cost is 1. Time is counted in accesses.
@@ -18,7 +18,7 @@ use crate::lists::grow;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "hyperbolic",
-    help: "Of a sample, evicts the item used least often for the time it was cached and its size.",
+    help: "Evicts the item with the fewest uses per time and size, from a random sample.",
     source: "Blankstein et al., USENIX ATC 2017",
     parameters: &[
         Parameter {
@@ -28,7 +28,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1024,
             example: None,
-            help: "Items looked at for each that is evicted.",
+            help: "Sampled items per eviction.",
         },
         random::SEED,
     ],
@@ -52,7 +52,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Uses since an item came in, and when that was.
+/// Uses of an item since its insertion, and time of the insertion.
 #[derive(Clone, Copy, Debug)]
 struct Uses {
     count: u64,
@@ -73,7 +73,7 @@ struct Hyperbolic {
 }
 
 impl Hyperbolic {
-    /// Has an item give way at time `now`.
+    /// Evicts an item at time `now`.
     fn evict(&mut self, now: u64) -> Option<u32> {
         let mut least = f64::INFINITY;
         let mut victim = None;
@@ -106,7 +106,7 @@ impl Policy for Hyperbolic {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // At the time of the access for which it gives way.
+        // At the time of the next access.
         self.evict(self.now + 1)
     }
 

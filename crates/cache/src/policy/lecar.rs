@@ -1,20 +1,19 @@
-//! LeCaR: LRU or LFU chooses who gives way, each with a chance that it loses where its choice is asked for again.
+//! LeCaR: LRU or LFU chooses the victim at random; an expert loses weight when its victim is accessed again.
 //!
 //! ```text
 //! access(x) at time t, in accesses:
-//! hit(x):   uses(x) up by one, x becomes the newest
-//! miss(x):  x in the history of LRU or LFU: out of it
-//!                                           the weight of that one times e^(-rate * 0.005^((t - t(x)) / N)),
-//!                                           both weights divided by their sum, and kept from 1 % to 99 %
-//!                                           uses(x) up by one;  else uses(x) = 1
-//!           while x does not fit: LRU with the chance of its weight, else LFU: its choice v gives way to its history,
-//!                                 which forgets its oldest while above its share;  t(v) = t
+//! hit(x):   increment uses(x), x becomes the newest
+//! miss(x):  x in the history of LRU or LFU: remove it
+//!                                           multiply that expert's weight by e^(-rate * 0.005^((t - t(x)) / N)),
+//!                                           normalise both weights, and clamp them to 1 % to 99 %
+//!                                           increment uses(x);  else uses(x) = 1
+//!           while x does not fit: LRU with the probability of its weight, else LFU: evict its choice v to its history,
+//!                                 which drops its oldest while above its share;  t(v) = t
 //!           x becomes the newest
 //! ```
-//! N is the number of items cached, as many as there ever were. Source: Vietri et al., "Driving cache replacement with
-//! ML-based LeCaR", HotStorage 2018, algorithms 1 and 2, with its rate of 0.45. Histories of half the cache each, the
-//! limits of the weights and the uses that are remembered are as in the program of its authors; of items with equally
-//! few uses, LFU chooses the one used longest ago.
+//! N is the largest number of items ever cached. Source: Vietri et al., "Driving cache replacement with ML-based
+//! LeCaR", HotStorage 2018, algorithms 1 and 2, with its rate of 0.45. Histories of half the cache each, the limits of
+//! the weights and the remembered uses follow the authors' program. LFU chooses the least recently used item on ties.
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Rng};
@@ -26,15 +25,11 @@ use crate::lists::{Lists, NOWHERE, grow};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lecar",
-    help: "LRU or LFU evicts, with chances learnt from what comes back.",
+    help: "LRU or LFU evicts, with probabilities learnt from ghost hits.",
     source: "Vietri et al., HotStorage 2018",
     parameters: &[
-        Parameter::share("rate", 45, "How much is learnt from one mistake."),
-        Parameter::share(
-            "history",
-            50,
-            "What is remembered of those that left, in terms of the capacity, for each of the two.",
-        ),
+        Parameter::share("rate", 45, "Learning rate."),
+        Parameter::share("history", 50, "Size of each of the two histories, relative to the capacity."),
         random::SEED,
     ],
     role: PolicyRules {
@@ -61,10 +56,10 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// What the weight of a mistake falls to within as many accesses as there are items cached.
+/// Discount of a mistake after as many accesses as there are cached items.
 const DISCOUNT: f64 = 0.005;
 
-/// The chances of LRU and LFU.
+/// Weights of LRU and LFU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weights([f64; 2]);
 
@@ -75,12 +70,12 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// Which of the two decides: 0 for LRU, 1 for LFU.
+    /// Draws the deciding expert: 0 for LRU, 1 for LFU.
     pub fn choose(&self, rng: &mut Rng) -> u8 {
         u8::from(rng.unit() >= self.0[0])
     }
 
-    /// One of the two made a mistake.
+    /// Reduces the weight of an expert that made a mistake.
     pub fn blame(&mut self, which: u8, rate: f64) {
         self.0[which as usize] *= libm::exp(-rate);
         let [lru, lfu] = self.0;
@@ -90,10 +85,10 @@ impl Weights {
 }
 
 const CACHED: u8 = 0;
-/// History of LRU; that of LFU is the next list.
+/// History of LRU; the next list is the history of LFU.
 const HISTORY: u8 = 1;
 
-/// What is remembered of an item that has left.
+/// State of an evicted item.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     uses: u64,
@@ -105,14 +100,14 @@ const NEVER: Left = Left { uses: 0, at: 0 };
 #[derive(Debug)]
 struct LeCaR {
     lists: Lists<3>,
-    /// Cached items by uses and time of the last.
+    /// Cached items by number of uses and time of the last use.
     heap: Heap<(u64, u64)>,
     left: HugeVec<Left>,
     weights: Weights,
     rate: f64,
-    /// Most units of a history.
+    /// Maximum units of each history.
     history: u64,
-    /// Most items that were ever cached.
+    /// Largest number of items ever cached.
     most_items: usize,
     /// Accesses so far.
     now: u64,
@@ -121,7 +116,7 @@ struct LeCaR {
 }
 
 impl LeCaR {
-    /// Has an item give way at time `now`.
+    /// Evicts an item at time `now`.
     fn evict(&mut self, now: u64) -> Option<u32> {
         let which = self.weights.choose(&mut self.rng);
         let victim = if which == 0 { self.lists.oldest(CACHED) } else { self.heap.least().map(|(_, item)| item) }?;
@@ -163,7 +158,7 @@ impl Policy for LeCaR {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // At the time of the access for which it gives way.
+        // At the time of the next access.
         self.evict(self.now + 1)
     }
 

@@ -1,12 +1,12 @@
-//! LFU: the item used least often since it came in gives way; of several, the one used longest ago.
+//! LFU: evicts the item with the fewest uses since its insertion; the least recently used on ties.
 //!
 //! ```text
-//! hit(x):   uses of x up by one
-//! miss(x):  while x does not fit: the item of fewest uses gives way, of these the one used longest ago
-//!           x comes in with one use
+//! hit(x):   increment uses(x)
+//! miss(x):  while x does not fit: evict the item with the fewest uses, the least recently used on ties
+//!           insert x with one use
 //! ```
-//! Uses are forgotten when an item leaves. Source: Coffman, Denning, "Operating systems theory", Prentice-Hall 1973,
-//! section 6.2; the tie-break is that of most implementations.
+//! Eviction resets the uses of an item. Source: Coffman, Denning, "Operating systems theory", Prentice-Hall 1973,
+//! section 6.2; the tie-break follows most implementations.
 
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
@@ -14,7 +14,7 @@ use crate::heap::Heap;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lfu",
-    help: "Evicts the item used least often since it came in.",
+    help: "Evicts the item with the fewest uses since its insertion.",
     source: "Coffman, Denning 1973",
     parameters: &[],
     role: PolicyRules {
@@ -28,7 +28,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 
 #[derive(Debug)]
 struct Lfu {
-    /// By number of uses and time of the last.
+    /// By number of uses and time of the last use.
     heap: Heap<(u64, u64)>,
     /// Accesses so far.
     now: u64,

@@ -1,21 +1,21 @@
-//! LFU-DA: LFU with dynamic ageing, so that what was used often long ago gives way.
+//! LFU-DA: LFU with dynamic ageing, so that formerly hot items are evicted.
 //!
 //! ```text
 //! L: the age of the cache, 0 at first
-//! hit(x):   uses(x) up by one;  value(x) = L + uses(x)
-//! miss(x):  while x does not fit: the item v of least value gives way;  L = value(v)
+//! hit(x):   increment uses(x);  value(x) = L + uses(x)
+//! miss(x):  while x does not fit: evict the item v of least value;  L = value(v)
 //!           uses(x) = 1;  value(x) = L + 1
 //! ```
 //! Source: Arlitt, Cherkasova, Dilley, Friedrich, Jin, "Evaluating content management techniques for web proxy caches",
-//! ACM SIGMETRICS Performance Evaluation Review 27(4), 2000, with every cost 1. Of equals, the one used longest ago
-//! gives way.
+//! ACM SIGMETRICS Performance Evaluation Review 27(4), 2000, with every cost 1. The least recently used is evicted on
+//! ties.
 
 use super::greedy_dual::GreedyDual;
 use super::{PolicyInfo, PolicyRules};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lfu-da",
-    help: "LFU whose counts age: a newcomer starts from the value of what gave way last.",
+    help: "LFU with ageing: a newcomer starts from the value of the last victim.",
     source: "Arlitt et al. 2000",
     parameters: &[],
     role: PolicyRules {

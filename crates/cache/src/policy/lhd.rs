@@ -1,23 +1,23 @@
-//! LHD: the item with the least hits to expect for the room it takes until its next event gives way, of a sample.
+//! LHD: evicts the item with the lowest hit density (expected hits per space and time), from a random sample.
 //!
 //! ```text
-//! age(x):      accesses since x came in or was hit last, in units that keep it below `ages` as a rule
-//! class(x):    by the logarithm of the sum of the last two ages at which x was hit; 0 if there were not two
-//! hits, evictions(class, age): how many there were; every `period` accesses all are multiplied by 0.9
-//! density(class, age), worked out then:  hits at this age or later  /  sum of the ages that these and the evictions
-//!                                        then had left to come
-//!                                        (class + 1) / (age + 1) before the first period is over
-//! rank(x):     density(class(x), age(x)) / size(x), and 1 more for an explorer; below all others at the last age
-//! access(x):   hit: note hit and age
-//!              else while x does not fit: of 32 items drawn by chance and the eight suspects, the one of least rank
-//!                   gives way; note the eviction;  E = 0.9 E + 0.1 rank
-//!              x becomes an explorer with a chance of 1 in 32, as long as explorers take less than `explore`
-//!              x came in, is no explorer, and rank(x) < E: x becomes a suspect in place of the eldest
+//! age(x):      accesses since the insertion or last hit of x, in units that usually keep it below `ages`
+//! class(x):    logarithm of the sum of the last two ages at which x was hit; 0 without two hits
+//! hits, evictions(class, age): event counts, multiplied by 0.9 every `period` accesses
+//! density(class, age), recomputed then:  hits at this age or later  /  sum of the remaining ages of these hits and
+//!                                        of the evictions at this age or later
+//!                                        (class + 1) / (age + 1) in the first period
+//! rank(x):     density(class(x), age(x)) / size(x), plus 1 for an explorer; below all others at the last age
+//! access(x):   hit: count the hit and record its age
+//!              else while x does not fit: of 32 random items and the eight suspects, evict the one of least rank;
+//!                   count the eviction;  E = 0.9 E + 0.1 rank
+//!              x becomes an explorer with probability 1/32, while explorers take less than `explore`
+//!              x was inserted, is no explorer, and rank(x) < E: x replaces the oldest suspect
 //! ```
 //! Source: Beckmann, Chen, Cidon, "LHD: improving cache hit rate by maximizing hit density", NSDI 2018, sections 4 and
-//! 5, for one application; constants are those of the simulator of its authors where not said otherwise. Ages span at
-//! least 32 times the items cached, and their unit doubles as a cache fills. Counts are in fixed point, so that sums do
-//! not depend on order.
+//! 5, for one application; other constants follow the authors' simulator. Ages span at least 32 times the number of
+//! cached items, and their unit doubles as the cache fills. Counts are fixed-point, so that sums do not depend on
+//! order.
 
 use ssdlab_core::{HugeVec, Parameter, Rng, Unit};
 
@@ -28,7 +28,7 @@ use crate::lists::grow;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lhd",
-    help: "Of a sample, evicts the item with the least hits to expect for its size and time, by what was seen of its kind.",
+    help: "Evicts the item with the fewest expected hits per size and time, from a random sample; learns from past hits.",
     source: "Beckmann et al., NSDI 2018",
     parameters: &[
         Parameter {
@@ -38,7 +38,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 40,
             example: None,
-            help: "Accesses after which hit densities are worked out anew.",
+            help: "Accesses between updates of the hit densities.",
         },
         Parameter {
             name: "explore",
@@ -47,7 +47,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 100,
             example: None,
-            help: "Share of the cache for items that stay in order to learn.",
+            help: "Share of the cache for explorers, which are kept to learn from.",
         },
         random::SEED,
     ],
@@ -76,31 +76,31 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Most and fewest ages told apart, powers of two; between them one for each four units of the capacity, so that the
-/// tables stay small beside the cache.
+/// Limits of the number of distinct ages, powers of two. Within them, one age per four units of capacity keeps the
+/// tables small relative to the cache.
 const AGES_MOST: u64 = 4096;
 const AGES_LEAST: u64 = 64;
-/// Ages told apart pass while so many times as many accesses are made as items are cached, at least.
+/// Minimum span of the ages in accesses, per cached item.
 const SPAN: u64 = 32;
 const SAMPLE: usize = 32;
 const SUSPECTS: usize = 8;
-/// One item in so many becomes an explorer.
+/// One item in this number becomes an explorer.
 const EXPLORERS: u64 = 32;
-/// What one event counts in fixed point.
+/// One event in fixed point.
 const ONE: u64 = 1 << 20;
 
-/// Hits to expect, by class and age.
+/// Hit densities by class and age.
 #[derive(Debug)]
 struct Densities {
-    /// Ages told apart, a power of two; the last stands for all above.
+    /// Number of distinct ages, a power of two; the last one includes all above.
     ages: usize,
-    /// By class and age, as are the others: classes are ages from `ages` on, from half of that on, and so on, then 0.
+    /// Hits by class and age. Classes are sums of ages from `ages`, from half of that, and so on, then 0.
     hits: Vec<u64>,
     evictions: Vec<u64>,
     densities: Vec<f64>,
-    /// Accesses of a unit of age, as a power of two.
+    /// Binary logarithm of the accesses per unit of age.
     shift: u32,
-    /// Whether they were ever worked out.
+    /// True after the first period.
     learnt: bool,
 }
 
@@ -119,12 +119,12 @@ impl Densities {
         }
     }
 
-    /// The age of something that began so many accesses ago.
+    /// Converts accesses since an event to an age.
     fn age(&self, accesses: u64) -> usize {
         (accesses >> self.shift).min(self.ages as u64 - 1) as usize
     }
 
-    /// Where counts of an item begin of which the sum of the last two ages at which it was hit is this.
+    /// Returns the offset of the class for the sum of an item's last two hit ages.
     fn class(&self, sum: u64) -> usize {
         let halvings = self.ages.ilog2();
         let class =
@@ -132,7 +132,7 @@ impl Densities {
         class as usize * self.ages
     }
 
-    /// Makes units of age large enough for so many cached items.
+    /// Enlarges the unit of age to suit the number of cached items.
     fn fit(&mut self, items: u64) {
         while (self.ages as u64 / SPAN) << self.shift < items {
             self.shift += 1;
@@ -144,7 +144,7 @@ impl Densities {
                 }
             }
             if self.learnt {
-                self.work_out();
+                self.compute();
             }
         }
     }
@@ -154,10 +154,10 @@ impl Densities {
             counts.iter_mut().for_each(|count| *count = *count * 9 / 10);
         }
         self.learnt = true;
-        self.work_out();
+        self.compute();
     }
 
-    fn work_out(&mut self) {
+    fn compute(&mut self) {
         for class in (0..self.densities.len()).step_by(self.ages) {
             let (mut hits, mut events, mut time) = (0, 0, 0_u128);
             for at in (class..class + self.ages).rev() {
@@ -170,12 +170,12 @@ impl Densities {
     }
 }
 
-/// What is known of a cached item.
+/// State of a cached item.
 #[derive(Clone, Copy, Debug)]
 struct Ages {
-    /// When it came in or was hit last.
+    /// Time of the insertion or last hit.
     since: u64,
-    /// Ages at which it was hit last and before that.
+    /// Ages at the last hit and the one before.
     hit: u32,
     hit_before: u32,
     explorer: bool,
@@ -190,7 +190,7 @@ struct Lhd {
     densities: Densities,
     suspects: [Option<u32>; SUSPECTS],
     next_suspect: usize,
-    /// Mean rank of victims, of late.
+    /// Moving average of the victims' ranks.
     victims_rank: f64,
     /// Units that explorers may still take.
     explorers_left: i64,
@@ -202,7 +202,7 @@ struct Lhd {
 }
 
 impl Lhd {
-    /// Where events of a cached item are counted at time `now`.
+    /// Returns the index of the counters for an event of a cached item at time `now`.
     fn place(&self, item: u32, now: u64) -> usize {
         let Ages { since, hit, hit_before, .. } = self.ages[item as usize];
         self.densities.class(u64::from(hit) + u64::from(hit_before)) + self.densities.age(now - since)
@@ -217,7 +217,7 @@ impl Lhd {
         self.densities.densities[place] / f64::from(self.cached.size(item)) + explorer
     }
 
-    /// Has an item give way at time `now`.
+    /// Evicts an item at time `now`.
     fn evict(&mut self, now: u64) -> Option<u32> {
         let mut least: Option<(f64, u32)> = None;
         for draw in 0..SAMPLE + SUSPECTS {
@@ -280,7 +280,7 @@ impl Policy for Lhd {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // At the time of the access for which it gives way.
+        // At the time of the next access.
         self.evict(self.now + 1)
     }
 

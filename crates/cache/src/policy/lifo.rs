@@ -1,11 +1,11 @@
-//! LIFO: the item cached last gives way.
+//! LIFO: evicts the item inserted last.
 //!
 //! ```text
 //! hit(x):   nothing
-//! miss(x):  while x does not fit: the newest gives way;  x becomes the newest
+//! miss(x):  while x does not fit: evict the newest;  x becomes the newest
 //! ```
-//! What came first stays for ever; a loop just larger than the cache misses little.
-//! Source: Coffman, Denning, "Operating systems theory", Prentice-Hall 1973, section 6.2.
+//! The first items stay for ever; a loop just larger than the cache misses little. Source: Coffman, Denning, "Operating
+//! systems theory", Prentice-Hall 1973, section 6.2.
 
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
@@ -13,7 +13,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lifo",
-    help: "Evicts the item cached last.",
+    help: "Evicts the item inserted last.",
     source: "Coffman, Denning 1973",
     parameters: &[],
     role: PolicyRules {

@@ -1,20 +1,20 @@
-//! LIRS: items used again at short distance (LIR) stay; the others (HIR) pass through a small queue.
+//! LIRS: items reused at short distance (LIR) stay; the others (HIR) pass through a small queue.
 //!
 //! ```text
-//! S: stack of items by latest use, pruned so that a LIR item is at its bottom;  Q: queue of the cached HIR items
+//! S: stack of items by last use, with a LIR item at its bottom;  Q: queue of the cached HIR items
 //! hit(x):   x LIR:           to the top of S;  prune S if it was at the bottom
 //!           x HIR, in S:     LIR, to the top of S, out of Q;  demote
 //!           x HIR, not in S: to the top of S and the end of Q
-//! miss(x):  full: the first of Q gives way; it stays in S, if there
+//! miss(x):  full: evict the first of Q; it stays in S, if there
 //!           fewer LIR items than their share: x LIR, to the top of S
 //!           x in S:  LIR, to the top of S;  demote
 //!           else:    HIR, to the top of S and the end of Q
 //! demote, while LIR items are above their share: the bottom of S becomes HIR, at the end of Q;  prune S
 //! prune:    HIR items leave the bottom of S until a LIR item is there
 //! ```
-//! HIR items have 1 % of the cache, at least `hir_least` items: one, as in the paper's examples; its authors' program
-//! has two, which tells in caches below 200 items. Items that left the cache are remembered as long as they are in
-//! S, which nothing else limits. Source: Jiang, Zhang, "LIRS: an efficient low inter-reference recency set replacement
+//! HIR items have 1 % of the cache, at least `hir_least` items. The default of one follows the paper's examples; the
+//! authors' program has two, which matters in caches below 200 items. Evicted items are remembered while they are in S,
+//! whose size is not limited. Source: Jiang, Zhang, "LIRS: an efficient low inter-reference recency set replacement
 //! policy to improve buffer cache performance", SIGMETRICS 2002, sections 3.2, 3.3 and 4.1.
 
 use ssdlab_core::{Parameter, Unit};
@@ -25,10 +25,10 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lirs",
-    help: "What is used again at short distance stays; the rest passes through a small queue.",
+    help: "Keeps items reused at short distance; the others pass through a small queue.",
     source: "Jiang, Zhang, SIGMETRICS 2002",
     parameters: &[
-        Parameter::share("hir", 1, "Share of the cache for items not known to be used again soon."),
+        Parameter::share("hir", 1, "Share of the cache for items not reused at short distance."),
         Parameter {
             name: "hir_least",
             unit: Unit::Count("items"),
@@ -36,7 +36,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 20,
             example: None,
-            help: "What they have at least, if the cache is as large.",
+            help: "Minimum number of such items, if the cache is large enough.",
         },
     ],
     role: PolicyRules {
@@ -52,7 +52,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// What an item is, as the mark of its node in the stack.
+/// Status of an item, as the mark of its node in the stack.
 const HIR: u8 = 0;
 const LIR: u8 = 1;
 
@@ -67,7 +67,7 @@ struct Lirs {
 }
 
 impl Lirs {
-    /// Makes an item LIR, at the top of the stack.
+    /// Makes an item LIR and moves it to the top of the stack.
     fn make_lir(&mut self, item: u32) {
         self.top(item);
         self.stack.set_mark(item, LIR);
@@ -128,7 +128,7 @@ impl Policy for Lirs {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // Where dropped items have left Q empty, the LIR item at the bottom gives way.
+        // If removals emptied Q, the LIR item at the bottom is evicted.
         self.queue.pop_oldest(0).or_else(|| {
             let bottom = self.stack.oldest(0)?;
             self.remove(bottom);

@@ -1,8 +1,8 @@
-//! LRU: the item used longest ago gives way.
+//! LRU: evicts the least recently used item.
 //!
 //! ```text
 //! hit(x):   x becomes the newest
-//! miss(x):  while x does not fit: the oldest gives way;  x becomes the newest
+//! miss(x):  while x does not fit: evict the oldest;  x becomes the newest
 //! ```
 //! Source: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2),
 //! 1970, where it is shown to be a stack algorithm.
@@ -14,7 +14,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lru",
-    help: "Evicts the item used longest ago.",
+    help: "Evicts the least recently used item.",
     source: "Mattson et al. 1970",
     parameters: &[],
     role: PolicyRules {

@@ -1,21 +1,21 @@
-//! LRU-K: the item whose K-th last use is longest ago gives way.
+//! LRU-K: evicts the item with the oldest K-th last use.
 //!
 //! ```text
 //! access(x) at time t, in accesses:
 //!     cached:  if t - LAST(x) > correlated:                     a new, uncorrelated use
 //!                  HIST(x,i) = HIST(x,i-1) + LAST(x) - HIST(x,1) for i = 2..K;  HIST(x,1) = t
 //!              LAST(x) = t
-//!     else:    while x does not fit: of the items with t - LAST > correlated, the one of least HIST(.,K) gives way;
-//!                  of those without K uses, or of equals, the one used longest ago
+//!     else:    while x does not fit: of the items with t - LAST > correlated, evict the one of least HIST(.,K);
+//!                  the least recently used on ties, and among items without K uses
 //!              HIST(x,i) = HIST(x,i-1) for i = 2..K, nothing if x is not remembered;  HIST(x,1) = LAST(x) = t
 //! ```
-//! If all items are correlated, which the paper leaves open, the rule is applied to all of them.
-//! Source: E. O'Neil, P. O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD
-//! 1993, section 2 and figure 2.1. Its periods are times; here they are counted in accesses. The history of an item
-//! that has left is remembered for the retained information period.
+//! If all items are correlated, which the paper leaves open, the rule applies to all of them. Source: E. O'Neil, P.
+//! O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD 1993, section 2 and
+//! figure 2.1. Its periods are times; here they are counted in accesses. The history of an evicted item is kept for the
+//! retained information period.
 //!
-//! Correlated items are in the heap behind all others, and in a list by last use, from which they leave when their
-//! period is over: an eviction takes logarithmic time, however many they are.
+//! Correlated items sort behind all others in the heap. A list by last use finds those whose period is over, so that an
+//! eviction takes logarithmic time.
 
 use ssdlab_core::{HugeVec, Parameter, Unit};
 
@@ -26,7 +26,7 @@ use crate::lists::{Lists, grow};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lru-k",
-    help: "Evicts the item whose K-th last use is longest ago.",
+    help: "Evicts the item with the oldest K-th last use.",
     source: "O'Neil et al., SIGMOD 1993",
     parameters: &[
         Parameter {
@@ -36,7 +36,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 16,
             example: None,
-            help: "The K of LRU-K.",
+            help: "Number of uses considered (K).",
         },
         Parameter {
             name: "correlated",
@@ -45,7 +45,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: u64::MAX,
             example: None,
-            help: "Uses at most this far apart count as one, and protect the item.",
+            help: "Uses within this distance count as one; the item is not evicted within it.",
         },
         Parameter {
             name: "retained",
@@ -54,7 +54,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: u64::MAX,
             example: None,
-            help: "How long the uses of an item that has left are remembered after the last one.",
+            help: "Time after its last use for which an evicted item's history is kept.",
         },
     ],
     role: PolicyRules {
@@ -81,14 +81,14 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Added to the time of the K-th last use of a correlated item, which gives way after all that are not.
+/// Added to the time of the K-th last use of correlated items, so that all others are evicted first.
 const PROTECTED: u64 = 1 << 63;
 
 #[derive(Debug)]
 struct LruK {
-    /// By time of the K-th last use, with [`PROTECTED`], and of the last.
+    /// By times of the K-th last use, with [`PROTECTED`], and of the last use.
     heap: Heap<(u64, u64)>,
-    /// Times of the last K uses of each item, the last first; 0 for none.
+    /// Times of the last K uses of each item, most recent first; 0 for none.
     history: HugeVec<u64>,
     /// Time of the last use, correlated or not; 0 for none.
     last: HugeVec<u64>,
@@ -98,7 +98,7 @@ struct LruK {
     /// Accesses so far.
     now: u64,
     capacity: u64,
-    /// Correlated items by last use; some may not be any more. Empty if nothing is protected.
+    /// Items by last use that were correlated when inserted here. Empty if `correlated` is 0.
     recent: Lists<1>,
 }
 
@@ -107,7 +107,7 @@ impl LruK {
     fn note(&mut self, item: u32, period: u64) {
         let history = &mut self.history[item as usize * self.k..][..self.k];
         for i in (1..history.len()).rev() {
-            // No use stays none.
+            // 0 means no use.
             history[i] = if history[i - 1] == 0 { 0 } else { history[i - 1] + period };
         }
         history[0] = self.now;
@@ -117,13 +117,13 @@ impl LruK {
         self.correlated > 0
     }
 
-    /// The key of an item that is used now.
+    /// Returns the heap key of an item that is used now.
     fn key(&self, item: u32) -> (u64, u64) {
         let protection = if self.protects() { PROTECTED } else { 0 };
         (protection + self.history[item as usize * self.k + self.k - 1], self.last[item as usize])
     }
 
-    /// Has an item give way at time `now`.
+    /// Evicts an item at time `now`.
     fn evict(&mut self, now: u64) -> Option<u32> {
         while let Some(item) = self.recent.oldest(0) {
             let (used, last) = self.heap.key(item);
@@ -144,7 +144,7 @@ impl LruK {
         }
     }
 
-    /// The item, which is in the heap, has just been used.
+    /// Protects an item in the heap that was just used.
     fn protect(&mut self, item: u32) {
         if self.protects() {
             self.forget_recent(item);
@@ -181,7 +181,7 @@ impl Policy for LruK {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        // At the time of the access for which it gives way.
+        // At the time of the next access.
         self.evict(self.now + 1)
     }
 

@@ -1,8 +1,8 @@
 //! Replacement policies, one file each, registered in [`POLICIES`].
 //!
-//! To add one: write its file with pseudo-code, source, an `INFO` and an implementation of [`Policy`], and register it
-//! here. Write its twin, slow and obvious, in `tests/it/twins/`; the tests, which take the policies from the table, ask
-//! for it. Parameters, help and the list of policies are read from the table too.
+//! To add a policy: write its file with pseudo-code, source, an `INFO` and an implementation of [`Policy`], and
+//! register it here. Write a slow, obvious reference implementation (its twin) in `tests/it/twins/`; the tests iterate
+//! over the table and require one. Parameters, help and the list of policies also come from the table.
 
 mod arc;
 mod belady;
@@ -48,48 +48,47 @@ use crate::bank::Counts;
 use crate::curve::exact::OnePass;
 use crate::{Access, CacheError};
 
-/// Which items a cache of limited capacity holds.
+/// A cache of limited capacity, and its choice of victims.
 ///
-/// Contract. Items are below what [`Policy::grow`] was last told. An access to an item that is not cached brings it in;
-/// whatever leaves the cache for it is appended to `evicted`, which may be the newcomer itself where a policy turns it
-/// away. An item has the size of the access that brought it in until it leaves. The units held never exceed
-/// the capacity after an access. Equal accesses give equal decisions: random ones come from a seed.
+/// Contract: Items are below the last argument of [`Policy::grow`]. An access to an uncached item inserts it and
+/// appends all items evicted for it to `evicted`, which may include the newcomer itself if the policy rejects it. A
+/// cached item keeps the size of the access that inserted it. After an access, the used units never exceed the
+/// capacity. Decisions are deterministic: random ones come from a seed.
 pub trait Policy: Send + Debug {
-    /// Accesses an item: whether it was cached. The caller guarantees that an item that is not cached is of at least
-    /// one unit and no larger than the capacity.
+    /// Accesses an item; returns true if it was cached. Sizes of uncached items must be 1..=capacity.
     fn access(&mut self, access: Access, evicted: &mut Vec<u32>) -> bool;
 
-    /// Gives up a cached item, so that there is room before the next one is known; none if nothing is cached.
+    /// Evicts an item before the next one is known; None if nothing is cached.
     ///
-    /// The policy decides as if the cache were full and an item never seen came now. What it would do only then, such
-    /// as to adapt to an item that comes back, it does when that comes.
+    /// The policy decides as if the cache were full and a new item arrived. Effects that depend on the item, such as
+    /// adaptation to a ghost hit, happen when the item arrives.
     fn victim(&mut self) -> Option<u32>;
 
-    /// Forgets an item, cached or remembered, if it is either.
+    /// Removes an item from the cache and from the policy's history.
     fn remove(&mut self, item: u32);
 
-    /// Whether an item is cached.
+    /// True if the item is cached.
     fn contains(&self, item: u32) -> bool;
 
-    /// Units of a cached item: those that it had when it came in.
+    /// Size in units of a cached item, fixed at its insertion.
     fn size(&self, item: u32) -> u32;
 
-    /// Units held.
+    /// Used units.
     fn used(&self) -> u64;
 
-    /// Units that can be held.
+    /// Capacity in units.
     fn capacity(&self) -> u64;
 
-    /// Items are below this number from now on; never less than before.
+    /// Makes room for items `0..items`; must not shrink.
     fn grow(&mut self, items: u32);
 
-    /// Memory of all that grows with items or capacity. Nothing but [`Policy::grow`] changes it.
+    /// Memory in bytes of everything that grows with items or capacity. Only [`Policy::grow`] changes it.
     fn bytes(&self) -> usize;
 
-    /// Loads into the processor's cache what an access to this item will need.
+    /// Prefetches the memory that an access to this item needs.
     fn prefetch(&self, item: u32);
 
-    /// Accesses and drops, in order; adds what is seen to `counts`.
+    /// Processes accesses and removals in order; adds the results to `counts`.
     fn simulate(&mut self, accesses: &[Access], counts: &mut Counts) {
         let mut evicted = Vec::new();
         let capacity = self.capacity();
@@ -121,12 +120,12 @@ pub trait Policy: Send + Debug {
     }
 }
 
-/// Accesses looked ahead: enough for memory to answer.
+/// Prefetch distance in accesses; covers the memory latency.
 const AHEAD: usize = 12;
 
-/// The rest of a [`Policy`] whose items are in the lists `$lists`, of which the first `$cached` hold what is cached.
-/// With `remove`, dropping an item is just taking it out; `and` names what else an access will need; with `only`, more
-/// is known of an item than its node.
+/// Implements the rest of a [`Policy`] with its items in the lists `$lists`; the first `$cached` lists hold the cached
+/// items. `remove` adds a removal that only unlinks the item; `and` names another structure with per-item state. `only`
+/// omits `grow`, `bytes` and `prefetch`.
 macro_rules! listed {
     ($lists:ident, $cached:expr, remove $(, and $other:ident)?) => {
         fn remove(&mut self, item: u32) {
@@ -173,8 +172,8 @@ macro_rules! listed {
     };
 }
 
-/// The rest of a [`Policy`] whose cached items are in the heap or bag `$heap`; with `alone`, nothing else is known of
-/// an item.
+/// Implements the rest of a [`Policy`] with its cached items in the heap or bag `$heap`; `alone` means that there is no
+/// other per-item state.
 macro_rules! held {
     ($heap:ident, alone) => {
         fn remove(&mut self, item: u32) {
@@ -237,12 +236,12 @@ pub struct PolicyRules {
     pub build: fn(&Settings, u64, u32) -> Box<dyn Policy>,
 }
 
-/// Builds an empty cache of `capacity` units for items `0..items`, which may grow; `one_size` says that every item takes
-/// one unit. `changes` to the default parameters may also ask for an admission ([`ADMISSIONS`](crate::ADMISSIONS)) in
-/// front of the policy.
+/// Builds an empty cache of `capacity` units for items `0..items`, which may grow. With `one_size`, every item takes
+/// one unit. `changes` override default parameters, and may select an admission policy
+/// ([`ADMISSIONS`](crate::ADMISSIONS)).
 ///
 /// # Errors
-/// If the policy has no such parameter, or cannot have this capacity or items of different sizes.
+/// If the policy has no such parameter, or does not support this capacity or items of different sizes.
 pub fn build_policy(
     info: &PolicyInfo,
     changes: &[(String, u64)],
@@ -251,14 +250,14 @@ pub fn build_policy(
     one_size: bool,
 ) -> Result<Box<dyn Policy>, CacheError> {
     let owner = Owner { kind: "policy", name: info.name, parameter: "parameter" };
-    let admission = admission::Asked::new(info.name, changes)?;
+    let admission = admission::AdmissionChoice::new(info.name, changes)?;
     let settings = Settings::new(owner, info.parameters, &admission.own)?;
     if capacity == 0 {
         return Err(CacheError::NoCapacity);
     }
     if !one_size && !info.role.sizes {
-        let able = POLICIES.iter().filter(|info| info.role.sizes).map(|info| info.name);
-        return Err(CacheError::OneSizeOnly { policy: info.name, others: able.collect::<Vec<_>>().join(", ") });
+        let supported = POLICIES.iter().filter(|info| info.role.sizes).map(|info| info.name);
+        return Err(CacheError::OneSizeOnly { policy: info.name, others: supported.collect::<Vec<_>>().join(", ") });
     }
     if capacity > info.role.largest {
         return Err(CacheError::TooLarge { policy: info.name, capacity, most: info.role.largest });

@@ -1,18 +1,18 @@
-//! MQ: LRU queues by number of uses; what is not used for a while moves down, and counts of what left are remembered.
+//! MQ: LRU queues by use count; idle items move down, and use counts of evicted items are remembered.
 //!
 //! ```text
-//! lifetime: `lifetime` accesses for each item of the cache, of as many as it ever held
+//! lifetime: `lifetime` accesses per cached item, for the largest number of items ever cached
 //! hit(x):   x leaves its queue
-//! miss(x):  while x does not fit: the oldest of the lowest queue that has any gives way; Qout remembers its uses,
-//!                                 and forgets its oldest while above `remembered`
-//!           x in Qout: out of it;  else uses(x) = 0
-//! both:     uses(x) up by one;  x becomes the newest of queue min(log2(uses), queues - 1), until now + lifetime
-//!           now up by one;  for each queue but the lowest, from below: its oldest, if its time is before now, becomes
-//!                           the newest of the next lower queue, until now + lifetime
+//! miss(x):  while x does not fit: evict the oldest of the lowest non-empty queue to Qout, which keeps its uses
+//!                                 and drops its oldest while above `remembered`
+//!           x in Qout: remove it;  else uses(x) = 0
+//! both:     increment uses(x);  x becomes the newest of queue min(log2(uses), queues - 1), until now + lifetime
+//!           increment now;  for each queue but the lowest, from below: its oldest, if its time is before now,
+//!                           becomes the newest of the next lower queue, until now + lifetime
 //! ```
 //! Source: Zhou, Philbin, Li, "The multi-queue replacement algorithm for second level buffer caches", USENIX ATC 2001,
-//! figure 4, with eight queues and a Qout of four times the cache. Its life time follows the distances between uses
-//! that it measures, which are beyond the number of blocks of the cache; here it is a parameter.
+//! figure 4, with eight queues and a Qout of four times the cache. There the lifetime follows measured reuse distances,
+//! which exceed the number of blocks of the cache; here it is a parameter.
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{HugeVec, Parameter, Unit};
@@ -23,7 +23,7 @@ use crate::lists::{Lists, grow};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "mq",
-    help: "LRU queues by number of uses, through which items move down with time; counts of what left are remembered.",
+    help: "LRU queues by use count, through which idle items move down; remembers the counts of evicted items.",
     source: "Zhou et al., USENIX ATC 2001",
     parameters: &[
         Parameter {
@@ -33,7 +33,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: 1 << 20,
             example: None,
-            help: "Accesses after which an item that was not used moves down, for each item of the cache.",
+            help: "Idle accesses after which an item moves down, per item of the cache.",
         },
         Parameter {
             name: "queues",
@@ -42,7 +42,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 1,
             max: MOST_QUEUES as u64,
             example: None,
-            help: "Queues.",
+            help: "Number of queues.",
         },
         Parameter {
             name: "remembered",
@@ -51,7 +51,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 10_000,
             example: None,
-            help: "What is remembered of those that left, in terms of the capacity.",
+            help: "Size of the history of evicted items, relative to the capacity.",
         },
     ],
     role: PolicyRules {
@@ -80,11 +80,11 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 const MOST_QUEUES: u8 = 8;
 const QOUT: u8 = MOST_QUEUES;
 
-/// What is known of an item that is cached or remembered.
+/// State of a cached or remembered item.
 #[derive(Clone, Copy, Debug)]
 struct Age {
     uses: u64,
-    /// When it moves down.
+    /// Time at which the item moves down.
     until: u64,
 }
 
@@ -96,19 +96,19 @@ struct Mq {
     ages: HugeVec<Age>,
     /// Accesses so far.
     now: u64,
-    /// Accesses for each item of the cache.
+    /// Lifetime in accesses per cached item.
     lifetime: u64,
-    /// Items that are cached, and most that ever were.
+    /// Number of cached items, now and at most so far.
     cached: u64,
     most_items: u64,
     queues: u8,
-    /// Most units remembered.
+    /// Maximum units of Qout.
     remembered: u64,
     capacity: u64,
 }
 
 impl Mq {
-    /// When what is used or moved now moves down.
+    /// Time at which an item used or moved now moves down.
     fn until(&self) -> u64 {
         self.now + self.lifetime * self.most_items
     }
@@ -136,7 +136,7 @@ impl Policy for Mq {
         self.most_items = self.most_items.max(self.cached);
         let until = self.until();
         let age = &mut self.ages[item as usize];
-        // What gave way for the item may have pushed it out of Qout.
+        // The evictions may have pushed the item out of Qout.
         age.uses = if self.lists.has(item) { age.uses + 1 } else { 1 };
         age.until = until;
         let queue = age.uses.ilog2().min(u32::from(self.queues) - 1) as u8;

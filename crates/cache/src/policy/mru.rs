@@ -1,12 +1,12 @@
-//! MRU: the item used last gives way.
+//! MRU: evicts the most recently used item.
 //!
 //! ```text
 //! hit(x):   x becomes the newest
-//! miss(x):  while x does not fit: the newest gives way;  x becomes the newest
+//! miss(x):  while x does not fit: evict the newest;  x becomes the newest
 //! ```
-//! The best there is for a loop larger than the cache. Source: Chou, DeWitt, "An evaluation of buffer management
-//! strategies for relational database systems", VLDB 1985. The order in which items give way does not depend on the
-//! size of the cache, so it is a stack algorithm (Mattson et al., IBM Systems Journal 9(2), 1970).
+//! Optimal for a loop larger than the cache. Source: Chou, DeWitt, "An evaluation of buffer management strategies for
+//! relational database systems", VLDB 1985. The order of evictions does not depend on the cache size, so it is a stack
+//! algorithm (Mattson et al., IBM Systems Journal 9(2), 1970).
 
 use super::{Policy, PolicyInfo, PolicyRules};
 use crate::Access;
@@ -15,7 +15,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "mru",
-    help: "Evicts the item used last.",
+    help: "Evicts the most recently used item.",
     source: "Chou, DeWitt, VLDB 1985",
     parameters: &[],
     role: PolicyRules {

@@ -1,9 +1,9 @@
-//! Random: any cached item gives way, each with the same chance.
+//! Random: evicts a uniformly random item.
 //!
 //! ```text
 //! hit(x):   nothing
-//! miss(x):  while x does not fit: the item at a random position gives way, and the last takes its position
-//!           x takes a position behind the last
+//! miss(x):  while x does not fit: evict the item at a random position; the last item takes its position
+//!           append x
 //! ```
 //! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
 
@@ -25,7 +25,7 @@ pub(super) static SEED: Parameter = Parameter {
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "random",
-    help: "Evicts any cached item, by chance.",
+    help: "Evicts a random item.",
     source: "Belady 1966",
     parameters: &[SEED],
     role: PolicyRules {

@@ -1,21 +1,21 @@
-//! S3-FIFO: a small FIFO filters what is used only once, a main one gives second chances, a ghost remembers.
+//! S3-FIFO: a small FIFO filters items used once, a main FIFO gives second chances, and a ghost remembers evictions.
 //!
 //! ```text
-//! hit(x):    uses(x) up by one, to 3 at most
+//! hit(x):    increment uses(x), up to 3
 //! miss(x):   while x does not fit:  |S| >= 10 %: EVICT-S;  else EVICT-M
-//!            x still in G: out of it, to the head of M;  else to the head of S;  uses(x) = 0
-//! EVICT-S, until one gave way or S is empty:
+//!            x still in G: remove it, to the head of M;  else to the head of S;  uses(x) = 0
+//! EVICT-S, until one was evicted or S is empty:
 //!            tail of S:  uses > 1: to the head of M, and if M is above 90 %: EVICT-M
-//!                        else: it gives way to G, which forgets its oldest while above 90 %
-//! EVICT-M, until one gave way:
-//!            tail of M:  uses > 0: uses down by one, to the head of M;  else: it gives way
+//!                        else: evict it to G, which drops its oldest while above 90 %
+//! EVICT-M, until one was evicted:
+//!            tail of M:  uses > 0: decrement uses, to the head of M;  else: evict it
 //! ```
-//! Where M is empty, EVICT-S is done in place of EVICT-M. Source: Yang, Zhang, Qiu, Yue, Rashmi, "FIFO queues are all
-//! you need for cache eviction", SOSP 2023, algorithm 1 and section 4.1.
+//! If M is empty, EVICT-S replaces EVICT-M. Source: Yang, Zhang, Qiu, Yue, Rashmi, "FIFO queues are all you need for
+//! cache eviction", SOSP 2023, algorithm 1 and section 4.1.
 //!
-//! The simulator its authors published, libCacheSim 0.3.5, differs, and `simulator` = 1 does as it does: x leaves G
-//! before others give way; until something gave way, newcomers go to M while S is full; EVICT-M is done if M is above
-//! its 90 % or S is empty, EVICT-S otherwise; and what moves from S to M starts with no uses, and pushes nothing out.
+//! `simulator` = 1 follows the authors' simulator, libCacheSim 0.3.5, which differs: x leaves G before the evictions;
+//! until the first eviction, newcomers go to M while S is full; EVICT-M runs if M is above its 90 % or S is empty, else
+//! EVICT-S; and items that move from S to M start with no uses and evict nothing.
 
 use ssdlab_core::{Parameter, Unit};
 
@@ -29,16 +29,20 @@ pub(super) static SMALL_SHARE: Parameter = Parameter {
     min: 1,
     max: 99,
     example: None,
-    help: "Share of the small FIFO.",
+    help: "Size of the small FIFO.",
 };
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "s3-fifo",
-    help: "A small FIFO for newcomers, a main one with second chances, and a memory of what left the small one.",
+    help: "A small FIFO for newcomers, a main FIFO with second chances, and a ghost of the small FIFO's evictions.",
     source: "Yang et al., SOSP 2023",
     parameters: &[
         SMALL_SHARE,
-        Parameter::switch("simulator", false, "0: as in the paper; 1: as in libCacheSim, its authors' simulator."),
+        Parameter::switch(
+            "simulator",
+            false,
+            "0: rules of the paper; 1: rules of libCacheSim, its authors' simulator.",
+        ),
     ],
     role: PolicyRules {
         sizes: true,
@@ -53,5 +57,5 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Those of the paper.
+/// Rules of the paper.
 pub(super) const RULES: Rules = Rules { most_uses: 3, promoted_at: 2, keeps_uses: true, fills_main: false };

@@ -1,19 +1,19 @@
-//! S3-FIFO-D: S3-FIFO whose shares adapt to what comes back soon after it left either FIFO.
+//! S3-FIFO-D: S3-FIFO whose queue sizes adapt to hits on recent evictions of either FIFO.
 //!
 //! ```text
-//! E-S, E-M: what left S and M last, at most `lately` of the capacity each;  hits of E-S and E-M: 0 at first
+//! E-S, E-M: last evictions of S and M, at most `lately` of the capacity each;  hits of E-S and E-M: initially 0
 //! access(x): hits of E-S + hits of E-M > 100, and E-M not empty:
-//!                hits of E-S above twice those of E-M, and M above 1 % and a step:
-//!                    the share of S up by a step, M's down
-//!                hits of E-M above twice those of E-S, and S above 1 % and a step:
-//!                    the share of M up by a step, S's down
-//!                both counts of hits times 0.8, rounded down
-//! miss(x):   x in E-S or E-M: out of it, and a hit of that;  then as S3-FIFO
-//! gives way: what leaves S for good goes to E-S, what leaves M to E-M; these forget their oldest
+//!                hits of E-S above twice the hits of E-M, and M above 1 % and a step:
+//!                    S grows by a step, M shrinks
+//!                hits of E-M above twice the hits of E-S, and S above 1 % and a step:
+//!                    M grows by a step, S shrinks
+//!                multiply both hit counts by 0.8, rounding down
+//! miss(x):   x in E-S or E-M: remove it and count a hit;  then as S3-FIFO
+//! eviction:  from S to E-S, from M to E-M; these drop their oldest
 //! ```
-//! A step is 0.1 % of the capacity, at least a unit; G remembers as much as M may hold. Source: Yang, Zhang, Qiu, Yue,
-//! Rashmi, "FIFO queues are all you need for cache eviction", SOSP 2023, section 6.2: two ghosts of 5 %, 100 hits,
-//! twice as many. Limits of 1 % and the factor of 0.8 are of libCacheSim, its authors' simulator.
+//! A step is 0.1 % of the capacity, at least one unit; G has the size of M. Source: Yang, Zhang, Qiu, Yue, Rashmi,
+//! "FIFO queues are all you need for cache eviction", SOSP 2023, section 6.2: two ghosts of 5 %, 100 hits, and a ratio
+//! of two. The limit of 1 % and the factor 0.8 come from libCacheSim, its authors' simulator.
 
 use ssdlab_core::{Parameter, Unit};
 
@@ -25,7 +25,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "s3-fifo-d",
-    help: "S3-FIFO whose shares adapt to what comes back soon after it left.",
+    help: "S3-FIFO whose queue sizes adapt to hits on recent evictions.",
     source: "Yang et al., SOSP 2023",
     parameters: &[
         SMALL_SHARE,
@@ -36,9 +36,9 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
             min: 0,
             max: 1 << 20,
             example: None,
-            help: "Hits on what left lately above which shares adapt.",
+            help: "Hits on recent evictions above which the sizes adapt.",
         },
-        Parameter::share("lately", 5, "What counts as having left lately, in terms of the capacity, for each FIFO."),
+        Parameter::share("lately", 5, "Size of the list of recent evictions of each FIFO, relative to the capacity."),
     ],
     role: PolicyRules {
         sizes: true,
@@ -55,11 +55,11 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// What left each FIFO last.
+/// Recent evictions of each FIFO.
 #[derive(Debug)]
 struct Left {
     lists: Lists<2>,
-    /// Most units of each.
+    /// Maximum units of each.
     most: u64,
     hits: [u64; 2],
 }
@@ -134,7 +134,7 @@ impl Policy for S3FifoD {
             return true;
         }
         self.left.come_back(item);
-        self.queues.bring(item, size, |item, from, size| {
+        self.queues.insert(item, size, |item, from, size| {
             evicted.push(item);
             self.left.note(item, from, size);
         });
@@ -142,7 +142,7 @@ impl Policy for S3FifoD {
     }
 
     fn victim(&mut self) -> Option<u32> {
-        let (item, from) = self.queues.give_way()?;
+        let (item, from) = self.queues.evict()?;
         self.left.note(item, from, self.queues.lists.size(item));
         Some(item)
     }

@@ -1,11 +1,11 @@
-//! SIEVE: FIFO with a hand that takes what was not used since it passed, and leaves the rest where it is.
+//! SIEVE: FIFO with a hand that evicts items not used since it last passed, and leaves the others in place.
 //!
 //! ```text
 //! hit(x):    x is marked visited
 //! miss(x):   while x does not fit:
 //!                o = the item under the hand, the oldest if it is nowhere
-//!                while o is visited: clear that, go on to the next newer, behind the newest to the oldest
-//!                the hand goes to the next newer of o, nowhere behind the newest;  o gives way
+//!                while o is visited: clear the mark, go to the next newer, from the newest to the oldest
+//!                the hand goes to the next newer of o, or nowhere if o is the newest;  evict o
 //!            x becomes the newest, not visited
 //! ```
 //! Source: Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is simpler than LRU: an efficient turn-key eviction algorithm
@@ -17,7 +17,7 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "sieve",
-    help: "FIFO with a hand that takes what was not used since it passed, and leaves the rest where it is.",
+    help: "FIFO with a hand that evicts items not used since it last passed, and leaves the others in place.",
     source: "Zhang et al., NSDI 2024",
     parameters: &[],
     role: PolicyRules {

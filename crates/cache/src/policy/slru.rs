@@ -1,14 +1,14 @@
-//! Segmented LRU: what is used again moves from a probationary segment to a protected one.
+//! Segmented LRU: reused items move from a probationary segment to a protected one.
 //!
 //! ```text
 //! hit(x):   x becomes the newest of the protected segment
 //!           while that is above its share: its oldest becomes the newest of the probationary segment
-//! miss(x):  while x does not fit: the oldest of the probationary segment gives way,
+//! miss(x):  while x does not fit: evict the oldest of the probationary segment,
 //!                                 of the protected one if that is empty
 //!           x becomes the newest of the probationary segment
 //! ```
 //! Source: Karedla, Love, Wherry, "Caching strategies to improve disk system performance", IEEE Computer 27(3), 1994.
-//! The protected share is a parameter there; the default is that of W-TinyLFU's main cache.
+//! The protected share is a parameter there; the default follows W-TinyLFU's main cache.
 
 use ssdlab_core::{Parameter, Unit};
 
@@ -23,12 +23,12 @@ pub(super) static PROTECTED: Parameter = Parameter {
     min: 0,
     max: 100,
     example: None,
-    help: "Share of the main cache for what was used again.",
+    help: "Share of the main cache for reused items.",
 };
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "slru",
-    help: "What is used again moves to a protected segment; of the others, evicts the item used longest ago.",
+    help: "Reused items move to a protected segment; evicts the least recently used of the others.",
     source: "Karedla et al. 1994",
     parameters: &[PROTECTED],
     role: PolicyRules {
@@ -49,7 +49,7 @@ const PROTECTION: u8 = 1;
 #[derive(Debug)]
 struct Slru {
     lists: Lists<2>,
-    /// Most units that are protected.
+    /// Maximum units of the protected segment.
     protected: u64,
     capacity: u64,
 }

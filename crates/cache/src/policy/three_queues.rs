@@ -1,5 +1,5 @@
-//! What S3-FIFO and its kin share: a small FIFO that filters, a main one that gives second chances, a ghost that
-//! remembers what left the small one. S3-FIFO and QD-LP are these queues with rules of their own.
+//! Shared implementation of S3-FIFO and its variants: a small FIFO that filters, a main FIFO with second chances, and a
+//! ghost of the small FIFO's evictions. S3-FIFO and QD-LP differ only in their [`Rules`].
 
 use super::{Policy, Settings};
 use crate::Access;
@@ -9,42 +9,42 @@ pub(super) const SMALL: u8 = 0;
 pub(super) const MAIN: u8 = 1;
 pub(super) const GHOST: u8 = 2;
 
-/// Where the kin differ.
+/// Differences between the variants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// Uses that are told apart.
+    /// Maximum use count.
     pub most_uses: u8,
-    /// Uses in the small FIFO that earn a place in the main one.
+    /// Uses in the small FIFO that promote an item to the main FIFO.
     pub promoted_at: u8,
-    /// Whether uses in the small FIFO count in the main one.
+    /// True if promoted items keep their use count.
     pub keeps_uses: bool,
-    /// Whether the small FIFO gives way unless the main one is above its share, which newcomers fill before anything
-    /// has given way; else whether it gives way while it is full.
+    /// True if the small FIFO is evicted unless the main FIFO is above its share, and newcomers fill the main FIFO
+    /// before the first eviction. Otherwise the small FIFO is evicted while it is full.
     pub fills_main: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct ThreeQueues {
-    /// Marks are uses.
+    /// Marks are use counts.
     pub lists: Lists<3>,
     rules: Rules,
-    /// Units with which the small FIFO is full.
+    /// Units at which the small FIFO is full.
     pub small: u64,
-    /// Most units of the main one.
+    /// Maximum units of the main FIFO.
     pub main: u64,
-    /// Most units remembered.
+    /// Maximum units of the ghost.
     pub ghost: u64,
-    /// Whether nothing gave way yet.
+    /// True until the first eviction.
     cold: bool,
     capacity: u64,
 }
 
 impl ThreeQueues {
-    /// Empty queues; the ghost remembers as much as the main FIFO holds.
+    /// Creates empty queues; the ghost has the size of the main FIFO.
     pub fn new(rules: Rules, settings: &Settings, capacity: u64, items: u32) -> Self {
         let share = settings.share("small", capacity);
         let rest = (u128::from(capacity) * u128::from(100 - settings.get("small")) / 100) as u64;
-        // Exact shares in whole units: at least 10 % is a number rounded up, above 90 % one rounded down.
+        // Exact shares in whole units: "at least 10 %" rounds up, "above 90 %" rounds down.
         let (small, main) = if rules.fills_main { (share, capacity - share) } else { (capacity - rest, rest) };
         Self { lists: Lists::new(items), rules, small, main, ghost: rest, cold: true, capacity }
     }
@@ -58,12 +58,12 @@ impl ThreeQueues {
         }
     }
 
-    fn begins_with_small(&self) -> bool {
+    fn evicts_small_first(&self) -> bool {
         let [small, main] = [SMALL, MAIN].map(|list| self.lists.units(list));
         if self.rules.fills_main { main <= self.main && small > 0 } else { small >= self.small || main == 0 }
     }
 
-    /// EVICT-S until something gives way: what, and from where.
+    /// Runs EVICT-S until an item is evicted; returns it and its queue.
     fn evict_small(&mut self) -> Option<(u32, u8)> {
         while let Some(item) = self.lists.oldest(SMALL) {
             if self.lists.mark(item) < self.rules.promoted_at {
@@ -88,7 +88,7 @@ impl ThreeQueues {
         self.lists.pop_second_chance(MAIN).map(|item| (item, MAIN))
     }
 
-    /// Takes an item out of the ghost, and whether it was there.
+    /// Removes an item from the ghost; returns true if it was there.
     fn leave_ghost(&mut self, item: u32) -> bool {
         let remembered = self.lists.list(item) == GHOST;
         if remembered {
@@ -97,12 +97,12 @@ impl ThreeQueues {
         remembered
     }
 
-    /// Brings an item in; `gone` is told what gives way for it, from where, and its size.
-    pub fn bring(&mut self, item: u32, size: u32, mut gone: impl FnMut(u32, u8, u32)) {
+    /// Inserts an item; reports each eviction to `gone`: item, queue and size.
+    pub fn insert(&mut self, item: u32, size: u32, mut gone: impl FnMut(u32, u8, u32)) {
         let known_before = self.rules.fills_main && self.leave_ghost(item);
         while self.used() + u64::from(size) > self.capacity {
             self.cold = false;
-            if self.begins_with_small() {
+            if self.evicts_small_first() {
                 while let Some((item, from)) = self.evict_small() {
                     gone(item, from, self.lists.size(item));
                     if from == SMALL {
@@ -114,16 +114,17 @@ impl ThreeQueues {
             }
         }
         let small_is_full = self.rules.fills_main && self.cold && self.lists.units(SMALL) >= self.small;
-        // What gave way for the item may have pushed it out of the ghost.
+        // The evictions may have pushed the item out of the ghost.
         let came_back = known_before || self.leave_ghost(item);
         self.lists.set_mark(item, 0);
         self.lists.push(if came_back || small_is_full { MAIN } else { SMALL }, item, size);
     }
 
-    /// The first item that gives way, and from where; where EVICT-S would go on, it begins anew the next time.
-    pub fn give_way(&mut self) -> Option<(u32, u8)> {
+    /// Evicts one item; returns it and its queue. EVICT-S may evict more for one newcomer; here it restarts at each
+    /// call.
+    pub fn evict(&mut self) -> Option<(u32, u8)> {
         self.cold = false;
-        let small = if self.begins_with_small() { self.evict_small() } else { None };
+        let small = if self.evicts_small_first() { self.evict_small() } else { None };
         small.or_else(|| self.evict_main())
     }
 }
@@ -134,12 +135,12 @@ impl Policy for ThreeQueues {
             self.count(item);
             return true;
         }
-        self.bring(item, size, |item, _, _| evicted.push(item));
+        self.insert(item, size, |item, _, _| evicted.push(item));
         false
     }
 
     fn victim(&mut self) -> Option<u32> {
-        self.give_way().map(|(item, _)| item)
+        self.evict().map(|(item, _)| item)
     }
 
     fn remove(&mut self, item: u32) {
@@ -180,7 +181,7 @@ impl Policy for ThreeQueues {
     }
 }
 
-/// The rest of a policy that is three queues `$queues`, and `$other`, which it knows of items beside.
+/// Implements the rest of a policy with three queues `$queues` and per-item state `$other`.
 macro_rules! queued {
     ($queues:ident, $other:ident) => {
         fn contains(&self, item: u32) -> bool {

@@ -1,16 +1,15 @@
-//! TinyLFU: LRU with a doorman, who lets in only what was used more often lately than what it would evict.
+//! TinyLFU: LRU that admits only newcomers with more recent accesses than the victim.
 //!
 //! ```text
 //! access(x):  record x in the sketch
 //! hit(x):     x becomes the newest
 //! miss(x):    room: x becomes the newest
-//!             else v = the oldest:  estimate(x) > estimate(v): v gives way, x becomes the newest
-//!                                   else: x is turned away
+//!             else v = the oldest:  estimate(x) > estimate(v): evict v, x becomes the newest
+//!                                   else: reject x
 //! ```
 //! Source: Einziger, Friedman, Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on Storage
-//! 13(4), 2017, sections 3 and 5. Its doorkeeper, which saves memory at the cost of precision, is a parameter; it is
-//! off by default, as in the simulator of the authors (Caffeine's), whose sample of ten accesses for each item is kept
-//! too.
+//! 13(4), 2017, sections 3 and 5. The doorkeeper, which saves memory at the cost of precision, is a parameter. It is
+//! off by default, as in the authors' simulator (Caffeine's); the sample of ten accesses per item also follows it.
 
 use ssdlab_core::{Parameter, Settings, Unit};
 
@@ -26,15 +25,18 @@ pub(crate) static SAMPLE: Parameter = Parameter {
     min: 1,
     max: 100,
     example: None,
-    help: "Accesses after which counters are halved, for each item of the cache.",
+    help: "Accesses after which counters are halved, per item of the cache.",
 };
 
-pub(crate) static DOORKEEPER: Parameter =
-    Parameter::switch("doorkeeper", false, "1: items are counted only once they are seen again in a sample.");
+pub(crate) static DOORKEEPER: Parameter = Parameter::switch(
+    "doorkeeper",
+    false,
+    "1: the first access to an item in a sample only enters it into a Bloom filter.",
+);
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "tinylfu",
-    help: "LRU that lets in only what was used more often lately than what it would evict.",
+    help: "LRU that admits only newcomers with more recent accesses than the victim.",
     source: "Einziger et al. 2017",
     parameters: &[SAMPLE, DOORKEEPER],
     role: PolicyRules {
@@ -49,7 +51,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     },
 };
 
-/// The sketch of a cache.
+/// Creates the sketch of a cache.
 pub(crate) fn sketch(settings: &Settings, capacity: u64) -> Sketch {
     let doorkeeper = settings.is_set("doorkeeper");
     Sketch::new(SketchOptions { capacity, sample: settings.get("sample"), doorkeeper })
@@ -59,7 +61,7 @@ pub(crate) fn sketch(settings: &Settings, capacity: u64) -> Sketch {
 struct TinyLfu {
     lists: Lists<1>,
     sketch: Sketch,
-    /// What came into the cache last.
+    /// Item inserted last.
     newcomer: Option<u32>,
     capacity: u64,
 }
@@ -86,7 +88,8 @@ impl Policy for TinyLfu {
         false
     }
 
-    /// The doorman comes a step late: the item that came last gives way if it was used no more often than the oldest.
+    /// Applies the admission rule one step late: evicts the item inserted last unless it was used more often than the
+    /// oldest.
     fn victim(&mut self) -> Option<u32> {
         let oldest = self.lists.oldest(0)?;
         let unwanted = |item: &u32| self.sketch.estimate(*item) <= self.sketch.estimate(oldest);

@@ -1,13 +1,13 @@
-//! 2Q: newcomers pass through a short FIFO; what comes back soon after it left that goes to an LRU list.
+//! 2Q: newcomers pass through a short FIFO; items accessed again soon after leaving it go to an LRU list.
 //!
 //! ```text
 //! hit(x):   x in Am: it becomes the newest;  x in A1in: nothing
-//! miss(x):  x remembered in A1out: taken out of it, and for Am;  else for A1in
+//! miss(x):  x in A1out: remove it; its target is Am;  else its target is A1in
 //!           while x does not fit:
-//!               A1in above Kin, or Am empty: its oldest gives way and is remembered in A1out,
-//!                                            which forgets its oldest while above Kout
-//!               else: the oldest of Am gives way
-//!           x becomes the newest where it is for
+//!               A1in above Kin, or Am empty: evict its oldest to A1out,
+//!                                            which drops its oldest while above Kout
+//!               else: evict the oldest of Am
+//!           x becomes the newest of its target
 //! ```
 //! Source: Johnson, Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994,
 //! full version, with the sizes they advise: Kin = 25 %, Kout = 50 %.
@@ -20,11 +20,11 @@ use crate::lists::Lists;
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "2q",
-    help: "Newcomers pass through a FIFO; what comes back after it left that is kept by LRU.",
+    help: "Newcomers pass through a FIFO; items accessed again after leaving it are kept by LRU.",
     source: "Johnson, Shasha, VLDB 1994",
     parameters: &[
         Parameter::share("kin", 25, "Share of the capacity for newcomers."),
-        Parameter::share("kout", 50, "What is remembered of those that left, in terms of the capacity."),
+        Parameter::share("kout", 50, "Size of the history of evicted items, relative to the capacity."),
     ],
     role: PolicyRules {
         sizes: true,

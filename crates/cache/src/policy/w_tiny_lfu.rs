@@ -1,4 +1,4 @@
-//! W-TinyLFU: a small LRU window for newcomers, and TinyLFU between it and a segmented LRU main cache.
+//! W-TinyLFU: a small LRU window for newcomers, and TinyLFU admission to a segmented LRU main cache.
 //!
 //! ```text
 //! access(x):  record x in the sketch
@@ -8,8 +8,8 @@
 //! miss(x):    x becomes the newest of the window;  while that is above its share, c = its oldest:
 //!                 room in the main cache: c becomes the newest of the probationary segment
 //!                 else v = the oldest of the probationary segment, of the protected one if that is empty:
-//!                     estimate(c) > estimate(v): v gives way, c takes its place as the newest on probation
-//!                     else: c gives way
+//!                     estimate(c) > estimate(v): evict v, c becomes the newest of the probationary segment
+//!                     else: evict c
 //! ```
 //! The window is 1 % of the cache, at least one item; the protected segment 80 % of the main cache.
 //! Source: Einziger, Friedman, Manes, "TinyLFU: a highly efficient cache admission policy", ACM Transactions on Storage
@@ -24,7 +24,7 @@ use crate::sketch::{self, Sketch};
 
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "w-tinylfu",
-    help: "An LRU window, then a segmented LRU that lets in only what was used more often than what it would evict.",
+    help: "An LRU window, then a segmented LRU that admits only items with more recent accesses than the victim.",
     source: "Einziger et al. 2017",
     parameters: &[
         Parameter::share("window", 1, "Share of the cache for newcomers."),
@@ -54,15 +54,15 @@ const PROTECTION: u8 = 2;
 struct WTinyLfu {
     lists: Lists<3>,
     sketch: Sketch,
-    /// Most items of the window.
+    /// Maximum items of the window.
     window: u64,
-    /// Most items that are protected.
+    /// Maximum items of the protected segment.
     protected: u64,
     capacity: u64,
 }
 
 impl WTinyLfu {
-    /// Has the window's oldest compete for a place in the full main cache: who gives way.
+    /// Compares the window's oldest with the victim of the full main cache; evicts and returns the loser.
     fn compete(&mut self) -> Option<u32> {
         let candidate = self.lists.oldest(WINDOW)?;
         let victim = self.lists.oldest(PROBATION).or(self.lists.oldest(PROTECTION));
@@ -104,8 +104,7 @@ impl Policy for WTinyLfu {
         false
     }
 
-    /// The newcomer, which is not recorded yet, will push the oldest out of a full window. Else the main cache gives
-    /// way.
+    /// Compares the oldest of a full window, as the newcomer will push it out; otherwise evicts from the main cache.
     fn victim(&mut self) -> Option<u32> {
         if self.lists.units(WINDOW) >= self.window {
             return self.compete();

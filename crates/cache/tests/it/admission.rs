@@ -1,4 +1,4 @@
-//! Admissions in front of policies, and items that expire.
+//! Admission policies and expiry.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,25 @@ use ssdlab_core::Rng;
 
 use crate::twin::{in_units, traces};
 
-/// Changes that ask for an admission.
-fn asked(name: &str, parameters: &[(&str, u64)]) -> Vec<(String, u64)> {
+/// Returns the parameters that select an admission policy.
+fn selecting(name: &str, parameters: &[(&str, u64)]) -> Vec<(String, u64)> {
     let place = ADMISSIONS.iter().position(|info| info.name == name).unwrap() as u64;
     let own = parameters.iter().map(|&(name, value)| (format!("admission.{name}"), value));
     std::iter::once(("admission".to_owned(), place)).chain(own).collect()
 }
 
-/// What lets newcomers in, told again.
-enum Door {
-    Chance(u64, Rng),
+/// Reference implementation of an admission policy.
+enum Reference {
+    Probability(u64, Rng),
     Largest(u64),
-    /// Items seen, of the filter in use and the one before; none that is let in by mistake.
+    /// Items in the current and the previous filter, exact instead of Bloom filters.
     Seen([Vec<u32>; 2], usize),
 }
 
-impl Door {
+impl Reference {
     fn admits(&mut self, item: u32, size: u32) -> bool {
         match self {
-            Self::Chance(percent, rng) => rng.below(100) < *percent,
+            Self::Probability(percent, rng) => rng.below(100) < *percent,
             Self::Largest(largest) => u64::from(size) <= *largest,
             Self::Seen(seen, most) => {
                 if seen.iter().any(|items| items.contains(&item)) {
@@ -42,16 +42,15 @@ impl Door {
     }
 }
 
-/// A door: its name, parameters, and itself told again from all that is drawn.
-type Told<'a> = (&'a str, &'a [(&'a str, u64)], fn(u64, u64, u64, u64) -> Door);
+/// An admission policy: name, parameters, and constructor of its reference from all drawn values.
+type Case<'a> = (&'a str, &'a [(&'a str, u64)], fn(u64, u64, u64, u64) -> Reference);
 
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(100))]
 
-    /// Goal: a policy behind a door is the policy that sees hits, drops and what the door admits. Method: the policy
-    /// alone, and the door told again.
+    /// A policy with an admission policy in front behaves like the policy alone on hits, removals and admitted items.
     #[test]
-    fn a_policy_sees_what_its_door_admits(
+    fn a_policy_sees_only_admitted_items(
         accesses in traces(),
         capacity in 1_u64..30,
         percent in 1_u64..=100,
@@ -59,10 +58,10 @@ proptest! {
         remembered in 100_u64..200,
         seed in any::<u64>(),
     ) {
-        let doors: [Told<'_>; 3] = [
-            ("probability", &[("percent", percent), ("seed", seed)], |percent, seed, _, _| Door::Chance(percent, Rng::named(seed, "admission"))),
-            ("size", &[("largest", largest)], |_, _, largest, _| Door::Largest(largest)),
-            ("bloom", &[("remembered", remembered)], |_, _, _, remembered| Door::Seen(Default::default(), remembered as usize)),
+        let cases: [Case<'_>; 3] = [
+            ("probability", &[("percent", percent), ("seed", seed)], |percent, seed, _, _| Reference::Probability(percent, Rng::named(seed, "admission"))),
+            ("size", &[("largest", largest)], |_, _, largest, _| Reference::Largest(largest)),
+            ("bloom", &[("remembered", remembered)], |_, _, _, remembered| Reference::Seen(Default::default(), remembered as usize)),
         ];
         for (info, one_size) in POLICIES.iter().flat_map(|&info| [(info, true), (info, false)]) {
             if !one_size && !info.role.sizes {
@@ -70,9 +69,9 @@ proptest! {
             }
             let accesses = if one_size { in_units(&accesses) } else { accesses.clone() };
             let trace = AccessTrace::from_accesses(accesses, 40).unwrap();
-            for (name, parameters, door) in doors {
-                let mut door = door(percent, seed, largest, remembered);
-                let mut guarded = build_policy(info, &asked(name, parameters), capacity, 40, one_size).unwrap();
+            for (name, parameters, reference) in cases {
+                let mut reference = reference(percent, seed, largest, remembered);
+                let mut guarded = build_policy(info, &selecting(name, parameters), capacity, 40, one_size).unwrap();
                 let mut alone = build_policy(info, &[], capacity, 40, one_size).unwrap();
                 for access in trace.accesses() {
                     if access.is_drop() {
@@ -81,7 +80,7 @@ proptest! {
                     } else if u64::from(access.size) <= capacity || alone.contains(access.item) {
                         let (mut evicted, mut expected) = (Vec::new(), Vec::new());
                         let hit = guarded.access(*access, &mut evicted);
-                        if alone.contains(access.item) || door.admits(access.item, access.size) {
+                        if alone.contains(access.item) || reference.admits(access.item, access.size) {
                             prop_assert_eq!(hit, alone.access(*access, &mut expected), "{} {}", name, info.name);
                         } else {
                             prop_assert!(!hit);
@@ -96,9 +95,10 @@ proptest! {
         }
     }
 
-    /// Goal: TinyLFU in front of LRU is the policy `tinylfu`; in front of others it holds what came and did not leave.
+    /// TinyLFU in front of LRU matches the policy `tinylfu`; in front of others its content matches insertions and
+    /// evictions.
     #[test]
-    fn a_contest_is_won_by_frequency(
+    fn tiny_lfu_admission_matches_the_policy_tinylfu(
         accesses in traces(),
         capacity in 1_u64..30,
         sample in 1_u64..12,
@@ -108,11 +108,11 @@ proptest! {
         let trace = AccessTrace::from_accesses(in_units(&accesses), 40).unwrap();
         let parameters = [("sample", sample), ("doorkeeper", doorkeeper)];
         let of_policy = parameters.map(|(name, value)| (name.to_owned(), value));
-        let asked = asked("tinylfu", &parameters);
-        let lru = trace.simulate(POLICIES.get("lru").unwrap(), &asked, capacity).unwrap();
+        let changes = selecting("tinylfu", &parameters);
+        let lru = trace.simulate(POLICIES.get("lru").unwrap(), &changes, capacity).unwrap();
         prop_assert_eq!(lru, trace.simulate(POLICIES.get("tinylfu").unwrap(), &of_policy, capacity).unwrap());
         for info in POLICIES.iter() {
-            let mut policy = build_policy(info, &asked, capacity, 40, true).unwrap();
+            let mut policy = build_policy(info, &changes, capacity, 40, true).unwrap();
             let (mut cached, mut evicted, bytes) = (BTreeMap::new(), Vec::new(), policy.bytes());
             for (access, &ahead) in trace.accesses().iter().zip(&ahead) {
                 if ahead {
@@ -138,10 +138,9 @@ proptest! {
         }
     }
 
-    /// Goal: what has expired is not hit. Method: drops put in by hand before each access to an item whose time is
-    /// over.
+    /// Compares with explicit removals before each access to an expired item.
     #[test]
-    fn expired_items_are_dropped_when_they_are_asked_for(
+    fn expired_items_are_dropped_on_access(
         accesses in traces(),
         times in prop::collection::vec((0_u32..16, 0_u32..30), 300),
         capacity in 1_u64..40,
@@ -153,7 +152,7 @@ proptest! {
         }).collect();
         for sized in [false, true] {
             let trace = AccessTrace::of_objects(&objects, sized).unwrap();
-            // Without drops the future is another one.
+            // The explicit removals would change the next uses.
             for info in POLICIES.iter().filter(|info| !info.role.needs_future && (info.role.sizes || !sized)) {
                 let counts = trace.simulate(info, &[], capacity).unwrap();
                 let mut policy = build_policy(info, &[], capacity, trace.items(), !sized).unwrap();
@@ -185,20 +184,24 @@ proptest! {
 }
 
 #[test]
-fn what_cannot_be_admitted_is_refused_by_name() {
+fn errors_name_the_invalid_admission() {
     let lru = POLICIES.get("lru").unwrap();
     let refused =
         |changes: &[(String, u64)], one_size| build_policy(lru, changes, 9, 1, one_size).unwrap_err().to_string();
     assert_eq!(
-        refused(&asked("size", &[("smallest", 1)]), true),
+        refused(&selecting("size", &[("smallest", 1)]), true),
         "admission `size` has no parameter `smallest`; it has largest"
     );
     assert!(refused(&[("admission".to_owned(), 99)], true).contains("`admission` of policy `lru` is 99"));
     assert!(
         refused(&[("admission.largest".to_owned(), 9)], true).contains("admission `none` has no parameter `largest`")
     );
-    assert!(refused(&asked("tinylfu", &[]), false).contains("take one of none, probability, size, bloom"));
+    assert!(refused(&selecting("tinylfu", &[]), false).contains("use one of none, probability, size, bloom"));
     for info in ADMISSIONS.iter() {
-        assert!(info.help.ends_with('.') && info.parameters.iter().all(|one| one.help.ends_with('.')), "{}", info.name);
+        assert!(
+            info.help.ends_with('.') && info.parameters.iter().all(|parameter| parameter.help.ends_with('.')),
+            "{}",
+            info.name
+        );
     }
 }

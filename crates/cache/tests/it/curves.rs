@@ -1,4 +1,4 @@
-//! Estimates from samples, and batches fed to many simulations.
+//! Estimates from samples, and banks of simulations.
 
 use ssdlab_cache::{AccessTrace, Bank, Granularity, POLICIES, SampleOptions, SampleSize, Sampler, Simulation, Trims};
 use ssdlab_core::Rng;
@@ -6,7 +6,7 @@ use ssdlab_trace::{Op, Request};
 
 const PAGES: Granularity = Granularity::Pages { page_bytes: 4096 };
 
-/// Requests of one to four pages, skewed, with a scan in between and trims now and then.
+/// Generates requests of one to four pages: skewed, mixed with a scan and occasional trims.
 fn requests(count: u32) -> Vec<Request> {
     let mut rng = Rng::named(1, "requests");
     let request = |at: u32| {
@@ -22,31 +22,31 @@ fn requests(count: u32) -> Vec<Request> {
 }
 
 #[test]
-fn batches_give_what_the_whole_trace_gives() {
+fn batches_match_the_whole_trace() {
     let requests = requests(20_000);
     for granularity in [PAGES, Granularity::Objects, Granularity::SizedObjects] {
         let trace = AccessTrace::new(&requests, granularity, Trims::Drop).unwrap();
         let capacity = if granularity == Granularity::SizedObjects { 3_000_000 } else { 1000 };
-        let able =
+        let supported =
             || POLICIES.iter().filter(|info| !info.role.needs_future && (info.role.sizes || granularity.one_size()));
         let mut bank = Bank::new(granularity, Trims::Drop).unwrap();
-        for (number, info) in able().enumerate() {
+        for (number, info) in supported().enumerate() {
             assert_eq!(bank.add(info, &[], capacity), Ok(number));
         }
         requests.chunks(777).for_each(|batch| bank.feed(batch).unwrap());
         assert_eq!(bank.universe().len(), trace.items());
-        for (info, simulation) in able().zip(bank.simulations()) {
+        for (info, simulation) in supported().zip(bank.simulations()) {
             assert_eq!(simulation.counts(), trace.simulate(info, &[], capacity).unwrap(), "{}", info.name);
         }
     }
     assert!(Simulation::new(POLICIES.get("belady").unwrap(), &[], 1, PAGES).is_err());
 }
 
-/// Goal: estimates lie within their errors of the truth. Method: full simulations beside them; the difference in
-/// standard errors, which for eight replicas follows Student's t with seven degrees of freedom: beyond 5.4 once in a
-/// thousand. Sixty cells are tested with one fixed seed, and a cache of some ten scaled items is allowed a point more.
+/// Compares estimates with full simulations. With eight replicas, the error in standard errors follows Student's t with
+/// seven degrees of freedom, which exceeds 5.4 once in a thousand. The seed is fixed. Caches of less than 20 scaled
+/// items may be off by one percentage point more.
 #[test]
-fn estimates_lie_within_their_errors() {
+fn estimates_agree_with_full_simulations() {
     let requests = requests(200_000);
     let trace = AccessTrace::new(&requests, PAGES, Trims::Drop).unwrap();
     let cells = POLICIES.iter().flat_map(|&info| [500, 5000, 20_000].map(|capacity| (info, capacity)));
@@ -60,23 +60,23 @@ fn estimates_lie_within_their_errors() {
         let items: u32 = sample.replicas().iter().map(AccessTrace::items).sum();
         let uses = trace.accesses().iter().filter(|access| !access.is_drop()).count() as u64;
         assert_eq!(sample.accesses(), uses);
-        // The rate is the share of the items there are.
+        // The rate matches the share of sampled items.
         assert!((sample.rate() * f64::from(trace.items()) / f64::from(items) - 1.0).abs() < 0.03);
         if let SampleSize::Items(most) = size {
             assert_eq!(items, most);
         }
         for &(info, capacity, truth) in &truths {
-            let found = sample.estimate(info, &[], capacity).unwrap();
-            let off = (found.miss_ratio - truth).abs();
-            let bound = 5.4 * found.standard_error + if found.scaled_capacity < 20 { 0.01 } else { 0.0 };
-            assert!(off < bound, "{} of {capacity}: {found:?}, truth {truth}", info.name);
-            assert!(found.standard_error < 0.02, "{} of {capacity}: {found:?}", info.name);
+            let estimate = sample.estimate(info, &[], capacity).unwrap();
+            let off = (estimate.miss_ratio - truth).abs();
+            let bound = 5.4 * estimate.standard_error + if estimate.scaled_capacity < 20 { 0.01 } else { 0.0 };
+            assert!(off < bound, "{} of {capacity}: {estimate:?}, truth {truth}", info.name);
+            assert!(estimate.standard_error < 0.02, "{} of {capacity}: {estimate:?}", info.name);
         }
     }
 }
 
 #[test]
-fn a_sample_of_all_is_exact_in_sum() {
+fn a_sample_of_all_items_is_exact() {
     let requests = requests(20_000);
     let options = SampleOptions { size: SampleSize::Rate(1.0), replicas: 2, seed: 1 };
     let mut sampler = Sampler::new(Granularity::SizedObjects, Trims::Ignore, options).unwrap();
@@ -85,7 +85,7 @@ fn a_sample_of_all_is_exact_in_sum() {
     let trace = AccessTrace::new(&requests, Granularity::SizedObjects, Trims::Ignore).unwrap();
     assert_eq!(sample.rate(), 1.0);
     assert_eq!(sample.replicas().iter().map(AccessTrace::items).sum::<u32>(), trace.items());
-    // Larger than everything: first uses are all that miss, in any number of replicas.
+    // If all items fit, only first uses miss, in any number of replicas.
     let lru = POLICIES.get("lru").unwrap();
     let (whole, parts) = (trace.simulate(lru, &[], 1 << 40).unwrap(), sample.estimate(lru, &[], 1 << 40).unwrap());
     assert!((parts.miss_ratio - whole.miss_ratio()).abs() < 1e-9);
@@ -95,7 +95,7 @@ fn a_sample_of_all_is_exact_in_sum() {
 }
 
 #[test]
-fn samples_that_cannot_be_are_refused() {
+fn invalid_sample_options_are_named() {
     let sampler = |size, replicas| Sampler::new(PAGES, Trims::Drop, SampleOptions { size, replicas, seed: 1 });
     for (size, replicas, field) in [
         (SampleSize::Rate(0.0), 2, "rate"),
@@ -107,23 +107,23 @@ fn samples_that_cannot_be_are_refused() {
     ] {
         assert!(sampler(size, replicas).unwrap_err().to_string().contains(&format!("`{field}`")), "{size:?}");
     }
-    let nothing = sampler(SampleSize::Rate(0.5), 2).unwrap().finish().unwrap();
-    let estimate = nothing.estimate(POLICIES.get("lru").unwrap(), &[], 10).unwrap();
+    let empty = sampler(SampleSize::Rate(0.5), 2).unwrap().finish().unwrap();
+    let estimate = empty.estimate(POLICIES.get("lru").unwrap(), &[], 10).unwrap();
     assert_eq!((estimate.miss_ratio, estimate.standard_error), (0.0, 0.0));
 }
 
-/// The layer above runs simulations of one trace or sample on several threads.
+/// The layer above simulates one trace or sample on several threads.
 #[test]
-fn simulations_may_run_at_once() {
+fn simulations_run_in_parallel() {
     let requests = requests(5000);
     let trace = AccessTrace::new(&requests, PAGES, Trims::Drop).unwrap();
     let mut sampler = Sampler::new(PAGES, Trims::Drop, SampleOptions::default()).unwrap();
     sampler.add(&requests).unwrap();
     let sample = sampler.finish().unwrap();
-    let one = |info| (trace.simulate(info, &[], 300).unwrap(), sample.estimate(info, &[], 300).unwrap());
-    let alone: Vec<_> = POLICIES.iter().map(|info| one(info)).collect();
+    let simulate = |info| (trace.simulate(info, &[], 300).unwrap(), sample.estimate(info, &[], 300).unwrap());
+    let alone: Vec<_> = POLICIES.iter().map(|info| simulate(info)).collect();
     let together: Vec<_> = std::thread::scope(|scope| {
-        let tasks: Vec<_> = POLICIES.iter().map(|info| scope.spawn(|| one(info))).collect();
+        let tasks: Vec<_> = POLICIES.iter().map(|info| scope.spawn(|| simulate(info))).collect();
         tasks.into_iter().map(|task| task.join().unwrap()).collect()
     });
     assert_eq!(alone, together);

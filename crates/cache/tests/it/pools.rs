@@ -1,4 +1,4 @@
-//! Two pools of pages: what moves where, and what that counts.
+//! Raw and compressed pools: transitions of pages, and their counters.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +13,19 @@ use ssdlab_trace::{Op, Request};
 use crate::twins::{Twin, twin};
 
 const PAGE: u32 = 2048;
-/// Pages that short traces use.
+/// Number of pages in short traces.
 const PAGES: u64 = 40;
 
-/// Any compressed pool for few pages.
+/// Generates small compressed pools.
 pub fn pools() -> impl Strategy<Value = CompressedPool> {
-    let able: Vec<_> = POLICIES.iter().copied().filter(|info| info.role.sizes && !info.role.needs_future).collect();
+    let supported: Vec<_> =
+        POLICIES.iter().copied().filter(|info| info.role.sizes && !info.role.needs_future).collect();
     let incompressible = prop_oneof![2 => Just(0.0), 1 => 0.0..1.0, 1 => Just(1.0)];
     let sizes =
         (1.0..6.0, 0.0..=1.0, incompressible, 0.0..=1.0).prop_map(|(ratio, spread, incompressible, max_stored)| {
             PageSizes { ratio, spread, incompressible, max_stored }
         });
-    (proptest::sample::select(able), prop_oneof![1..4_u64, 300..20_000_u64], sizes, any::<u64>())
+    (proptest::sample::select(supported), prop_oneof![1..4_u64, 300..20_000_u64], sizes, any::<u64>())
         .prop_map(|(policy, bytes, sizes, seed)| CompressedPool { policy, bytes, sizes, seed })
 }
 
@@ -38,7 +39,7 @@ fn options(raw_pages: u64) -> StageOptions {
     }
 }
 
-/// What is done to a page.
+/// Access to a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Read,
@@ -69,12 +70,12 @@ fn steps() -> impl Strategy<Value = Vec<(Step, u64)>> {
     prop::collection::vec((step, prop_oneof![2 => 0..8_u64, 3 => 0..PAGES]), 1..300)
 }
 
-/// Two pools as one would write them down. The raw policy is no twin: where several pages give way at once, it alone
-/// tells in which order.
+/// Reference implementation of the two pools. It uses the raw policy itself, not its twin, because only the policy
+/// returns simultaneous evictions in order.
 struct TwoPools {
     raw: Box<dyn Policy>,
     compressed: Option<(Box<dyn Twin>, CompressedPool)>,
-    /// Pages by their item: twins number items as they come.
+    /// Page of each item; items are numbered in order of appearance.
     pages: Vec<u64>,
     counts: Transitions,
 }
@@ -82,7 +83,8 @@ struct TwoPools {
 impl TwoPools {
     fn new(raw: &PolicyInfo, raw_pages: u64, pool: Option<CompressedPool>) -> Self {
         let compressed = pool.map(|pool| {
-            let get = |name: &str| pool.policy.parameters.iter().find(|one| one.name == name).unwrap().default;
+            let get =
+                |name: &str| pool.policy.parameters.iter().find(|parameter| parameter.name == name).unwrap().default;
             (twin(pool.policy.name, &get, pool.bytes), pool)
         });
         let mut raw = build_policy(raw, &[], raw_pages, 0, true).unwrap();
@@ -101,7 +103,7 @@ impl TwoPools {
     fn step(&mut self, step: Step, page: u64) {
         let item = match self.pages.iter().position(|&known| known == page) {
             Some(item) => item as u32,
-            // Nothing is known of a page that is trimmed before it was touched.
+            // A trim of an untouched page has no effect.
             None if step == Step::Trim => return,
             None => {
                 self.pages.push(page);
@@ -157,10 +159,10 @@ impl TwoPools {
     }
 }
 
-/// What came into a pool has left it or is there.
+/// Asserts that every page that entered a pool has left it or is still there.
 fn assert_conserved(counts: Transitions, raw_pages: u64, compressed_pages: u64) {
-    let came = counts.compressed_hits + counts.misses + counts.compressed_overwritten + counts.created;
-    assert_eq!(came, counts.demoted() + counts.raw_trimmed + raw_pages, "{counts:?}");
+    let entered = counts.compressed_hits + counts.misses + counts.compressed_overwritten + counts.created;
+    assert_eq!(entered, counts.demoted() + counts.raw_trimmed + raw_pages, "{counts:?}");
     let left =
         counts.compressed_hits + counts.compressed_overwritten + counts.compressed_dropped + counts.compressed_trimmed;
     assert_eq!(counts.compressed, left + compressed_pages, "{counts:?}");
@@ -169,10 +171,10 @@ fn assert_conserved(counts: Transitions, raw_pages: u64, compressed_pages: u64) 
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(100))]
 
-    /// Goal: pages move as flowchart 2b says, with any two policies. Method: a slow twin, page by page; conservation
-    /// and budget after every access.
+    /// Compares with the reference implementation for any two policies; checks conservation and the capacities after
+    /// every access.
     #[test]
-    fn two_pools_are_their_twin(
+    fn two_pools_match_their_twin(
         steps in steps(),
         raw_pages in prop_oneof![1..4_u64, 4..30_u64],
         pool in prop::option::of(pools()),
@@ -208,17 +210,17 @@ proptest! {
                 prop_assert_eq!(counts.raw_hits + counts.compressed_hits, count.read_hits);
                 prop_assert_eq!(counts.raw_overwritten + counts.compressed_overwritten, count.write_hits);
                 prop_assert_eq!(counts.loaded, count.read_pages - count.read_hits + count.filled);
-                let found = count.read_hits + count.write_hits + counts.misses + counts.created;
-                prop_assert_eq!(found, touched);
+                let pages = count.read_hits + count.write_hits + counts.misses + counts.created;
+                prop_assert_eq!(pages, touched);
                 assert_conserved(counts, stage.raw_pages(), compressed.len() as u64);
             }
         }
     }
 }
 
-/// A page goes down the arrows one by one: two raw pages, room for two compressed ones.
+/// Takes each transition with two raw pages and room for two compressed ones.
 #[test]
-fn a_page_goes_down_and_up_again() {
+fn pages_take_each_transition_of_the_flowchart() {
     let sizes = PageSizes { ratio: 2.0, spread: 0.0, incompressible: 0.0, max_stored: 0.5 };
     let fifo = POLICIES.get("fifo").unwrap();
     let pool = CompressedPool { policy: fifo, bytes: u64::from(PAGE), sizes, seed: 1 };
@@ -236,15 +238,15 @@ fn a_page_goes_down_and_up_again() {
     assert_eq!(go(Step::Read, 1), [Raw, Raw, Below, Below, Below]);
     assert_eq!(go(Step::Read, 2), [Compressed, Raw, Raw, Below, Below]);
     assert_eq!(go(Step::Read, 3), [Compressed, Compressed, Raw, Raw, Below]);
-    // 0 is restored; 2 takes its place.
+    // 0 is decompressed; 2 is compressed.
     assert_eq!(go(Step::Read, 0), [Raw, Compressed, Compressed, Raw, Below]);
-    // 1 was compressed first: it is written whole, so nobody restores it.
+    // 1 is fully written, so it is not decompressed.
     assert_eq!(go(Step::WriteWhole, 1), [Raw, Raw, Compressed, Compressed, Below]);
-    // 0 is compressed for 4, and 2 dropped for 0.
+    // 4 evicts 0 to the compressed pool, where 0 evicts 2.
     assert_eq!(go(Step::Read, 4), [Compressed, Raw, Below, Compressed, Raw]);
     assert_eq!(go(Step::WritePart, 3), [Compressed, Compressed, Below, Raw, Raw]);
     assert_eq!(go(Step::Trim, 0), [Below, Compressed, Below, Raw, Raw]);
-    // Dirty pages are written below when they leave the raw pool, and not again.
+    // Dirty pages are written back when they leave the raw pool, and only then.
     let read = |page| (Op::Read, page);
     let (first, second) = (vec![(Op::Write, 0), read(2)], vec![(Op::Write, 1)]);
     assert_eq!(
@@ -266,9 +268,9 @@ fn a_page_goes_down_and_up_again() {
     assert_eq!((stage.transitions(), counts.demoted()), (counts, 6));
 }
 
-/// A compressed page may be as long as the pool, and no longer.
+/// A compressed page may fill the pool, but not exceed it.
 #[test]
-fn a_pool_holds_a_page_of_its_own_length() {
+fn a_pool_holds_a_page_of_its_own_size() {
     let sizes = PageSizes { ratio: 2.0, spread: 0.0, incompressible: 0.0, max_stored: 0.5 };
     for (bytes, place) in [(PAGE / 2, Place::Compressed), (PAGE / 2 - 1, Place::Below)] {
         let pool = CompressedPool { policy: POLICIES.get("fifo").unwrap(), bytes: bytes.into(), sizes, seed: 1 };
@@ -280,9 +282,9 @@ fn a_pool_holds_a_page_of_its_own_length() {
     }
 }
 
-/// With pages asked for evenly, hits are those of the closed formula: the pages held of all.
+/// With uniform requests, hit ratios match the closed formula.
 #[test]
-fn even_requests_hit_as_often_as_the_plan_says() {
+fn uniform_requests_match_the_plan() {
     use ssdlab_cache::plan::{Compressor, Memory, Plan, Popularity};
     const DATA_PAGES: u64 = 20_000;
     const MEMORY_PAGES: u64 = 2_000;
@@ -317,29 +319,29 @@ fn even_requests_hit_as_often_as_the_plan_says() {
         let counts = read(REQUESTS) - warm;
         let share = |hits: u64| hits as f64 / REQUESTS as f64;
         let expected = plan.point(percent as f64 / 100.0, &[]).unwrap();
-        for (found, expected) in [
+        for (measured, expected) in [
             (share(counts.raw_hits + counts.compressed_hits), expected.hit_ratio),
             (share(counts.compressed_hits), expected.compressed_hit_ratio),
         ] {
-            // Five standard deviations of independent hits; three of the mean length of 20,000 pages, whose standard
-            // deviation is 0.29 of it.
+            // Five standard deviations of independent hits, and three of the mean size of 20,000 pages; a page size has
+            // a relative standard deviation of 0.29.
             let error = 5.0 * (expected * (1.0 - expected) / REQUESTS as f64).sqrt() + 0.006 * expected;
-            assert!((found - expected).abs() <= error, "{percent} %: {found} {expected} {error}");
+            assert!((measured - expected).abs() <= error, "{percent} %: {measured} {expected} {error}");
         }
     }
 }
 
 #[test]
-fn pools_that_cannot_be_are_named() {
+fn invalid_pools_are_named() {
     let sizes = PageSizes { ratio: 2.0, spread: 0.0, incompressible: 0.0, max_stored: 0.75 };
     let pool = |name: &str, bytes| CompressedPool { policy: POLICIES.get(name).unwrap(), bytes, sizes, seed: 1 };
     let error = |pool| {
         let stage = Stage::new(POLICIES.get("arc").unwrap(), &[], options(4)).unwrap();
-        stage.compressing(pool).map(drop).expect_err("impossible")
+        stage.compressing(pool).map(drop).expect_err("the pool is invalid")
     };
     assert!(error(pool("arc", 100)).to_string().contains("one of fifo"), "{}", error(pool("arc", 100)));
     assert_eq!(error(pool("fifo", 0)), CacheError::NoCapacity);
     assert_eq!(error(pool("belady", 9)), CacheError::NeedsFuture { policy: "belady" });
-    let nothing = CompressedPool { sizes: PageSizes { ratio: 0.0, ..sizes }, ..pool("fifo", 9) };
-    assert!(matches!(error(nothing), CacheError::PageSizes { field: "ratio", .. }));
+    let invalid_ratio = CompressedPool { sizes: PageSizes { ratio: 0.0, ..sizes }, ..pool("fifo", 9) };
+    assert!(matches!(error(invalid_ratio), CacheError::PageSizes { field: "ratio", .. }));
 }

@@ -1,4 +1,4 @@
-//! What holds for policies by theory, whatever the trace.
+//! Theoretical properties of policies, on any trace.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn misses(trace: &AccessTrace, info: &PolicyInfo, capacity: u64) -> u64 {
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(200))]
 
-    /// Source: Belady 1966; Mattson et al. 1970 prove it.
+    /// Source: Belady 1966; proof in Mattson et al. 1970.
     #[test]
     fn no_policy_misses_less_than_belady(accesses in traces(), capacity in 1_u64..20) {
         let trace = AccessTrace::from_accesses(in_units(&accesses), 40).unwrap();
@@ -29,17 +29,17 @@ proptest! {
         let bypass = [("bypass".to_owned(), 1)];
         let least = trace.simulate(belady, &bypass, capacity).unwrap().misses;
         for info in POLICIES.iter() {
-            // TinyLFU may turn a newcomer away; the others let it in.
+            // Only TinyLFU may reject newcomers.
             let least = if info.name == "tinylfu" { least } else { misses(&trace, belady, capacity) };
             prop_assert!(misses(&trace, info, capacity) >= least, "{} beats Belady", info.name);
         }
         prop_assert!(misses(&trace, belady, capacity) >= least);
     }
 
-    /// Goal: a larger cache holds what a smaller one does at every moment, for the policies said to be stack
-    /// algorithms; and their curve from one pass is that of simulations of every size.
+    /// Larger caches of stack algorithms always hold the content of smaller ones, and one-pass curves match simulations
+    /// of every size.
     #[test]
-    fn larger_caches_of_stack_algorithms_hold_what_smaller_ones_do(accesses in traces()) {
+    fn stack_algorithms_have_the_inclusion_property(accesses in traces()) {
         let accesses: Vec<Access> = in_units(&accesses).into_iter().filter(|access| !access.is_drop()).collect();
         let trace = AccessTrace::from_accesses(accesses, 40).unwrap();
         for info in POLICIES.iter() {
@@ -56,7 +56,7 @@ proptest! {
                 caches.iter_mut().for_each(|cache| { cache.access(*access, &mut Vec::new()); });
                 for pair in caches.windows(2) {
                     let held = (0..40).all(|item| !pair[0].contains(item) || pair[1].contains(item));
-                    // Of items never used again any may stay: only what will hit has to be there.
+                    // Belady may keep any of the items never used again, so inclusion need not hold for these.
                     prop_assert!(held || info.role.needs_future, "{}", info.name);
                 }
             }
@@ -64,7 +64,7 @@ proptest! {
     }
 }
 
-/// Goal: the one pass of LRU counts right where items fill several of each of its levels, and where it forgets.
+/// Covers several nodes at each level of the stack-distance tree, and forgotten items.
 #[test]
 fn one_pass_of_lru_is_exact_for_many_items() {
     let mut rng = Rng::named(1, "many items");
@@ -82,10 +82,9 @@ fn one_pass_of_lru_is_exact_for_many_items() {
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(300))]
 
-    /// Goal: room made ahead is room made as ever. Method: victims between any accesses and drops; what is cached is
-    /// known from what came and went.
+    /// Evicts between accesses and removals, and tracks the cached items.
     #[test]
-    fn a_victim_was_cached_and_is_no_more(
+    fn a_victim_leaves_the_cache(
         accesses in traces(),
         ahead in prop::collection::vec(prop::bool::weighted(0.3), 300),
         draws in prop::array::uniform4(prop_oneof![2 => Just(0), 1 => any::<u64>()]),
@@ -121,7 +120,7 @@ proptest! {
                 prop_assert_eq!(policy.used(), cached.values().map(|&size| u64::from(size)).sum::<u64>());
                 prop_assert!(policy.used() <= capacity, "{}", info.name);
             }
-            // All that is left can be given up.
+            // All remaining items can be evicted.
             while let Some(item) = policy.victim() {
                 prop_assert!(cached.remove(&item).is_some(), "{}: {}", info.name, item);
             }
@@ -130,20 +129,20 @@ proptest! {
         }
     }
 
-    /// Goal: where the choice does not depend on an item never seen before, it does not matter whether a full cache
-    /// chooses ahead of it. Method: two caches with the same past, then with the same future.
+    /// If the choice of a victim does not depend on a new item, choosing it before the item arrives changes nothing.
+    /// Compares two caches with the same past and future.
     #[test]
-    fn choosing_ahead_of_an_unknown_item_changes_nothing(
+    fn eviction_ahead_of_a_new_item_changes_nothing(
         past in traces(),
         future in traces(),
         draws in prop::array::uniform4(prop_oneof![2 => Just(0), 1 => any::<u64>()]),
         capacity in 1_u64..20,
     ) {
-        // The newcomer is one of those compared by use, or has been counted when they are; EVICT-S may take several;
-        // the access of the newcomer may draw a rate of learning before the victim is drawn.
+        // TinyLFU compares the newcomer's uses, which it has already recorded. EVICT-S may evict several items. CACHEUS
+        // may draw a learning rate before the victim.
         let depends = ["tinylfu", "w-tinylfu", "qd-lp", "s3-fifo", "s3-fifo-d", "cacheus"];
         for info in POLICIES.iter().filter(|info| !depends.contains(&info.name)) {
-            // Belady turns newcomers away if asked to.
+            // Belady may reject newcomers if `bypass` is set.
             let changes = if info.role.needs_future { Vec::new() } else { changes(info, &draws) };
             let run = |ahead: bool| {
                 let mut policy = build_policy(info, &changes, capacity, 41, true).unwrap();
@@ -170,7 +169,8 @@ proptest! {
     }
 }
 
-/// A loop one larger than the cache: LRU, FIFO and CLOCK never hit; MRU and LIFO miss one or two of each round.
+/// A loop over one item more than the cache holds: LRU, FIFO and CLOCK never hit; MRU and LIFO miss one or two per
+/// round.
 #[test]
 fn a_loop_larger_than_the_cache() {
     let (items, rounds, capacity) = (11, 100, 10);
@@ -179,23 +179,23 @@ fn a_loop_larger_than_the_cache() {
     for name in ["fifo", "lru", "clock", "sieve"] {
         assert_eq!(misses(&looped, POLICIES.get(name).unwrap(), capacity), all, "{name}");
     }
-    // The first round misses all; later, the last two items take each other's place.
+    // The first round misses all items; later, the last two items evict each other.
     assert_eq!(misses(&looped, POLICIES.get("lifo").unwrap(), capacity), 11 + 2 * 99);
-    // Belady and MRU keep all but one, which moves by one place from miss to miss: one miss in ten accesses.
+    // Belady and MRU lack one item, which shifts by one position at each miss: one miss in ten accesses.
     for name in ["mru", "belady"] {
         assert_eq!(misses(&looped, POLICIES.get(name).unwrap(), capacity), 11 + (all - 11) / 10, "{name}");
     }
-    // With one item on probation LIRS keeps nine, and misses the others.
+    // With one HIR item, LIRS keeps nine items and misses the others.
     assert_eq!(misses(&looped, POLICIES.get("lirs").unwrap(), capacity), 11 + 2 * 99);
 }
 
 #[test]
-fn every_policy_keeps_one_item_and_misses_what_is_new() {
+fn every_policy_hits_a_repeated_item_and_misses_new_ones() {
     for info in POLICIES.iter() {
         for capacity in [1, 2, 7, 100, 1000] {
             assert_eq!(misses(&trace([3; 500]), info, capacity), 1, "{} of {capacity}", info.name);
             assert_eq!(misses(&trace(0..500), info, capacity), 500, "{} of {capacity}", info.name);
-            // Larger than all there is: only first uses miss.
+            // If all items fit, only first uses miss.
             let few = trace((0..5000).map(|at| at * at % 97));
             let distinct = (0..97_u32).map(|at| at * at % 97).collect::<std::collections::BTreeSet<_>>().len();
             if capacity >= 97 {
@@ -205,7 +205,7 @@ fn every_policy_keeps_one_item_and_misses_what_is_new() {
     }
 }
 
-/// libCacheSim's W-TinyLFU misses everything in caches below 100 items, whose window it rounds to nothing.
+/// libCacheSim's W-TinyLFU never hits in caches below 100 items, as it rounds the window down to 0.
 #[test]
 fn small_w_tinylfu_caches_work() {
     let mut rng = Rng::named(1, "skewed");
@@ -217,7 +217,7 @@ fn small_w_tinylfu_caches_work() {
 }
 
 #[test]
-fn policies_that_coincide() {
+fn related_policies_coincide() {
     let mut rng = Rng::named(1, "any");
     let any = trace((0..5000).map(|_| rng.below(60) as u32));
     let with = |name: &str, changes: &[(&str, u64)], capacity: u64| -> Counts {
@@ -227,21 +227,21 @@ fn policies_that_coincide() {
     for capacity in [1, 2, 9, 30] {
         let lru = with("lru", &[], capacity);
         assert_eq!(with("lru-k", &[("k", 1)], capacity), lru);
-        // Of items of one size, those of least value are those used longest ago.
+        // With items of one size, the least value belongs to the least recently used item.
         assert_eq!(with("gds", &[], capacity), lru);
         assert_eq!(with("gdsf", &[], capacity), with("lfu-da", &[], capacity));
         assert_eq!(with("slru", &[("protected", 100)], capacity).accesses, lru.accesses);
-        // Nothing but a window is LRU.
+        // With only the window, W-TinyLFU is LRU.
         assert_eq!(with("w-tinylfu", &[("window", 100)], capacity), lru);
         // With a probationary segment only, a hit makes an item the newest.
         assert_eq!(with("slru", &[("protected", 0)], capacity), lru);
     }
 }
 
-/// Where every use is correlated and nothing is remembered, LRU-K is LRU. An eviction that looked at all protected
-/// items would make this test last for hours.
+/// If every use is correlated and no history is kept, LRU-K is LRU. Evictions that scan all protected items would take
+/// hours here.
 #[test]
-fn protected_items_give_way_in_logarithmic_time() {
+fn protected_items_are_evicted_in_logarithmic_time() {
     let (items, capacity) = (50_000, 20_000);
     let mut rng = Rng::named(7, "protected");
     let trace = trace((0..400_000).map(|_| rng.below(items) as u32));
@@ -252,15 +252,14 @@ fn protected_items_give_way_in_logarithmic_time() {
 }
 
 #[test]
-fn what_does_not_fit_is_not_admitted() {
+fn items_larger_than_the_cache_are_not_admitted() {
     for info in POLICIES.iter().filter(|info| info.role.sizes) {
         let sizes = [(0, 6), (1, 11), (0, 20), (1, 11), (2, 5), (1, 3), (1, 11)];
         let accesses = sizes.map(|(item, size)| Access::new(item, size)).to_vec();
         let trace = AccessTrace::from_accesses(accesses, 3).unwrap();
         let counts = trace.simulate(info, &[], 10).unwrap();
         assert_eq!((counts.too_large, counts.accesses, counts.units), (2, 7, 67), "{}", info.name);
-        // Item 0 is a hit though the second access is larger; so is item 1 once it came in with another size. What
-        // they lacked is missed.
+        // Items 0 and 1 hit although the later accesses are larger; the missing units count as missed.
         assert_eq!(
             (counts.misses, counts.outgrown, counts.outgrown_units, counts.missed_units, counts.evictions),
             (5, 2, 14 + 8, 6 + 11 + 14 + 11 + 5 + 3 + 8, 1),
@@ -271,7 +270,7 @@ fn what_does_not_fit_is_not_admitted() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_name() {
+fn errors_name_the_invalid_value() {
     let name = |name: &str, value| [(name.to_owned(), value)];
     let lru = POLICIES.get("lru").unwrap();
     let message = |error: CacheError| error.to_string();
@@ -288,11 +287,11 @@ fn what_cannot_be_is_refused_by_name() {
     assert!(message(large).contains("1099511627776"));
     let dropped = AccessTrace::from_accesses(vec![Access::new(0, 1), Access::drop(0)], 1).unwrap();
     let curve = lru.role.one_pass.unwrap()(&dropped, 1).unwrap_err();
-    assert!(message(curve).contains("ignore trims"));
+    assert!(message(curve).contains("trims"));
 }
 
 #[test]
-fn the_table_is_sound() {
+fn help_and_defaults_of_the_table_are_valid() {
     for info in POLICIES.iter() {
         assert_eq!(POLICIES.get(info.name).unwrap().help, info.help);
         assert!(info.help.ends_with('.'), "{}", info.name);

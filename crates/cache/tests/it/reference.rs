@@ -1,19 +1,19 @@
-//! Misses on a real trace equal those of another simulator.
+//! Comparison with libCacheSim on a real trace.
 //!
-//! Set `SSDLAB_TRACES` to the directory that holds the trace; without it the test is skipped and says so.
+//! Set `SSDLAB_TRACES` to the directory of the trace; otherwise the tests print a note and are skipped.
 
 use std::path::PathBuf;
 
 use ssdlab_cache::{AccessTrace, Granularity, POLICIES, Trims};
 use ssdlab_trace::{ReadOptions, Request, Source, TraceReader};
 
-#[expect(clippy::print_stderr, reason = "a skipped test must say so")]
+#[expect(clippy::print_stderr, reason = "a skipped test must report it")]
 fn skip(why: &str) -> Option<Vec<Request>> {
     eprintln!("skipped: {why}");
     None
 }
 
-/// The requests of libCacheSim's CloudPhysics trace.
+/// Returns the requests of libCacheSim's CloudPhysics trace, if available.
 pub fn cloud_physics() -> Option<Vec<Request>> {
     let Some(root) = std::env::var_os("SSDLAB_TRACES") else {
         return skip("SSDLAB_TRACES does not name the directory of real traces");
@@ -29,7 +29,7 @@ pub fn cloud_physics() -> Option<Vec<Request>> {
 }
 
 #[test]
-fn misses_equal_those_of_libcachesim() {
+fn misses_match_libcachesim() {
     let Some(requests) = cloud_physics() else { return };
     let trace = AccessTrace::new(&requests, Granularity::Objects, Trims::Ignore).unwrap();
     assert_eq!(trace.accesses().len(), 113_872);
@@ -39,9 +39,9 @@ fn misses_equal_those_of_libcachesim() {
         let changes = fields[1].split_once('=').map(|(name, value)| (name.to_owned(), value.parse().unwrap()));
         let (capacity, misses): (u64, u64) = (fields[2].parse().unwrap(), fields[3].parse().unwrap());
         let info = POLICIES.get(fields[0]).unwrap();
-        let found = trace.simulate(info, &Vec::from_iter(changes.clone()), capacity).unwrap().misses;
-        if found != misses {
-            wrong.push(format!("{row}: {found}"));
+        let simulated = trace.simulate(info, &Vec::from_iter(changes.clone()), capacity).unwrap().misses;
+        if simulated != misses {
+            wrong.push(format!("{row}: simulated {simulated}"));
         }
         if let Some(one_pass) = info.role.one_pass.filter(|_| changes.is_none()) {
             assert_eq!(one_pass(&trace, capacity as u32).unwrap().misses()[capacity as usize - 1], misses, "{row}");
@@ -50,10 +50,9 @@ fn misses_equal_those_of_libcachesim() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Goal: what the page on caches says of policies that differ from the other simulator. Method: each row of its table,
-/// simulated.
+/// Checks the table of policies that differ from libCacheSim in docs/cache.md.
 #[test]
-fn misses_that_differ_are_those_of_the_page() {
+fn documented_differences_from_libcachesim_are_current() {
     let Some(requests) = cloud_physics() else { return };
     let trace = AccessTrace::new(&requests, Granularity::Objects, Trims::Ignore).unwrap();
     let page = include_str!("../../../../docs/cache.md");
@@ -67,10 +66,10 @@ fn misses_that_differ_are_those_of_the_page() {
     let mut wrong = Vec::new();
     for row in rows {
         let name = row[1].trim_matches('`');
-        for (capacity, written) in [(4897, row[3]), (19_590, row[5])] {
+        for (capacity, documented) in [(4897, row[3]), (19_590, row[5])] {
             let misses = trace.simulate(POLICIES.get(name).unwrap(), &[], capacity).unwrap().misses;
-            if written.replace(',', "") != misses.to_string() {
-                wrong.push(format!("{name} of {capacity}: {misses}, written {written}"));
+            if documented.replace(',', "") != misses.to_string() {
+                wrong.push(format!("{name} of {capacity}: simulated {misses}, documented {documented}"));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The cache as a stage: what goes below keeps the data right, and nothing dirty is lost or written twice.
+//! The write-back cache: backing requests keep data correct, and dirty pages are written back exactly once.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ fn request(op: Op, sector: u64, sectors: u64, flags: u8) -> Request {
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let op = prop_oneof![4 => Just(Op::Read), 6 => Just(Op::Write), 1 => Just(Op::Trim), 1 => Just(Op::Flush)];
     let flags = prop_oneof![12 => Just(0), 1 => Just(flag::FUA), 1 => Just(flag::PREFLUSH | flag::SYNC)];
-    let one = (op, 0..SECTORS, prop_oneof![5 => 1..9_u64, 1 => 9..60_u64], flags);
-    prop::collection::vec(one, 1..120).prop_map(|steps| {
+    let step = (op, 0..SECTORS, prop_oneof![5 => 1..9_u64, 1 => 9..60_u64], flags);
+    prop::collection::vec(step, 1..120).prop_map(|steps| {
         let request = |(op, sector, sectors, flags): (Op, u64, u64, u8)| match op {
             Op::Flush => request(op, 0, 0, 0),
             _ => request(op, sector, sectors.min(SECTORS - sector), flags),
@@ -29,12 +29,12 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     })
 }
 
-/// Versions of sectors: what the host wrote last, and what is below.
+/// Versions of sectors, as written last by the host and in the backing store.
 struct Oracle {
-    /// 0 for what was never written, or trimmed.
+    /// 0 for sectors never written, or trimmed.
     truth: [u64; SECTORS as usize],
     below: [u64; SECTORS as usize],
-    /// Pages written by the host and not yet below, as the stage should know them.
+    /// Pages written by the host and not yet written back, as the cache should track them.
     dirty: BTreeSet<u64>,
     seen: Vec<(Request, Why)>,
     /// Pages written back, read for misses, and read for fills.
@@ -46,7 +46,7 @@ impl Oracle {
         (request.offset / SECTOR) as usize..(request.end() / SECTOR) as usize
     }
 
-    /// A request arrives below; `cause` is what the host asks at this moment.
+    /// Applies a backing request; `cause` is the host's current request.
     fn arrives(&mut self, request: Request, why: Why, cause: &Request) {
         assert_eq!((request.time_ns, request.stream), (7, cause.stream));
         let own = if cause.op == Op::Write { Self::sectors(cause) } else { 0..0 };
@@ -64,9 +64,9 @@ impl Oracle {
                 if why != Why::Through {
                     assert!(request.offset.is_multiple_of(u64::from(PAGE)) && request.bytes.is_multiple_of(PAGE));
                     for page in request.offset / u64::from(PAGE)..request.end() / u64::from(PAGE) {
-                        assert!(self.dirty.remove(&page), "page {page} is written back but clean");
+                        assert!(self.dirty.remove(&page), "page {page} is clean but written back");
                         self.pages[0] += 1;
-                        // In a write, the page may be one whose turn is still to come.
+                        // The current write may still make the page dirty later.
                         if (page * 4..page * 4 + 4).any(|sector| own.contains(&(sector as usize))) {
                             self.dirty.insert(page);
                         }
@@ -79,13 +79,13 @@ impl Oracle {
                 }
             }
             (Op::Flush, Why::Flush) => assert_eq!(self.dirty.len(), 0, "a flush leaves dirty pages"),
-            other => panic!("{other:?} makes no sense"),
+            other => panic!("unexpected backing request {other:?}"),
         }
         self.seen.push((request, why));
     }
 }
 
-/// Replays requests through a stage with everything checked; returns its counters.
+/// Replays requests through a cache and checks it after each; returns its counters.
 fn replay(stage: &mut Stage, options: StageOptions, requests: &[Request], background: bool) -> StageCounters {
     let (truth, below) = ([0; SECTORS as usize], [0; SECTORS as usize]);
     let mut oracle = Oracle { truth, below, dirty: BTreeSet::new(), seen: Vec::new(), pages: [0; 3] };
@@ -106,27 +106,28 @@ fn replay(stage: &mut Stage, options: StageOptions, requests: &[Request], backgr
         let mut below = Vec::new();
         stage.submit(request, &mut |request, why| below.push((request, why))).unwrap();
         if request.flags & flag::PREFLUSH != 0 && request.op == Op::Write {
-            let flush = below.iter().position(|(request, _)| request.op == Op::Flush).expect("flushed first");
-            below.drain(..=flush).for_each(|(one, why)| {
-                oracle.arrives(one, why, &Request { op: Op::Flush, offset: 0, bytes: 0, ..*request });
+            let flush = below.iter().position(|(request, _)| request.op == Op::Flush).expect("PREFLUSH flushes first");
+            below.drain(..=flush).for_each(|(backing, why)| {
+                oracle.arrives(backing, why, &Request { op: Op::Flush, offset: 0, bytes: 0, ..*request });
             });
             if !through {
                 oracle.dirty.extend(touched.clone());
             }
         }
-        below.into_iter().for_each(|(one, why)| oracle.arrives(one, why, request));
+        below.into_iter().for_each(|(backing, why)| oracle.arrives(backing, why, request));
         if background {
             let mut below = Vec::new();
             stage.background(3, 7, &mut |request, why| below.push((request, why)));
             let cause = Request { op: Op::Flush, offset: 0, bytes: 0, stream: 0, ..*request };
-            below.into_iter().for_each(|(one, why)| oracle.arrives(one, why, &cause));
+            below.into_iter().for_each(|(backing, why)| oracle.arrives(backing, why, &cause));
         }
-        // What the stage holds dirty is what the host wrote and nobody wrote below.
+        // Dirty pages are those that the host wrote and that were not written back; clean pages match the backing
+        // store.
         for page in 0..SECTORS / 4 {
             let (place, dirty) = stage.state(page);
             assert!(place == Place::Raw || !dirty, "page {page} is dirty but not raw");
             if dirty {
-                assert!(oracle.dirty.contains(&page), "page {page} is dirty for no reason");
+                assert!(oracle.dirty.contains(&page), "page {page} is dirty but was not written");
             } else {
                 for sector in page as usize * 4..page as usize * 4 + 4 {
                     assert_eq!(oracle.below[sector], oracle.truth[sector], "sector {sector} is lost");
@@ -154,10 +155,10 @@ fn replay(stage: &mut Stage, options: StageOptions, requests: &[Request], backgr
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(300))]
 
-    /// Goal: reads below what the cache misses return the last version written; every dirty page is written once before
-    /// it is dropped, unless it is trimmed or overwritten. Method: versions of every sector beside it.
+    /// Tracks the version of every sector: backing reads return the last version written, and every dirty page is
+    /// written back once before it is dropped, unless it is trimmed or overwritten.
     #[test]
-    fn data_is_right_and_dirty_pages_are_conserved(
+    fn data_is_correct_and_dirty_pages_are_conserved(
         requests in requests(),
         policy in 0..POLICIES.len(),
         capacity_pages in prop_oneof![1..4_u64, 4..12_u64, Just(100)],
@@ -188,7 +189,7 @@ const BACK: StageOptions = StageOptions {
     hard_percent: 50,
 };
 
-/// What goes below, in sectors: operation, first, count, reason.
+/// Returns the backing requests in sectors: operation, first sector, count, reason.
 fn below(stage: &mut Stage, request: &Request) -> Vec<(Op, u64, u64, Why)> {
     let mut seen = Vec::new();
     let mut sink = |request: Request, why| {
@@ -199,26 +200,26 @@ fn below(stage: &mut Stage, request: &Request) -> Vec<(Op, u64, u64, Why)> {
 }
 
 #[test]
-fn neighbours_are_joined() {
+fn adjacent_pages_are_merged() {
     let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], StageOptions { hard_percent: 100, ..BACK }).unwrap();
     assert_eq!(below(&mut stage, &request(Op::Read, 8, 4, 0)), [(Op::Read, 8, 4, Why::Miss)]);
-    // Page 2 is there: what is missing on both sides is read apart.
+    // Page 2 is cached, which splits the read.
     let around = [(Op::Read, 4, 4, Why::Miss), (Op::Read, 12, 4, Why::Miss)];
     assert_eq!(below(&mut stage, &request(Op::Read, 5, 10, 0)), around);
-    // Written in part at both ends; page 1 is there, page 4 is not.
+    // Partial writes at both ends; page 1 is cached, page 4 is not.
     assert_eq!(below(&mut stage, &request(Op::Write, 7, 10, 0)), [(Op::Read, 16, 4, Why::Fill)]);
     assert_eq!(stage.dirty_pages(), 4);
     let flushed = [(Op::Write, 4, 16, Why::Flush), (Op::Flush, 0, 0, Why::Flush)];
     assert_eq!(below(&mut stage, &request(Op::Flush, 0, 0, 0)), flushed);
     assert_eq!(below(&mut stage, &request(Op::Flush, 0, 0, 0)), flushed[1..]);
-    // All of it again, dirty, and eight other pages that take its place: written first, then read.
+    // Dirty pages are evicted by eight reads: writes precede reads.
     assert_eq!(below(&mut stage, &request(Op::Write, 4, 16, 0)), []);
     let moved = [(Op::Write, 4, 16, Why::Evicted), (Op::Read, 40, 32, Why::Miss)];
     assert_eq!(below(&mut stage, &request(Op::Read, 40, 32, 0)), moved);
 }
 
 #[test]
-fn limits_hold_and_the_oldest_go_first() {
+fn limits_hold_and_the_oldest_dirty_pages_are_written_first() {
     let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], BACK).unwrap();
     assert_eq!(below(&mut stage, &request(Op::Write, 0, 16, 0)), []);
     // Four dirty pages are the limit; 0 and 1 became dirty first.
@@ -235,29 +236,29 @@ fn limits_hold_and_the_oldest_go_first() {
     assert_eq!((stage.dirty_pages(), stage.raw_pages(), stage.state(10)), (2, 6, (Place::Raw, true)));
 }
 
-/// A page that is filled, changed and written back for one request is read before it is written; others after.
+/// A page filled and written back by the same request is read before it is written; other pages after.
 #[test]
-fn a_fill_comes_before_the_write_of_what_it_fills() {
+fn a_fill_precedes_the_write_back_of_its_page() {
     let options = StageOptions { background_percent: 0, hard_percent: 0, ..BACK };
     let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], options).unwrap();
     let both = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 0, 4, Why::Limit)];
     assert_eq!(below(&mut stage, &request(Op::Write, 1, 2, 0)), both);
-    // Page 0 is there; pages 1 and 2 are written whole.
+    // Page 0 is cached; pages 1 and 2 are fully written.
     assert_eq!(below(&mut stage, &request(Op::Write, 3, 9, 0)), [(Op::Write, 0, 12, Why::Limit)]);
     let options = StageOptions { capacity_pages: 1, background_percent: 100, hard_percent: 100, ..BACK };
     let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], options).unwrap();
     let fills_last = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 0, 8, Why::Evicted), (Op::Read, 8, 4, Why::Fill)];
     assert_eq!(below(&mut stage, &request(Op::Write, 2, 8, 0)), fills_last);
-    // Page 2 is dirty: it gives way to page 1 before it is its turn, and is read again.
+    // Page 2 is dirty: page 1 evicts it before the write reaches it, so it is read again.
     let again = [(Op::Write, 4, 8, Why::Evicted), (Op::Read, 8, 4, Why::Fill)];
     assert_eq!(below(&mut stage, &request(Op::Write, 4, 6, 0)), again);
 }
 
 #[test]
-fn durable_writes_go_through_and_trims_drop() {
+fn fua_writes_go_through_and_trims_drop_pages() {
     let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], BACK).unwrap();
     assert_eq!(below(&mut stage, &request(Op::Write, 0, 8, 0)), []);
-    // Page 0 whole, page 1 in part: that stays dirty.
+    // Page 0 is fully written; page 1 only in part, so it stays dirty.
     let fua = request(Op::Write, 0, 6, flag::FUA);
     assert_eq!(below(&mut stage, &fua), [(Op::Write, 0, 6, Why::Through)]);
     assert_eq!((stage.state(0), stage.state(1)), ((Place::Raw, false), (Place::Raw, true)));
@@ -273,10 +274,10 @@ fn durable_writes_go_through_and_trims_drop() {
 }
 
 #[test]
-fn limits_and_pages_are_checked() {
+fn invalid_limits_and_page_sizes_are_rejected() {
     let new = |options| Stage::new(POLICIES.get("lru").unwrap(), &[], options).map(drop);
-    let wrong = StageOptions { background_percent: 51, ..BACK };
-    assert_eq!(new(wrong), Err(CacheError::DirtyLimits { background: 51, hard: 50 }));
+    let invalid = StageOptions { background_percent: 51, ..BACK };
+    assert_eq!(new(invalid), Err(CacheError::DirtyLimits { background: 51, hard: 50 }));
     assert_eq!(new(StageOptions { page_bytes: 1000, ..BACK }), Err(CacheError::PageBytes { page_bytes: 1000 }));
     assert_eq!(new(StageOptions { capacity_pages: 0, ..BACK }), Err(CacheError::NoCapacity));
 }

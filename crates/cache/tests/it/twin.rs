@@ -1,14 +1,14 @@
-//! Goal: every policy decides as its paper says. Method: its slow twin beside it, access by access.
+//! Comparison of every policy with its twin, a slow reference implementation of the paper, access by access.
 
 use proptest::prelude::*;
 use ssdlab_cache::{Access, AccessTrace, POLICIES, PolicyInfo, build_policy};
 
 use crate::twins::twin;
 
-/// Items that a short trace uses.
+/// Number of items in a short trace.
 const ITEMS: u32 = 40;
 
-/// Short traces of few items: skewed, in loops, all different, with drops now and then.
+/// Generates short traces of few items: skewed or loops, with occasional removals.
 pub fn traces() -> impl Strategy<Value = Vec<Access>> {
     let near = prop_oneof![3 => 0..8_u32, 2 => 0..ITEMS];
     let random = prop::collection::vec((near, 1..6_u32, prop::bool::weighted(0.03)), 1..300);
@@ -20,12 +20,12 @@ pub fn traces() -> impl Strategy<Value = Vec<Access>> {
     })
 }
 
-/// Each access of one unit.
+/// Sets the size of each access to one unit; keeps removals.
 pub fn in_units(accesses: &[Access]) -> Vec<Access> {
     accesses.iter().map(|access| Access { size: access.size.min(1), ..*access }).collect()
 }
 
-/// Defaults, or values in reach of short traces.
+/// Returns parameter values near their minimum, which matter for short traces; keeps defaults where the draw is 0.
 pub fn changes(info: &PolicyInfo, draws: &[u64; 4]) -> Vec<(String, u64)> {
     let changed = info.parameters.iter().zip(draws).filter(|(_, draw)| **draw > 0);
     let value = |(parameter, draw): (&ssdlab_core::Parameter, &u64)| {
@@ -35,7 +35,7 @@ pub fn changes(info: &PolicyInfo, draws: &[u64; 4]) -> Vec<(String, u64)> {
     changed.map(value).collect()
 }
 
-/// The items that are marked.
+/// Returns the marked items.
 fn listed(marks: &[bool]) -> Vec<usize> {
     (0..marks.len()).filter(|&item| marks[item]).collect()
 }
@@ -47,7 +47,7 @@ fn compare(info: &PolicyInfo, draws: &[u64; 4], capacity: u64, accesses: Vec<Acc
         let default = || info.parameters.iter().find(|parameter| parameter.name == name).unwrap().default;
         changes.iter().find(|change| change.0 == name).map_or_else(default, |change| change.1)
     };
-    // Without items at first: the arrays have to grow.
+    // Starts without items, to test that arrays grow.
     let mut policy = build_policy(info, &changes, capacity, 0, one_size).unwrap();
     policy.grow(items);
     let mut twin = twin(info.name, &get, capacity);
@@ -75,15 +75,15 @@ fn compare(info: &PolicyInfo, draws: &[u64; 4], capacity: u64, accesses: Vec<Acc
                 cached[access.item as usize] = true;
             }
             for item in evicted {
-                assert!(std::mem::take(&mut cached[item as usize]), "{}: {item} gives way but is not cached", at());
+                assert!(std::mem::take(&mut cached[item as usize]), "{}: {item} is evicted but not cached", at());
             }
         }
         let holds: Vec<bool> = (0..items).map(|item| policy.contains(item)).collect();
-        let but = |others: &[bool]| format!("{}: holds {:?}, not {:?}", at(), listed(&holds), listed(others));
-        assert!(holds == cached, "{}, what came and did not give way", but(&cached));
+        let mismatch = |expected: &[bool]| format!("{}: holds {:?}, not {:?}", at(), listed(&holds), listed(expected));
+        assert!(holds == cached, "{}, as insertions and evictions imply", mismatch(&cached));
         let mut twins = vec![false; items as usize];
         twin.cached().into_iter().for_each(|item| twins[item as usize] = true);
-        assert!(holds == twins, "{}, what its twin holds", but(&twins));
+        assert!(holds == twins, "{}, as its twin", mismatch(&twins));
         let used: u64 = sizes.iter().zip(&holds).map(|(size, &held)| if held { *size } else { 0 }).sum();
         assert_eq!(policy.used(), used, "{}", at());
         assert!(policy.used() <= capacity, "{}", at());
@@ -95,7 +95,7 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(150))]
 
     #[test]
-    fn policies_are_their_twins(
+    fn policies_match_their_twins(
         accesses in traces(),
         draws in prop::array::uniform4(prop_oneof![2 => Just(0), 1 => any::<u64>()]),
         capacity in prop_oneof![Just(1_u64), Just(2), 3..12_u64, 12..30_u64, Just(100), Just(1000)],
@@ -109,15 +109,15 @@ proptest! {
     }
 }
 
-/// Items, and skewed accesses to them with a loop in between.
+/// Number of items in a longer trace of skewed accesses and loops.
 const MANY: u32 = 600;
 
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(2))]
 
-    /// What only larger caches do, such as to adapt in small steps.
+    /// Covers behaviour that needs larger caches, such as adaptation in small steps.
     #[test]
-    fn policies_of_many_items_are_their_twins(seed in any::<u64>(), capacity in 130_u64..400) {
+    fn policies_match_their_twins_with_many_items(seed in any::<u64>(), capacity in 130_u64..400) {
         let mut rng = ssdlab_core::Rng::named(seed, "many");
         let mut accesses = Vec::new();
         for at in 0..4000_u32 {

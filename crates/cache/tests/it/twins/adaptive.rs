@@ -1,10 +1,10 @@
-//! Policies that adapt to what comes back. All items are of one unit.
+//! Policies that adapt to ghost hits. All items have one unit.
 
 use std::collections::BTreeSet;
 
 use super::{List, Twin, union};
 
-/// Figure 4 of the paper. Where items were dropped there may be room, and nothing gives way.
+/// ARC by figure 4 of the paper. After removals there may be room, and nothing is evicted.
 #[derive(Default)]
 pub struct Arc {
     t1: List,
@@ -88,7 +88,7 @@ impl Twin for Arc {
     }
 }
 
-/// Figure 2 of the paper. The head of a clock is the oldest of its list.
+/// CAR by figure 2 of the paper. The head of a clock is the oldest item of its list.
 #[derive(Default)]
 pub struct Car {
     t1: List,
@@ -134,8 +134,8 @@ impl Twin for Car {
         if self.t1.0.len() + self.t2.0.len() == self.c {
             self.replace();
         }
-        // After the replacement one of the cached has become one of the remembered, in the same half. Items that were
-        // dropped may have left room in the cache while its history is full.
+        // The replacement moved one cached item to the ghost list of the same half. After removals, the cache may have
+        // room while the ghosts are full.
         let all: usize = [&self.t1, &self.t2, &self.b1, &self.b2].iter().map(|list| list.0.len()).sum();
         if !in_history && self.t1.0.len() + self.b1.0.len() == self.c {
             self.b1.pop_oldest();
@@ -166,12 +166,12 @@ impl Twin for Car {
     }
 }
 
-/// Sections 3.2 and 3.3 of the paper.
+/// LIRS by sections 3.2 and 3.3 of the paper.
 #[derive(Default)]
 pub struct Lirs {
-    /// Stack S, its bottom first.
+    /// Stack S, bottom first.
     s: Vec<u32>,
-    /// Queue Q of the resident HIR blocks, its front first.
+    /// Queue Q of the resident HIR blocks, front first.
     q: Vec<u32>,
     lir: BTreeSet<u32>,
     lir_most: usize,
@@ -194,7 +194,7 @@ impl Lirs {
         self.s.drain(..lowest);
     }
 
-    /// The lowest LIR block of the stack becomes HIR, at the end of Q.
+    /// Makes the lowest LIR block of the stack HIR, at the end of Q.
     fn demote(&mut self) {
         if self.lir.len() > self.lir_most {
             self.prune();
@@ -227,7 +227,7 @@ impl Twin for Lirs {
             return true;
         }
         if self.lir.len() + self.q.len() == self.capacity {
-            // It stays in the stack, as a block that is not resident.
+            // It stays in the stack as a non-resident block.
             self.q.remove(0);
         }
         self.raise(x);

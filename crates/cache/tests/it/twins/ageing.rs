@@ -1,4 +1,4 @@
-//! Policies that set uses against age or size: the victim is found by working out every value.
+//! Policies that weigh uses against age or size; they compute every value to find the victim.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use ssdlab_core::Rng;
 
 use super::{List, Twin, union};
 
-/// Values of LFU-DA, GreedyDual-Size and GDSF; the list is by recency.
+/// LFU-DA, GreedyDual-Size and GDSF; the list is by recency.
 pub struct GreedyDual {
     list: List,
     uses: BTreeMap<u32, u64>,
@@ -39,7 +39,7 @@ impl Twin for GreedyDual {
             self.list.renew(item);
         } else {
             while self.list.units() + size > self.capacity {
-                // The first of equals.
+                // The least recently used on ties.
                 let victim = self.list.items().min_by(|a, b| self.value[a].total_cmp(&self.value[b])).unwrap();
                 self.l = self.value[&victim];
                 self.remove(victim);
@@ -60,10 +60,10 @@ impl Twin for GreedyDual {
     }
 }
 
-/// Priorities as fractions; the list is in the order in which the last takes the place of what leaves.
+/// Hyperbolic caching with priorities as fractions; in the list, the last item takes the position of a removed one.
 pub struct Hyperbolic {
     list: List,
-    /// Uses since, and time of, coming in.
+    /// Uses since insertion, and time of insertion.
     uses: BTreeMap<u32, (u64, u64)>,
     now: u64,
     sample: u64,
@@ -77,7 +77,7 @@ impl Hyperbolic {
         Self { list, uses, now: 0, sample, rng: Rng::named(seed, "hyperbolic caching"), capacity }
     }
 
-    /// Numerator and denominator of an item's priority.
+    /// Returns numerator and denominator of an item's priority.
     fn priority(&self, (item, size): (u32, u64)) -> (u64, u64) {
         let (uses, since) = self.uses[&item];
         (uses, size * (self.now - since))

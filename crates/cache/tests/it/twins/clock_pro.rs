@@ -1,4 +1,4 @@
-//! CLOCK-Pro: a circle of pages as the paper draws it, with three hands that are positions.
+//! CLOCK-Pro: a circle of pages as drawn in the paper, with three hands that are positions.
 
 use super::Twin;
 
@@ -17,13 +17,14 @@ struct Page {
     in_test: bool,
 }
 
-/// Where a hand is once the page at `at` is gone and `len` are left: on the next one if it was there.
+/// Returns the position of a hand after removal of the page at `at`, with `len` pages left; it moves to the next page
+/// if it was there.
 fn behind(hand: usize, at: usize, len: usize) -> usize {
     let hand = if at < hand { hand - 1 } else { hand };
     if hand >= len { 0 } else { hand }
 }
 
-/// Positions go clockwise; a hand at the length of an empty circle points nowhere.
+/// Positions increase clockwise; on an empty circle a hand points nowhere.
 #[derive(Default)]
 pub struct ClockPro {
     circle: Vec<Page>,
@@ -60,7 +61,7 @@ impl ClockPro {
         page
     }
 
-    /// The list head: just behind HAND-hot.
+    /// Inserts at the list head, just behind HAND-hot.
     fn put_at_head(&mut self, page: Page) {
         let at = self.hot_hand;
         self.circle.insert(at, page);

@@ -1,4 +1,4 @@
-//! Policies that compare how often or when items are used: the victim is found by looking at all.
+//! Policies that compare use counts or times; they scan all items for the victim.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use ssdlab_cache::{Sketch, SketchOptions};
 use super::{List, Twin, union};
 
 pub struct Belady {
-    /// Size and next use.
+    /// Size and next use of each item.
     items: BTreeMap<u32, (u64, u32)>,
     bypass: bool,
     capacity: u64,
@@ -28,7 +28,7 @@ impl Twin for Belady {
         }
         let is_full =
             |items: &BTreeMap<u32, (u64, u32)>| items.values().map(|entry| entry.0).sum::<u64>() + size > self.capacity;
-        // Of items never used again the lowest number.
+        // The lowest number among items never used again.
         let farthest =
             |items: &BTreeMap<u32, (u64, u32)>| items.iter().map(|(item, entry)| (entry.1, Reverse(*item))).max();
         if self.bypass
@@ -55,7 +55,7 @@ impl Twin for Belady {
 }
 
 pub struct Lfu {
-    /// By recency, the oldest first.
+    /// By recency, oldest first.
     list: List,
     uses: BTreeMap<u32, u64>,
     capacity: u64,
@@ -75,7 +75,7 @@ impl Twin for Lfu {
             return true;
         }
         while self.list.units() + size > self.capacity {
-            // The first of equals.
+            // The least recently used on ties.
             let victim = self.list.items().min_by_key(|item| self.uses[item]).unwrap();
             self.list.take(victim);
         }
@@ -93,7 +93,7 @@ impl Twin for Lfu {
     }
 }
 
-/// Figure 2.1 of the paper, with times from 1.
+/// LRU-K by figure 2.1 of the paper, with times from 1.
 pub struct LruK {
     now: u64,
     k: usize,
@@ -120,7 +120,7 @@ impl Twin for LruK {
             let (hist, last) = (self.hist.get_mut(&item).unwrap(), self.last.get_mut(&item).unwrap());
             if t - *last > self.correlated {
                 let period = *last - hist[0];
-                // Uses there were none of stay none.
+                // 0 means no use.
                 hist.iter_mut().filter(|time| **time > 0).for_each(|time| *time += period);
                 hist.insert(0, t);
                 hist.truncate(self.k);
@@ -156,7 +156,7 @@ impl Twin for LruK {
     }
 }
 
-/// The estimate counted out, where the sketch says an item's counters and bits are.
+/// Frequency estimates from plain counters, at the positions that the sketch assigns to an item.
 struct Estimator {
     places: Sketch,
     counters: BTreeMap<usize, u32>,

@@ -1,4 +1,4 @@
-//! Two experts that learn from what comes back.
+//! Policies with two experts that learn from ghost hits.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use ssdlab_core::Rng;
 
 use super::{List, Twin, union};
 
-/// The weights of LRU and LFU.
+/// Weights of LRU and LFU.
 struct Experts {
     weights: [f64; 2],
     rng: Rng,
@@ -30,7 +30,7 @@ impl Experts {
 }
 
 pub struct LeCaR {
-    /// By recency, the oldest first.
+    /// By recency, oldest first.
     cached: List,
     uses: BTreeMap<u32, u64>,
     histories: [List; 2],
@@ -79,7 +79,7 @@ impl Twin for LeCaR {
         }
         while self.cached.units() + size > self.capacity {
             let expert = self.experts.choose();
-            // The first of equals.
+            // The least recently used on ties.
             let lfu = self.cached.items().min_by_key(|item| self.uses[item]).unwrap();
             let victim = if expert == 0 { self.cached.0[0].0 } else { lfu };
             let size = self.cached.take(victim).unwrap();
@@ -110,7 +110,7 @@ struct Entry {
     is_new: bool,
 }
 
-/// Numbers of demoted and new items are counted out each time.
+/// Counts the demoted and new items anew each time.
 pub struct Cacheus {
     s: List,
     q: List,
@@ -119,9 +119,9 @@ pub struct Cacheus {
     q_limit: usize,
     has_evicted: bool,
     experts: Experts,
-    /// Rates of the periods: the one before, and this one.
+    /// Learning rates of the previous and the current period.
     rates: [f64; 2],
-    /// Hits of the periods.
+    /// Hits of the previous and the current period.
     hits: [u64; 2],
     in_vain: u32,
     now: u64,
@@ -210,7 +210,7 @@ impl Twin for Cacheus {
             self.hits[1] += 1;
             if self.entries[&item].is_demoted {
                 let step = (self.new_in_history() / self.demoted()).round().max(1.0) as usize;
-                // S may have all but one.
+                // S may hold all items but one.
                 self.q_limit = self.q_limit.saturating_sub(step).max(self.n - (self.n - 1));
             }
             let entry = self.entries.get_mut(&item).unwrap();

@@ -1,4 +1,4 @@
-//! LHD: every hit density summed from its definition.
+//! LHD: sums every hit density from its definition.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const ONE: u64 = 1 << 20;
 #[derive(Clone, Copy)]
 struct Tag {
     since: u64,
-    /// The last two ages at which it was hit.
+    /// Last two ages at which the item was hit.
     hits: [u64; 2],
     explorer: bool,
 }
@@ -20,18 +20,18 @@ struct Tag {
 type Events = BTreeMap<(u64, u64), u64>;
 
 pub struct Lhd {
-    /// In the order in which the last takes the place of what leaves.
+    /// Cached items; the last one takes the position of a removed one.
     list: List,
     tags: BTreeMap<u32, Tag>,
     hits: Events,
     evictions: Events,
-    /// Those of the end of the last period.
+    /// Densities at the end of the last period.
     learnt: Option<(Events, Events)>,
     suspects: Vec<u32>,
-    /// Suspects there ever were.
+    /// Number of suspects so far.
     suspected: usize,
     mean_rank: f64,
-    /// The last age, which stands for all above.
+    /// Returns the last age, which includes all above.
     last_age: u64,
     explored: i64,
     explored_most: i64,
@@ -65,7 +65,7 @@ impl Lhd {
         }
     }
 
-    /// Accesses of a unit of age.
+    /// Accesses per unit of age.
     fn unit(&self) -> u64 {
         self.most_items.div_ceil((self.last_age + 1) / 32).max(1).next_power_of_two()
     }
@@ -74,7 +74,7 @@ impl Lhd {
         ((self.now - self.tags[&item].since) / self.unit()).min(self.last_age)
     }
 
-    /// Doublings that take the sum of ages out of range; one more than any for 0.
+    /// Returns the doublings that take the sum of ages out of range; for a sum of 0, one more than the maximum.
     fn class(&self, item: u32) -> u64 {
         let sum: u64 = self.tags[&item].hits.iter().sum();
         let doublings = (0..).find(|doublings| sum.max(1) << doublings > self.last_age).unwrap();
@@ -120,7 +120,7 @@ impl Lhd {
         self.remove(victim);
     }
 
-    /// Units of age double: two ages become one.
+    /// Doubles the unit of age, which merges pairs of ages.
     fn fit(&mut self) {
         let before = self.unit();
         self.most_items = self.most_items.max(self.list.0.len() as u64);
@@ -159,7 +159,7 @@ impl Twin for Lhd {
         if explorer {
             self.explored += self.size(item) as i64;
         } else if !hit && self.rank(item) < self.mean_rank {
-            // Eight places, filled round and round.
+            // Ring buffer of eight suspects.
             if self.suspects.len() < 8 {
                 self.suspects.push(item);
             } else {

@@ -1,4 +1,4 @@
-//! Every policy once more: slow, obvious, written from its paper with plain vectors and linear searches.
+//! Reference implementations of all policies: slow and obvious, with plain vectors and linear searches.
 
 mod adaptive;
 mod ageing;
@@ -10,19 +10,19 @@ mod queues;
 mod segmented;
 mod simple;
 
-/// A cache that is easy to check by reading.
+/// A reference implementation of a policy.
 pub trait Twin {
-    /// Accesses an item that fits: whether it was cached. `next` is the position of its next use.
+    /// Accesses an item that fits the cache; returns true if it was cached. `next` is the position of its next use.
     fn access(&mut self, item: u32, size: u64, next: u32) -> bool;
 
-    /// Forgets an item.
+    /// Removes an item from the cache and the history.
     fn remove(&mut self, item: u32);
 
-    /// What is cached, in any order.
+    /// Returns the cached items, in any order.
     fn cached(&self) -> Vec<u32>;
 }
 
-/// The twin of the policy `name` with the parameters that `get` tells.
+/// Builds the twin of the policy `name`; `get` returns its parameters.
 pub fn twin(name: &str, get: &dyn Fn(&str) -> u64, capacity: u64) -> Box<dyn Twin> {
     match name {
         "fifo" => Box::new(simple::Fifo::new(capacity)),
@@ -57,11 +57,11 @@ pub fn twin(name: &str, get: &dyn Fn(&str) -> u64, capacity: u64) -> Box<dyn Twi
         "clock2q-plus" => Box::new(queues::Clock2QPlus::new(capacity, get)),
         "lecar" => Box::new(learning::LeCaR::new(capacity, get)),
         "cacheus" => Box::new(learning::Cacheus::new(capacity, get("seed"))),
-        _ => panic!("write a twin of {name}"),
+        _ => panic!("policy {name} has no twin; write one"),
     }
 }
 
-/// Items with their sizes, the oldest first.
+/// Items with their sizes, oldest first.
 #[derive(Default)]
 struct List(Vec<(u32, u64)>);
 
@@ -74,7 +74,7 @@ impl List {
         self.0.iter().any(|entry| entry.0 == item)
     }
 
-    /// Takes an item out: its size.
+    /// Removes an item; returns its size.
     fn take(&mut self, item: u32) -> Option<u64> {
         let at = self.0.iter().position(|entry| entry.0 == item)?;
         Some(self.0.remove(at).1)
@@ -92,7 +92,7 @@ impl List {
         self.0.remove(0)
     }
 
-    /// An item that is in becomes the newest.
+    /// Makes a listed item the newest.
     fn renew(&mut self, item: u32) {
         let size = self.take(item).unwrap();
         self.push(item, size);
@@ -109,7 +109,7 @@ impl List {
     }
 }
 
-/// What is in any of the lists.
+/// Returns the items of all lists.
 fn union(lists: &[&List]) -> Vec<u32> {
     lists.iter().flat_map(|list| list.items()).collect()
 }

@@ -1,10 +1,10 @@
-//! Queues between which items move by their uses.
+//! Policies whose items move between queues by use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{List, Twin, union};
 
-/// Figure 4 of the paper.
+/// MQ by figure 4 of the paper.
 pub struct Mq {
     queues: Vec<List>,
     qout: List,
@@ -78,11 +78,11 @@ impl Twin for Mq {
     }
 }
 
-/// One stack, its newest last; where the sections end is told by a mark on each item, as items move down only when
-/// newer ones push them.
+/// FBR with one stack, newest last. A mark on each item gives its section, as items move down only when newer ones push
+/// them.
 pub struct Fbr {
     stack: List,
-    /// 0 in the new section, 1 in the middle, 2 in the old one.
+    /// 0 for the new section, 1 for the middle, 2 for the old one.
     section: BTreeMap<u32, usize>,
     counts: BTreeMap<u32, u64>,
     most: [u64; 2],
@@ -113,7 +113,7 @@ impl Twin for Fbr {
         } else {
             while self.stack.units() + size > self.capacity {
                 let count = |entry: &(u32, u64)| self.counts[&entry.0].min(self.count_most);
-                // The first of equals, which is the lowest.
+                // The lowest on ties.
                 let victim = self.of(2).into_iter().min_by_key(count).unwrap_or(self.stack.0[0]);
                 self.remove(victim.0);
             }
@@ -144,8 +144,7 @@ impl Twin for Fbr {
     }
 }
 
-/// A FIFO that demotes, a CLOCK of two bits, a ghost as large as that. Shares are compared in percent, so nothing is
-/// rounded.
+/// QD-LP: a FIFO, a two-bit CLOCK, and a ghost of its size. Compares shares in percent to avoid rounding.
 #[derive(Default)]
 pub struct QdLp {
     probation: List,
@@ -177,7 +176,7 @@ impl QdLp {
         }
     }
 
-    /// Demotes until something gave way.
+    /// Demotes until an item is evicted.
     fn evict_probation(&mut self) {
         while !self.probation.0.is_empty() {
             let (item, size) = self.probation.pop_oldest();
@@ -226,13 +225,13 @@ impl Twin for QdLp {
     }
 }
 
-/// S3-FIFO with thresholds that move, in units.
+/// S3-FIFO-D, with queue sizes in units.
 pub struct S3FifoD {
     s: List,
     m: List,
     g: List,
     uses: BTreeMap<u32, u32>,
-    /// What left S and M last, and hits on it.
+    /// Recent evictions of S and M, and hits on them.
     left: [List; 2],
     hits: [u64; 2],
     hits_most: u64,
@@ -343,7 +342,7 @@ pub struct Clock2QPlus {
     main: List,
     ghost: List,
     referenced: BTreeSet<u32>,
-    /// Units that have come into the small FIFO, when each item did.
+    /// Units inserted into the small FIFO up to each item's insertion.
     arrived: BTreeMap<u32, u64>,
     arrivals: u64,
     small_most: u64,

@@ -1,4 +1,4 @@
-//! Several queues of fixed shares.
+//! Policies with several queues of fixed shares.
 
 use std::collections::BTreeMap;
 
@@ -135,7 +135,7 @@ impl Queues {
     }
 }
 
-/// Algorithm 1 of the paper. Shares are compared in percent of the capacity, so nothing is rounded.
+/// S3-FIFO by algorithm 1 of the paper. Compares shares in percent of the capacity to avoid rounding.
 pub struct S3Fifo {
     queues: Queues,
     small_percent: u64,
@@ -203,7 +203,7 @@ impl Twin for S3Fifo {
     }
 }
 
-/// S3-FIFO by the rules of the published simulator, as its policy's file states them.
+/// S3-FIFO by the rules of libCacheSim, as stated in the policy's file.
 pub struct S3Simulated {
     queues: Queues,
     small: u64,

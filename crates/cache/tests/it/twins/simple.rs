@@ -1,4 +1,4 @@
-//! One queue.
+//! Policies with one queue.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ impl Twin for Random {
     }
 }
 
-/// A true circle, with a hand that is an index: newcomers are put in just behind it.
+/// CLOCK as a circle, with an index as the hand; newcomers are inserted just behind it.
 pub struct Clock {
     circle: Vec<(u32, u64, u64)>,
     hand: usize,
@@ -174,7 +174,7 @@ impl Twin for Sieve {
                 self.visited.insert(self.list.0[at].0, false);
                 at = (at + 1) % self.list.0.len();
             }
-            // What was behind the victim has its position now; behind the newest there is nothing.
+            // The next newer item moves to the victim's position; after the newest there is none.
             self.list.0.remove(at);
             self.hand = (at < self.list.0.len()).then_some(at);
         }
