@@ -1,4 +1,4 @@
-//! What a block layer tells its caller: what became of a bio, what the device is to do, what it did and what is left.
+//! Results of the block layer: outcome of a submission, operations for the device, counters, and pending work.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use ssdlab_core::counters;
 
 use crate::request::RequestId;
 
-/// What became of a submitted bio.
+/// Outcome of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// It has been taken; its submitter continues.
+    /// The bio was accepted; its submitter continues.
     Accepted,
-    /// There is no request for it, or writeback throttling holds it back. The bio keeps its place in the queue; its
-    /// submitter sleeps until [`BlockLayer::woken`](super::BlockLayer::woken) hands it out.
+    /// No request is available, or writeback throttling holds the bio back. It keeps its place in the queue; its
+    /// submitter sleeps until [`BlockLayer::woken`](super::BlockLayer::woken) returns it.
     MustWait,
-    /// There was nothing to do: a flush of a device without volatile cache.
+    /// Nothing to do: a flush of a device without volatile cache.
     Ended,
 }
 
-/// What the device is to do.
+/// Operation for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Read sectors.
@@ -27,64 +27,64 @@ pub enum Operation {
     Write,
     /// Write sectors through to stable media.
     WriteThrough,
-    /// Forget sectors.
+    /// Discard sectors.
     Discard,
-    /// Write the volatile cache to stable media.
+    /// Flush the volatile cache to stable media.
     Flush,
 }
 
-/// A request that goes to the device.
+/// A request for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dispatched {
-    /// Number to call [`BlockLayer::completed`](super::BlockLayer::completed) with.
+    /// Number to pass to [`BlockLayer::completed`](super::BlockLayer::completed).
     pub id: RequestId,
-    /// What is to be done.
+    /// Operation.
     pub operation: Operation,
     /// First sector, of 512 bytes.
     pub start: u64,
-    /// Sectors; zero for a flush.
+    /// Number of sectors; zero for a flush.
     pub sectors: u32,
-    /// When its earliest bio was submitted, in nanoseconds; for a flush, when it was issued.
+    /// Submission time of its earliest bio, or issue time of a flush, in nanoseconds.
     pub arrived: u64,
-    /// Process of its first bio; of a flush, one whose hardware queue it takes.
+    /// Process of its first bio; for a flush, a process that uses its hardware queue.
     pub pid: u32,
 }
 
 counters! {
-    /// What the block layer has done.
+    /// Counters of the block layer.
     pub struct BlockCounters {
-        bios: "bios", "Bios submitted: requests of the trace, cut where they are longer than `block.max_request`.";
-        bios_waited: "bios", "Bios that found no request and waited for one.";
-        requests: "requests", "Requests made for bios.";
-        back_merges: "bios", "Bios put behind a waiting request.";
-        front_merges: "bios", "Bios put in front of a waiting request.";
-        request_merges: "requests", "Requests that became part of a neighbour.";
-        dispatched_reads: "requests", "Reads given to the device.";
-        dispatched_writes: "requests", "Writes and discards given to the device.";
-        dispatched_flushes: "requests", "Flushes given to the device.";
-        dispatched_read_sectors: "sectors", "Sectors, of 512 bytes, of the reads given to the device.";
-        dispatched_write_sectors: "sectors", "Sectors, of 512 bytes, of the writes and discards given to the device.";
-        direction_changes: "events", "Reads given to the device after writes, and the other way round.";
-        plugs: "events", "Times the queue, or a task, was plugged.";
-        unplugs_timer: "events", "Unplugged because the delay was over.";
-        unplugs_threshold: "events", "Unplugged because enough requests waited, or the plug of a task was full.";
-        unplugs_bio: "events", "Unplugged by a bio that said so.";
-        unplugs_task: "events", "Unplugged because a task finished its plug or went to sleep.";
-        unplugs_completion: "events", "Unplugged by the completion of a request.";
-        unplugs_scheduler: "events", "Unplugged because the scheduler wanted to go on at once.";
+        bios: "bios", "Bios submitted: trace requests, split at `block.max_request`.";
+        bios_waited: "bios", "Bios that had to wait for a free request.";
+        requests: "requests", "Requests allocated for bios.";
+        back_merges: "bios", "Bios merged at the back of a waiting request.";
+        front_merges: "bios", "Bios merged at the front of a waiting request.";
+        request_merges: "requests", "Requests merged into a neighbour.";
+        dispatched_reads: "requests", "Reads dispatched to the device.";
+        dispatched_writes: "requests", "Writes and discards dispatched to the device.";
+        dispatched_flushes: "requests", "Flushes dispatched to the device.";
+        dispatched_read_sectors: "sectors", "Sectors, of 512 bytes, in dispatched reads.";
+        dispatched_write_sectors: "sectors", "Sectors, of 512 bytes, in dispatched writes and discards.";
+        direction_changes: "events", "Changes between reads and writes in the sequence of dispatches.";
+        plugs: "events", "Times the queue or a task was plugged.";
+        unplugs_timer: "events", "Unplugs by expiry of the delay.";
+        unplugs_threshold: "events", "Unplugs because enough requests waited or a task's plug was full.";
+        unplugs_bio: "events", "Unplugs by a bio that asked for it.";
+        unplugs_task: "events", "Unplugs because a task finished its plug or went to sleep.";
+        unplugs_completion: "events", "Unplugs by the completion of a request.";
+        unplugs_scheduler: "events", "Unplugs by request of the scheduler.";
     }
 }
 
-/// What has not ended, for messages about a run that stopped short.
+/// Pending work, for messages about a run that stopped early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Bios that wait for a request, or are throttled.
+    /// Bios waiting for a request, or throttled.
     pub waiting_bios: usize,
-    /// Requests in plugs of tasks.
+    /// Requests in task plugs.
     pub plugged: usize,
     /// Requests in the scheduler.
     pub queued: usize,
-    /// Requests past the scheduler, or around it, that are not at the device.
+    /// Requests that have left or bypassed the scheduler but are not at the device.
     pub ahead: usize,
     /// Requests at the device.
     pub in_flight: usize,
