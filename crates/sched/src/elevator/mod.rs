@@ -150,6 +150,9 @@ pub struct Device {
 /// A registered scheduler; its parameters are the kernel's tunables.
 pub type SchedulerInfo = Info<SchedulerRules>;
 
+/// Constructor of a scheduler from its tunables.
+type Build = fn(&Settings, &Device) -> Result<Box<dyn Elevator>, TunableError>;
+
 /// Properties of a scheduler, and its constructor.
 #[derive(Debug)]
 pub struct SchedulerRules {
@@ -170,8 +173,7 @@ pub struct SchedulerRules {
     pub by_process: bool,
     /// True if decisions depend on whether writes are synchronous.
     pub by_sync: bool,
-    /// Constructor.
-    build: fn(&Settings, &Device) -> Result<Box<dyn Elevator>, TunableError>,
+    build: Build,
 }
 
 /// Returns the tunables of a scheduler, with changes to their defaults.

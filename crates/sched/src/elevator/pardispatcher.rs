@@ -63,7 +63,7 @@ const TUNABLES: &[Parameter] = &[
         name: "region_size",
         unit: Unit::Sectors,
         default: 8 << 20,
-        // Smaller regions would be so many that scanning them costs time.
+        // The number of regions must stay small, because each turn may scan them all.
         min: 2048,
         max: 1 << 41,
         example: None,

@@ -7,7 +7,7 @@ mod merge;
 mod options;
 mod plugs;
 mod queue;
-mod told;
+mod report;
 mod wbt;
 
 use std::collections::VecDeque;
@@ -24,7 +24,7 @@ use plugs::{Plug, Plugs};
 use wbt::Throttle;
 
 pub use options::{Frame, NoMerges, Options};
-pub use told::{BlockCounters, Dispatched, Left, Operation, Submitted};
+pub use report::{BlockCounters, Dispatched, Left, Operation, Submitted};
 pub use wbt::ThrottleCounters;
 
 /// Properties of a freed request.
@@ -149,10 +149,10 @@ impl BlockLayer {
     #[inline(always)]
     fn enter_or_wait(&mut self, bio: &Bio, steps: Option<Steps>, now: u64) -> bool {
         let queue = self.queue_of(bio.pid);
-        let line = usize::from(bio.is_sync());
+        let kind = usize::from(bio.is_sync());
         let own = &mut self.queues[queue];
-        if !own.waiting[line].is_empty() || !own.take_request(bio, &*self.elevator, &self.options, now) {
-            own.waiting[line].push_back(*bio);
+        if !own.waiting[kind].is_empty() || !own.take_request(bio, &*self.elevator, &self.options, now) {
+            own.waiting[kind].push_back(*bio);
             self.counters.bios_waited += 1;
             self.async_waiting += usize::from(!bio.is_sync());
             return false;
@@ -401,15 +401,15 @@ impl BlockLayer {
             return;
         }
         // In the modern frame a request of either kind may serve the other.
-        let lines = if self.options.frame == Frame::Modern { &[true, false][..] } else { &[sync] };
-        for &line in lines {
-            let line = usize::from(line);
-            let Some(&bio) = own.waiting[line].front() else { continue };
+        let kinds = if self.options.frame == Frame::Modern { &[true, false][..] } else { &[sync] };
+        for &kind in kinds {
+            let kind = usize::from(kind);
+            let Some(&bio) = own.waiting[kind].front() else { continue };
             if self.options.frame == Frame::Legacy {
                 own.limits.make_batcher(bio.pid, now);
             }
             if own.take_request(&bio, &*self.elevator, &self.options, now) {
-                own.waiting[line].pop_front();
+                own.waiting[kind].pop_front();
                 self.async_waiting -= usize::from(!bio.is_sync());
                 self.woken.push_back(bio);
                 self.enter(queue, &bio, self.steps(&bio), now);

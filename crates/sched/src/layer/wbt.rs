@@ -124,25 +124,25 @@ impl Depth {
 
 /// Classes of bios with a common count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
+enum Class {
     Writes,
     Discards,
 }
 
 /// Returns the class of a bio; `None` if it is not throttled (`wbt_should_throttle`).
-fn line(bio: &Bio) -> Option<Line> {
+fn class(bio: &Bio) -> Option<Class> {
     let direct = bio.flags.any(Flags::SYNC) && !bio.flags.any(Flags::NOIDLE);
     match bio.direction {
         Direction::Read => None,
-        Direction::Write if bio.flags.any(Flags::DISCARD) => Some(Line::Discards),
-        Direction::Write => (!direct).then_some(Line::Writes),
+        Direction::Write if bio.flags.any(Flags::DISCARD) => Some(Class::Discards),
+        Direction::Write => (!direct).then_some(Class::Writes),
     }
 }
 
 /// State of a request.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tracked {
-    line: Option<Line>,
+    class: Option<Class>,
     /// Direction and time of its dispatch.
     issued: Option<(Direction, u64)>,
 }
@@ -155,7 +155,7 @@ struct Window {
 }
 
 /// Verdict on a window (`latency_exceeded`).
-enum Finding {
+enum Verdict {
     Slow,
     Fast,
     OnlyWrites,
@@ -216,16 +216,16 @@ impl Throttle {
 
     /// True if a bio may proceed; otherwise it waits until [`Throttle::granted`] returns it (`wbt_wait`).
     pub fn admits(&mut self, bio: &Bio, now: u64) -> bool {
-        let Some(line) = line(bio) else {
+        let Some(class) = class(bio) else {
             if bio.direction == Direction::Read {
                 self.read_ns = Some(now);
             }
             return true;
         };
-        let admitted = self.waiting[line as usize].is_empty() && self.take(bio, line, now);
+        let admitted = self.waiting[class as usize].is_empty() && self.take(bio, class, now);
         if !admitted {
             self.counters.held_back += 1;
-            self.waiting[line as usize].push_back((*bio, now));
+            self.waiting[class as usize].push_back((*bio, now));
         }
         admitted
     }
@@ -241,8 +241,8 @@ impl Throttle {
     }
 
     /// Counts a bio as in flight if its limit allows; returns false otherwise (`get_limit`).
-    fn take(&mut self, bio: &Bio, line: Line, now: u64) -> bool {
-        let limit = if line == Line::Discards {
+    fn take(&mut self, bio: &Bio, class: Class, now: u64) -> bool {
+        let limit = if class == Class::Discards {
             self.depth.background()
         } else if bio.flags.any(Flags::SYNC | Flags::META) || self.has_dirty_wait(now) {
             self.depth.limit
@@ -251,7 +251,7 @@ impl Throttle {
         } else {
             self.depth.normal()
         };
-        let in_flight = &mut self.in_flight[line as usize];
+        let in_flight = &mut self.in_flight[class as usize];
         let taken = *in_flight < limit;
         *in_flight += u32::from(taken);
         if taken && self.timer.is_none() {
@@ -279,7 +279,7 @@ impl Throttle {
     /// Notes the allocation of a request for a bio.
     #[inline(never)]
     pub fn made(&mut self, id: RequestId, bio: &Bio) {
-        self.tracked(id).line = line(bio);
+        self.tracked(id).class = class(bio);
     }
 
     /// Notes the dispatch of a request (`wbt_issue`).
@@ -319,33 +319,33 @@ impl Throttle {
             self.watched = self.watched.filter(|&(watched, _)| watched != id);
             self.read_ns = Some(now);
         }
-        if let Some(line) = self.tracked(id).line.take() {
-            self.give_back(line, now);
+        if let Some(class) = self.tracked(id).class.take() {
+            self.give_back(class, now);
         }
     }
 
     /// Counts one bio less in flight, and releases waiting ones when there is enough room (`wbt_rqw_done`).
-    fn give_back(&mut self, line: Line, now: u64) {
-        self.in_flight[line as usize] -= 1;
-        let in_flight = self.in_flight[line as usize];
-        let limit = match line {
-            Line::Discards => self.depth.background(),
-            Line::Writes if self.volatile_cache && !self.has_dirty_wait(now) => 0,
-            Line::Writes => self.depth.normal(),
+    fn give_back(&mut self, class: Class, now: u64) {
+        self.in_flight[class as usize] -= 1;
+        let in_flight = self.in_flight[class as usize];
+        let limit = match class {
+            Class::Discards => self.depth.background(),
+            Class::Writes if self.volatile_cache && !self.has_dirty_wait(now) => 0,
+            Class::Writes => self.depth.normal(),
         };
         let room = limit.saturating_sub(in_flight);
         if in_flight == 0 || (room > 0 && room >= self.depth.background() / 2) {
-            self.wake(line, now);
+            self.wake(class, now);
         }
     }
 
     /// Releases waiting bios in order, as far as limits allow.
-    fn wake(&mut self, line: Line, now: u64) {
-        while let Some(&(bio, since)) = self.waiting[line as usize].front() {
-            if !self.take(&bio, line, now) {
+    fn wake(&mut self, class: Class, now: u64) {
+        while let Some(&(bio, since)) = self.waiting[class as usize].front() {
+            if !self.take(&bio, class, now) {
                 return;
             }
-            self.waiting[line as usize].pop_front();
+            self.waiting[class as usize].pop_front();
             self.counters.held_back_ns += now - since;
             self.granted.push_back(bio);
         }
@@ -365,10 +365,10 @@ impl Throttle {
     pub fn on_timer(&mut self, now: u64) {
         self.timer = None;
         let in_flight: u32 = self.in_flight.iter().sum();
-        match self.finding(now) {
-            Finding::Slow => self.lower(true),
-            Finding::Fast | Finding::OnlyWrites => self.raise(now),
-            Finding::Unknown => {
+        match self.verdict(now) {
+            Verdict::Slow => self.lower(true),
+            Verdict::Fast | Verdict::OnlyWrites => self.raise(now),
+            Verdict::Unknown => {
                 self.unknown += 1;
                 if self.unknown >= UNKNOWN_WINDOWS {
                     match self.depth.step {
@@ -385,18 +385,18 @@ impl Throttle {
         }
     }
 
-    fn finding(&self, now: u64) -> Finding {
+    fn verdict(&self, now: u64) -> Verdict {
         let Window { fastest_read_ns, writes } = self.window;
         // A pending read may take longer than a window.
         let pending_ns = self.watched.map_or(0, |(_, issued)| now - issued);
         if pending_ns > self.window_ns || (pending_ns > self.target_ns && fastest_read_ns.is_none()) {
-            return Finding::Slow;
+            return Verdict::Slow;
         }
         match fastest_read_ns {
-            Some(fastest_ns) if writes >= WRITE_SAMPLES && fastest_ns > self.target_ns => Finding::Slow,
-            Some(_) if writes >= WRITE_SAMPLES => Finding::Fast,
-            _ if writes > 0 || self.has_dirty_wait(now) || self.in_flight != [0; 2] => Finding::OnlyWrites,
-            _ => Finding::Unknown,
+            Some(fastest_ns) if writes >= WRITE_SAMPLES && fastest_ns > self.target_ns => Verdict::Slow,
+            Some(_) if writes >= WRITE_SAMPLES => Verdict::Fast,
+            _ if writes > 0 || self.has_dirty_wait(now) || self.in_flight != [0; 2] => Verdict::OnlyWrites,
+            _ => Verdict::Unknown,
         }
     }
 
@@ -404,8 +404,8 @@ impl Throttle {
         if self.depth.raise() {
             self.unknown = 0;
             self.counters.steps_up += 1;
-            for line in [Line::Writes, Line::Discards] {
-                self.wake(line, now);
+            for class in [Class::Writes, Class::Discards] {
+                self.wake(class, now);
             }
         }
     }

@@ -88,23 +88,24 @@ fn percent(part: u64, whole: u64) -> String {
     if whole == 0 { String::new() } else { format!("{:.2}", 100.0 * share(part, whole)) }
 }
 
-fn of(part: u64, whole: u64) -> String {
+fn count_of(part: u64, whole: u64) -> String {
     if whole == 0 { String::new() } else { format!("{part} of {whole}") }
 }
 
 /// Replays a capture, prints the agreement rates, and asserts that they are high.
 fn check(folder: &Path, name: &str) {
     let capture = captured(folder, name, &[]);
-    let Some(findings_all) = findings(&capture, name) else {
+    let Some(result) = findings(&capture, name) else {
         return say(&format!("skipped: no replay for the scheduler of {name}"));
     };
-    let Findings { decisions, equal, choices, equal_choices, nothing, equal_nothing, .. } = findings_all;
-    let Findings { raised, equal_raised, jiffy_apart, depths, equal_depths, own_depths, .. } = findings_all;
-    let less = |capture| percent(findings(&capture, name).expect("the scheduler is replayed above").equal, decisions);
-    let less = if raised == 0 {
+    let Findings { decisions, equal, choices, equal_choices, nothing, equal_nothing, .. } = result;
+    let Findings { raised, equal_raised, jiffy_apart, depths, equal_depths, own_depths, .. } = result;
+    let equal_in =
+        |capture| percent(findings(&capture, name).expect("the scheduler is replayed above").equal, decisions);
+    let with_less_input = if raised == 0 {
         [String::new(), String::new()]
     } else {
-        [less(without_plugs(captured(folder, name, &[]))), less(without_weights(captured(folder, name, &[])))]
+        [equal_in(without_plugs(captured(folder, name, &[]))), equal_in(without_weights(captured(folder, name, &[])))]
     };
     let row = [
         name.to_owned(),
@@ -112,11 +113,11 @@ fn check(folder: &Path, name: &str) {
         percent(equal, decisions),
         percent(equal_choices, choices),
         percent(equal_nothing, nothing),
-        of(equal_raised, raised),
+        count_of(equal_raised, raised),
         if jiffy_apart > 0 { jiffy_apart.to_string() } else { String::new() },
-        of(equal_depths, depths),
+        count_of(equal_depths, depths),
     ];
-    let row = format!("| {} |", row.into_iter().chain(less).collect::<Vec<_>>().join(" | "));
+    let row = format!("| {} |", row.into_iter().chain(with_less_input).collect::<Vec<_>>().join(" | "));
     say(&row);
     assert!(decisions >= 1000, "the capture is too short: {row}");
     assert!(share(equal, decisions) >= 0.97, "{row}");

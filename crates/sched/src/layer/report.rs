@@ -93,7 +93,10 @@ pub struct Left {
 impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { waiting_bios, plugged, queued, ahead, in_flight } = self;
-        write!(f, "{waiting_bios} bios wait for a request; requests: {plugged} plugged, {queued} in the scheduler, ")?;
-        write!(f, "{ahead} ahead of the device, {in_flight} at it")
+        write!(
+            f,
+            "{waiting_bios} bios waiting for a request; requests: {plugged} plugged, {queued} in the scheduler, "
+        )?;
+        write!(f, "{ahead} in dispatch lists, {in_flight} at the device")
     }
 }
