@@ -1,8 +1,8 @@
-//! What a file system submits: one contiguous transfer.
+//! Bios: contiguous transfers submitted by a file system.
 
 use std::ops::BitOr;
 
-/// Which way data moves.
+/// Direction of a data transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Direction {
@@ -13,10 +13,10 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Reads, then writes.
+    /// Both directions, reads first.
     pub const BOTH: [Self; 2] = [Self::Read, Self::Write];
 
-    /// The opposite direction.
+    /// Returns the opposite direction.
     pub const fn other(self) -> Self {
         match self {
             Self::Read => Self::Write,
@@ -25,36 +25,35 @@ impl Direction {
     }
 }
 
-/// Hints and demands that come with a bio, as a set.
+/// Set of flags of a bio.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u16);
 
 impl Flags {
     /// No flag.
     pub const NONE: Self = Self(0);
-    /// The submitter waits for this write (`O_DIRECT`, fsync); reads are synchronous without it.
+    /// Synchronous write (`O_DIRECT`, fsync); reads are always synchronous.
     pub const SYNC: Self = Self(1);
-    /// Metadata of the file system.
+    /// File system metadata.
     pub const META: Self = Self(1 << 1);
-    /// No further request follows this one, so idling for one is in vain.
+    /// No related request follows, so idling is pointless.
     pub const NOIDLE: Self = Self(1 << 2);
-    /// The submitter waits: a plugged queue is to be unplugged (legacy frame).
+    /// Unplugs a plugged queue because the submitter waits (legacy frame).
     pub const UNPLUG: Self = Self(1 << 3);
-    /// The volatile cache of the device is to be flushed before the data; alone, with no sectors, a plain flush.
+    /// Flushes the volatile cache before the data; without sectors, a plain flush.
     pub const FLUSH: Self = Self(1 << 4);
-    /// The data has to be on stable media when the bio ends.
+    /// Forced unit access: the data is on stable media at completion.
     pub const FUA: Self = Self(1 << 5);
-    /// Nothing may pass this bio in either direction (legacy frame); the modern frame takes it as flush and FUA.
+    /// Barrier: no request passes it in either direction (legacy frame). Treated as flush and FUA in the modern frame.
     pub const BARRIER: Self = Self(1 << 6);
-    /// The sectors are no longer needed.
+    /// Discard: the sectors are no longer needed.
     pub const DISCARD: Self = Self(1 << 7);
-    /// Read ahead of need; carried along as data, no scheduler here looks at it.
+    /// Read-ahead; no scheduler here uses it.
     pub const READAHEAD: Self = Self(1 << 8);
-    /// Write-back of the kernel's own accord: periodic, or because many pages are dirty; writeback throttling goes by
-    /// it.
+    /// Background write-back, periodic or because many pages are dirty; used by writeback throttling.
     pub const BACKGROUND: Self = Self(1 << 9);
 
-    /// Whether one of `flags` is set.
+    /// True if any of `flags` is set.
     pub const fn any(self, flags: Self) -> bool {
         self.0 & flags.0 != 0
     }
@@ -67,16 +66,16 @@ impl BitOr for Flags {
     }
 }
 
-/// Class of an I/O priority (`ioprio_set(2)`), the most urgent first.
+/// I/O priority class (`ioprio_set(2)`), most urgent first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum PriorityClass {
-    /// Served before everybody else.
+    /// Served before all other classes.
     RealTime = 0,
-    /// What processes have unless they ask for something else.
+    /// Default class.
     #[default]
     BestEffort = 1,
-    /// Served while no other class has requests.
+    /// Served only while no other class has requests.
     Idle = 2,
 }
 
@@ -90,39 +89,38 @@ pub struct Priority {
 }
 
 impl Default for Priority {
-    /// Best effort, level 4: what the kernel gives to a process of nice value 0.
+    /// Best effort, level 4: the kernel's default for nice value 0.
     fn default() -> Self {
         Self { class: PriorityClass::BestEffort, level: 4 }
     }
 }
 
-/// One contiguous transfer as a file system submits it.
+/// A contiguous transfer submitted by a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bio {
     /// First sector, of 512 bytes.
     pub start: u64,
     /// Sectors; zero only for a plain flush.
     pub sectors: u32,
-    /// Which way data moves; [`Direction::Write`] for discards and flushes.
+    /// Direction; [`Direction::Write`] for discards and flushes.
     pub direction: Direction,
-    /// Hints and demands.
+    /// Flags.
     pub flags: Flags,
-    /// Process (strictly: I/O context) that submits it. Schedulers that are fair between processes go by it; where it
-    /// is unknown and always the same, they see one process.
+    /// Submitting process (strictly: I/O context). Use the same value for all bios if it is unknown.
     pub pid: u32,
     /// I/O priority of that process.
     pub priority: Priority,
-    /// Given back when the bio ends; means nothing here.
+    /// Caller's tag, returned at completion.
     pub owner: u32,
 }
 
 impl Bio {
-    /// First sector behind the bio.
+    /// Returns the first sector after the bio.
     pub const fn end(&self) -> u64 {
         self.start + self.sectors as u64
     }
 
-    /// Whether it is synchronous: a read, or a write that says so.
+    /// True for a read, or a write with [`Flags::SYNC`].
     pub fn is_sync(&self) -> bool {
         self.direction == Direction::Read || self.flags.any(Flags::SYNC)
     }

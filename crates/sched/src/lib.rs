@@ -1,25 +1,21 @@
-//! The block layer of an operating system and its I/O schedulers: what happens to a bio between the file system and the
-//! drive.
+//! The Linux block layer and its I/O schedulers: the path of a bio from the file system to the drive.
 //!
-//! [`BlockLayer`] is everything that is not policy: merging, plugging, limits, slots of the device, flushes. It comes
-//! in the two frames Linux has had: [`Frame::Legacy`], the single queue of 2.6.32, and [`Frame::Modern`], blk-mq. The
-//! frame is one of its options, which a few methods ask for. A policy is an [`Elevator`]; [`SCHEDULERS`] lists them
-//! with their tunables.
+//! [`BlockLayer`] is the mechanism: merging, plugging, limits, device slots and flushes. It has two variants, selected
+//! by an option: [`Frame::Legacy`], the single queue of Linux 2.6.32, and [`Frame::Modern`], blk-mq. A policy is an
+//! [`Elevator`]; [`SCHEDULERS`] lists all policies with their tunables.
 //!
-//! - **A scheduler only proposes merges.** Directions, sizes and marks are the layer's, so no scheduler can break a
-//!   limit.
+//! - **A scheduler only proposes merges.** The layer checks directions and sizes, so no scheduler can break a limit.
 //! - **A waiting bio keeps its place in the queue.** The layer wakes waiting bios in order, so no wake-up is lost
-//!   between a request that becomes free and a caller that tries again.
-//! - **The number of a request holds its slot.** Numbers ascend, so they order requests that begin at one sector; the
-//!   slot finds a request in an array. Sorted queues are chunks instead of trees: a decision searches among few
-//!   requests.
-//! - **Open questions are tunables.** Where a paper or a kernel leaves room for another decision, the scheduler's file
-//!   has a tunable or says what was chosen, and what is from memory.
-//! - **State of processes is never dropped.** A trace tells 65,536 processes apart at most, so it is bounded.
+//!   between the release of a request and a retry by the caller.
+//! - **A request number contains its slot.** Numbers ascend, so they order requests at the same sector; the slot indexes
+//!   arrays of request state. Sorted queues are chunks instead of trees, because few requests usually wait.
+//! - **Open questions are tunables.** If a paper or kernel leaves a choice open, the scheduler has a tunable, or its
+//!   file documents the choice and what is from memory.
+//! - **Process state is never dropped.** A trace has at most 65,536 processes, so it is bounded.
 //!
-//! Layer 1: nothing here reads a clock, draws a random number or starts a thread. Time comes in with each call, in
-//! nanoseconds; where the kernel counts jiffies, times here are exact. An event loop elsewhere asks for the next
-//! request ([`BlockLayer::next`]) after every call, and comes back when [`BlockLayer::timer_ns`] says.
+//! Layer 1: this crate reads no clock, draws no random numbers and starts no threads. Each call passes the time in
+//! nanoseconds; times that the kernel rounds to jiffies are exact here. The caller's event loop calls
+//! [`BlockLayer::next`] after every other call, and [`BlockLayer::on_timer`] at [`BlockLayer::timer_ns`].
 
 mod bio;
 pub mod elevator;

@@ -1,4 +1,4 @@
-//! A request to the device: one or more bios, contiguous and in one direction.
+//! Requests: one or more contiguous bios of one direction.
 
 use std::ops::Index;
 
@@ -6,55 +6,54 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::bio::{Bio, Direction, Flags, Priority};
 
-/// Number of a request, ascending as requests are allocated and never used twice. Its last digits are the slot that the
-/// request has while it is held, so that what is known of it is found in an array.
+/// Number of a request: ascending in the order of allocation, never reused. The low bits are the request's slot, an
+/// array index that is reused after the request is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
-/// Bits of a slot: more requests at a time than any limit allows.
+/// Bits of a slot; enough for more requests than any limit allows.
 const SLOT_BITS: u32 = 24;
 
 impl RequestId {
-    /// The slot, small and used again.
+    /// Returns the slot: a small index, reused after the request is freed.
     pub(crate) const fn slot(self) -> usize {
         (self.0 & ((1 << SLOT_BITS) - 1)) as usize
     }
 }
 
-/// A request: contiguous bios in one direction.
+/// A request: contiguous bios of one direction.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Its number.
+    /// Number.
     pub id: RequestId,
     /// First sector, of 512 bytes.
     pub start: u64,
-    /// Sectors.
+    /// Number of sectors.
     pub sectors: u32,
-    /// Which way data moves.
+    /// Direction.
     pub direction: Direction,
-    /// Flags of the bio it was made for; those of merged bios do not change a request.
+    /// Flags of the first bio; merged bios do not change them.
     pub flags: Flags,
-    /// Process of the bio it was made for.
+    /// Process of the first bio.
     pub pid: u32,
     /// Priority of that process.
     pub priority: Priority,
-    /// Processor it comes from: the number of its software queue, and where processors are as many as hardware queues,
-    /// of that too (modern frame).
+    /// Submitting CPU, which is also the index of its software and hardware queue (modern frame).
     pub cpu: u16,
-    /// When its earliest bio was submitted, in nanoseconds.
+    /// Submission time of its earliest bio, in nanoseconds.
     pub arrived: u64,
-    /// Its bios in the order of their sectors.
+    /// Bios in sector order.
     pub bios: SmallVec<[Bio; 1]>,
-    /// Memory segments its data lies in.
+    /// Number of memory segments.
     pub segments: u32,
-    /// Found to be as large as it may become: never tried again for a merge.
+    /// True if a merge failed for size; the request is never tried again.
     pub(crate) nomerge: bool,
-    /// Whether it went through the elevator, which then hears of its completion.
+    /// True if the request went through the scheduler, which is then notified of its completion.
     pub(crate) in_elevator: bool,
 }
 
 impl Request {
-    /// A request made for `bio`, whose data lies in `segments` pieces of memory, on a processor.
+    /// Creates a request for `bio` with `segments` memory segments on CPU `cpu`.
     #[inline]
     pub fn new(id: RequestId, bio: Bio, segments: u32, cpu: u16, now: u64) -> Self {
         Self {
@@ -74,7 +73,7 @@ impl Request {
         }
     }
 
-    /// Turns it into the request for another bio in place, which saves a move.
+    /// Reuses the request in place for another bio, which avoids a move.
     #[inline(always)]
     fn renew(&mut self, id: RequestId, bio: Bio, segments: u32, cpu: u16, now: u64) {
         self.id = id;
@@ -98,33 +97,33 @@ impl Request {
         self.in_elevator = false;
     }
 
-    /// First sector behind the request.
+    /// Returns the first sector after the request.
     pub const fn end(&self) -> u64 {
         self.start + self.sectors as u64
     }
 
-    /// Whether it is synchronous: a read, or a write that says so.
+    /// True for a read, or a write with [`Flags::SYNC`].
     pub fn is_sync(&self) -> bool {
         self.direction == Direction::Read || self.flags.any(Flags::SYNC)
     }
 }
 
-/// All requests that the block layer holds, by number.
+/// All requests of the block layer, by number.
 #[derive(Debug, Default)]
 pub struct Requests {
     slots: Vec<Request>,
-    /// Slots of requests that are no longer held.
+    /// Free slots.
     free: Vec<u32>,
     allocated: u64,
 }
 
 impl Requests {
-    /// Makes a request for `bio` of a process on a processor.
+    /// Allocates a request for `bio` with `segments` memory segments on CPU `cpu`.
     #[inline(always)]
     pub fn allocate(&mut self, bio: Bio, segments: u32, cpu: u16, now: u64) -> RequestId {
         let free = self.free.pop();
         let slot = free.map_or(self.slots.len(), |slot| slot as usize);
-        debug_assert!(slot < 1 << SLOT_BITS, "limits are far below");
+        debug_assert!(slot < 1 << SLOT_BITS, "too many requests");
         let id = RequestId(self.allocated << SLOT_BITS | slot as u64);
         self.allocated += 1;
         match free {
@@ -134,33 +133,33 @@ impl Requests {
         id
     }
 
-    /// The request, to be changed.
+    /// Returns a request for modification.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: RequestId) -> &mut Request {
         let rq = &mut self.slots[id.slot()];
-        debug_assert_eq!(rq.id, id, "a request lives until it is freed");
+        debug_assert_eq!(rq.id, id, "the request was freed");
         rq
     }
 
-    /// Two different requests, to be changed.
+    /// Returns two different requests for modification.
     pub(crate) fn pair_mut(&mut self, first: RequestId, second: RequestId) -> [&mut Request; 2] {
-        self.slots.get_disjoint_mut([first.slot(), second.slot()]).expect("two requests have two slots")
+        self.slots.get_disjoint_mut([first.slot(), second.slot()]).expect("the requests differ")
     }
 
-    /// Frees a request; what it was can be read until another gets its slot.
+    /// Frees a request; its contents stay readable until the slot is reused.
     #[inline]
     pub fn free(&mut self, id: RequestId) -> &Request {
-        debug_assert!(!self.free.contains(&(id.slot() as u32)), "a request is freed once");
+        debug_assert!(!self.free.contains(&(id.slot() as u32)), "the request was freed twice");
         self.free.push(id.slot() as u32);
         &self[id]
     }
 
-    /// Requests held.
+    /// Returns the number of allocated requests.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Whether no request is held.
+    /// True if no request is allocated.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -171,7 +170,7 @@ impl Index<RequestId> for Requests {
     #[inline]
     fn index(&self, id: RequestId) -> &Request {
         let rq = &self.slots[id.slot()];
-        debug_assert_eq!(rq.id, id, "a request lives until it is freed");
+        debug_assert_eq!(rq.id, id, "the request was freed");
         rq
     }
 }

@@ -1,9 +1,9 @@
-//! Tunables that schedulers share, and what they cannot be. Each scheduler declares its own in a table.
+//! Tunables shared by schedulers, and errors in setting tunables. Each scheduler declares its tunables in a table.
 
 use ssdlab_core::{Parameter, ParameterError, Unit, UnknownMember};
 use thiserror::Error;
 
-/// How far backward a request may be from the last one, in CFQ and the schedulers after it.
+/// Maximum backward distance from the last request, in CFQ and BFQ.
 pub(crate) const BACK_SEEK_MAX: Parameter = Parameter {
     name: "back_seek_max",
     unit: Unit::KiB,
@@ -11,10 +11,10 @@ pub(crate) const BACK_SEEK_MAX: Parameter = Parameter {
     min: 0,
     max: 1 << 40,
     example: None,
-    help: "How far backward a request may lie to be taken before one in front.",
+    help: "Maximum backward distance of a request that may be served before one ahead.",
 };
 
-/// What that costs.
+/// Cost factor of backward distances.
 pub(crate) const BACK_SEEK_PENALTY: Parameter = Parameter {
     name: "back_seek_penalty",
     unit: Unit::Count("factor"),
@@ -22,33 +22,33 @@ pub(crate) const BACK_SEEK_PENALTY: Parameter = Parameter {
     min: 1,
     max: 1_000_000,
     example: None,
-    help: "How much farther a backward distance counts.",
+    help: "Cost factor of backward distances.",
 };
 
-/// A tunable was set that cannot be.
+/// Error in setting a tunable.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TunableError {
     /// No scheduler has this name.
     #[error(transparent)]
     UnknownScheduler(#[from] UnknownMember),
-    /// The scheduler has no such tunable, or not with this value.
+    /// Unknown tunable, or value out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// Larger than the device.
+    /// Value larger than the device.
     #[error(
         "tunable `{name}` of scheduler `{scheduler}` is {value} {unit}, but the device has {device} {unit}; \
-         set it to {device} or less, or leave it out"
+         set it to {device} or less"
     )]
     BeyondDevice {
-        /// The scheduler.
+        /// Name of the scheduler.
         scheduler: &'static str,
-        /// The tunable.
+        /// Name of the tunable.
         name: &'static str,
-        /// The value asked for.
+        /// Requested value.
         value: u64,
-        /// The size of the device.
+        /// Size of the device.
         device: u64,
-        /// The unit of both.
+        /// Unit of both.
         unit: Unit,
     },
 }

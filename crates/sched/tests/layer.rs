@@ -1,4 +1,4 @@
-//! The block layer around the schedulers, in small situations worked out by hand.
+//! The block layer in small cases derived by hand.
 
 use ssdlab_sched::{Bio, BlockLayer, Direction, Dispatched, Flags, NoMerges, Operation, Options, Priority, Submitted};
 
@@ -21,12 +21,12 @@ fn legacy(scheduler: &str) -> BlockLayer {
     BlockLayer::new(Options { plug: false, ..Options::legacy(scheduler, SECTORS) }).unwrap()
 }
 
-/// All that goes to the device now.
+/// Dispatches all possible requests.
 fn pull(layer: &mut BlockLayer, now: u64) -> Vec<Dispatched> {
     std::iter::from_fn(|| layer.next(now)).collect()
 }
 
-/// Start and length of what goes to the device now.
+/// Dispatches all possible requests; returns their first sectors and lengths.
 fn extents(layer: &mut BlockLayer) -> Vec<(u64, u32)> {
     pull(layer, 0).iter().map(|dispatched| (dispatched.start, dispatched.sectors)).collect()
 }
@@ -48,13 +48,14 @@ fn bios_merge_at_the_back_anywhere_in_the_queue() {
 #[test]
 fn noop_merges_at_the_front_of_the_last_request_only() {
     let mut layer = legacy("noop");
-    // The first request of a queue is remembered, so 92 finds 100; the hash of ends does not know what begins at 200.
+    // The first request of a queue counts as merged last, so 92 finds 100. The hash has end sectors only, so 192 does not
+    // find 200.
     submit_all(&mut layer, &[read(100, 8), read(200, 8), read(92, 8), read(192, 8)]);
     assert_eq!(extents(&mut layer), [(92, 16), (200, 8), (192, 8)]);
 }
 
 #[test]
-fn deadline_finds_front_merges_unless_told_not_to() {
+fn deadline_finds_front_merges_unless_disabled() {
     for (front_merges, expected) in [(1, vec![(100, 8), (192, 16)]), (0, vec![(100, 8), (192, 8), (200, 8)])] {
         let tunables = vec![("front_merges".to_owned(), front_merges)];
         let options = Options { plug: false, tunables, ..Options::legacy("deadline", SECTORS) };
@@ -69,7 +70,7 @@ fn noop_joins_neighbours_in_the_queue_only() {
     let mut layer = legacy("noop");
     submit_all(&mut layer, &[read(0, 8), read(16, 8), read(8, 8)]);
     assert_eq!(extents(&mut layer), [(0, 24)]);
-    // 100 stands between the two that touch.
+    // 100 is between the two contiguous requests.
     submit_all(&mut layer, &[read(0, 8), read(100, 8), read(16, 8), read(8, 8)]);
     assert_eq!(extents(&mut layer), [(0, 16), (100, 8), (16, 8)]);
 }
@@ -87,7 +88,7 @@ fn joined_requests_take_the_earlier_place() {
     for (now, bio) in [read(116, 8), read(500, 8), read(100, 8), read(108, 8)].into_iter().enumerate() {
         layer.submit(bio, now as u64);
     }
-    // 100 came after 500, but is one with 116 now, which came before.
+    // 100 arrived after 500, but was merged with 116, which arrived before.
     assert_eq!(extents(&mut layer), [(100, 24), (500, 8)]);
 }
 
@@ -107,7 +108,7 @@ fn pardispatcher_merges_within_a_region() {
 }
 
 #[test]
-fn pardispatcher_goes_on_with_its_turn_when_a_slot_is_free_again() {
+fn pardispatcher_continues_its_turn_when_a_slot_is_free_again() {
     let mut layer =
         BlockLayer::new(Options { plug: false, slots: 1, ..Options::legacy("pardispatcher", SECTORS) }).unwrap();
     let boundary = 4 << 21;
@@ -128,7 +129,7 @@ fn a_bio_that_closes_a_gap_joins_two_requests() {
     submit_all(&mut layer, &[write(100, 8), write(116, 8), write(108, 8)]);
     assert_eq!(extents(&mut layer), [(100, 24)]);
     assert_eq!(layer.counters().request_merges, 1);
-    // All three bios end with it.
+    // All three bios complete together.
     let mut layer = legacy("deadline");
     submit_all(&mut layer, &[write(100, 8), write(116, 8), write(108, 8)]);
     let (id, mut ended) = (pull(&mut layer, 0)[0].id, Vec::new());
@@ -144,9 +145,9 @@ fn directions_do_not_merge() {
 }
 
 #[test]
-fn a_request_that_was_too_large_once_is_never_tried_again() {
+fn a_request_that_failed_a_merge_for_size_is_never_tried_again() {
     let mut layer = legacy("noop");
-    // 1020 + 8 sectors exceed 1024; the request is marked, so even the four sectors that would fit are not merged.
+    // 1020 + 8 sectors exceed 1024; the request is marked, so even four sectors that would fit are not merged.
     submit_all(&mut layer, &[read(0, 1020), read(1020, 8), read(1020, 4)]);
     assert_eq!(extents(&mut layer), [(0, 1020), (1020, 8), (1020, 4)]);
 }
@@ -167,12 +168,12 @@ fn merges_can_be_turned_off() {
         submit_all(&mut layer, &[read(0, 8), read(100, 8), read(8, 8), read(108, 8)]);
         extents(&mut layer).len()
     };
-    // The request remembered is the first, and stays it.
+    // The request merged last is the first one, throughout.
     assert_eq!([ends(NoMerges::All), ends(NoMerges::LastOnly), ends(NoMerges::None)], [2, 3, 4]);
 }
 
 #[test]
-fn what_left_the_scheduler_is_not_merged_with() {
+fn dispatched_requests_are_not_merged_with() {
     let mut layer = legacy("noop");
     submit_all(&mut layer, &[read(0, 8)]);
     assert_eq!(extents(&mut layer), [(0, 8)]);
@@ -187,7 +188,7 @@ fn an_idle_queue_is_plugged_until_four_requests_wait() {
         submit_all(&mut layer, &[read(start, 8)]);
         assert_eq!(extents(&mut layer), []);
     }
-    // A merge makes no request.
+    // A merge adds no request.
     submit_all(&mut layer, &[read(208, 8)]);
     assert_eq!(extents(&mut layer), []);
     submit_all(&mut layer, &[read(300, 8)]);
@@ -196,7 +197,7 @@ fn an_idle_queue_is_plugged_until_four_requests_wait() {
 }
 
 #[test]
-fn a_plugged_queue_is_let_go_by_time_bio_task_or_completion() {
+fn a_plugged_queue_is_unplugged_by_time_bio_task_or_completion() {
     let plugged = || {
         let mut layer = BlockLayer::new(Options::legacy("noop", SECTORS)).unwrap();
         submit_all(&mut layer, &[read(0, 8)]);
@@ -231,7 +232,7 @@ fn the_legacy_frame_chooses_one_request_ahead() {
         let mut layer = BlockLayer::new(options).unwrap();
         submit_all(&mut layer, &[read(300, 8), read(500, 8)]);
         let first = pull(&mut layer, 0)[0];
-        // 400 would be next, but the legacy frame has chosen 500 already.
+        // 400 would be next, but the legacy frame has already chosen 500.
         submit_all(&mut layer, &[read(400, 8)]);
         layer.completed(first.id, MS, &mut Vec::new());
         assert_eq!(layer.next(MS).unwrap().start, expected);
@@ -251,11 +252,11 @@ fn legacy_requests_are_limited_by_kind_with_batchers() {
     for k in 113..128 {
         assert_eq!(layer.submit(from(1, k), 0), Submitted::Accepted);
     }
-    // Process 1 filled the queue with the 128th: it has 31 more of its batch, another process has to wait.
+    // Process 1 filled the queue with its 128th request and has 31 left of its batch; another process must wait.
     assert_eq!(layer.submit(Bio { pid: 2, owner: 7, ..write(50_000, 8) }, 0), Submitted::MustWait);
-    // Reads have requests of their own.
+    // Reads have their own requests.
     assert_eq!(layer.submit(Bio { pid: 2, ..read(60_000, 8) }, 0), Submitted::Accepted);
-    // While somebody waits in line nobody passes him, not even the batcher.
+    // No process overtakes a waiting one, not even the batcher.
     assert_eq!(layer.submit(from(1, 128), 0), Submitted::MustWait);
     let first = layer.next(0).unwrap();
     layer.completed(first.id, MS, &mut Vec::new());
@@ -267,34 +268,34 @@ fn legacy_requests_are_limited_by_kind_with_batchers() {
 fn a_batcher_may_take_32_requests_beyond_a_full_queue() {
     let mut layer = BlockLayer::new(Options { slots: 1, ..Options::legacy("noop", SECTORS) }).unwrap();
     let accepted = (0..300).take_while(|k| layer.submit(write(100 * k, 8), 0) == Submitted::Accepted).count();
-    // The 128th request is the first of the batch.
+    // The batch begins with the 128th request.
     assert_eq!(accepted, 127 + 32);
 }
 
 #[test]
-fn a_batch_counts_only_what_is_taken_of_a_full_queue() {
+fn a_batch_counts_only_requests_taken_from_a_full_queue() {
     let options = Options { slots: 28, plug: false, ..Options::legacy("noop", SECTORS) };
     let mut layer = BlockLayer::new(options).unwrap();
     let fill = |layer: &mut BlockLayer, from: u64, most: usize| {
         (from..).take(most).take_while(|k| layer.submit(write(100 * k, 8), 0) == Submitted::Accepted).count()
     };
-    // The 128th is the first of the batch of 32.
+    // The batch of 32 begins with the 128th request.
     assert_eq!(fill(&mut layer, 0, 128), 128);
     for dispatched in pull(&mut layer, 0) {
         layer.completed(dispatched.id, MS, &mut Vec::new());
     }
-    // 28 have ended: 27 more cost nothing of the 31 that are left.
+    // After 28 completions, 27 more requests do not count towards the 31 left of the batch.
     assert_eq!(fill(&mut layer, 1000, 300), 27 + 31);
 }
 
 #[test]
-fn congestion_ends_below_where_it_began() {
+fn congestion_ends_below_the_threshold_where_it_began() {
     let options = Options { slots: 113, plug: false, ..Options::legacy("noop", SECTORS) };
     let mut layer = BlockLayer::new(options).unwrap();
     submit_all(&mut layer, &(0..113).map(|k| write(100 * k, 8)).collect::<Vec<_>>());
-    // On with the 113th of 128, off when fewer than 103 are left.
+    // On from the 113th of 128 requests, off below 103.
     for (ended, dispatched) in pull(&mut layer, 0).iter().enumerate() {
-        assert_eq!(layer.is_congested(false), 113 - ended >= 103, "{ended} have ended");
+        assert_eq!(layer.is_congested(false), 113 - ended >= 103, "after {ended} completions");
         layer.completed(dispatched.id, MS, &mut Vec::new());
     }
 }
@@ -330,11 +331,11 @@ fn tasks_plug_in_the_modern_frame() {
     submit_all(&mut layer, &[read(0, 8), read(8, 8), read(100, 8), read(16, 8)]);
     assert_eq!(extents(&mut layer), []);
     assert_eq!(layer.left().plugged, 3);
-    // Only the last request of the plug was looked at, but what leaves the plug is merged with what waits.
+    // Bios merge only with the plug's last request, but requests that leave the plug merge with waiting ones.
     layer.unplug(1, 0);
     assert_eq!(extents(&mut layer), [(0, 24), (100, 8)]);
     assert_eq!(layer.counters().request_merges, 1);
-    // The 33rd request finds the plug full; so does the one after a request of 128 KiB.
+    // The 33rd request finds the plug full, as does the request after one of 128 KiB.
     layer.plug(1);
     for k in 0..32 {
         submit_all(&mut layer, &[read(1000 + 100 * k, 8)]);
@@ -346,7 +347,7 @@ fn tasks_plug_in_the_modern_frame() {
     assert_eq!(layer.left().plugged, 1);
 }
 
-/// Two hardware queues of two slots each; process 0 has the first, process 1 the other.
+/// Creates a layer with two hardware queues of two slots each, used by even and odd processes.
 fn two_queues(scheduler: &str, nr_requests: u32) -> BlockLayer {
     let no_merges = NoMerges::None;
     let options = Options { queues: 2, slots: 2, nr_requests, no_merges, ..Options::modern(scheduler, SECTORS) };
@@ -358,33 +359,30 @@ fn of(pid: u32, start: u64) -> Bio {
 }
 
 #[test]
-fn hardware_queues_have_slots_and_requests_of_their_own() {
+fn hardware_queues_have_their_own_slots_and_requests() {
     for scheduler in ["none", "kyber"] {
         let mut layer = two_queues(scheduler, 4);
         submit_all(&mut layer, &[of(0, 0), of(0, 8), of(0, 16), of(0, 24)]);
-        // No fifth request of the first queue; the other has four.
+        // The first queue has no fifth request; the other queue has four.
         assert_eq!(layer.submit(of(2, 32), 0), Submitted::MustWait);
         submit_all(&mut layer, &[of(1, 100), of(3, 108), of(1, 116)]);
-        // Two slots each, one request in turn.
+        // Queues take turns, one request each, up to two slots.
         let given = pull(&mut layer, 0);
-        assert_eq!(
-            given.iter().map(|one| (one.pid, one.start)).collect::<Vec<_>>(),
-            [(0, 0), (1, 100), (0, 8), (3, 108)]
-        );
-        // A slot of one queue is of no use to the other.
+        assert_eq!(given.iter().map(|rq| (rq.pid, rq.start)).collect::<Vec<_>>(), [(0, 0), (1, 100), (0, 8), (3, 108)]);
+        // A queue cannot use a slot of another queue.
         layer.completed(given[1].id, MS, &mut Vec::new());
-        assert_eq!(pull(&mut layer, MS).iter().map(|one| one.start).collect::<Vec<_>>(), [116]);
+        assert_eq!(pull(&mut layer, MS).iter().map(|rq| rq.start).collect::<Vec<_>>(), [116]);
         layer.completed(given[3].id, MS, &mut Vec::new());
         assert_eq!(pull(&mut layer, MS), []);
         assert_eq!(layer.woken(), None);
         layer.completed(given[0].id, MS, &mut Vec::new());
         assert_eq!(layer.woken().map(|bio| bio.start), Some(32));
-        assert_eq!(pull(&mut layer, MS).iter().map(|one| one.start).collect::<Vec<_>>(), [16]);
+        assert_eq!(pull(&mut layer, MS).iter().map(|rq| rq.start).collect::<Vec<_>>(), [16]);
     }
 }
 
 #[test]
-fn bios_merge_within_a_hardware_queue_or_across_all_of_a_scheduler() {
+fn bios_merge_within_a_hardware_queue_or_across_a_shared_scheduler() {
     for (scheduler, expected) in [("none", vec![(0, 8), (8, 8)]), ("mq-deadline", vec![(0, 16)])] {
         let options = Options { queues: 2, ..Options::modern(scheduler, SECTORS) };
         let mut layer = BlockLayer::new(options).unwrap();
@@ -396,45 +394,45 @@ fn bios_merge_within_a_hardware_queue_or_across_all_of_a_scheduler() {
 #[test]
 fn a_request_chosen_for_a_full_hardware_queue_waits_in_its_dispatch_list() {
     let mut layer = two_queues("mq-deadline", 8);
-    // In the order of their sectors, whoever they belong to: the third of process 0 finds its queue full.
+    // Sector order across processes; the third request of process 0 finds its queue full.
     submit_all(&mut layer, &[of(0, 0), of(0, 8), of(0, 16), of(1, 24), of(1, 32)]);
     let given = pull(&mut layer, 0);
-    let starts = |given: &[Dispatched]| given.iter().map(|one| one.start).collect::<Vec<_>>();
-    // The first queue takes 0 and the second asks in its turn, gets 8, which is of the first, then 16, which waits.
+    let starts = |given: &[Dispatched]| given.iter().map(|rq| rq.start).collect::<Vec<_>>();
+    // The first queue takes 0. The second asks in its turn and gets 8, which belongs to the first, then 16, which waits.
     assert_eq!(starts(&given), [0, 8]);
     assert_eq!((layer.left().queued, layer.left().ahead), (2, 1));
-    // A completion runs the first queue: its dispatch list goes first, and fills it.
+    // A completion runs the first queue; its dispatch list goes first and fills it.
     layer.completed(given[0].id, MS, &mut Vec::new());
     assert_eq!(starts(&pull(&mut layer, MS)), [16]);
-    // The next one asks the scheduler also for the other queue.
+    // After the next completion, the queue also dispatches requests of the other one.
     layer.completed(given[1].id, MS, &mut Vec::new());
     assert_eq!(starts(&pull(&mut layer, MS)), [24, 32]);
 }
 
 #[test]
-fn each_hardware_queue_flushes_for_itself() {
+fn each_hardware_queue_issues_its_own_flushes() {
     let mut layer = two_queues("none", 4);
     let flush = |pid| Bio { pid, flags: Flags::FLUSH, ..write(0, 0) };
     submit_all(&mut layer, &[flush(0), flush(1)]);
     let given = pull(&mut layer, 0);
     assert_eq!(operations(&given), [Operation::Flush; 2]);
-    assert_eq!(given.iter().map(|one| one.pid).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(given.iter().map(|rq| rq.pid).collect::<Vec<_>>(), [0, 1]);
     let mut ended = Vec::new();
     layer.completed(given[1].id, MS, &mut ended);
     assert_eq!(ended.iter().map(|bio| bio.pid).collect::<Vec<_>>(), [1]);
 }
 
 #[test]
-fn kyber_counts_tokens_of_the_device() {
+fn kyber_tokens_are_shared_by_all_hardware_queues() {
     let options = Options { queues: 2, slots: 300, nr_requests: 300, ..Options::modern("kyber", SECTORS) };
     let mut layer = BlockLayer::new(Options { no_merges: NoMerges::None, ..options }).unwrap();
     submit_all(&mut layer, &(0..400).map(|k| of(k % 2, 100 * u64::from(k))).collect::<Vec<_>>());
-    // 256 reads in all, of which the queues have as many.
+    // 256 reads in total, half from each queue.
     let given = pull(&mut layer, 0);
-    assert_eq!([0, 1].map(|pid| given.iter().filter(|one| one.pid == pid).count()), [128, 128]);
-    // What one queue gives back the other may take.
-    for one in given.iter().filter(|one| one.pid == 0) {
-        layer.completed(one.id, MS, &mut Vec::new());
+    assert_eq!([0, 1].map(|pid| given.iter().filter(|rq| rq.pid == pid).count()), [128, 128]);
+    // Tokens returned by one queue are available to the other.
+    for rq in given.iter().filter(|rq| rq.pid == 0) {
+        layer.completed(rq.id, MS, &mut Vec::new());
     }
     assert_eq!(pull(&mut layer, MS).len(), 128);
 }
@@ -443,7 +441,7 @@ fn operations(dispatched: &[Dispatched]) -> Vec<Operation> {
     dispatched.iter().map(|dispatched| dispatched.operation).collect()
 }
 
-/// Ends each request as it comes and says what came.
+/// Completes requests until none is left; returns the operations of each round and the owners of completed bios.
 fn run_dry(layer: &mut BlockLayer) -> (Vec<Vec<Operation>>, Vec<u32>) {
     let (mut log, mut ended) = (Vec::new(), Vec::new());
     loop {
@@ -459,7 +457,7 @@ fn run_dry(layer: &mut BlockLayer) -> (Vec<Vec<Operation>>, Vec<u32>) {
 }
 
 #[test]
-fn durable_writes_are_made_of_flushes() {
+fn durable_writes_are_split_into_flushes_and_data() {
     use Operation::{Flush, Write, WriteThrough};
     let steps = |flags, sectors, volatile_cache, fua| {
         let options = Options { volatile_cache, fua, ..Options::modern("mq-deadline", SECTORS) };
@@ -482,7 +480,7 @@ fn flushes_are_shared() {
     let flush = |owner| Bio { flags: Flags::FLUSH, owner, ..write(0, 0) };
     submit_all(&mut layer, &[flush(1)]);
     let first = pull(&mut layer, 0);
-    // Two more come while the first is at the device: one flush serves both. Nothing else is held up.
+    // Two more arrive while the first is at the device: one flush serves both. Other requests are not delayed.
     submit_all(&mut layer, &[flush(2), flush(3), read(0, 8)]);
     assert_eq!(operations(&pull(&mut layer, 0)), [Operation::Read]);
     let mut ended = Vec::new();
@@ -493,7 +491,7 @@ fn flushes_are_shared() {
 }
 
 #[test]
-fn a_barrier_is_passed_by_nothing() {
+fn no_request_overtakes_a_barrier() {
     use Operation::{Flush, Read, Write};
     let mut layer = legacy("deadline");
     let barrier = Bio { flags: Flags::BARRIER, owner: 1, ..write(500, 8) };
@@ -504,7 +502,7 @@ fn a_barrier_is_passed_by_nothing() {
 }
 
 #[test]
-fn what_a_barrier_drains_is_sorted_as_the_scheduler_would_have_it() {
+fn requests_drained_before_a_barrier_are_in_the_schedulers_order() {
     let starts = |scheduler: &str, ahead: &[Bio], bios: &[Bio]| {
         let mut layer = legacy(scheduler);
         submit_all(&mut layer, ahead);
@@ -515,22 +513,22 @@ fn what_a_barrier_drains_is_sorted_as_the_scheduler_would_have_it() {
     };
     let bios = [read(900, 8), read(100, 8), read(500, 8)];
     assert_eq!(starts("noop", &[], &bios), [100, 500, 900]);
-    // Upwards from where the device is, then from the beginning.
+    // Ascending from the device's position, then from the lowest sector.
     assert_eq!(starts("noop", &[read(400, 8)], &bios), [500, 900, 100]);
-    // Directions do not pass each other.
+    // Requests of different directions are not reordered.
     assert_eq!(starts("noop", &[], &[read(900, 8), write(50, 8), read(100, 8)]), [900, 50, 100]);
     // Deadline keeps its own order: the oldest, then ascending.
     assert_eq!(starts("deadline", &[], &bios), [900, 100, 500]);
 }
 
 #[test]
-fn what_is_left_is_told() {
+fn pending_work_is_reported() {
     let mut layer = legacy("noop");
     submit_all(&mut layer, &[read(0, 8)]);
-    let told = layer.left().to_string();
+    let report = layer.left().to_string();
     assert_eq!(
-        told,
-        "0 bios wait for a request; requests: 0 plugged, 1 in the scheduler, 0 ahead of the device, 0 at it"
+        report,
+        "0 bios waiting for a request; requests: 0 plugged, 1 in the scheduler, 0 in dispatch lists, 0 at the device"
     );
 }
 
@@ -540,7 +538,7 @@ fn unknown_names_and_values_are_refused() {
         let tunables = vec![(tunable.to_owned(), value)];
         BlockLayer::new(Options { tunables, ..Options::legacy(scheduler, SECTORS) }).unwrap_err().to_string()
     };
-    assert!(refused("elevator", "x", 1).starts_with("no scheduler is called `elevator`; known are noop, deadline"));
+    assert!(refused("elevator", "x", 1).starts_with("unknown scheduler `elevator`; known are noop, deadline"));
     assert_eq!(refused("noop", "quantum", 1), "scheduler `noop` has no tunable `quantum`; it has none");
     assert_eq!(
         refused("deadline", "front_merges", 2),

@@ -1,4 +1,4 @@
-//! What holds for every registered scheduler in both frames, whatever is submitted.
+//! Properties of every registered scheduler in both frames, for arbitrary input.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use ssdlab_sched::{
 
 const DEVICE_SECTORS: u64 = 1 << 14;
 
-/// One thing that happens, and how long after the one before, in microseconds.
+/// Input event.
 #[derive(Clone, Debug)]
 enum Event {
     Submit(Bio),
-    /// The device ends one of its requests; which, is a number modulo their count.
+    /// The device completes one of its requests, with this index modulo their number.
     Complete(usize),
     Plug(u32),
     Unplug(u32),
 }
 
 fn bios() -> impl Strategy<Value = Bio> {
-    // Few, aligned addresses: merges shall happen.
+    // Few aligned addresses, so that merges occur.
     let flags = prop_oneof![
         8 => Just(Flags::NONE),
         4 => Just(Flags::BACKGROUND),
@@ -45,13 +45,14 @@ fn bios() -> impl Strategy<Value = Bio> {
             let ordered = flags.any(Flags::FLUSH | Flags::FUA | Flags::BARRIER | Flags::DISCARD);
             let direction = if read && !ordered { Direction::Read } else { Direction::Write };
             let sectors = if flags == Flags::FLUSH { 0 } else { 8 * units };
-            // A third of the addresses lie close together.
+            // A third of the addresses are close together.
             let unit = if unit % 3 == 0 { unit % 64 } else { unit };
             Bio { start: 8 * unit, sectors, direction, flags, pid, priority: Priority { class, level }, owner: 0 }
         },
     )
 }
 
+/// Generates events, each with its delay after the previous one in microseconds.
 fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
     let event = prop_oneof![
         10 => bios().prop_map(Event::Submit),
@@ -78,7 +79,7 @@ fn options() -> impl Strategy<Value = (&'static SchedulerInfo, Options)> {
             switches,
         )| {
             let base = if legacy { Options::legacy } else { Options::modern }(info.name, DEVICE_SECTORS);
-            // Every switch of a scheduler at random. Regions of 1 MiB, so that the small device has several.
+            // Random switches; regions of 1 MiB, so that the small device has several.
             let tunables = info.parameters.iter().enumerate().filter_map(|(bit, tunable)| match tunable.name {
                 "region_size" => Some((tunable.name.to_owned(), 2048)),
                 name => (tunable.unit == Unit::Switch).then(|| (name.to_owned(), switches >> bit & 1)),
@@ -104,7 +105,7 @@ fn options() -> impl Strategy<Value = (&'static SchedulerInfo, Options)> {
     )
 }
 
-/// A block layer with a device that does what it is told.
+/// A block layer with a device under test control.
 struct World {
     layer: BlockLayer,
     info: &'static SchedulerInfo,
@@ -136,10 +137,10 @@ impl World {
     fn pull(&mut self) {
         while let Some(bio) = self.layer.woken() {
             let position = self.asleep.iter().position(|&owner| owner == bio.owner);
-            self.asleep.swap_remove(position.expect("only who sleeps is woken"));
+            self.asleep.swap_remove(position.expect("only sleeping owners are woken"));
         }
         while let Some(dispatched) = self.layer.next(self.now) {
-            assert!(dispatched.sectors <= self.options.max_sectors, "larger than allowed: {dispatched:?}");
+            assert!(dispatched.sectors <= self.options.max_sectors, "request too large: {dispatched:?}");
             assert_eq!(dispatched.sectors == 0, dispatched.operation == Operation::Flush, "{dispatched:?}");
             self.at_device.push(dispatched);
             self.log.push(dispatched);
@@ -147,18 +148,18 @@ impl World {
         }
         let left = self.layer.left();
         assert_eq!(left.in_flight, self.at_device.len());
-        // Barriers, plugs and idling aside, who conserves work leaves no slot free while a request waits.
+        // Except for barriers and plugs, a work-conserving scheduler leaves no slot free while a request waits.
         let plugged = self.options.frame == Frame::Legacy && self.options.plug;
         if self.info.role.work_conserving && !plugged && left.queued > 0 && left.ahead == 0 {
             assert!(
-                self.slots_in_use().contains(&self.options.slots) || self.barrier_at_work(),
+                self.slots_in_use().contains(&self.options.slots) || self.has_active_barrier(),
                 "{}: idle with {left}",
                 self.info.name
             );
         }
     }
 
-    /// Slots in use of each hardware queue.
+    /// Returns the slots in use of each hardware queue.
     fn slots_in_use(&self) -> Vec<u32> {
         let mut used = vec![0; usize::from(self.options.queues)];
         for dispatched in &self.at_device {
@@ -167,17 +168,17 @@ impl World {
         used
     }
 
-    fn barrier_at_work(&self) -> bool {
+    fn has_active_barrier(&self) -> bool {
         self.options.frame == Frame::Legacy && self.at_device.len() == 1
     }
 
-    /// Lets timers fire that are due before `until`.
+    /// Advances time to `until` and fires due timers.
     fn advance(&mut self, until: u64) {
         while let Some(time) = self.layer.timer_ns().filter(|&time| time <= until) {
             self.now = self.now.max(time);
             self.layer.on_timer(self.now);
             self.pull();
-            assert!(self.layer.timer_ns().is_none_or(|next| next > self.now), "a timer stays due");
+            assert!(self.layer.timer_ns().is_none_or(|next| next > self.now), "an expired timer is still due");
         }
         self.now = until;
     }
@@ -189,7 +190,7 @@ impl World {
         let done = self.at_device.remove(which % self.at_device.len());
         let mut ended = Vec::new();
         self.layer.completed(done.id, self.now, &mut ended);
-        // Merging keeps within what a request may hold: directions and bytes.
+        // Merging does not change bios.
         for bio in ended {
             assert_eq!(self.submitted[&bio.owner], bio);
             *self.ended.entry(bio.owner).or_default() += 1;
@@ -197,7 +198,7 @@ impl World {
         self.pull();
     }
 
-    fn happen(&mut self, delay: u64, event: &Event, owner: u32) {
+    fn apply(&mut self, delay: u64, event: &Event, owner: u32) {
         self.advance(self.now + 1000 * delay);
         match event {
             Event::Submit(bio) => {
@@ -221,7 +222,7 @@ impl World {
         }
     }
 
-    /// Everything that was submitted ends.
+    /// Runs until all submitted bios have completed.
     fn drain(&mut self) {
         for pid in 0..4 {
             self.layer.unplug(pid, self.now);
@@ -230,7 +231,7 @@ impl World {
         let mut steps = 0;
         while self.ended.len() < self.submitted.len() {
             steps += 1;
-            assert!(steps < 10_000, "{}: nothing ends: {}", self.info.name, self.layer.left());
+            assert!(steps < 10_000, "{}: no progress: {}", self.info.name, self.layer.left());
             if self.at_device.is_empty() {
                 let time = self.layer.timer_ns();
                 let time = time.unwrap_or_else(|| panic!("{}: stuck: {}", self.info.name, self.layer.left()));
@@ -246,7 +247,7 @@ impl World {
 fn run(info: &'static SchedulerInfo, options: &Options, events: &[(u64, Event)]) -> World {
     let mut world = World::new(info, options.clone());
     for (owner, (delay, event)) in events.iter().enumerate() {
-        world.happen(*delay, event, owner as u32);
+        world.apply(*delay, event, owner as u32);
     }
     world.drain();
     world
@@ -279,9 +280,9 @@ proptest! {
         prop_assert_eq!(first.log, second.log);
     }
 
-    /// Without a scheduler and throttling, hardware queues have nothing in common but the device.
+    /// Without a scheduler and throttling, hardware queues behave as independent layers.
     #[test]
-    fn hardware_queues_are_layers_of_their_own((_, options) in options(), events in events(), queues in 2..4_u16) {
+    fn hardware_queues_are_independent((_, options) in options(), events in events(), queues in 2..4_u16) {
         let info = SCHEDULERS.get("none").unwrap();
         let Options { slots, nr_requests, max_sectors, no_merges, volatile_cache, fua, .. } = options;
         let base = Options::modern(info.name, DEVICE_SECTORS);
@@ -289,11 +290,11 @@ proptest! {
         let mut whole = World::new(info, Options { queues, ..alone.clone() });
         let mut parts: Vec<World> = (0..queues).map(|_| World::new(info, alone.clone())).collect();
         let queue = |pid: u32| (pid % u32::from(queues)) as usize;
-        // The same request ends in both: of its queue it is as old.
+        // Completes the same request in both: the one of equal age in its queue.
         let complete = |whole: &mut World, parts: &mut [World], which: usize| {
             let Some(which) = which.checked_rem(whole.at_device.len()) else { return };
             let own = queue(whole.at_device[which].pid);
-            let older = whole.at_device[..which].iter().filter(|one| queue(one.pid) == own).count();
+            let older = whole.at_device[..which].iter().filter(|rq| queue(rq.pid) == own).count();
             whole.complete(which);
             parts[own].complete(older);
         };
@@ -303,23 +304,23 @@ proptest! {
             parts.iter_mut().for_each(|part| part.advance(now));
             match event {
                 Event::Submit(Bio { pid, .. }) | Event::Plug(pid) | Event::Unplug(pid) => {
-                    whole.happen(0, event, owner);
-                    parts[queue(*pid)].happen(0, event, owner);
+                    whole.apply(0, event, owner);
+                    parts[queue(*pid)].apply(0, event, owner);
                 }
                 Event::Complete(which) => complete(&mut whole, &mut parts, *which),
             }
         }
         for pid in 0..4 {
-            whole.happen(0, &Event::Unplug(pid), 0);
-            parts[queue(pid)].happen(0, &Event::Unplug(pid), 0);
+            whole.apply(0, &Event::Unplug(pid), 0);
+            parts[queue(pid)].apply(0, &Event::Unplug(pid), 0);
         }
         while !whole.at_device.is_empty() {
             complete(&mut whole, &mut parts, 0);
         }
-        let seen = |one: &Dispatched| (one.operation, one.start, one.sectors, one.arrived);
+        let summary = |rq: &Dispatched| (rq.operation, rq.start, rq.sectors, rq.arrived);
         for (number, part) in parts.iter().enumerate() {
-            let own = whole.log.iter().filter(|one| queue(one.pid) == number);
-            prop_assert_eq!(own.map(seen).collect::<Vec<_>>(), part.log.iter().map(seen).collect::<Vec<_>>());
+            let own = whole.log.iter().filter(|rq| queue(rq.pid) == number);
+            prop_assert_eq!(own.map(summary).collect::<Vec<_>>(), part.log.iter().map(summary).collect::<Vec<_>>());
         }
         let total = |count: fn(&World) -> u64| parts.iter().map(count).sum::<u64>();
         prop_assert_eq!(whole.ended.len() as u64, total(|part| part.ended.len() as u64));
@@ -333,14 +334,14 @@ proptest! {
         let tunables = vec![("region_size".to_owned(), 2048)];
         let world = run(info, &Options { scheduler: info.name.to_owned(), tunables, ..options }, &events);
         for dispatched in world.log.iter().filter(|dispatched| dispatched.sectors > 56) {
-            // Longer than any bio, so merged: all bios begin in the region the request begins in.
+            // Longer than any bio, so merged: all its bios begin in the request's region.
             let last = dispatched.start + u64::from(dispatched.sectors) - 1;
             prop_assert!(last - dispatched.start / 2048 * 2048 < 2048 + 56);
         }
     }
 }
 
-/// Schedulers that promise it dispatch an old request although newer ones keep coming that they would prefer.
+/// Schedulers with `bounded_wait` dispatch an old request although newer, preferred ones keep arriving.
 #[test]
 fn waits_are_bounded() {
     for info in SCHEDULERS.iter().filter(|info| info.role.bounded_wait) {
@@ -351,17 +352,17 @@ fn waits_are_bounded() {
             let (flags, priority) = (Flags::NONE, Priority::default());
             Event::Submit(Bio { start, sectors: 8, direction, flags, pid, priority, owner: 0 })
         };
-        // The device is busy with a read beyond all others; a write at the end of the device waits.
-        world.happen(0, &bio(8000, Direction::Read, 1), 0);
-        world.happen(0, &bio(16_000, Direction::Write, 2), 1);
+        // The device is busy with a read; a write at its end waits.
+        world.apply(0, &bio(8000, Direction::Read, 1), 0);
+        world.apply(0, &bio(16_000, Direction::Write, 2), 1);
         let mut rounds = 0;
         while !world.ended.contains_key(&1) {
             rounds += 1;
-            assert!(rounds < 100_000, "{}: a write waits for ever", info.name);
-            // Two more reads of another process for each one that ends, as long as there is room for them.
+            assert!(rounds < 100_000, "{}: a write starves", info.name);
+            // Two more reads of another process per completion, while requests are free.
             for k in 0..2 {
                 if world.asleep.is_empty() {
-                    world.happen(100, &bio(8 * (rounds % 900), Direction::Read, 1), 2 * rounds as u32 + k);
+                    world.apply(100, &bio(8 * (rounds % 900), Direction::Read, 1), 2 * rounds as u32 + k);
                 }
             }
             world.advance(world.now + 100_000);

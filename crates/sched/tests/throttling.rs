@@ -1,4 +1,4 @@
-//! Writeback throttling: small situations worked out from block/blk-wbt.c by hand, and a twin that is slow and obvious.
+//! Writeback throttling: small cases derived by hand from block/blk-wbt.c, and comparison with a simple reference model.
 
 use proptest::prelude::*;
 use ssdlab_sched::{
@@ -31,33 +31,33 @@ fn read(layer: &mut BlockLayer, now: u64) -> Dispatched {
     layer.next(now).unwrap()
 }
 
-/// How many of 40 writes go on.
+/// Submits 40 writes; returns the number accepted at once.
 fn accepted(layer: &mut BlockLayer, flags: Flags, now: u64) -> usize {
     let write = |&owner: &u32| layer.submit(bio(owner, Direction::Write, flags), now) == Submitted::Accepted;
     (0..40).filter(write).count()
 }
 
 #[test]
-fn limits_depend_on_who_writes() {
+fn limits_depend_on_the_kind_of_write() {
     let after = |flags, ms| {
         let mut layer = BlockLayer::new(options(32, false)).unwrap();
         let id = read(&mut layer, 0).id;
         layer.completed(id, MS, &mut Vec::new());
         accepted(&mut layer, flags, ms * MS)
     };
-    // Depth 16 of a device of 32: half for writes, a quarter in the background and within 100 ms of the end of a read.
+    // Depth 16 on a device of 32: half for writes, a quarter in the background and within 100 ms after a read.
     assert_eq!(after(Flags::BACKGROUND, 1000), 4);
     assert_eq!(after(Flags::NONE, 100), 4);
     assert_eq!(after(Flags::NONE, 101), 8);
     assert_eq!(after(Flags::DISCARD, 101), 4);
     assert_eq!(after(Flags::META | Flags::BACKGROUND, 1), 16);
-    // Of fsync, and O_DIRECT.
+    // fsync, then O_DIRECT.
     assert_eq!(after(Flags::SYNC | Flags::NOIDLE, 1), 16);
     assert_eq!(after(Flags::SYNC, 1), 40);
 }
 
 #[test]
-fn writers_that_wait_for_dirty_pages_raise_the_limit_for_a_second() {
+fn a_wait_for_dirty_pages_raises_the_limit_for_a_second() {
     for (ms, expected) in [(999, 16), (1000, 4)] {
         let mut layer = BlockLayer::new(options(32, false)).unwrap();
         layer.dirty_wait(0);
@@ -66,7 +66,7 @@ fn writers_that_wait_for_dirty_pages_raise_the_limit_for_a_second() {
 }
 
 #[test]
-fn writes_go_on_in_order_when_others_end_or_the_drives_cache_has_none_left() {
+fn waiting_writes_are_released_in_order() {
     for (volatile_cache, expected) in [(false, [&[4][..], &[5], &[6], &[7]]), (true, [&[], &[], &[], &[4, 5, 6, 7]])] {
         let mut layer = BlockLayer::new(options(32, volatile_cache)).unwrap();
         assert_eq!(accepted(&mut layer, Flags::BACKGROUND, 0), 4);
@@ -79,7 +79,7 @@ fn writes_go_on_in_order_when_others_end_or_the_drives_cache_has_none_left() {
         }
         let waited = ThrottleCounters { held_back: 36, held_back_ns: 4 * MS, ..Default::default() };
         assert_eq!(layer.throttle_counters(), Some(waited));
-        // A read passes them all.
+        // Reads overtake waiting writes.
         assert_eq!(layer.submit(bio(999, Direction::Read, Flags::NONE), 2 * MS), Submitted::Accepted);
     }
 }
@@ -89,13 +89,13 @@ fn a_read_that_does_not_end_lowers_the_depth() {
     let mut layer = BlockLayer::new(options(32, false)).unwrap();
     read(&mut layer, 0);
     assert_eq!(accepted(&mut layer, Flags::SYNC | Flags::NOIDLE, 99 * MS), 16);
-    // The window began with the writes; steps 1 and 2 follow each other in 100 ms and 72.7 ms.
+    // The window began with the writes; steps 1 and 2 follow after 100 ms and another 72.7 ms.
     assert_eq!(layer.timer_ns(), Some(199 * MS));
     layer.on_timer(199 * MS);
     assert_eq!(layer.timer_ns(), Some(199 * MS + 72_727_272));
     layer.on_timer(199 * MS + 72_727_272);
     assert_eq!(layer.throttle_counters().unwrap().steps_down, 2);
-    // Depth 4: twelve of sixteen have to end before one that waits can go on; there is room for half the background's.
+    // Waiting writes are released at depth 4 once enough of the sixteen have completed.
     let writes: Vec<Dispatched> = std::iter::from_fn(|| layer.next(0)).collect();
     let woken: Vec<usize> = writes
         .iter()
@@ -104,7 +104,7 @@ fn a_read_that_does_not_end_lowers_the_depth() {
             std::iter::from_fn(|| layer.woken()).count()
         })
         .collect();
-    // Limit of waking: 2 are normal at depth 4. With one in flight four may be, and so three go on.
+    // The threshold for release is the normal limit at depth 4, which is 2. With one in flight, three more may start.
     assert_eq!(woken, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0]);
 }
 
@@ -114,31 +114,31 @@ fn the_legacy_frame_never_throttles() {
     assert_eq!(layer.throttle_counters(), None);
 }
 
-/// What the kernel keeps of a request, and throttling done by recounting everything each time.
+/// Reference model: recomputes everything from event lists at each step.
 #[derive(Debug, Default)]
-struct Twin {
+struct Reference {
     device: u32,
     volatile_cache: bool,
     step: i32,
     at_top: bool,
     unknown: u32,
-    /// Writes and discards without those that wait, by owner.
+    /// Writes and discards in flight, by owner.
     in_flight: [Vec<u32>; 2],
     waiting: [Vec<(Bio, u64)>; 2],
-    /// Requests at the device: owner, whether a read, since when.
+    /// Requests at the device: owner, true for a read, dispatch time.
     at_device: Vec<(u32, bool, u64)>,
-    /// The read that is watched.
+    /// Owner of the watched read.
     watched: Option<u32>,
-    /// Requests that ended at the device in the present window: whether reads, and how long they were there.
+    /// Completions in the current window: true for a read, latency.
     ended: Vec<(bool, u64)>,
     reads_seen: Vec<u64>,
     dirty_waits: Vec<u64>,
-    /// Beginning and end of the present window.
+    /// Start and end of the current window.
     window: Option<(u64, u64)>,
     counters: ThrottleCounters,
 }
 
-impl Twin {
+impl Reference {
     fn depth(&self) -> u32 {
         let mut depth = self.device.min(16);
         if self.device == 1 {
@@ -153,7 +153,7 @@ impl Twin {
         if self.step < 0 { depth.min(self.device * 3 / 4) } else { depth }
     }
 
-    /// Whether the step up that led here met the highest depth.
+    /// True if the latest doubling reached the highest depth.
     fn is_at_top(&self) -> bool {
         let above = |step: i32| 1.0 + (f64::from(self.device.min(16)) - 1.0) * 2_f64.powi(-step);
         match self.device {
@@ -187,13 +187,13 @@ impl Twin {
         }
     }
 
-    fn go_on(&mut self, line: usize, bio: &Bio, now: u64) -> bool {
-        let goes = (self.in_flight[line].len() as u32) < self.limit(bio, now);
-        if goes {
-            self.in_flight[line].push(bio.owner);
+    fn admit(&mut self, class: usize, bio: &Bio, now: u64) -> bool {
+        let admitted = (self.in_flight[class].len() as u32) < self.limit(bio, now);
+        if admitted {
+            self.in_flight[class].push(bio.owner);
             self.window = self.window.or_else(|| Some((now, now + self.window_ns())));
         }
-        goes
+        admitted
     }
 
     fn window_ns(&self) -> u64 {
@@ -210,13 +210,13 @@ impl Twin {
         if !discard && bio.flags.any(Flags::SYNC) && !bio.flags.any(Flags::NOIDLE) {
             return true;
         }
-        let line = usize::from(discard);
-        let goes = self.waiting[line].is_empty() && self.go_on(line, &bio, now);
-        if !goes {
-            self.waiting[line].push((bio, now));
+        let class = usize::from(discard);
+        let admitted = self.waiting[class].is_empty() && self.admit(class, &bio, now);
+        if !admitted {
+            self.waiting[class].push((bio, now));
             self.counters.held_back += 1;
         }
-        goes
+        admitted
     }
 
     fn issue(&mut self, owner: u32, is_read: bool, now: u64) {
@@ -226,7 +226,7 @@ impl Twin {
         }
     }
 
-    /// Owners that go on when a request has ended.
+    /// Completes a request; returns the owners released by it.
     fn complete(&mut self, owner: u32, now: u64) -> Vec<u32> {
         let position = self.at_device.iter().position(|&(at, ..)| at == owner).unwrap();
         let (_, is_read, since) = self.at_device.remove(position);
@@ -239,26 +239,26 @@ impl Twin {
         if self.watched == Some(owner) {
             self.watched = None;
         }
-        let Some(line) = (0..2).find(|&line| self.in_flight[line].contains(&owner)) else { return Vec::new() };
-        self.in_flight[line].retain(|&other| other != owner);
-        let left = self.in_flight[line].len() as i64;
-        let limit = match line {
+        let Some(class) = (0..2).find(|&class| self.in_flight[class].contains(&owner)) else { return Vec::new() };
+        self.in_flight[class].retain(|&other| other != owner);
+        let left = self.in_flight[class].len() as i64;
+        let limit = match class {
             1 => self.background(),
             _ if self.volatile_cache && !self.dirty_wait(now) => 0,
             _ => self.normal(),
         };
         let room = i64::from(limit) - left;
         let enough = left == 0 || (room > 0 && room >= i64::from(self.background() / 2));
-        if enough { self.wake(line, now) } else { Vec::new() }
+        if enough { self.wake(class, now) } else { Vec::new() }
     }
 
-    fn wake(&mut self, line: usize, now: u64) -> Vec<u32> {
+    fn wake(&mut self, class: usize, now: u64) -> Vec<u32> {
         let mut woken = Vec::new();
-        while let Some((bio, since)) = self.waiting[line].first().copied() {
-            if !self.go_on(line, &bio, now) {
+        while let Some((bio, since)) = self.waiting[class].first().copied() {
+            if !self.admit(class, &bio, now) {
                 break;
             }
-            self.waiting[line].remove(0);
+            self.waiting[class].remove(0);
             self.counters.held_back_ns += now - since;
             woken.push(bio.owner);
         }
@@ -268,11 +268,13 @@ impl Twin {
     fn end_window(&mut self, now: u64) -> Vec<u32> {
         let (began, end) = self.window.take().unwrap();
         assert_eq!(end, now);
-        let busy = self.in_flight.iter().any(|line| !line.is_empty());
-        let ended = |read: bool| self.ended.iter().filter(move |&&(is_read, _)| is_read == read).map(|one| one.1);
+        let busy = self.in_flight.iter().any(|class| !class.is_empty());
+        let ended =
+            |read: bool| self.ended.iter().filter(move |&&(is_read, _)| is_read == read).map(|completion| completion.1);
         let fastest = ended(true).min();
         let writes = ended(false).count();
-        let pending = self.watched.map_or(0, |owner| now - self.at_device.iter().find(|one| one.0 == owner).unwrap().2);
+        let pending =
+            self.watched.map_or(0, |owner| now - self.at_device.iter().find(|request| request.0 == owner).unwrap().2);
         let (mut up, mut down) = (false, false);
         if pending > end - began || (pending > TARGET && fastest.is_none()) {
             down = true;
@@ -345,61 +347,61 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(400))]
 
     #[test]
-    fn it_does_as_a_twin_that_recounts_everything(
+    fn matches_the_reference_model(
         slots in prop_oneof![1..4_u32, 4..64_u32],
         volatile_cache in any::<bool>(),
         events in events(),
     ) {
         let mut layer = BlockLayer::new(options(slots, volatile_cache)).unwrap();
-        let mut twin = Twin { device: slots, volatile_cache, ..Twin::default() };
+        let mut reference = Reference { device: slots, volatile_cache, ..Reference::default() };
         let (mut now, mut at_device) = (0_u64, Vec::new());
         for (owner, (delay, event)) in events.into_iter().enumerate() {
             let then = now + 1000 * delay;
-            // Windows end; then something happens.
+            // Windows that end before the event come first.
             while let Some(time) = layer.timer_ns().filter(|&time| time <= then) {
-                prop_assert_eq!(twin.window.map(|window| window.1), Some(time));
+                prop_assert_eq!(reference.window.map(|window| window.1), Some(time));
                 now = time;
                 layer.on_timer(now);
-                let woken = twin.end_window(now);
+                let woken = reference.end_window(now);
                 prop_assert_eq!(std::iter::from_fn(|| layer.woken()).map(|bio| bio.owner).collect::<Vec<_>>(), woken);
-                pull(&mut layer, &mut twin, &mut at_device, now);
+                pull(&mut layer, &mut reference, &mut at_device, now);
             }
             now = then;
             match event {
                 Event::Submit(direction, flags) => {
                     let bio = bio(owner as u32, direction, flags);
-                    let goes = twin.submit(bio, now);
-                    prop_assert_eq!(layer.submit(bio, now) == Submitted::Accepted, goes);
+                    let admitted = reference.submit(bio, now);
+                    prop_assert_eq!(layer.submit(bio, now) == Submitted::Accepted, admitted);
                 }
                 Event::Complete(which) if !at_device.is_empty() => {
                     let done: Dispatched = at_device.swap_remove(which % at_device.len());
                     let mut ended = Vec::new();
                     layer.completed(done.id, now, &mut ended);
-                    let woken = twin.complete(ended[0].owner, now);
+                    let woken = reference.complete(ended[0].owner, now);
                     prop_assert_eq!(std::iter::from_fn(|| layer.woken()).map(|bio| bio.owner).collect::<Vec<_>>(), woken);
                 }
                 Event::Complete(_) => {}
                 Event::DirtyWait => {
                     layer.dirty_wait(now);
-                    twin.dirty_waits.push(now);
+                    reference.dirty_waits.push(now);
                 }
             }
-            pull(&mut layer, &mut twin, &mut at_device, now);
-            prop_assert_eq!(layer.throttle_counters(), Some(twin.counters));
-            prop_assert_eq!(layer.timer_ns(), twin.window.map(|window| window.1));
-            prop_assert_eq!(layer.left().waiting_bios, twin.waiting.iter().map(Vec::len).sum::<usize>());
-            // Nobody waits for ever.
-            for line in 0..2 {
-                prop_assert!(twin.waiting[line].is_empty() || !twin.in_flight[line].is_empty());
+            pull(&mut layer, &mut reference, &mut at_device, now);
+            prop_assert_eq!(layer.throttle_counters(), Some(reference.counters));
+            prop_assert_eq!(layer.timer_ns(), reference.window.map(|window| window.1));
+            prop_assert_eq!(layer.left().waiting_bios, reference.waiting.iter().map(Vec::len).sum::<usize>());
+            // Waiting bios will be released: some are in flight.
+            for class in 0..2 {
+                prop_assert!(reference.waiting[class].is_empty() || !reference.in_flight[class].is_empty());
             }
         }
     }
 }
 
-/// Requests are named by where they begin, which tells the owner of their only bio.
-fn pull(layer: &mut BlockLayer, twin: &mut Twin, at_device: &mut Vec<Dispatched>, now: u64) {
+/// Dispatches all possible requests; the first sector of a request identifies its bio's owner.
+fn pull(layer: &mut BlockLayer, reference: &mut Reference, at_device: &mut Vec<Dispatched>, now: u64) {
     while let Some(dispatched) = layer.next(now) {
-        twin.issue((dispatched.start / 64) as u32, dispatched.operation == Operation::Read, now);
+        reference.issue((dispatched.start / 64) as u32, dispatched.operation == Operation::Read, now);
         at_device.push(dispatched);
     }
 }

@@ -1,19 +1,22 @@
-//! `anticipatory`: batches of synchronous and of asynchronous requests, and idling for the process served last
-//! (block/as-iosched.c of Linux 2.6.32, the last kernel that has it).
+//! `anticipatory`: batches of synchronous and of asynchronous requests, with idling for the process served last
+//! (block/as-iosched.c of Linux 2.6.32, the last kernel to include it).
 //!
-//! Batches end by time; batches of asynchronous requests also by a count that adapts to how long they take. Between
-//! batches of different kinds the device is drained, which hurts drives that take several requests. After a synchronous
-//! request the device is kept idle for its process, up to `antic_expire`, unless what waits is close by or the process
-//! is known to think longer; this holds for SSDs too, as the test for them is compiled out.
+//! Batches end by time; batches of asynchronous requests also by a count that adapts to their duration. The device is
+//! drained between batches of different kinds, which hurts drives with a command queue. After a synchronous request the
+//! device idles for its process, up to `antic_expire`, unless a waiting request is close by or the process is known to
+//! think longer. This holds for SSDs too, because the kernel's test for them is compiled out.
 //!
-//! What is easily got wrong. A request of another process close to the awaited one ends the wait and is credited to the
-//! awaited process, whose think time and seek distance learn from it. A batch that begins after the device was drained
-//! by completions continues where its kind left off, one that finds the device idle begins with its oldest request.
-//! Front merges are looked for by direction in queues that are sorted by synchronous or not, so reads find none, and
-//! writes only in front of synchronous ones.
+//! What is easily got wrong:
 //!
-//! Processes do not exit here, so the kernel's statistics of exits are left out. Of two requests that begin at the same
-//! sector the kernel dispatches the older at once; here both are kept.
+//! - A close request of another process ends the wait and is credited to the awaited process: it updates that process's
+//!   think time and seek distance.
+//! - A batch continues where its kind left off if completions drained the device, but begins with the oldest request if
+//!   the device was already idle.
+//! - Queues are indexed by kind, but front merges look them up by direction. So reads find none, and writes only
+//!   synchronous ones.
+//!
+//! Left out: statistics of exiting processes. For two requests at the same sector, the kernel dispatches the older one
+//! at once; here both stay queued.
 
 use rustc_hash::FxHashMap;
 use ssdlab_core::{Parameter, Settings};
@@ -29,7 +32,7 @@ use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "anticipatory",
-    help: "batches by kind, and idling for the process served last; Linux 2.6.32",
+    help: "batches of synchronous or asynchronous requests, with idling for the process served last; Linux 2.6.32",
     source: "Linux 2.6.32, block/as-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {
@@ -51,43 +54,43 @@ const TUNABLES: &[Parameter] = &[
         "read_expire",
         125,
         0,
-        "Age at which a synchronous request is taken first; also how often ages are looked at.",
+        "Age at which a synchronous request is served first; also the interval between checks.",
     ),
     Parameter::ms(
         "write_expire",
         250,
         0,
-        "Age at which an asynchronous request is taken first; also how often ages are looked at.",
+        "Age at which an asynchronous request is served first; also the interval between checks.",
     ),
-    Parameter::ms("read_batch_expire", 500, 0, "How long a batch of synchronous requests lasts while others wait."),
-    Parameter::ms("write_batch_expire", 125, 0, "How long a batch of asynchronous requests lasts while others wait."),
-    Parameter::ms("antic_expire", 6, 0, "How long the device is kept idle for a process; 0 for not at all."),
+    Parameter::ms("read_batch_expire", 500, 0, "Duration of a synchronous batch while asynchronous requests wait."),
+    Parameter::ms("write_batch_expire", 125, 0, "Duration of an asynchronous batch while synchronous requests wait."),
+    Parameter::ms("antic_expire", 6, 0, "Idling time for the next request of a process; 0 disables idling."),
 ];
 
-/// Index of asynchronous and of synchronous requests.
+/// Kinds of requests, as array indexes.
 const ASYNC: usize = 0;
 const SYNC: usize = 1;
-/// Longest way back, and how much more it counts.
+/// Maximum backward distance in sectors, and its cost factor.
 const BACK_MAX: u64 = 1 << 20;
 const BACK_PENALTY: u64 = 2;
-/// Longest think time that is taken into account, and longest wait that widens what is close.
+/// Upper limit of think times; after waiting this long, every request counts as close.
 const MAX_THINK_NS: u64 = 20 * MS;
-/// What is close at once; doubled with each millisecond waited.
+/// Distance that counts as close at first; doubled with each millisecond of waiting.
 const CLOSE_SECTORS: u64 = 8192;
 
 /// State of the idling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Anticipation {
     Off,
-    /// For the end of the request whose successor is awaited.
+    /// Waits for the completion of the process's current request.
     AwaitsEnd,
-    /// For the successor, until this time.
+    /// Waits for the process's next request until this time.
     AwaitsNext(u64),
-    /// Just over: the next request goes whatever it is.
+    /// Just ended: the next request is dispatched without a further wait.
     Finished,
 }
 
-/// What is known of a process.
+/// Statistics of a process.
 #[derive(Clone, Copy, Debug, Default)]
 struct Process {
     think_time: Mean,
@@ -107,22 +110,22 @@ struct Anticipatory {
     processes: FxHashMap<u32, Process>,
     batch: usize,
     batch_end: u64,
-    /// The kind of batch has changed and the device is not drained yet.
+    /// True if the kind of batch has changed and the device is not drained yet.
     changed: bool,
-    /// The clock of the synchronous batch begins with its first completion.
+    /// True until the first completion of a synchronous batch, which starts its clock.
     new_batch: bool,
     writes_left: u64,
     write_batch: u64,
-    /// The batch of writes ran out of requests, so its duration tells nothing.
+    /// True if the batch of writes ran out of requests, so that its duration is not used.
     write_batch_idled: bool,
     in_flight: u64,
     state: Anticipation,
-    /// Whose synchronous request was dispatched last, if nothing else was since.
+    /// Process of the last dispatched request, if that was synchronous.
     awaited: Option<u32>,
-    /// That request has ended, at `awaited_since`.
+    /// True if that request was completed, at `awaited_since`.
     ended: bool,
     awaited_since: u64,
-    /// Think time and seek distance of processes that begin, and how often they are not seen again.
+    /// Mean think time and seek distance of new processes, times 256.
     new_think: u64,
     new_seek: u64,
     fifo_expire: [u64; 2],
@@ -144,7 +147,7 @@ impl Anticipatory {
             changed: false,
             new_batch: false,
             writes_left: 0,
-            // One write is expected to take ten milliseconds.
+            // A write is expected to take 10 ms.
             write_batch: (batch_expire[ASYNC] / (10 * MS)).max(2),
             write_batch_idled: false,
             in_flight: 0,
@@ -171,7 +174,7 @@ impl Anticipatory {
         [a, b].into_iter().flatten().min_by_key(rank)
     }
 
-    /// The request to go on with after one that leaves its queue.
+    /// Returns the request to continue with after `rq` leaves its queue.
     fn successor(&self, rq: &Request, requests: &Requests) -> Option<RequestId> {
         let kind = usize::from(rq.is_sync());
         let queue = &self.queues[kind];
@@ -192,7 +195,7 @@ impl Anticipatory {
         over && !self.changed && !self.new_batch
     }
 
-    /// The oldest request if it is overdue. Looked at only once in the time it takes to become so.
+    /// Returns the oldest request if it has expired. Checks at most once per `fifo_expire`.
     fn overdue(&mut self, kind: usize, now: u64) -> Option<RequestId> {
         if now - self.last_check[kind] < self.fifo_expire[kind] {
             return None;
@@ -201,7 +204,7 @@ impl Anticipatory {
         self.queues[kind].fifo.overdue(now)
     }
 
-    /// Whether a request is about as near as one of the awaited process would be.
+    /// True if a request is about as close as the next one of the awaited process is likely to be.
     fn is_close(&self, process: &Process, rq: &Request, now: u64) -> bool {
         let waited = if self.state == Anticipation::Off || !self.ended { 0 } else { now - self.awaited_since };
         if waited > MAX_THINK_NS || waited > self.antic_expire {
@@ -213,7 +216,7 @@ impl Anticipatory {
         (last <= rq.start + near / 2 && rq.start <= last + near) || typical > rq.start.abs_diff(last)
     }
 
-    /// Whether there is no point in waiting for `pid`, or going on to, in view of `rq`.
+    /// True if waiting for `pid` is pointless, given the candidate `rq`.
     fn breaks(&mut self, pid: u32, rq: Option<&Request>, now: u64) -> bool {
         let expired = self.ended && now >= self.awaited_since + self.antic_expire;
         if expired || rq.is_some_and(|rq| rq.pid == pid) {
@@ -224,7 +227,7 @@ impl Anticipatory {
             return true;
         }
         if let Some(close) = rq.filter(|rq| rq.is_sync() && self.is_close(process, rq, now)) {
-            // Processes that work on the same area count as one: the awaited is credited with the request.
+            // Processes working on the same area count as one: the awaited process is credited with the request.
             self.learn(pid, close, now);
             return true;
         }
@@ -232,12 +235,12 @@ impl Anticipatory {
         thinks > self.antic_expire
     }
 
-    /// Whether to wait for the awaited process rather than dispatch `rq`.
+    /// True if the scheduler should wait for the awaited process rather than dispatch `rq`.
     fn anticipates(&mut self, rq: Option<&Request>, now: u64) -> bool {
         self.state != Anticipation::Finished && self.awaited.is_some_and(|pid| !self.breaks(pid, rq, now))
     }
 
-    /// Learns from a synchronous request how process `pid` behaves.
+    /// Updates the statistics of process `pid` with a synchronous request.
     fn learn(&mut self, pid: u32, rq: &Request, now: u64) {
         let process = self.processes.entry(pid).or_default();
         if process.started {
@@ -257,7 +260,7 @@ impl Anticipatory {
         process.started = true;
     }
 
-    /// At the end of a batch of writes: adapts how many the next one has.
+    /// Adapts the size of the next batch of writes at the end of one.
     fn adapt_write_batch(&mut self, now: u64) {
         let batch = self.batch_expire[ASYNC];
         let took = (now + batch).saturating_sub(self.batch_end);
@@ -269,7 +272,7 @@ impl Anticipatory {
         self.write_batch = self.write_batch.max(1);
     }
 
-    /// Begins a batch with its oldest request.
+    /// Begins a batch; returns the oldest request of its kind.
     fn begin(&mut self, kind: usize, now: u64) -> Option<RequestId> {
         if self.batch != kind {
             self.changed = true;
@@ -284,7 +287,7 @@ impl Anticipatory {
         self.queues[kind].fifo.head()
     }
 
-    /// The request that goes on with the batch or begins one; `None` while idling.
+    /// Returns the request that continues the batch or begins a new one; `None` while idling.
     fn choose_batch(&mut self, requests: &Requests, now: u64) -> Option<RequestId> {
         let [writes, reads] = [&self.queues[ASYNC], &self.queues[SYNC]].map(|queue| !queue.is_empty());
         if !(reads && writes && self.batch_expired(now)) {
@@ -322,7 +325,7 @@ impl Anticipatory {
         if kind == ASYNC {
             self.writes_left = self.writes_left.saturating_sub(1);
         }
-        // Also after a request that was taken for its age.
+        // Also after an expired request.
         self.next[kind] = self.successor(rq, requests);
         self.process(rq.pid).queued -= 1;
         self.queues[kind].remove(id);
@@ -349,7 +352,7 @@ impl Elevator for Anticipatory {
 
     fn dispatch(&mut self, _queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
         if force {
-            // As if a batch of synchronous requests went on without end.
+            // Serves synchronous requests first, without batches.
             (self.batch, self.changed, self.new_batch) = (SYNC, false, false);
             let id = self.next[SYNC].or(self.next[ASYNC])?;
             return Some(self.take(id, requests));

@@ -1,35 +1,34 @@
 //! `cfq`: time slices for processes (block/cfq-iosched.c of Linux 2.6.32).
 //!
-//! A process has a queue of its own for synchronous requests; asynchronous writes share a queue for each priority.
-//! Queues take turns by a key: the time at which they are queued, later for short slices, earlier by what was left of
-//! the last slice. The clock of a slice begins with its first completion. A queue that runs empty keeps the device idle
-//! for `slice_idle` if its process is likely to come back, except on SSDs that take several requests.
+//! Each process has a queue for its synchronous requests; asynchronous writes share one queue per priority. Queues take
+//! turns by a key: the time of queueing, plus an offset for short slices, minus the unused rest of the last slice. The
+//! clock of a slice starts with its first completion. An empty queue keeps the device idle for `slice_idle` if its
+//! process is likely to send more, except on SSDs with a command queue.
 //!
-//! Checked against the source of 2.6.32.71. What differs from it:
+//! Checked against the source of 2.6.32.71. Differences:
 //!
-//! - Instead of idling, a process that works close by is served out of turn, but only once. This is 2.6.32 as
-//!   remembered; 2.6.32.71 lets such processes share one queue from then on.
+//! - Instead of idling, a process that works close by is served out of turn, but only once. This is 2.6.32 from memory;
+//!   in 2.6.32.71 such processes share one queue from then on.
 //! - Processes do not exit, and do not change their priority while they have requests waiting.
-//! - A process that is idled for gets requests beyond the limit for as long as the idling lasts, not once for each
-//!   slice.
+//! - A process that is idled for gets requests beyond the limit during the whole idling, not once per slice.
 //! - The request that ends the idling is not followed by another one beyond the end of the slice.
-//! - Of two requests that begin at the same sector the kernel dispatches the older at once; here both are kept.
-//! - Where queues close by lie on both sides of the head, the shape of the kernel's tree decides which one goes; here
-//!   it is the one ahead.
+//! - For two requests at the same sector, the kernel dispatches the older one at once; here both stay queued.
+//! - If there are close queues on both sides of the head, the kernel's choice depends on the shape of its tree; here the
+//!   queue ahead is chosen.
 //!
-//! The kernels of Enterprise Linux 6 carry a later CFQ, which is not built here:
+//! The kernels of Enterprise Linux 6 carry a later CFQ, which is not modelled:
 //!
 //! | | 2.6.32 | Enterprise Linux 6 |
 //! |---|---|---|
 //! | `quantum` | 4 | 8 |
 //! | idling between groups | none | `group_idle` 8 ms |
-//! | slices | fixed | shrink so that all are served in 300 ms (`target_latency`) |
-//! | service trees | one | for each priority: asynchronous, not worth idling for, synchronous |
-//! | seeks | mean distance above 8192 sectors | history of bits: 800 sectors; on SSDs requests below 64 sectors |
-//! | a request that ends a slice | none | `wait_busy`: a queue that has used up its slice may wait for one more |
+//! | slices | fixed | shortened so that all queues are served within 300 ms (`target_latency`) |
+//! | service trees | one | three per priority: asynchronous, not worth idling for, synchronous |
+//! | seeks | mean distance above 8192 sectors | bit history: 800 sectors; on SSDs requests below 64 sectors |
+//! | end of a slice | no extra request | `wait_busy`: a queue that has used up its slice may wait for one more |
 //! | `slice_idle` 0 | no idling | slices are counted in requests (IOPS mode) |
 //!
-//! `quantum` = 8 comes closest here. The right column is from a later kernel of that lineage, not from the first one.
+//! `quantum` = 8 comes closest. The right column is from a later kernel of that series, not from its first one.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +48,7 @@ use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "cfq",
-    help: "time slices for processes, with idling; Linux 2.6.32",
+    help: "time slices per process, with idling; Linux 2.6.32",
     source: "Linux 2.6.32, block/cfq-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {
@@ -74,19 +73,19 @@ const TUNABLES: &[Parameter] = &[
         min: 1,
         max: 1_000_000,
         example: None,
-        help: "Requests of a queue at the device; four times as many if it is the only one.",
+        help: "Maximum requests of a queue at the device; four times as many if no other queue is busy.",
     },
     Parameter::ms(
         "fifo_expire_sync",
         125,
         0,
-        "Age at which a synchronous request is taken first at the beginning of a slice.",
+        "Age at which a synchronous request is served first at the start of a slice.",
     ),
     Parameter::ms(
         "fifo_expire_async",
         250,
         0,
-        "Age at which an asynchronous request is taken first at the beginning of a slice.",
+        "Age at which an asynchronous request is served first at the start of a slice.",
     ),
     BACK_SEEK_MAX,
     BACK_SEEK_PENALTY,
@@ -99,26 +98,26 @@ const TUNABLES: &[Parameter] = &[
         min: 1,
         max: 1_000_000,
         example: None,
-        help: "Scales how many requests an asynchronous queue may dispatch in a slice; 16 at priority 4.",
+        help: "Scales the number of requests per slice of an asynchronous queue; the default gives 16 at priority 4.",
     },
-    Parameter::ms("slice_idle", 8, 0, "How long the device is kept idle for the next request of a process."),
-    Parameter::switch("low_latency", true, "Whether asynchronous requests are held back after synchronous ones."),
+    Parameter::ms("slice_idle", 8, 0, "Idling time for the next request of a process."),
+    Parameter::switch("low_latency", true, "True to hold asynchronous requests back after synchronous ones."),
 ];
 
-/// Mean seek distance from which a process counts as seeking, in sectors.
+/// Mean seek distance above which a process counts as seeky, in sectors.
 const SEEK_THRESHOLD: u64 = 8 * 1024;
-/// How far behind the last queue one of the idle class is put.
+/// Key offset of an idle-class queue behind the last queue.
 const IDLE_CLASS_NS: i64 = 200 * MS as i64;
-/// How far in front of the first queue one is put that preempts.
+/// Key offset of a preempting queue before the first queue.
 const FRONT_NS: i64 = 1_000 * MS as i64;
-/// Idling for a seeking process.
+/// Maximum idling for a seeky process.
 const SEEKY_IDLE_NS: u64 = 2 * MS;
-/// Requests waiting or at the device that tell something about the device's queue.
+/// Minimum number of requests, waiting or at the device, for a sample of the device's queueing.
 const HW_QUEUE_MIN: u64 = 5;
-/// Looks at the device's queue that make a verdict.
+/// Samples after which `hw_tag` is decided.
 const HW_SAMPLES: u32 = 50;
 
-/// Sectors of a page of memory.
+/// Sectors per memory page.
 const PAGE_SECTORS: u32 = 8;
 
 #[derive(Debug)]
@@ -127,9 +126,9 @@ struct Queue {
     priority: Priority,
     requests: SortedFifo,
     next: Option<RequestId>,
-    /// Where `next` begins; the place in `Cfq::positions`.
+    /// First sector of `next`: the key in `Cfq::positions`.
     position: Option<u64>,
-    /// Place in the service tree.
+    /// Key in the service tree.
     place: Option<(PriorityClass, i64, u64)>,
     /// Requests at the device.
     dispatched: u64,
@@ -137,18 +136,18 @@ struct Queue {
     slice_new: bool,
     slice_end: u64,
     slice_dispatched: u64,
-    /// What was left of the last slice, or by how much it was exceeded.
+    /// Unused rest of the last slice; negative if it was exceeded.
     residual: i64,
     idle_window: bool,
-    /// The device is, or was, kept idle for this queue.
+    /// True if the device is, or was, kept idle for this queue.
     waits: bool,
     must_dispatch: bool,
     fifo_checked: bool,
-    /// Served out of turn because it was close; not again before its turn.
+    /// True if the queue was served out of turn because it was close; it is not served so again before its turn.
     cooperated: bool,
-    /// Distances between its requests, in sectors.
+    /// Distance between consecutive requests, in sectors.
     seek: Mean,
-    /// Where its latest request ends.
+    /// End sector of its latest request.
     end: u64,
 }
 
@@ -178,12 +177,12 @@ impl Queue {
         }
     }
 
-    /// Whether it jumps about.
+    /// True if the mean seek distance is large.
     fn is_seeky(&self) -> bool {
         self.seek.mean > SEEK_THRESHOLD
     }
 
-    /// Whether it is known to do so by enough requests.
+    /// True if the mean seek distance is large and based on enough requests.
     fn is_surely_seeky(&self) -> bool {
         self.seek.is_valid() && self.is_seeky()
     }
@@ -197,11 +196,11 @@ impl Queue {
     }
 }
 
-/// What is known of a process.
+/// State of a process.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     think_time: Mean,
-    /// When its latest synchronous request ended; before that, when its first one came.
+    /// Completion of its latest synchronous request; before that, arrival of its first one.
     last_end: u64,
 }
 
@@ -210,16 +209,16 @@ struct Cfq {
     keys: FxHashMap<Owner, usize>,
     queues: Vec<Queue>,
     processes: FxHashMap<u32, Process>,
-    /// Queues with requests, in the order in which they will be served.
+    /// Queues with requests, in service order.
     service: BTreeSet<((PriorityClass, i64, u64), usize)>,
-    /// Queues by level of priority and position of their next request, to find some that work close by.
+    /// Queues by priority level and first sector of their next request, to find close ones.
     positions: BTreeSet<(u8, u64, usize)>,
     active: Option<usize>,
-    /// The process whose request opened the slice.
+    /// Process whose request opened the slice.
     active_process: Option<u32>,
     idle_until: Option<u64>,
     last_position: u64,
-    /// By kind: asynchronous, synchronous.
+    /// Requests at the device: asynchronous, synchronous.
     in_driver: [u64; 2],
     waiting: u64,
     last_end_sync: u64,
@@ -273,16 +272,16 @@ impl Cfq {
         self.keys[&Owner::new(rq.pid, rq.is_sync(), rq.priority)]
     }
 
-    /// Slice of a queue of such a kind and level.
+    /// Returns the slice of a queue of this kind and priority level.
     fn slice(&self, sync: bool, level: u8) -> u64 {
         let base = self.slice[usize::from(sync)];
         (base + 4 * (base / 5)).saturating_sub(base / 5 * u64::from(level))
     }
 
-    /// Which of two requests of a queue is served first.
+    /// Returns the request to serve first.
     fn choose(&self, requests: &Requests, a: Option<RequestId>, b: Option<RequestId>) -> Option<RequestId> {
         let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
-        // Waited for first, then metadata, then near ones.
+        // Synchronous first, then metadata, then the nearest.
         let rank = |id: RequestId| {
             let rq = &requests[id];
             let near = rank(rq.start, self.last_position, self.back_seek_max, self.back_seek_penalty);
@@ -307,7 +306,7 @@ impl Cfq {
         }
     }
 
-    /// Puts a queue into the service tree, anew if it is there.
+    /// Inserts a queue into the service tree, or moves it there.
     fn enqueue(&mut self, queue: usize, front: bool, now: u64) {
         let last = self.service.last().filter(|&&(_, last)| last != queue).map(|&((_, key, _), _)| key);
         if let Some(place) = self.queues[queue].place.take() {
@@ -333,7 +332,7 @@ impl Cfq {
         self.service.insert((place, queue));
     }
 
-    /// Ends the slice of the active queue. `keep`: what is left of it, or over, counts for the next one.
+    /// Ends the slice of the active queue; with `keep`, its unused rest or overrun counts for the next slice.
     fn expire(&mut self, keep: bool, now: u64) {
         let Some(active) = self.active.take() else { return };
         self.active_process = None;
@@ -356,14 +355,14 @@ impl Cfq {
         self.active = Some(queue);
     }
 
-    /// Whether a request there is as good as one that the active process would send.
+    /// True if a request at `start` is as close as the active process's own requests usually are.
     fn is_close(&self, start: u64) -> bool {
         let Some(seek) = self.active.map(|active| &self.queues[active].seek) else { return false };
         let reach = if seek.is_valid() { seek.mean } else { SEEK_THRESHOLD };
         start.abs_diff(self.last_position) <= reach
     }
 
-    /// A synchronous queue of the same level that works where the active one does.
+    /// Returns a synchronous queue of the same priority level whose next request is close.
     fn cooperator(&self, active: usize) -> Option<usize> {
         let q = &self.queues[active];
         if !q.sync || q.is_seeky() {
@@ -378,7 +377,7 @@ impl Cfq {
         close.map(|&(_, _, queue)| queue).filter(|&queue| queue != active && fits(&self.queues[queue]))
     }
 
-    /// The queue to serve, `None` if the device is to wait.
+    /// Returns the queue to serve; `None` if the device is to stay idle.
     fn select(&mut self, now: u64) -> Option<usize> {
         let mut close = None;
         if let Some(active) = self.active {
@@ -406,7 +405,7 @@ impl Cfq {
         Some(queue)
     }
 
-    /// Whether the queue may have one more request at the device.
+    /// True if the queue may have one more request at the device.
     fn may_dispatch(&self, queue: usize, now: u64) -> bool {
         let q = &self.queues[queue];
         if (q.idle_window && self.in_driver[0] > 0) || (!q.sync && self.in_driver[1] > 0) {
@@ -426,7 +425,7 @@ impl Cfq {
         q.dispatched < most
     }
 
-    /// Makes a neighbour of a request that leaves its queue the next one.
+    /// Chooses the next request among the neighbours of one that leaves the queue.
     fn go_on(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         let list = &self.queues[queue].requests;
         let latter = list.latter(rq.id).or_else(|| list.first().filter(|&first| first != rq.id));
@@ -434,15 +433,15 @@ impl Cfq {
         self.set_next(queue, next, next.map(|id| requests[id].start));
     }
 
-    /// A request no longer waits.
+    /// Updates counts after a request leaves the queue.
     fn count_out(&mut self, queue: usize, rq: &Request) {
         self.queues[queue].meta_pending -= u64::from(rq.flags.any(Flags::META));
         self.waiting -= 1;
     }
 
-    /// Takes a request out of its queue.
+    /// Removes a request from its queue.
     fn remove(&mut self, queue: usize, rq: &Request, requests: &Requests) {
-        // Also after a request that was taken for its age.
+        // Also after an expired request.
         self.go_on(queue, rq, requests);
         self.count_out(queue, rq);
         let q = &mut self.queues[queue];
@@ -470,7 +469,7 @@ impl Cfq {
             || (active.waits && self.is_close(rq.start))
     }
 
-    /// Learns from an arrival whether idling for its process is worth while.
+    /// Updates process statistics with an arrival, and decides whether idling for the process pays.
     fn learn(&mut self, queue: usize, rq: &Request, now: u64) {
         let process = self.processes.entry(rq.pid).or_insert(Process { think_time: Mean::default(), last_end: now });
         process.think_time.add((now - process.last_end).min(2 * self.slice_idle));
@@ -484,12 +483,12 @@ impl Cfq {
         if self.slice_idle == 0 || (!self.low_latency && self.hw_tag && q.is_seeky()) {
             q.idle_window = false;
         } else if think_time.is_valid() {
-            let bearable = if q.is_surely_seeky() { SEEKY_IDLE_NS } else { self.slice_idle };
-            q.idle_window = think_time.mean <= bearable;
+            let max_think = if q.is_surely_seeky() { SEEKY_IDLE_NS } else { self.slice_idle };
+            q.idle_window = think_time.mean <= max_think;
         }
     }
 
-    /// Keeps the device idle for the active process, if that is worth while.
+    /// Starts idling for the active process if that pays.
     fn arm_idling(&mut self, active: usize, now: u64) {
         let q = &self.queues[active];
         let ssd_with_queue = !self.rotational && self.hw_tag;
@@ -505,8 +504,8 @@ impl Cfq {
         self.queues[active].waits = true;
     }
 
-    /// Finds out whether the device takes several requests at a time.
-    fn look_at_device(&mut self) {
+    /// Samples whether the device takes several requests at a time.
+    fn detect_queueing(&mut self) {
         let in_driver = self.in_driver[0] + self.in_driver[1];
         self.in_driver_peak = self.in_driver_peak.max(in_driver);
         if self.waiting <= HW_QUEUE_MIN && in_driver <= HW_QUEUE_MIN {
@@ -547,7 +546,7 @@ impl Elevator for Cfq {
             if !q.waits {
                 return false;
             }
-            // One small request of the only process may be the first of several: it is not run at once.
+            // A small request of the only process is not run at once: more may follow and merge with it.
             if rq.sectors > PAGE_SECTORS || self.service.len() > 1 {
                 self.idle_until = None;
                 return true;
@@ -570,9 +569,9 @@ impl Elevator for Cfq {
             self.select(now).filter(|&queue| self.may_dispatch(queue, now))?
         };
         let q = &mut self.queues[queue];
-        // The oldest request is looked at once in a slice.
-        let look = !force && !std::mem::replace(&mut q.fifo_checked, true);
-        let id = look.then(|| q.requests.fifo.overdue(now + 1)).flatten().or(q.next)?;
+        // The oldest request is checked for expiry once per slice.
+        let check = !force && !std::mem::replace(&mut q.fifo_checked, true);
+        let id = check.then(|| q.requests.fifo.overdue(now + 1)).flatten().or(q.next)?;
         let rq = &requests[id];
         self.remove(queue, rq, requests);
         self.in_driver[usize::from(rq.is_sync())] += 1;
@@ -601,11 +600,11 @@ impl Elevator for Cfq {
     fn completed(&mut self, rq: &Request, now: u64) {
         let queue = self.queue_of(rq);
         let sync = rq.is_sync();
-        self.look_at_device();
+        self.detect_queueing();
         self.in_driver[usize::from(sync)] -= 1;
         self.queues[queue].dispatched -= 1;
         if sync {
-            self.processes.get_mut(&rq.pid).expect("it is known since its request came").last_end = now;
+            self.processes.get_mut(&rq.pid).expect("`insert` creates the process").last_end = now;
             self.last_end_sync = now;
         }
         if self.active != Some(queue) {

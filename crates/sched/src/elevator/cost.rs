@@ -1,5 +1,5 @@
-//! What a request costs a flash device, for schedulers that are fair in device time: a base and a time for each sector,
-//! different for reads and writes, as FIOS and FlashFQ calibrate for each device.
+//! Cost model for schedulers that share device time: a base time plus a time per sector, for reads and writes. FIOS and
+//! FlashFQ calibrate these per device.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +12,18 @@ const fn cost(name: &'static str, unit: Unit, default: u64, help: &'static str) 
     Parameter { name, unit, default, min: 0, max: 1_000_000_000, example: None, help }
 }
 
-/// A number for configurations: the names have the unit.
+/// Plain number; the parameter names carry the unit.
 const MICROS: Unit = Unit::Count("us");
 
-/// The papers calibrate; these defaults are ours, of the order of a SATA SSD of their time.
+/// The defaults are ours, in the range of a SATA SSD of the papers' time.
 pub(super) const READ_BASE: Parameter =
-    cost("read_base_us", MICROS, 100, "Device time of a read, whatever its size; the default is ours.");
+    cost("read_base_us", MICROS, 100, "Base device time of a read; the default is ours.");
 pub(super) const READ_SECTOR: Parameter =
-    cost("read_sector_ns", Unit::Nanos, 2000, "Device time of each sector read; the default is ours.");
+    cost("read_sector_ns", Unit::Nanos, 2000, "Device time per sector read; the default is ours.");
 pub(super) const WRITE_BASE: Parameter =
-    cost("write_base_us", MICROS, 150, "Device time of a write, whatever its size; the default is ours.");
+    cost("write_base_us", MICROS, 150, "Base device time of a write; the default is ours.");
 pub(super) const WRITE_SECTOR: Parameter =
-    cost("write_sector_ns", Unit::Nanos, 5000, "Device time of each sector written; the default is ours.");
+    cost("write_sector_ns", Unit::Nanos, 5000, "Device time per sector written; the default is ours.");
 pub(super) const ANTIC_EXPIRE: Parameter = Parameter {
     name: "antic_expire",
     unit: Unit::Millis,
@@ -31,7 +31,7 @@ pub(super) const ANTIC_EXPIRE: Parameter = Parameter {
     min: 0,
     max: 3_600_000,
     example: None,
-    help: "How long others are held back for the next request of a process, 0 for not at all; the default is ours.",
+    help: "Time for which others are held back for the next request of a process; 0 disables it; the default is ours.",
 };
 
 /// Device times by direction.
@@ -50,14 +50,14 @@ impl CostModel {
         }
     }
 
-    /// In nanoseconds, at least one.
+    /// Returns the cost of a request in nanoseconds, at least 1.
     pub fn of(&self, rq: &Request) -> u64 {
         let direction = rq.direction as usize;
         (self.base[direction] + self.sector[direction] * u64::from(rq.sectors)).max(1)
     }
 }
 
-/// Processes whose next request is awaited, until a time each.
+/// Processes whose next request is anticipated, each until a given time.
 #[derive(Debug, Default)]
 pub(super) struct Awaited {
     until: FxHashMap<u32, u64>,
@@ -71,13 +71,13 @@ impl Awaited {
         self.ends.insert((until, pid));
     }
 
-    /// Whether the process was awaited.
+    /// Removes a process; returns true if it was awaited.
     pub fn remove(&mut self, pid: u32) -> bool {
         let until = self.until.remove(&pid);
         until.is_some_and(|until| self.ends.remove(&(until, pid)))
     }
 
-    /// A process whose time is up.
+    /// Removes and returns a process whose time has expired.
     pub fn pop_due(&mut self, now: u64) -> Option<u32> {
         let pid = self.ends.first().filter(|&&(until, _)| until <= now)?.1;
         self.remove(pid);

@@ -1,13 +1,16 @@
 //! `deadline`: batches in ascending order, one direction at a time, with deadlines (block/deadline-iosched.c of Linux
 //! 2.6.32).
 //!
-//! What is easily got wrong: deadlines are looked at between batches only; a batch ends at the largest sector, it does
-//! not wrap; the request to continue with is remembered when its predecessor is dispatched, so one that arrives between
-//! the two is passed over; after a change of direction the batch begins with the oldest request, wherever it lies;
-//! `starved` counts only while both directions wait.
+//! What is easily got wrong:
 //!
-//! Of two requests that begin at the same sector, 2.6.32 dispatches the older at once; here both are kept, as the
-//! kernels of Enterprise Linux 6 do.
+//! - Deadlines are checked only between batches.
+//! - A batch ends at the highest sector; it does not wrap.
+//! - The next request is fixed when its predecessor is dispatched, so one that arrives between the two is skipped.
+//! - After a change of direction, the batch begins with the oldest request.
+//! - `starved` counts only while both directions wait.
+//!
+//! For two requests at the same sector, 2.6.32 dispatches the older one at once; here both stay queued, as in the
+//! kernels of Enterprise Linux 6.
 
 use ssdlab_core::{Parameter, Settings, Unit};
 
@@ -36,7 +39,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     },
 };
 
-/// Shared with `mq-deadline`, which has inherited names and defaults.
+/// Shared with `mq-deadline`, which inherited names and defaults.
 pub(super) const READ_EXPIRE: Parameter = Parameter {
     name: "read_expire",
     unit: Unit::Millis,
@@ -44,7 +47,7 @@ pub(super) const READ_EXPIRE: Parameter = Parameter {
     min: 1,
     max: 3_600_000,
     example: None,
-    help: "Age from which the oldest queued read goes before those that lie nearer, when a batch of reads begins.",
+    help: "Age from which a batch of reads begins with the oldest read instead of continuing in sector order.",
 };
 pub(super) const WRITE_EXPIRE: Parameter = Parameter {
     name: "write_expire",
@@ -53,7 +56,7 @@ pub(super) const WRITE_EXPIRE: Parameter = Parameter {
     min: 1,
     max: 3_600_000,
     example: None,
-    help: "Age from which the oldest queued write goes before those that lie nearer, when a batch of writes begins.",
+    help: "Age from which a batch of writes begins with the oldest write instead of continuing in sector order.",
 };
 pub(super) const WRITES_STARVED: Parameter = Parameter {
     name: "writes_starved",
@@ -62,7 +65,7 @@ pub(super) const WRITES_STARVED: Parameter = Parameter {
     min: 0,
     max: 1_000_000,
     example: None,
-    help: "Batches of reads that may pass waiting writes.",
+    help: "Batches of reads that may be served before waiting writes.",
 };
 pub(super) const FIFO_BATCH: Parameter = Parameter {
     name: "fifo_batch",
@@ -71,21 +74,21 @@ pub(super) const FIFO_BATCH: Parameter = Parameter {
     min: 1,
     max: 1_000_000,
     example: None,
-    help: "Requests of a batch.",
+    help: "Maximum requests per batch.",
 };
 pub(super) const FRONT_MERGES: Parameter =
-    Parameter::switch("front_merges", true, "Whether a bio may be put in front of a waiting request.");
+    Parameter::switch("front_merges", true, "True to allow front merges into waiting requests.");
 
 const TUNABLES: &[Parameter] = &[READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED, FIFO_BATCH, FRONT_MERGES];
 
 #[derive(Debug)]
 struct Deadline {
     queues: [SortedFifo; 2],
-    /// The request to continue a batch with; at most one of the two is set.
+    /// Request to continue a batch with; at most one of the two is set.
     next: [Option<RequestId>; 2],
-    /// Requests of the batch so far.
+    /// Requests dispatched in the batch so far.
     batching: u64,
-    /// Batches of reads begun while writes waited.
+    /// Read batches begun while writes waited.
     starved: u64,
     expire: [u64; 2],
     writes_starved: u64,
@@ -107,11 +110,11 @@ impl Deadline {
         }
     }
 
-    /// Direction of the batch to begin.
+    /// Returns the direction of the next batch.
     fn direction(&mut self) -> Option<Direction> {
         let [reads, writes] = [&self.queues[0], &self.queues[1]].map(|queue| !queue.is_empty());
         if reads {
-            // Counted after the comparison: with the default of 2, the third batch is one of writes.
+            // Incremented after the comparison: with the default of 2, the third batch is a batch of writes.
             if !writes || self.starved < self.writes_starved {
                 self.starved += u64::from(writes);
                 return Some(Direction::Read);

@@ -1,14 +1,14 @@
 //! `fios`: timeslices of device time, read preference and anticipation for fairness (Park and Shen: FIOS: A Fair,
 //! Efficient Flash I/O Scheduler, FAST 2012).
 //!
-//! In an epoch each process has a timeslice of device time. Requests of all processes with something left of it are
-//! issued side by side, the oldest first; a write waits while a read can be issued or is at the device. The epoch ends
-//! when no process with time left has a request waiting; a process that has time left and whose last request has just
-//! ended is awaited for `antic_expire` before.
+//! In each epoch every process has a timeslice of device time. Requests of all processes with time left are issued in
+//! parallel, oldest first; a write waits while a read can be issued or is at the device. The epoch ends when no process
+//! with time left has a request waiting. Before that, a process with time left whose last request has just completed is
+//! awaited for `antic_expire`.
 //!
-//! Our reading: from memory of the paper, of which only the abstract could be compared. Simplified: costs follow a
-//! fixed line (see the tunables), not one calibrated for the device at hand, and are not shared between requests that
-//! overlap; what a process exceeds its slice by is taken off the next one.
+//! Based on memory of the paper; only the abstract could be checked. Simplifications: costs are linear with fixed
+//! coefficients (see the tunables), not calibrated; overlapping requests do not share their cost; an overrun is
+//! subtracted from the next slice.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -33,9 +33,9 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 1,
             max: 3_600_000,
             example: None,
-            help: "Device time of a process in an epoch; the default is ours.",
+            help: "Device time per process and epoch; the default is ours.",
         },
-        Parameter::switch("read_preference", true, "Whether writes wait for reads."),
+        Parameter::switch("read_preference", true, "True to make writes wait for reads."),
         ANTIC_EXPIRE,
         READ_BASE,
         READ_SECTOR,
@@ -59,9 +59,9 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
 #[derive(Debug, Default)]
 struct Task {
     queues: [VecDeque<RequestId>; 2],
-    /// Device time left in this epoch; below zero, debt.
+    /// Device time left in this epoch; negative: overrun.
     left: i64,
-    /// The epoch `left` is of.
+    /// Epoch to which `left` applies.
     epoch: u64,
     in_flight: u32,
 }
@@ -69,8 +69,9 @@ struct Task {
 #[derive(Debug)]
 struct Fios {
     tasks: FxHashMap<u32, Task>,
-    /// First requests of processes with time left, by direction, and of those without.
+    /// Oldest requests of processes with time left, by direction.
     ready: [BTreeSet<(RequestId, u32)>; 2],
+    /// Oldest requests of processes without time left, by direction.
     spent: [BTreeSet<(RequestId, u32)>; 2],
     awaited: Awaited,
     epoch: u64,
@@ -90,18 +91,18 @@ impl Fios {
             awaited: Awaited::default(),
             epoch: 1,
             reads_at_device: 0,
-            slice: i64::try_from(settings.ns("slice_ms")).expect("an hour fits"),
+            slice: i64::try_from(settings.ns("slice_ms")).expect("at most an hour"),
             read_preference: settings.is_set("read_preference"),
             antic_expire: settings.ns("antic_expire"),
             cost: CostModel::new(settings),
         }
     }
 
-    /// Gives a process its slice of this epoch, if it has not had it.
+    /// Gives a process its slice of the current epoch if it has not received it yet.
     fn refill(&mut self, pid: u32) -> &mut Task {
         let task = self.tasks.entry(pid).or_default();
-        // Debt is carried over, unused time is not; missed epochs pay debt off too.
-        let missed = i64::try_from(self.epoch - task.epoch).expect("epochs are counted one by one");
+        // Overruns are carried over, unused time is not; missed epochs also reduce an overrun.
+        let missed = i64::try_from(self.epoch - task.epoch).expect("epochs are counted in steps of 1");
         if missed > 0 {
             task.left = self.slice.saturating_mul(missed).saturating_add(task.left).min(self.slice);
             task.epoch = self.epoch;
@@ -109,7 +110,7 @@ impl Fios {
         task
     }
 
-    /// Sorts the first requests of a process by whether it has time left.
+    /// Puts the oldest requests of a process into `ready` or `spent`.
     fn file(&mut self, pid: u32) {
         let task = self.refill(pid);
         let (has_time, firsts) = (task.left > 0, [task.queues[0].front().copied(), task.queues[1].front().copied()]);
@@ -128,7 +129,7 @@ impl Fios {
         self.ready.iter().all(BTreeSet::is_empty)
     }
 
-    /// Begins the next epoch in which a waiting process has time again.
+    /// Advances to the next epoch in which a waiting process has time.
     fn next_epoch(&mut self) {
         while self.nothing_ready() && self.spent.iter().any(|list| !list.is_empty()) {
             self.epoch += 1;

@@ -1,15 +1,17 @@
 //! `flashfq`: start-time fair queueing for flash (Shen and Park: FlashFQ: A Fair Queueing I/O Scheduler for Flash-Based
 //! SSDs, USENIX ATC 2013).
 //!
-//! Each process has a queue. A request is due at a virtual time: when its predecessor's cost is paid, but not before
-//! the virtual time at its arrival; the earliest goes first, whatever is at the device already. Two additions make this
-//! fair on flash. *Throttled dispatch*: a request does not go while it is ahead of the slowest active process by more
-//! than `throttle_ms` of virtual time. *Anticipation*: a process whose last request has just ended remains active for
-//! `antic_expire`, so that others do not run ahead while it thinks.
+//! Each process has a queue. A request's start tag is the finish tag of its predecessor or the virtual time of its
+//! arrival, whichever is later; the lowest start tag is dispatched first. Two additions make this fair on flash:
 //!
-//! Our reading: from memory of the paper, of which only abstract and introduction could be compared. Simplified: costs
-//! follow a fixed line (see the tunables), not one calibrated for the device at hand; virtual time is that of the
-//! request dispatched last; weights are those of I/O priorities, one to eight.
+//! - *Throttled dispatch*: a request waits while it is ahead of the slowest active process by more than `throttle_ms` of
+//!   virtual time.
+//! - *Anticipation*: a process whose last request has just completed stays active for `antic_expire`, so that others do
+//!   not run ahead while it thinks.
+//!
+//! Based on memory of the paper; only abstract and introduction could be checked. Simplifications: costs are linear with
+//! fixed coefficients (see the tunables), not calibrated; virtual time is the start tag of the request dispatched last;
+//! weights 1 to 8 come from I/O priorities.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -34,7 +36,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 0,
             max: 3_600_000,
             example: None,
-            help: "Virtual time by which a process may be ahead of the slowest; the default is ours.",
+            help: "Maximum lead of a process over the slowest one, in virtual time; the default is ours.",
         },
         ANTIC_EXPIRE,
         READ_BASE,
@@ -58,23 +60,23 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
 
 #[derive(Debug, Default)]
 struct Task {
-    /// Requests with the virtual time at which they arrived.
+    /// Requests, each with the virtual time of its arrival.
     queue: VecDeque<(RequestId, u64)>,
-    /// Virtual time at which all it has dispatched is paid for.
+    /// Finish tag of its latest dispatched request.
     finish: u64,
     in_flight: u32,
-    /// Its next request is awaited.
+    /// True if its next request is anticipated.
     awaited: bool,
-    /// Its place in one of the lists.
+    /// Entry in one of the lists.
     place: Option<Place>,
 }
 
-/// Where an active process is listed.
+/// List entry of an active process.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// Its first request is due at this virtual time.
+    /// In `due`, by the start tag of its first request.
     Due(u64),
-    /// No request waits, but one is at the device or awaited; the virtual time reached.
+    /// In `lagging`, by its finish tag: no request waits, but one is at the device or anticipated.
     Lagging(u64),
 }
 
@@ -115,7 +117,7 @@ impl FlashFq {
         }
     }
 
-    /// Changes a process and lists it where it belongs then.
+    /// Changes a process and updates its list entry.
     fn change(&mut self, pid: u32, change: impl FnOnce(&mut Task)) {
         let task = self.tasks.entry(pid).or_default();
         match task.place {
@@ -145,7 +147,7 @@ impl Elevator for FlashFq {
 
     fn dispatch(&mut self, _queue: u16, requests: &Requests, _now: u64, force: bool) -> Option<RequestId> {
         let &(start, pid) = self.due.first()?;
-        // Processes with requests waiting are due later; so the slowest is this one, or one that has none.
+        // Other processes with waiting requests have later start tags, so the slowest is this one or a lagging one.
         if !force && self.lagging.first().is_some_and(|&(slowest, _)| start > slowest + self.throttle) {
             return None;
         }
@@ -174,7 +176,7 @@ impl Elevator for FlashFq {
             self.awaited.insert(rq.pid, now + antic_expire);
         }
         if self.in_flight == 0 && self.due.is_empty() {
-            // A process that arrives at an idle device is not ahead of those served before.
+            // A process that arrives at an idle device starts level with those served before.
             self.time = self.time.max(task.finish);
         }
     }

@@ -1,7 +1,7 @@
-//! The coarse clock of the kernel.
+//! The kernel's tick clock.
 
-/// A clock that ticks. Where it does not matter, each nanosecond is a tick: how long a jiffy is (1 to 10 ms), and when
-/// one begins, differs from machine to machine.
+/// A clock that advances in ticks. Jiffies last 1 to 10 ms and start at a different phase on each machine; models that
+/// do not depend on them use [`Jiffies::EXACT`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jiffies {
     tick_ns: u64,
@@ -11,32 +11,32 @@ pub(super) struct Jiffies {
 impl Jiffies {
     pub const EXACT: Self = Self { tick_ns: 1, phase_ns: 0 };
 
-    /// A clock that ticks `phase_ns` after every multiple of `tick_ns`.
+    /// Creates a clock that ticks `phase_ns` after every multiple of `tick_ns`.
     pub const fn new(tick_ns: u64, phase_ns: u64) -> Self {
         Self { tick_ns, phase_ns }
     }
 
-    /// When it ticked last; the beginning of time counts as a tick.
+    /// Returns the time of the latest tick; time 0 counts as a tick.
     pub const fn last(self, now: u64) -> u64 {
         now.saturating_sub((now + self.tick_ns - self.phase_ns) % self.tick_ns)
     }
 
-    /// When a timer fires that is set `now` to go off after `delay_ns`: with the first tick then.
+    /// Returns the time at which a timer set `now` for `delay_ns` fires: the first tick at or after its end.
     pub const fn timer(self, now: u64, delay_ns: u64) -> u64 {
         self.last(now + delay_ns + self.tick_ns - 1)
     }
 
-    /// Whole ticks of a duration.
+    /// Rounds a duration down to whole ticks.
     pub const fn whole(self, ns: u64) -> u64 {
         ns - ns % self.tick_ns
     }
 
-    /// As many ticks as it takes to last that long.
+    /// Rounds a duration up to whole ticks.
     pub const fn whole_up(self, ns: u64) -> u64 {
         self.whole(ns + self.tick_ns - 1)
     }
 
-    /// So many ticks.
+    /// Returns the duration of `count` ticks in nanoseconds.
     pub const fn ticks(self, count: u64) -> i64 {
         (count * self.tick_ns) as i64
     }

@@ -1,16 +1,16 @@
-//! `kyber`: queues for reads, writes, discards and the rest, each limited in how many of its requests are at the
-//! device; the limits follow measured latencies (block/kyber-iosched.c of Linux 6).
+//! `kyber`: domains for reads, writes and discards, each with a limit of requests at the device that follows measured
+//! latencies (block/kyber-iosched.c of Linux 6).
 //!
-//! Domains take turns in batches, first in, first out within each. Every 100 ms after a completion latencies are looked
-//! at: if the time at the device of reads or writes is too long for a domain's target (its 90th percentile), or the
-//! whole time of a domain is (99th), limits are set in proportion to the bucket that percentile lies in. A domain that
-//! fares better than needed is cut down only while some domain fares badly.
+//! Domains take turns in batches, each first in, first out. 100 ms after a completion, latencies are evaluated. The
+//! device is congested if the 90th percentile of some domain's device time exceeds its target. A domain's limit is then
+//! scaled by the bucket of the 99th percentile of its total latency. Without congestion only domains whose own 99th
+//! percentile is too high are scaled.
 //!
-//! Histograms have eight buckets of a quarter of the target. They are evaluated with 500 samples, or after a second
-//! with fewer. Requests wait in a queue of their processor, where bios are merged with the eight latest, until that of
-//! the domain is empty and one of them may go; then those of all processors move to it, one processor after the other.
+//! Histograms have eight buckets, each a quarter of the target. They are evaluated with 500 samples, or after a second
+//! with fewer. Requests wait in a list of their CPU, where bios merge with the eight latest. When the domain's own queue
+//! is empty and a token is free, the lists of all CPUs move to it, one CPU after the other.
 //!
-//! Each hardware queue has queues and turns of its own; tokens, latencies and limits are those of the device.
+//! Each hardware queue has its own domains and turns; tokens, latencies and limits belong to the device.
 
 use ssdlab_core::{Parameter, Settings, Unit};
 
@@ -28,7 +28,7 @@ use rustc_hash::FxHashMap;
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "kyber",
-    help: "reads and writes limited by measured latencies; Linux 6",
+    help: "limits on reads and writes that follow measured latencies; Linux 6",
     source: "Linux 6, block/kyber-iosched.c",
     parameters: &[
         Parameter {
@@ -38,7 +38,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 8,
             max: 60_000_000_000,
             example: None,
-            help: "Latency aimed at for reads.",
+            help: "Latency target of reads.",
         },
         Parameter {
             name: "write_lat_nsec",
@@ -47,7 +47,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 8,
             max: 60_000_000_000,
             example: None,
-            help: "Latency aimed at for writes.",
+            help: "Latency target of writes.",
         },
     ],
     role: SchedulerRules {
@@ -64,37 +64,38 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     },
 };
 
-/// Reads, writes, discards; the rest (flushes) goes around schedulers here.
+/// Reads, writes, discards. The kernel's fourth domain is empty: flushes bypass the scheduler.
 const DOMAINS: usize = 3;
-/// Requests of a domain at the device, at most.
+/// Maximum requests at the device, by domain.
 const DEPTH: [u32; DOMAINS] = [256, 128, 64];
-/// Requests of a domain dispatched in a row.
+/// Requests per batch, by domain.
 const BATCH: [u64; DOMAINS] = [16, 8, 1];
-/// Latency aimed at for discards.
+/// Latency target of discards.
 const DISCARD_NS: u64 = 5_000 * MS;
-/// How long after a completion latencies are looked at.
+/// Time from a completion to the evaluation of latencies.
 const PERIOD_NS: u64 = 100 * MS;
-/// Buckets of a quarter of the target; the first four are good.
+/// Buckets, each a quarter of the target wide; the first four are within it.
 const BUCKETS: usize = 8;
 const GOOD_BUCKETS: usize = 4;
-/// A histogram with fewer samples is kept for up to a second.
+/// Samples needed to evaluate a histogram.
 const SAMPLES: u64 = 500;
+/// Time after which a histogram with fewer samples is evaluated.
 const SAMPLING_NS: u64 = 1_000 * MS;
 
-/// Latencies of a domain since they were looked at last.
+/// Latencies of a domain since the last evaluation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Histogram([u64; BUCKETS]);
 
 impl Histogram {
     fn add(&mut self, target: u64, latency: u64) {
         let quarter = (target / GOOD_BUCKETS as u64).max(1);
-        // As the kernel rounds: a latency of just the target is still good.
+        // Rounds as the kernel does: a latency equal to the target is still good.
         let bucket = usize::try_from(latency.saturating_sub(1) / quarter).unwrap_or(BUCKETS);
         self.0[bucket.min(BUCKETS - 1)] += 1;
     }
 
-    /// The bucket of a percentile, if there are enough samples; the histogram then begins anew. `until` is when too few
-    /// will do.
+    /// Returns the bucket of a percentile and resets the histogram; `None` with too few samples. From `until` on, any
+    /// number of samples suffices.
     fn percentile(&mut self, percent: u64, until: &mut Option<u64>, now: u64) -> Option<u64> {
         let samples: u64 = self.0.iter().sum();
         if samples == 0 {
@@ -104,21 +105,22 @@ impl Histogram {
             return None;
         }
         *until = None;
-        let mut below = (samples * percent).div_ceil(100);
+        let mut rank = (samples * percent).div_ceil(100);
         let bucket = self.0.iter().position(|&count| {
-            let found = count >= below;
-            below = below.saturating_sub(count);
-            found
+            let reached = count >= rank;
+            rank = rank.saturating_sub(count);
+            reached
         });
         *self = Self::default();
         Some(bucket.expect("the buckets hold all samples") as u64)
     }
 }
 
-/// Requests of one kind in a hardware queue: in order, and those that came since, by processor.
+/// Requests of one domain in a hardware queue.
 #[derive(Debug, Default)]
 struct Waiting {
     queue: Fifo,
+    /// Later arrivals, by CPU.
     arrived: Vec<Fifo>,
 }
 
@@ -130,20 +132,21 @@ struct HardwareQueue {
     batching: u64,
 }
 
-/// What is known of requests of one kind.
+/// Tokens and latencies of one domain.
 #[derive(Debug)]
 struct Domain {
-    /// One for each request at the device.
+    /// One token per request at the device.
     tokens: Tokens,
     target: u64,
-    /// From submission to completion, and from dispatch to completion.
+    /// Latency from submission to completion.
     total: Histogram,
+    /// Latency from dispatch to completion.
     device: Histogram,
-    /// When a histogram with too few samples is evaluated all the same: one time for both, as in the kernel. `device`
-    /// is looked at first and uses it up, so with few requests `total` is evaluated when it has 500 samples, or when
-    /// there has been nothing new for `device` for a second.
+    /// Time from which a histogram is evaluated even with too few samples; one for both, as in the kernel. `device` is
+    /// evaluated first and clears it. So with few requests, `total` is evaluated with 500 samples, or after a second
+    /// without new samples in `device`.
     until: Option<u64>,
-    /// The bucket of the 99th percentile of `total` seen last, if no domain has done badly since.
+    /// Bucket of the latest 99th percentile of `total`, if the device was not congested since.
     p99: Option<u64>,
 }
 
@@ -151,9 +154,9 @@ struct Domain {
 pub(super) struct Kyber {
     queues: Vec<HardwareQueue>,
     domains: [Domain; DOMAINS],
-    /// When latencies are looked at.
+    /// Time of the next evaluation of latencies.
     timer: Option<u64>,
-    /// When requests at the device were dispatched, and their tokens; those that were forced may have none.
+    /// Dispatch time and token of the requests at the device; forced dispatches may have no token.
     dispatched: FxHashMap<RequestId, (u64, Option<u32>)>,
     jiffies: Jiffies,
 }
@@ -163,12 +166,12 @@ impl Waiting {
         self.queue.is_empty() && self.arrived.iter().all(Fifo::is_empty)
     }
 
-    /// The request that goes next.
+    /// Returns the next request.
     fn head(&self) -> Option<RequestId> {
         self.queue.head().or_else(|| self.arrived.iter().find_map(Fifo::head))
     }
 
-    /// Requests of one processor that have come since the queue was filled.
+    /// Returns the arrivals of one CPU since the queue was filled.
     fn arrived(&mut self, cpu: u16) -> &mut Fifo {
         let cpu = usize::from(cpu);
         if self.arrived.len() <= cpu {
@@ -177,7 +180,7 @@ impl Waiting {
         &mut self.arrived[cpu]
     }
 
-    /// Takes a request out of the queue, which is filled first if it is empty.
+    /// Removes a request from the queue, after filling the queue if it is empty.
     fn take(&mut self, id: RequestId, requests: &Requests) {
         if self.queue.is_empty() {
             for arrived in &mut self.arrived {
@@ -217,20 +220,20 @@ impl Kyber {
         }
     }
 
-    /// The queue and domain that a request belongs to; there may be more processors than queues.
+    /// Returns the domain that a request belongs to; there may be more CPUs than hardware queues.
     fn waiting(&mut self, rq: &Request) -> &mut Waiting {
         let queue = usize::from(rq.cpu) % self.queues.len();
         &mut self.queues[queue].domains[domain(rq.direction, rq.flags)]
     }
 
-    /// The domain that a queue is to serve, and the requests of its batch with the one to come.
+    /// Returns the domain to serve, and the number of its request in the batch, from 1.
     fn choose(&self, queue: u16, force: bool) -> Option<(usize, u64)> {
         let HardwareQueue { domains, current, batching } = &self.queues[usize::from(queue)];
         let ready = |&index: &usize| !domains[index].is_empty() && (force || self.domains[index].tokens.is_free());
         if *batching < BATCH[*current] && ready(current) {
             return Some((*current, batching + 1));
         }
-        // All domains in turn, the current one last: it may be the only one with requests.
+        // The current domain comes last: it may be the only one with requests.
         (1..=DOMAINS).map(|k| (current + k) % DOMAINS).find(ready).map(|domain| (domain, 1))
     }
 
@@ -263,7 +266,7 @@ impl Elevator for Kyber {
     }
 
     fn completed(&mut self, rq: &Request, now: u64) {
-        let (dispatched, token) = self.dispatched.remove(&rq.id).expect("a request ends after it was dispatched");
+        let (dispatched, token) = self.dispatched.remove(&rq.id).expect("completed requests were dispatched");
         let domain = &mut self.domains[domain(rq.direction, rq.flags)];
         if let Some(token) = token {
             domain.tokens.give_back(token);
@@ -283,7 +286,7 @@ impl Elevator for Kyber {
     }
 
     fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {
-        // Asynchronous writes must not take all requests from reads (KYBER_ASYNC_PERCENT).
+        // Keeps a quarter of the requests for synchronous I/O (KYBER_ASYNC_PERCENT).
         if bio.is_sync() { nr_requests } else { (nr_requests * 3 / 4).max(1) }
     }
 
@@ -293,23 +296,23 @@ impl Elevator for Kyber {
 
     fn on_timer(&mut self, now: u64) {
         self.timer = None;
-        let mut bad = false;
+        let mut congested = false;
         for Domain { device, until, .. } in &mut self.domains {
-            bad |= device.percentile(90, until, now).is_some_and(|bucket| bucket >= GOOD_BUCKETS as u64);
+            congested |= device.percentile(90, until, now).is_some_and(|bucket| bucket >= GOOD_BUCKETS as u64);
         }
-        for (domain, most) in self.domains.iter_mut().zip(DEPTH) {
+        for (domain, max) in self.domains.iter_mut().zip(DEPTH) {
             let mut p99 = domain.total.percentile(99, &mut domain.until, now);
-            // Not every domain has samples enough when one does badly: what was seen last then counts, once.
-            if bad {
+            // Domains without enough samples use their latest percentile, once.
+            if congested {
                 p99 = p99.or(domain.p99);
                 domain.p99 = None;
             } else if p99.is_some() {
                 domain.p99 = p99;
             }
             let Some(bucket) = p99 else { continue };
-            if bad || bucket >= GOOD_BUCKETS as u64 {
+            if congested || bucket >= GOOD_BUCKETS as u64 {
                 let depth = u64::from(domain.tokens.limit()) * (bucket + 1) / GOOD_BUCKETS as u64;
-                domain.tokens.resize((depth as u32).clamp(1, most));
+                domain.tokens.resize((depth as u32).clamp(1, max));
             }
         }
     }

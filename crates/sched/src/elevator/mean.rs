@@ -1,12 +1,12 @@
-//! The decaying mean that anticipatory and CFQ keep of think times and seek distances: each sample counts an eighth.
+//! Decaying mean of think times and seek distances in anticipatory and CFQ; a new sample has weight 1/8.
 
-/// A decaying mean in fixed point, as both schedulers compute it.
+/// Decaying mean in fixed point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mean {
     /// Samples, saturating towards 256.
     pub samples: u64,
     total: u64,
-    /// The mean, in the unit of the samples.
+    /// Mean, in the unit of the samples.
     pub mean: u64,
 }
 
@@ -17,13 +17,13 @@ impl Mean {
         self.mean = (self.total + self.samples / 2) / self.samples;
     }
 
-    /// A seek distance, cut down so that a single far request does not spoil the mean.
+    /// Adds a seek distance, clipped so that a single far request does not dominate the mean.
     pub fn add_seek(&mut self, distance: u64) {
         let slack = if self.samples <= 60 { 2 << 20 } else { 2 << 16 };
         self.add(distance.min(4 * self.mean + slack));
     }
 
-    /// Whether there are enough samples to go by: four.
+    /// True once there are at least four samples.
     pub fn is_valid(&self) -> bool {
         self.samples > 80
     }

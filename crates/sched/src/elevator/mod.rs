@@ -1,10 +1,10 @@
 //! I/O schedulers, one file each, registered in [`SCHEDULERS`].
 //!
-//! To add one: write its file with its table of tunables and an implementation of [`Elevator`], register it here. The
-//! property tests, the configuration and the list of schedulers take it from the table.
+//! To add one: write a file with its tunables and an implementation of [`Elevator`], and register it here. Property
+//! tests, configuration and the list of schedulers use this table.
 //!
-//! What is known of a process is kept for as long as the scheduler lives: traces tell 65,536 processes apart, of which
-//! each takes some hundred bytes, and a process that has been away must not come back as a new one.
+//! Process state is kept for the scheduler's lifetime, so that a process keeps its statistics after a pause. A trace has
+//! at most 65,536 processes of some hundred bytes each.
 
 mod anticipatory;
 mod bfq;
@@ -37,133 +37,139 @@ use crate::layer::Frame;
 use crate::request::{Request, RequestId, Requests};
 use crate::tunable::TunableError;
 
-/// How requests to merge a bio with are found.
+/// Method of finding a request to merge a bio with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeIndex {
-    /// Back merges with any waiting request, by a hash of end sectors; front merges where the scheduler finds one.
+    /// Back merges with any waiting request, by a hash of end sectors; front merges with the request the scheduler finds.
     Hash,
-    /// Only with one of the latest eight requests, as blk-mq does for queues without order.
+    /// Only one of the latest eight requests, as in blk-mq without a sorting scheduler.
     Latest,
 }
 
 /// An I/O scheduler: holds requests and decides which one goes to the device next.
 ///
-/// Contract. A request that is inserted is either handed out by `dispatch` exactly once or leaves by `merged`.
-/// `dispatch` may answer `None` with requests waiting only if it answers otherwise after a completion, or after
-/// `timer_ns` has come and `on_timer` was called; with `force` it never does. A decision takes no time
-/// in proportion to the requests that wait. The block layer keeps merge limits and directions: a scheduler
-/// only proposes (`front_merge`, `former`, `latter`) or forbids (`allow_merge`). `now` never decreases. No method draws
-/// random numbers.
+/// # Contract
+/// - Every inserted request is returned by `dispatch` exactly once, or leaves by `merged`.
+/// - `dispatch` may return `None` while requests wait only if a later completion or `on_timer` at `timer_ns` changes
+///   that. With `force` it always returns a waiting request.
+/// - The time of a decision does not grow linearly with the number of waiting requests.
+/// - The block layer checks merge limits and directions. A scheduler only proposes (`front_merge`, `former`, `latter`)
+///   or forbids (`allow_merge`) merges.
+/// - `now` never decreases. No method draws random numbers.
 pub trait Elevator: Send + Debug {
-    /// Takes a request in. Whether the queue is to be run at once although it may be plugged.
+    /// Adds a request. Returns true if the queue must run at once, even if it is plugged.
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool;
 
-    /// Hands out the request to be given to the device next and takes it out. `queue`: the hardware queue that asks;
-    /// who keeps requests [by queue](SchedulerRules::by_queue) gives one of its own. `force`: whatever there is, without
-    /// idling; used to empty the queues ahead of a barrier.
+    /// Removes and returns the next request for the device.
+    ///
+    /// `queue` is the hardware queue that asks; schedulers with requests [by queue](SchedulerRules::by_queue) return one
+    /// of its own. With `force` there is no idling; used to empty the scheduler before a barrier.
     fn dispatch(&mut self, queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId>;
 
-    /// Whether it has a short cut for a request that waits alone, [`Elevator::pass`], and no timers.
+    /// True if the scheduler implements the shortcut [`Elevator::pass`] and has no timers.
     fn passes(&self) -> bool {
         false
     }
 
-    /// Does at once what `insert` and then `dispatch` would do with a request while no other waits; false, with nothing
-    /// done, where that one would not be handed out. Asked only if it `passes`.
+    /// Combines `insert` and `dispatch` for a request while no other waits. Returns false, without any effect, if
+    /// `dispatch` would not return the request. Called only if `passes` is true.
     fn pass(&mut self, _rq: &Request) -> bool {
         false
     }
 
-    /// A request handed out earlier has ended.
+    /// Notes the completion of a dispatched request.
     fn completed(&mut self, rq: &Request, now: u64);
 
-    /// The waiting request that `bio` could be put in front of; by default front merges are not looked for.
+    /// Returns the waiting request that `bio` could be merged in front of. Default: no front merges.
     fn front_merge(&self, _bio: &Bio) -> Option<RequestId> {
         None
     }
 
-    /// The latest requests of a hardware queue that `bio` may be merged with, newest first; asked with
-    /// [`MergeIndex::Latest`] only.
+    /// Returns the latest requests of a hardware queue that `bio` may merge with, newest first. Called only with
+    /// [`MergeIndex::Latest`].
     fn latest(&self, _queue: u16, _bio: &Bio) -> Vec<RequestId> {
         Vec::new()
     }
 
-    /// Whether `bio` may become part of the waiting request `rq`.
+    /// True if `bio` may merge into the waiting request `rq`.
     fn allow_merge(&self, _rq: &Request, _bio: &Bio) -> bool {
         true
     }
 
-    /// A waiting request has grown at its front and begins elsewhere now.
+    /// Notes that a waiting request has a new first sector after a front merge.
     fn moved(&mut self, _rq: &Request) {}
 
-    /// The request before a waiting one, in the order in which requests are coalesced.
+    /// Returns the preceding request, as a candidate for coalescing.
     fn former(&self, _rq: &Request) -> Option<RequestId> {
         None
     }
 
-    /// The request behind a waiting one, in the order in which requests are coalesced.
+    /// Returns the following request, as a candidate for coalescing.
     fn latter(&self, _rq: &Request) -> Option<RequestId> {
         None
     }
 
-    /// The waiting `absorbed` has become part of the waiting `survivor`, and is no longer a request. Never called where
-    /// no neighbours (`former`, `latter`) are proposed.
+    /// Removes the waiting request `absorbed`, which was merged into the waiting `survivor`. Never called if `former` and
+    /// `latter` return `None`.
     fn merged(&mut self, _survivor: &Request, absorbed: &Request, _requests: &Requests) {
-        unreachable!("no neighbours are proposed, so {:?} cannot be merged with one", absorbed.id)
+        unreachable!("{:?} was merged although the scheduler proposed no neighbour", absorbed.id)
     }
 
-    /// Whether `bio` gets a request beyond the limit.
+    /// True if `bio` gets a request beyond the limit.
     fn must_queue(&self, _bio: &Bio) -> bool {
         false
     }
 
-    /// How many of the `nr_requests` of the modern frame may be in use when a request is allocated for `bio`.
+    /// Returns the number of requests, at most `nr_requests`, that may be in use for `bio` to get one (modern frame).
     fn depth(&self, _bio: &Bio, nr_requests: u32) -> u32 {
         nr_requests
     }
 
-    /// When the timer expires, in nanoseconds: the caller then calls [`Elevator::on_timer`].
+    /// Returns the time in nanoseconds at which the caller must call [`Elevator::on_timer`].
     fn timer_ns(&self) -> Option<u64> {
         None
     }
 
-    /// The timer has expired.
+    /// Handles the expiry of the timer.
     fn on_timer(&mut self, _now: u64) {}
 }
 
-/// What a scheduler may know of the device.
+/// Device properties visible to a scheduler.
 #[derive(Clone, Copy, Debug)]
 pub struct Device {
-    /// Sectors of 512 bytes.
+    /// Capacity in sectors of 512 bytes.
     pub sectors: u64,
-    /// Whether it has moving parts.
+    /// True for a disk with moving parts.
     pub rotational: bool,
-    /// Requests of the modern frame's pool.
+    /// Size of the modern frame's request pool.
     pub nr_requests: u32,
-    /// Hardware queues; the processors of the host are as many.
+    /// Number of hardware queues, equal to the number of CPUs.
     pub queues: u16,
 }
 
 /// A registered scheduler; its parameters are the kernel's tunables.
 pub type SchedulerInfo = Info<SchedulerRules>;
 
+/// Constructor of a scheduler from its tunables.
+type Build = fn(&Settings, &Device) -> Result<Box<dyn Elevator>, TunableError>;
+
 /// Properties of a scheduler, and its constructor.
 #[derive(Debug)]
 pub struct SchedulerRules {
-    /// The frame it belongs to; both run any scheduler.
+    /// Frame that the scheduler belongs to; both frames can run any scheduler.
     pub frame: Frame,
-    /// How the block layer finds the request that a bio is merged with.
+    /// Method by which the block layer finds merge candidates.
     pub merge_index: MergeIndex,
     /// True if each hardware queue has its own requests; otherwise the device has one set.
     pub by_queue: bool,
-    /// True if a device with a free slot never waits while a request does.
+    /// True if the device never has a free slot while a request waits.
     pub work_conserving: bool,
-    /// True if requests drained ahead of a barrier are sorted by sector (`elv_dispatch_sort`; schedulers that use
-    /// `elv_dispatch_add_tail` keep their order).
+    /// True if requests drained before a barrier are sorted by sector (`elv_dispatch_sort`, not
+    /// `elv_dispatch_add_tail`).
     pub sorted_drain: bool,
-    /// True if no request can be passed for ever by others of its priority class.
+    /// True if no request can starve behind others of its priority class.
     pub bounded_wait: bool,
-    /// True if decisions depend on the process that a request comes from.
+    /// True if decisions depend on the submitting process.
     pub by_process: bool,
     /// True if decisions depend on whether writes are synchronous.
     pub by_sync: bool,
@@ -210,7 +216,7 @@ pub fn build_scheduler(
     (info.role.build)(&check_tunables(info, changes, device)?, device)
 }
 
-/// Every scheduler.
+/// All schedulers.
 pub static SCHEDULERS: Registry<SchedulerRules> = Registry::new(
     "scheduler",
     &[

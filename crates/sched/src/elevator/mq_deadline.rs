@@ -1,10 +1,13 @@
 //! `mq-deadline`: deadline for blk-mq (block/mq-deadline.c of Linux 6.x).
 //!
-//! Unlike [`super::deadline`], a batch continues from a position, the first sector of the request dispatched last in
-//! that direction, so late arrivals behind it join; after a change of direction it continues at that direction's
-//! position; a deadline has passed when it is reached; the first batch counts as one of writes; and three classes of
-//! priority are served one after the other, the lower ones only while the higher have nothing waiting or at the device,
-//! or after `prio_aging_expire`.
+//! Differences from [`super::deadline`]:
+//!
+//! - A batch continues from a position, the first sector of the last request in its direction, so late arrivals beyond
+//!   it join. Each direction keeps its position while the other is served.
+//! - A deadline has expired when it is reached.
+//! - The first batch counts as a batch of writes.
+//! - There are three priority classes. A lower class is served only while higher ones have no request waiting or at
+//!   the device, or after `prio_aging_expire`.
 
 use ssdlab_core::{Parameter, Settings, Unit};
 
@@ -17,7 +20,7 @@ use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "mq-deadline",
-    help: "sorted batches of one direction with deadlines and classes of priority; Linux 6",
+    help: "sorted batches of one direction with deadlines and priority classes; Linux 6",
     source: "Linux 6, block/mq-deadline.c",
     parameters: &[
         READ_EXPIRE,
@@ -32,7 +35,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 0,
             max: 3_600_000,
             example: None,
-            help: "How long a request of a lower class may wait before it goes ahead of higher ones.",
+            help: "Waiting time after which a request of a lower priority class goes first.",
         },
         Parameter {
             name: "async_depth",
@@ -41,7 +44,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
             min: 0,
             max: 1_000_000,
             example: None,
-            help: "Requests in use up to which all but reads are given one; 0 is all, as since Linux 6.",
+            help: "Limit of requests in use for everything but reads; 0 is no limit, the default since Linux 6.",
         },
     ],
     role: SchedulerRules {
@@ -58,23 +61,23 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     },
 };
 
-/// Requests of one class of priority.
+/// Requests of one priority class.
 #[derive(Debug, Default)]
 struct Class {
     queues: [SortedFifo; 2],
-    /// First sector of the request dispatched last, for each direction.
+    /// First sector of the last dispatched request of each direction.
     position: [u64; 2],
-    /// Requests that wait or are at the device.
+    /// Number of requests waiting or at the device.
     queued: u64,
 }
 
-/// Where the batch stands.
+/// State of the batch.
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     direction: Direction,
-    /// Requests of it dispatched so far.
+    /// Requests dispatched so far.
     length: u64,
-    /// Batches of reads since writes began to wait.
+    /// Read batches since writes began to wait.
     starved: u64,
 }
 
@@ -112,7 +115,7 @@ impl MqDeadline {
         &mut self.classes[rq.priority.class as usize].queues[rq.direction as usize]
     }
 
-    /// What a class would dispatch now; its direction is that of the batch from then on.
+    /// Chooses the next request of a class and updates `batch` accordingly.
     #[inline]
     fn decide(&self, class: usize, batch: &mut Batch, now: u64) -> Option<RequestId> {
         let Class { queues, position, .. } = &self.classes[class];
@@ -137,8 +140,8 @@ impl MqDeadline {
         overdue.or_else(|| next(direction)).or(fifo.head())
     }
 
-    /// What a lower class would dispatch, if that had arrived long enough ago. As in the kernel, a request that is too
-    /// young ends the batch, and counts as one that starves writes, all the same.
+    /// Chooses a request of a lower class that has waited for `prio_aging_expire`. As in the kernel, `batch` changes
+    /// even if the request is too young.
     #[cold]
     fn aged(&self, batch: &mut Batch, now: u64) -> Option<(usize, RequestId)> {
         (1..self.classes.len()).find_map(|class| {
@@ -149,7 +152,7 @@ impl MqDeadline {
         })
     }
 
-    /// The class to serve and what it would dispatch, and where the batch stands then.
+    /// Chooses a class and its next request; returns them with the new state of the batch.
     #[inline]
     fn choose(&self, now: u64, force: bool) -> (Batch, Option<(usize, RequestId)>) {
         let mut batch = self.batch;
@@ -161,7 +164,7 @@ impl MqDeadline {
         }
         for class in (0..self.classes.len()).filter(|&class| self.classes[class].queued > 0) {
             let id = self.decide(class, &mut batch, now);
-            // While requests of a class are at the device, those below it wait.
+            // Lower classes wait while a higher one has requests at the device.
             if id.is_some() || !force {
                 return (batch, id.map(|id| (class, id)));
             }
@@ -169,7 +172,7 @@ impl MqDeadline {
         (batch, None)
     }
 
-    /// Takes out a request in the direction of the batch.
+    /// Removes a request of the batch.
     #[inline]
     fn take(&mut self, class: usize, id: RequestId, requests: &Requests) -> RequestId {
         self.batch.length += 1;
@@ -198,11 +201,11 @@ impl Elevator for MqDeadline {
         true
     }
 
-    /// A batch goes on if the request lies behind its position, as if it were found there; else the next one begins.
+    /// The batch continues if the request lies at or after its position; otherwise a new batch begins.
     fn pass(&mut self, rq: &Request) -> bool {
         let own = rq.priority.class as usize;
-        // A class may have to wait for what those above it have at the device.
-        if self.classes.iter().enumerate().any(|(class, of)| class != own && of.queued > 0) {
+        // A class may have to wait for requests of other classes at the device.
+        if self.classes.iter().enumerate().any(|(index, class)| index != own && class.queued > 0) {
             return false;
         }
         let class = &mut self.classes[own];
@@ -262,7 +265,7 @@ pub(super) mod oracle {
     impl Replayed for MqDeadline {
         fn propose(&mut self, _requests: &Requests, now: u64) -> Option<Proposal> {
             let (batch, chosen) = self.choose(now, false);
-            // Where nothing is dispatched, nothing follows.
+            // Without a dispatch, `follow` is not called.
             let Some((_, id)) = chosen else {
                 self.batch = batch;
                 return None;

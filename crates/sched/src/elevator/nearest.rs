@@ -1,8 +1,9 @@
-//! The one-way elevator of anticipatory and CFQ: forward, but for short ways back.
+//! The one-way elevator of anticipatory, CFQ and BFQ: forward, except for short backward seeks.
 
-/// Rank of a request that begins at `start` when the device is at `last`; the least goes first. The way back counts
-/// `penalty` times, and is open up to `back_max`; of requests farther behind the first one goes first, which needs one
-/// way back for all. At equal cost the one in front goes.
+/// Returns the rank of a request at sector `start` when the device is at `last`; the lowest rank goes first.
+///
+/// A backward distance counts `penalty` times. Requests more than `back_max` behind come last, in ascending order. At
+/// equal cost the request ahead goes first.
 pub(super) fn rank(start: u64, last: u64, back_max: u64, penalty: u64) -> (bool, u64, u64) {
     let cost = match start.checked_sub(last) {
         Some(forward) => Some(forward),

@@ -1,7 +1,7 @@
 //! `none`: no scheduler (block/blk-mq.c and block/blk-mq-sched.c of Linux 6).
 //!
-//! Requests go to the device as they come; only what finds it busy waits, in order. A bio is merged with one of the
-//! eight latest that wait. The kernel keeps a queue for each processor, of which a hardware queue has one here.
+//! Requests go to the device in arrival order and wait only while it is busy. A bio merges with one of the eight latest
+//! waiting requests. Each hardware queue serves one CPU, so it has one software queue.
 
 use super::lists::Fifo;
 use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
@@ -11,7 +11,7 @@ use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "none",
-    help: "no scheduler: as they come; Linux 6",
+    help: "no scheduler: first come, first served; Linux 6",
     source: "Linux 6, block/blk-mq-sched.c",
     parameters: &[],
     role: SchedulerRules {
@@ -28,7 +28,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     },
 };
 
-/// Requests that a bio may be merged with (`blk_bio_list_merge`).
+/// Number of latest requests that a bio may merge with (`blk_bio_list_merge`).
 pub(super) const CHECKED: usize = 8;
 
 #[derive(Debug)]

@@ -1,8 +1,7 @@
 //! `noop`: one queue, first in, first out (block/noop-iosched.c of Linux 2.6.32).
 //!
-//! It merges: bios go to the back of any waiting request that ends where they begin, as the block layer
-//! finds it by hash; to the front of one only if it was merged with last. Requests are coalesced with their neighbours
-//! in the queue.
+//! Merges still happen: back merges with any waiting request, found by hash; front merges only with the request merged
+//! last. Requests coalesce with their neighbours in the queue.
 
 use super::lists::Fifo;
 use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};

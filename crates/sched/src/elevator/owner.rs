@@ -1,8 +1,8 @@
-//! Whose requests a queue of CFQ or BFQ holds.
+//! Owner of a queue in CFQ and BFQ.
 
 use crate::bio::{Priority, PriorityClass};
 
-/// A process for its synchronous requests; everybody of one priority together for asynchronous ones.
+/// A process, for synchronous requests; all processes of one priority, for asynchronous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
     Process(u32),

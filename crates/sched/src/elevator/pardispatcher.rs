@@ -1,27 +1,27 @@
-//! `pardispatcher`: the device in regions served in turn, each turn a sorted batch of one direction (Wang, Huang, He,
+//! `pardispatcher`: regions of the device served in turn, each turn a sorted batch of one direction (Wang, Huang, He,
 //! Zhou, Li, He: A Novel I/O Scheduler for SSD with Improved Performance and Lifetime).
 //!
-//! The paper describes a derivative of the deadline scheduler of Linux 2.6.32, and leaves open what follows. Where a
-//! sensible reader could decide otherwise there is a tunable.
+//! The paper describes a derivative of the deadline scheduler of Linux 2.6.32. It leaves the following points open; if
+//! another choice is reasonable, there is a tunable.
 //!
 //! | | left open | our choice | tunable |
 //! |---|---|---|---|
-//! | A1 | "4GB"; requests across a boundary | 4 GiB, or the whole device if that is smaller; a request belongs to the region it begins in; the paper's index range has one region too many where the size divides the capacity | `region_size` |
-//! | A2 | deadlines; "periodically checking" | those of `deadline`, looked at when a turn begins | `read_expire`, `write_expire`; `expiry_scan`: look through all regions so often, and let the one with the oldest overdue request be next |
+//! | A1 | "4GB"; requests across a boundary | 4 GiB, or the whole device if smaller; a request belongs to the region it begins in; the paper's index range has one region too many if the size divides the capacity | `region_size` |
+//! | A2 | deadlines; "periodically checking" | deadlines as in `deadline`, checked when a turn begins | `read_expire`, `write_expire`; `expiry_scan`: interval at which all regions are scanned and the one with the oldest overdue request is served next |
 //! | A3 | direction of a region's first turn | reads | `first_direction` |
-//! | A4 | `generic_make_request` tells regions apart | the scheduler's hooks do; it runs before them, the effect is the same | |
-//! | A5 | "merge in the same subqueue", but the block layer's hash knows no regions | merges across regions are forbidden | `cross_region_merges`: bios go to the back of a request of another region as the hash finds it |
-//! | A6 | reads and writes | by the direction of data; synchronous writes are writes | |
-//! | A7 | batches are "dispatched" | one by one as the device asks, so what arrives during a turn may join; but as in `deadline` the next request, the one behind by sector, is fixed at dispatch: what arrives between the two is passed over until the turn or a later one comes round to it | `late_arrivals` 0: the whole batch at once when the turn begins; nothing joins it, nothing is merged with it |
-//! | A8 | the direction a turn is the opposite of | the one last served, even if only because the other had nothing waiting | `served_direction` 0: the one last intended |
-//! | A9 | where a turn begins | with the oldest request if that is overdue, else where the region left off in that direction, which is the request that was next when the last one was dispatched (A7), else with the oldest | |
-//! | A10 | the end of the region in a turn | the smallest sector is next | `wrap` 0: the turn ends, as in `deadline` |
-//! | A11 | "exceeds" the batch | a turn ends when it has reached its batch | `exceed_batch`: one more |
+//! | A4 | `generic_make_request` assigns requests to regions | the scheduler's hooks do; they run later, with the same effect | |
+//! | A5 | "merge in the same subqueue", but the block layer's hash knows no regions | merges across regions are forbidden | `cross_region_merges`: allow back merges with a request of another region |
+//! | A6 | reads and writes | by data direction; synchronous writes are writes | |
+//! | A7 | batches are "dispatched" | one by one as the device asks, so arrivals during a turn may join; but as in `deadline` the next request in sector order is fixed at dispatch, and arrivals in between wait until a turn comes round to them | `late_arrivals` 0: the batch is fixed when the turn begins; nothing joins it or merges with it |
+//! | A8 | turns alternate with which direction | the one last served, even if the other had no requests waiting | `served_direction` 0: the one last intended |
+//! | A9 | start of a turn | the oldest request if overdue; else the request that was fixed as next in that direction (A7); else the oldest | |
+//! | A10 | reaching the end of the region | wraps to the lowest sector | `wrap` 0: the turn ends, as in `deadline` |
+//! | A11 | "exceeds" the batch | a turn ends with its last batched request | `exceed_batch`: one more |
 //! | A12 | requests of a region at the device | not limited | |
-//! | A13 | a turn that stops because the device is full | continues where it stopped | |
+//! | A13 | a turn interrupted by a full device | continues where it stopped | |
 //! | A14 | flushes, barriers, discards | as the block layer treats them for `deadline` | |
-//! | A15 | idling | none: a device with a free slot is given what there is | |
-//! | A16 | starvation | none: directions alternate in a region, regions take turns; a region with one direction only gives it all its turns | |
+//! | A15 | idling | none: a device with a free slot gets any waiting request | |
+//! | A16 | starvation | impossible: directions alternate within a region, and regions take turns | |
 //! | A17 | plugging | as for any SATA drive of 2.6.32, with 31 slots | `plug`, `slots` of the block layer |
 
 use std::collections::{BTreeSet, VecDeque};
@@ -39,7 +39,7 @@ const REGION_SIZE: &str = "region_size";
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     name: "pardispatcher",
-    help: "regions of the device in turn, each turn a sorted batch of one direction",
+    help: "regions of the device served in turn, each turn a sorted batch of one direction",
     source: "ParDispatcher paper",
     parameters: TUNABLES,
     role: SchedulerRules {
@@ -65,14 +65,14 @@ const TUNABLES: &[Parameter] = &[
         name: REGION_SIZE,
         unit: Unit::Sectors,
         default: 8 << 20,
-        // As many regions as a turn goes through without their cost being felt.
+        // The number of regions must stay small, because each turn may scan them all.
         min: 2048,
         max: 1 << 41,
         example: None,
-        help: "Size of a region, the whole device if that is smaller; the paper found 4 GB to be best for its drive.",
+        help: "Region size, at most the device size; the paper found 4 GB to be best for its drive.",
     },
-    batch("read_batch", 16, "Reads of a turn."),
-    batch("write_batch", 8, "Writes of a turn."),
+    batch("read_batch", 16, "Reads per turn."),
+    batch("write_batch", 8, "Writes per turn."),
     READ_EXPIRE,
     WRITE_EXPIRE,
     Parameter {
@@ -82,37 +82,29 @@ const TUNABLES: &[Parameter] = &[
         min: 0,
         max: 3_600_000,
         example: None,
-        help: "How often all regions are looked through for the oldest overdue request; 0: each at its turn only.",
+        help: "Interval at which all regions are scanned for the oldest overdue request; 0 checks each region in its turn only.",
     },
     FRONT_MERGES,
-    Parameter::switch(
-        "first_direction",
-        false,
-        "Whether the first turn of a region is one of writes; otherwise it is one of reads.",
-    ),
-    Parameter::switch("cross_region_merges", false, "Whether a bio may go to the back of a request of another region."),
+    Parameter::switch("first_direction", false, "True to begin each region with a turn of writes instead of reads."),
+    Parameter::switch("cross_region_merges", false, "True to allow back merges with a request of another region."),
     Parameter::switch(
         "late_arrivals",
         true,
-        "Whether requests that arrive during a turn may join it; otherwise a batch goes whole.",
+        "True to let requests that arrive during a turn join it; otherwise the batch is fixed when the turn begins.",
     ),
     Parameter::switch(
         "served_direction",
         true,
-        "Whether turns alternate with the direction last served, or with the one intended.",
+        "True to alternate with the direction last served; otherwise with the one intended.",
     ),
-    Parameter::switch("wrap", true, "Whether a turn that reaches the end of its region goes on at the beginning."),
-    Parameter::switch(
-        "exceed_batch",
-        false,
-        "Whether a turn ends when it has exceeded its batch, rather than reached it.",
-    ),
+    Parameter::switch("wrap", true, "True to continue a turn at the start of its region after reaching the end."),
+    Parameter::switch("exceed_batch", false, "True to dispatch one request more than the batch size per turn."),
 ];
 
 #[derive(Debug)]
 struct Region {
     queues: [SortedFifo; 2],
-    /// The request to continue with, in each direction.
+    /// Request to continue with, by direction.
     next: [Option<RequestId>; 2],
     last: Direction,
 }
@@ -123,7 +115,7 @@ impl Region {
     }
 }
 
-/// A batch under way.
+/// The current turn.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     direction: Direction,
@@ -137,7 +129,7 @@ struct ParDispatcher {
     busy: BTreeSet<usize>,
     current: usize,
     turn: Option<Turn>,
-    /// The rest of a batch that goes whole.
+    /// Rest of a fixed batch (`late_arrivals` 0).
     batch_left: VecDeque<RequestId>,
     next_scan: u64,
     region_sectors: u64,
@@ -178,7 +170,7 @@ impl ParDispatcher {
     }
 
     fn region(&self, sector: u64) -> usize {
-        // The cast loses nothing: sectors lie on the device, so the quotient is an index.
+        // Lossless: sectors lie on the device, so the quotient is an index.
         (sector / self.region_sectors) as usize
     }
 
@@ -191,7 +183,7 @@ impl ParDispatcher {
         &mut self.regions[region].queues[rq.direction as usize]
     }
 
-    /// The next request of the current turn.
+    /// Returns the next request of the current turn.
     fn continued(&self) -> Option<RequestId> {
         let turn = self.turn.filter(|turn| turn.left > 0)?;
         if !self.late_arrivals {
@@ -202,7 +194,7 @@ impl ParDispatcher {
         region.next[turn.direction as usize].or_else(first)
     }
 
-    /// What the turn that begins with `start` will dispatch after it, as things are now.
+    /// Returns the requests that a turn starting with `start` dispatches after it.
     fn rest_of_batch(&self, start: RequestId, turn: Turn) -> VecDeque<RequestId> {
         let queue = &self.regions[self.current].queues[turn.direction as usize];
         let next = |&id: &RequestId| queue.latter(id).or_else(|| queue.first().filter(|_| self.wrap));
@@ -210,7 +202,7 @@ impl ParDispatcher {
         rest.take(turn.left as usize - 1).collect()
     }
 
-    /// Begins a turn of the next region with requests.
+    /// Begins a turn in the next region with requests.
     fn begin(&mut self, now: u64) -> Option<RequestId> {
         if self.turn.take().is_some() {
             self.current = (self.current + 1) % self.regions.len();
@@ -232,7 +224,7 @@ impl ParDispatcher {
         Some(start)
     }
 
-    /// The region whose oldest request is overdue for longest, if it is time to look.
+    /// Returns the region with the oldest overdue request, if a scan is due.
     fn overdue_region(&mut self, now: u64) -> Option<usize> {
         if self.expiry_scan == 0 || now < self.next_scan {
             return None;
@@ -254,7 +246,7 @@ impl Elevator for ParDispatcher {
 
     fn dispatch(&mut self, _queue: u16, _requests: &Requests, now: u64, _force: bool) -> Option<RequestId> {
         let id = self.continued().or_else(|| self.begin(now))?;
-        let turn = self.turn.as_mut().expect("it has just been begun or continued");
+        let turn = self.turn.as_mut().expect("a turn was just begun or continued");
         turn.left -= 1;
         self.batch_left.pop_front();
         let region = &mut self.regions[self.current];
@@ -275,7 +267,7 @@ impl Elevator for ParDispatcher {
     }
 
     fn allow_merge(&self, rq: &Request, bio: &Bio) -> bool {
-        // A request that is out of the subqueues, in a batch that goes whole, is past merging.
+        // Requests of a fixed batch no longer merge.
         let here = self.region(rq.start) == self.region(bio.start);
         (here || (self.cross_region_merges && bio.start > rq.start)) && !self.batch_left.contains(&rq.id)
     }

@@ -1,11 +1,11 @@
-//! Requests in the order of their sectors.
+//! Requests in sector order.
 
 use crate::request::RequestId;
 
-/// First sector and number: requests that begin at one sector stay in the order of their numbers.
+/// First sector and request number; the number orders requests at the same sector.
 type Key = (u64, RequestId);
 
-/// A key as one number, so that two are compared without a branch.
+/// A key as one integer, for branch-free comparison.
 type Rank = u128;
 
 const fn rank((start, id): Key) -> Rank {
@@ -16,21 +16,21 @@ const fn key(rank: Rank) -> Key {
     ((rank >> 64) as u64, RequestId(rank as u64))
 }
 
-/// How many of a chunk are smaller. All are compared: the branches of a search are as unpredictable as sectors are, and
-/// cost more.
+/// Returns the number of smaller entries in a chunk. A linear scan: the branches of a binary search are unpredictable
+/// and cost more.
 #[inline]
 fn smaller(chunk: &[Rank], rank: Rank) -> usize {
     chunk.iter().map(|&other| usize::from(other < rank)).sum()
 }
 
-/// Keys of a chunk at most; it is halved when it is full.
-const MOST: usize = 64;
+/// Maximum number of keys in a chunk; a full chunk is split in half.
+const CHUNK_KEYS: usize = 64;
 
-/// A sorted set in chunks. Few requests wait as a rule, so that there is one chunk and a search in it is all; many
-/// still cost little, as no more than a chunk is moved. Trees allocate and follow pointers for each.
+/// A sorted set in chunks. Usually few requests wait, so there is a single chunk. With many, an insertion still moves
+/// at most one chunk. A tree would allocate a node, and follow pointers, for each request.
 #[derive(Debug)]
 pub(crate) struct Sorted {
-    /// At least one; if there are more, none is empty.
+    /// At least one chunk; if there are several, none is empty.
     chunks: Vec<Vec<Rank>>,
 }
 
@@ -41,7 +41,7 @@ impl Default for Sorted {
 }
 
 impl Sorted {
-    /// The chunk that a key belongs to: the last that begins with no larger one.
+    /// Returns the chunk for a key: the last chunk whose first key is not larger.
     #[inline]
     fn chunk(&self, rank: Rank) -> usize {
         match self.chunks.len() {
@@ -56,13 +56,13 @@ impl Sorted {
         let at = self.chunk(rank);
         let chunk = &mut self.chunks[at];
         chunk.insert(smaller(chunk, rank), rank);
-        if chunk.len() == MOST {
-            let half = chunk.split_off(MOST / 2);
+        if chunk.len() == CHUNK_KEYS {
+            let half = chunk.split_off(CHUNK_KEYS / 2);
             self.chunks.insert(at + 1, half);
         }
     }
 
-    /// Takes a key out; whether it was there.
+    /// Removes a key; returns true if it was present.
     #[inline(always)]
     pub fn remove(&mut self, key: Key) -> bool {
         let rank = rank(key);
@@ -83,26 +83,26 @@ impl Sorted {
         self.chunks[0].first().copied().map(key)
     }
 
-    /// The first key that is no smaller.
+    /// Returns the first key that is equal or larger.
     #[inline(always)]
     pub fn at_or_after(&self, from: Key) -> Option<Key> {
         let rank = rank(from);
         let at = self.chunk(rank);
         let chunk = &self.chunks[at];
-        let found = chunk.get(smaller(chunk, rank));
-        found.or_else(|| self.chunks.get(at + 1)?.first()).copied().map(key)
+        let entry = chunk.get(smaller(chunk, rank));
+        entry.or_else(|| self.chunks.get(at + 1)?.first()).copied().map(key)
     }
 
-    /// The last key that is smaller.
+    /// Returns the last smaller key.
     pub fn before(&self, than: Key) -> Option<Key> {
         let rank = rank(than);
         let at = self.chunk(rank);
         let chunk = &self.chunks[at];
-        let found = match smaller(chunk, rank) {
+        let entry = match smaller(chunk, rank) {
             0 => self.chunks[..at].last()?.last(),
             position => chunk.get(position - 1),
         };
-        found.copied().map(key)
+        entry.copied().map(key)
     }
 }
 
@@ -118,18 +118,18 @@ mod tests {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
         #[test]
-        fn it_is_a_sorted_set(steps in prop::collection::vec((0_u64..400, 0_u64..3, any::<bool>()), 0..2_000)) {
-            let (mut sorted, mut twin) = (Sorted::default(), BTreeSet::new());
+        fn behaves_like_a_btree_set(steps in prop::collection::vec((0_u64..400, 0_u64..3, any::<bool>()), 0..2_000)) {
+            let (mut sorted, mut reference) = (Sorted::default(), BTreeSet::new());
             for (sector, number, insert) in steps {
                 let key = (sector, RequestId(number));
-                if insert && twin.insert(key) {
+                if insert && reference.insert(key) {
                     sorted.insert(key);
                 } else if !insert {
-                    prop_assert_eq!(sorted.remove(key), twin.remove(&key));
+                    prop_assert_eq!(sorted.remove(key), reference.remove(&key));
                 }
-                prop_assert_eq!(sorted.first(), twin.first().copied());
-                prop_assert_eq!(sorted.at_or_after(key), twin.range(key..).next().copied());
-                prop_assert_eq!(sorted.before(key), twin.range(..key).next_back().copied());
+                prop_assert_eq!(sorted.first(), reference.first().copied());
+                prop_assert_eq!(sorted.at_or_after(key), reference.range(key..).next().copied());
+                prop_assert_eq!(sorted.before(key), reference.range(..key).next_back().copied());
             }
         }
     }

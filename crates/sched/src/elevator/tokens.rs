@@ -1,26 +1,26 @@
-//! Numbered tokens, fewer or more from time to time (lib/sbitmap.c of Linux 6).
+//! Numbered tokens with a variable limit (lib/sbitmap.c of Linux 6).
 //!
-//! When there are to be fewer, tokens with numbers beyond are not given out again, but do not count as taken either: as
-//! many as are allowed may be taken at once, beside those that are still out. So it matters which numbers are taken.
+//! After the limit is lowered, tokens with higher numbers are not reissued, but those still in use do not count against
+//! the limit. So the order in which numbers are taken matters.
 
-/// Most bits of a word; a bitmap has at least four words.
+/// Maximum bits per word; a bitmap has at least four words.
 const WORD_BITS: u32 = 64;
 
 /// Tokens of consecutive numbers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Word {
     taken: u64,
-    /// Given back; they are free once all others of the word are taken.
+    /// Returned tokens; reused only once all others of the word are taken.
     returned: u64,
 }
 
-/// Tokens from 0 to a limit.
+/// Tokens numbered from 0 up to a limit.
 #[derive(Debug)]
 pub(super) struct Tokens {
     limit: u32,
     word_bits: u32,
     words: Vec<Word>,
-    /// The number given back last: the search begins in its word.
+    /// Number returned last; the search starts in its word.
     hint: u32,
 }
 
@@ -35,7 +35,7 @@ impl Tokens {
         self.limit
     }
 
-    /// So many from now on, no more than at first.
+    /// Changes the limit; it must not exceed the initial one.
     pub fn resize(&mut self, limit: u32) {
         for word in &mut self.words {
             word.taken &= !std::mem::take(&mut word.returned);
@@ -43,13 +43,13 @@ impl Tokens {
         self.limit = limit;
     }
 
-    /// The bits of a word that may be taken.
+    /// Returns the bits of a word below the limit.
     fn allowed(&self, word: usize) -> u64 {
         let bits = self.limit.saturating_sub(word as u32 * self.word_bits).min(self.word_bits);
         if bits == 64 { u64::MAX } else { (1 << bits) - 1 }
     }
 
-    /// Whether a token is free.
+    /// True if a token is free.
     pub fn is_free(&self) -> bool {
         self.words.iter().enumerate().any(|(at, word)| (!word.taken | word.returned) & self.allowed(at) != 0)
     }
@@ -79,7 +79,7 @@ impl Tokens {
         token
     }
 
-    /// Gives a token back.
+    /// Returns a token.
     pub fn give_back(&mut self, token: u32) {
         self.words[(token / self.word_bits) as usize].returned |= 1 << (token % self.word_bits);
         if token < self.limit {
@@ -100,7 +100,7 @@ mod tests {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
         #[test]
-        fn as_many_are_taken_as_allowed(
+        fn tokens_below_the_limit_are_issued_and_no_others(
             most in prop::sample::select(vec![4_u32, 16, 64, 128, 256]),
             steps in prop::collection::vec((0_u8..8, any::<u32>()), 0..600),
         ) {

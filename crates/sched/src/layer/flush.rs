@@ -1,12 +1,11 @@
-//! Flushes, FUA and barriers. They go around the scheduler.
+//! Flushes, FUA and barriers. They bypass the scheduler.
 //!
-//! Modern frame (block/blk-flush.c): a request passes through up to three steps, flush, data, flush. Those that wait
-//! for a flush share it: one flush is at the device at a time, and the next one serves all that have come meanwhile.
-//! Nothing is ordered against other requests. While data of such requests are at the device a flush waits for company,
-//! but no more than five seconds.
+//! Modern frame (block/blk-flush.c): a request has up to three steps: flush, data, flush. Flushes are shared: one is at
+//! the device at a time, and the next one serves all requests that arrived in the meantime. There is no ordering against
+//! other requests. While data of such requests is at the device, a flush waits for more to join, at most five seconds.
 //!
-//! Legacy frame (block/blk-barrier.c, `QUEUE_ORDERED_DRAIN_FLUSH`): a barrier waits until all before it has ended, then
-//! flush, data and flush follow one another alone, and what came later waits.
+//! Legacy frame (block/blk-barrier.c, `QUEUE_ORDERED_DRAIN_FLUSH`): a barrier waits for all earlier requests to
+//! complete. Then its flush, data and flush run one after the other, alone; later requests wait.
 
 use std::collections::VecDeque;
 
@@ -15,10 +14,10 @@ use crate::MS;
 use crate::bio::{Bio, Direction, Flags, Priority};
 use crate::request::RequestId;
 
-/// How long a flush may wait for company (`FLUSH_PENDING_TIMEOUT`).
+/// Maximum wait of a flush for more requests to join (`FLUSH_PENDING_TIMEOUT`).
 const PENDING_NS: u64 = 5_000 * MS;
 
-/// What is to be done for a bio that demands order or durability.
+/// Remaining steps of a bio that demands ordering or durability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Steps {
     before: bool,
@@ -32,32 +31,32 @@ impl Steps {
     }
 }
 
-/// A request whose data is written between flushes.
+/// A request with its remaining steps.
 #[derive(Clone, Copy, Debug)]
 struct Sequence {
     id: RequestId,
     steps: Steps,
 }
 
-/// A barrier at work.
+/// The barrier being processed.
 #[derive(Clone, Copy, Debug)]
 struct Barrier {
     sequence: Sequence,
-    /// Whether its present step is at the device.
+    /// True if its current step is at the device.
     busy: bool,
 }
 
-/// Requests between flushes.
+/// Requests with flushes, by state.
 #[derive(Debug, Default)]
 pub(super) struct Flushes {
-    /// Waiting for the next flush.
+    /// Requests waiting for the next flush.
     pending: Vec<Sequence>,
     pending_since: u64,
-    /// Served by the flush that has been issued.
+    /// Requests served by the current flush.
     running: Vec<Sequence>,
-    /// That flush.
+    /// The current flush.
     flush: Option<RequestId>,
-    /// Whose data is being written.
+    /// Requests whose data is being written.
     data: VecDeque<Sequence>,
     barrier: Option<Barrier>,
 }
@@ -67,25 +66,25 @@ impl Flushes {
         self.flush == Some(id)
     }
 
-    /// Whether a barrier is at work.
+    /// True while a barrier is being processed.
     pub fn has_barrier(&self) -> bool {
         self.barrier.is_some()
     }
 
-    /// When a flush stops waiting for company.
+    /// Returns the time at which a waiting flush is issued in any case.
     pub fn timer_ns(&self) -> Option<u64> {
         let waits = !self.pending.is_empty() && self.flush.is_none() && !self.data.is_empty();
         waits.then_some(self.pending_since + PENDING_NS)
     }
 
-    /// Requests that wait for a flush.
+    /// Returns the number of requests waiting for a flush or barrier step.
     pub fn held(&self) -> usize {
         self.pending.len() + self.running.len() + usize::from(self.barrier.is_some_and(|barrier| !barrier.busy))
     }
 }
 
 impl BlockLayer {
-    /// The steps for a bio that is not an ordinary one.
+    /// Returns the steps of a bio with flush, FUA or barrier; `None` for an ordinary one.
     pub(super) fn steps(&self, bio: &Bio) -> Option<Steps> {
         let demands = |flags| bio.flags.any(flags);
         if !demands(Flags::FLUSH | Flags::FUA | Flags::BARRIER) {
@@ -94,7 +93,7 @@ impl BlockLayer {
         let cache = self.options.volatile_cache;
         let data = bio.sectors > 0;
         if self.options.frame == Frame::Legacy {
-            // 2.6.32 knows barriers only.
+            // 2.6.32 has barriers only.
             return Some(Steps { before: cache, data, after: cache && data });
         }
         let steps = Steps {
@@ -102,18 +101,18 @@ impl BlockLayer {
             data,
             after: cache && data && demands(Flags::FUA | Flags::BARRIER) && !self.options.fua,
         };
-        // Data that needs no flush around it is an ordinary request.
+        // Data without a flush is an ordinary request.
         (steps.before || steps.after || !data).then_some(steps)
     }
 
-    /// Lets a request begin its steps.
+    /// Starts the first step of a request.
     pub(super) fn begin_flush(&mut self, id: RequestId, steps: Steps, now: u64) {
         let sequence = Sequence { id, steps };
         if steps.before { self.await_flush(sequence, now) } else { self.write_data(sequence) }
     }
 
-    /// A request goes around the scheduler.
-    fn go_ahead(&mut self, id: RequestId) {
+    /// Puts a request at the head of the dispatch list, bypassing the scheduler.
+    fn bypass(&mut self, id: RequestId) {
         let queue = self.home(id);
         queue.ahead.push_front(id);
         queue.runs = true;
@@ -121,7 +120,7 @@ impl BlockLayer {
 
     fn write_data(&mut self, sequence: Sequence) {
         self.home(sequence.id).flushes.data.push_back(sequence);
-        self.go_ahead(sequence.id);
+        self.bypass(sequence.id);
     }
 
     fn await_flush(&mut self, sequence: Sequence, now: u64) {
@@ -130,19 +129,19 @@ impl BlockLayer {
             flushes.pending_since = now;
         }
         flushes.pending.push(sequence);
-        let waits_for_company = flushes.timer_ns().is_some_and(|time| now < time);
-        if !waits_for_company {
+        let may_wait = flushes.timer_ns().is_some_and(|time| now < time);
+        if !may_wait {
             self.issue_flush(self.requests[sequence.id].cpu, now);
         }
     }
 
-    /// Issues a flush for all of a hardware queue that wait for one, unless one is on its way.
+    /// Issues a flush for all pending requests of a hardware queue, unless one is at the device.
     pub(super) fn issue_flush(&mut self, queue: u16, now: u64) {
         let flushes = &mut self.queues[queue].flushes;
         if flushes.flush.is_none() && !flushes.pending.is_empty() {
             flushes.running = std::mem::take(&mut flushes.pending);
             let id = self.new_flush(queue, now);
-            self.go_ahead(id);
+            self.bypass(id);
         }
     }
 
@@ -154,7 +153,7 @@ impl BlockLayer {
         id
     }
 
-    /// If `id` is a step of a sequence, begins the next step.
+    /// Starts the next step if `id` was a step of a sequence; returns false if it was not.
     pub(super) fn step_done(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) -> bool {
         let queue = self.requests[id].cpu;
         let flushes = &mut self.queues[queue].flushes;
@@ -166,7 +165,7 @@ impl BlockLayer {
             flushes.flush = None;
             self.requests.free(id);
             for mut sequence in std::mem::take(&mut self.queues[queue].flushes.running) {
-                // The flush before the data comes first; once that is done, the next one is the last step.
+                // With a step before the data this was the first flush; otherwise the last one.
                 let before = std::mem::take(&mut sequence.steps.before);
                 if before && sequence.steps.data {
                     self.write_data(sequence);
@@ -175,7 +174,7 @@ impl BlockLayer {
                 }
             }
         } else if let Some(position) = flushes.data.iter().position(|sequence| sequence.id == id) {
-            let sequence = flushes.data.remove(position).expect("it was just found");
+            let sequence = flushes.data.remove(position).expect("`position` is valid");
             if sequence.steps.after {
                 self.await_flush(sequence, now);
             } else {
@@ -190,7 +189,7 @@ impl BlockLayer {
         true
     }
 
-    /// What a barrier at the head of the queue lets pass; `None` if there is no barrier.
+    /// Returns the next step of a barrier at the head of the queue, if one may start; the outer `None` means no barrier.
     pub(super) fn barrier_turn(&mut self, now: u64) -> Option<Option<RequestId>> {
         if self.queues[0].flushes.barrier.is_none() {
             let &id = self.queues[0].ahead.front()?;
@@ -213,14 +212,14 @@ impl BlockLayer {
 
     fn barrier_step_done(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let flushes = &mut self.queues[0].flushes;
-        let mut barrier = flushes.barrier.take().expect("its step has ended");
+        let mut barrier = flushes.barrier.take().expect("a barrier step was completed");
         barrier.busy = false;
         if flushes.is_flush(id) {
             flushes.flush = None;
             self.requests.free(id);
         }
         let steps = &mut barrier.sequence.steps;
-        // Steps are done in this order.
+        // In the order of the steps.
         if steps.before {
             steps.before = false;
         } else if steps.data {

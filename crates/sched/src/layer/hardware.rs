@@ -1,12 +1,11 @@
 //! Hardware queues of the modern frame (block/blk-mq.c and block/blk-mq-sched.c of Linux 6).
 //!
-//! Each has slots of the device, requests, a dispatch list and flushes of its own. Processors are as many, and process
-//! p runs on processor p modulo their number, so all that it submits goes to one queue.
+//! Each has its own device slots, requests, dispatch list and flushes. There is one CPU per queue; process p runs on CPU
+//! p mod n, so all its bios go to one queue.
 //!
-//! A queue is run when a request comes to it or one of its own ends: it takes from its dispatch list, then asks the
-//! scheduler. One that holds the requests of all queues may answer with that of another; if no slot of that one is free
-//! the request waits in its dispatch list, and the queue that asked leaves it at that. Queues that are to be run take
-//! turns, one request each.
+//! A queue runs when it receives a request or completes one: it takes from its dispatch list, then asks the scheduler. A
+//! scheduler that holds the requests of all queues may return a request of another queue. If that queue has no free
+//! slot, the request waits in its dispatch list, and the asking queue stops. Running queues take turns, one request each.
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
@@ -18,17 +17,17 @@ use crate::bio::Bio;
 use crate::elevator::Elevator;
 use crate::request::RequestId;
 
-/// A hardware queue; the legacy frame has one.
+/// A hardware queue; the legacy frame has exactly one.
 #[derive(Debug)]
 pub(super) struct HardwareQueue {
-    /// The dispatch list: requests past the elevator.
+    /// Dispatch list: requests that have left the scheduler.
     pub ahead: VecDeque<RequestId>,
     pub in_flight: u32,
     pub limits: Limits,
-    /// Bios without a request, by kind: asynchronous, synchronous.
+    /// Bios waiting for a request: asynchronous, synchronous.
     pub waiting: [VecDeque<Bio>; 2],
     pub flushes: Flushes,
-    /// Whether it is to be run, where there are several.
+    /// True if the queue is to run; used with several queues only.
     pub runs: bool,
 }
 
@@ -44,7 +43,7 @@ impl HardwareQueue {
         }
     }
 
-    /// Takes one of its requests for a bio, if there is one.
+    /// Takes a request for a bio; returns false if none is available.
     #[inline(always)]
     pub fn take_request(&mut self, bio: &Bio, elevator: &dyn Elevator, options: &Options, now: u64) -> bool {
         match options.frame {
@@ -54,7 +53,7 @@ impl HardwareQueue {
     }
 }
 
-/// The hardware queues of a device. The first is at hand: as a rule there is no other.
+/// Hardware queues of a device. The first is stored inline, because usually it is the only one.
 #[derive(Debug)]
 pub(super) struct HardwareQueues {
     first: HardwareQueue,
@@ -62,7 +61,7 @@ pub(super) struct HardwareQueues {
 }
 
 impl HardwareQueues {
-    /// So many, with limits each.
+    /// Creates `number` queues, each with limits of its own.
     pub fn new(number: u16, limits: impl Fn() -> Limits) -> Self {
         let queue = |_| HardwareQueue::new(limits());
         Self { first: queue(0), others: (1..number).map(queue).collect() }
@@ -103,31 +102,31 @@ impl IndexMut<u16> for HardwareQueues {
 }
 
 impl BlockLayer {
-    /// The hardware queue of a process.
+    /// Returns the hardware queue of a process.
     #[inline(always)]
     pub(super) fn queue_of(&self, pid: u32) -> u16 {
-        // Divisions take their time.
+        // Avoids a division.
         if self.queues.has_others() { (pid % u32::from(self.queues.len())) as u16 } else { 0 }
     }
 
-    /// The hardware queue that a request belongs to.
+    /// Returns the hardware queue of a request.
     #[inline(always)]
     pub(super) fn home(&mut self, id: RequestId) -> &mut HardwareQueue {
         &mut self.queues[self.requests[id].cpu]
     }
 
-    /// All queues are to be run.
+    /// Marks all queues to run.
     pub(super) fn run_all(&mut self) {
         self.queues.iter_mut().for_each(|queue| queue.runs = true);
     }
 
-    /// A request has ended: its queue is run, and those that the scheduler may have kept waiting for that.
+    /// Marks the queues to run after a completion: the request's own, or all if the scheduler may have held them back.
     #[inline(never)]
     pub(super) fn run_after(&mut self, queue: u16) {
         if self.info.role.by_queue { self.run_all() } else { self.queues[queue].runs = true }
     }
 
-    /// The next request of the queues that are to be run.
+    /// Returns the next request of the queues marked to run.
     #[inline(never)]
     pub(super) fn take_turns(&mut self, now: u64) -> Option<RequestId> {
         for _ in 0..self.queues.len() {

@@ -1,29 +1,29 @@
-//! Limits of requests: a bio that finds none waits (`get_request` of block/blk-core.c, 2.6.32; the tags
-//! of block/blk-mq-tag.c).
+//! Request limits: a bio waits if no request is free (`get_request` of block/blk-core.c in 2.6.32; tags of
+//! block/blk-mq-tag.c).
 
 use std::collections::BTreeMap;
 
 use super::Frame;
 use crate::MS;
 
-/// Requests a batcher may take before it has to wait again.
+/// Requests that a batcher may take from a full queue.
 const BATCH_REQUESTS: u32 = 32;
-/// How long a batcher remains one: HZ / 50.
+/// Duration of batcher status: HZ / 50.
 const BATCH_NS: u64 = 20 * MS;
 
-/// A process that may go beyond a full queue for a while, so that it need not sleep for every request.
+/// A process that may take requests from a full queue for a while, so that it does not sleep for each one.
 #[derive(Clone, Copy, Debug)]
 struct Batcher {
     left: u32,
     since: u64,
 }
 
-/// Requests in use.
+/// Counts and limits of requests in use.
 #[derive(Debug)]
 pub(super) struct Limits {
     frame: Frame,
     nr_requests: u32,
-    /// By kind: asynchronous, synchronous.
+    /// Requests in use: asynchronous, synchronous.
     used: [u32; 2],
     full: [bool; 2],
     congested: [bool; 2],
@@ -35,15 +35,15 @@ impl Limits {
         Self { frame, nr_requests, used: [0; 2], full: [false; 2], congested: [false; 2], batchers: BTreeMap::new() }
     }
 
-    /// Takes a request for a bio, if fewer than `depth` are in use (modern frame).
+    /// Takes a request if fewer than `depth` are in use (modern frame).
     pub fn take(&mut self, sync: bool, depth: u32) -> bool {
         let granted = self.total() < depth.min(self.nr_requests);
         self.used[usize::from(sync)] += u32::from(granted);
         granted
     }
 
-    /// Takes a request for a bio of process `pid`, if there is one (legacy frame). `must` is the word of the scheduler
-    /// that limits do not count, up to the hard one.
+    /// Takes a request for process `pid` if one is available (legacy frame). With `must`, the scheduler allows exceeding
+    /// the limit up to the hard limit of 1.5 `nr_requests`.
     pub fn take_legacy(&mut self, pid: u32, sync: bool, must: bool, now: u64) -> bool {
         let granted = self.grants(pid, usize::from(sync), must, now);
         self.used[usize::from(sync)] += u32::from(granted);
@@ -54,7 +54,7 @@ impl Limits {
         if self.used[kind] + 1 >= self.congestion_on() {
             if self.used[kind] + 1 >= self.nr_requests {
                 if !self.full[kind] {
-                    // The process that fills the queue may allocate a batch more.
+                    // The process that fills the queue may take a further batch.
                     self.make_batcher(pid, now);
                     self.full[kind] = true;
                 } else if !must && !self.is_batcher(pid, now) {
@@ -66,7 +66,7 @@ impl Limits {
         if self.used[kind] >= 3 * self.nr_requests / 2 {
             return false;
         }
-        // Only what is taken of a full queue counts.
+        // Only requests taken from a full queue count towards the batch.
         if self.used[kind] + 1 >= self.nr_requests
             && self.is_batcher(pid, now)
             && let Some(batcher) = self.batchers.get_mut(&pid)
@@ -76,19 +76,19 @@ impl Limits {
         true
     }
 
-    /// Makes `pid` a batcher: it has filled the queue, or has slept for a request.
+    /// Makes `pid` a batcher, because it filled the queue or slept for a request.
     pub fn make_batcher(&mut self, pid: u32, now: u64) {
         if !self.is_batcher(pid, now) {
             self.batchers.insert(pid, Batcher { left: BATCH_REQUESTS, since: now });
         }
     }
 
-    /// A batcher has requests left, and has taken none yet or began less than 20 ms ago.
+    /// True if the process has batch requests left, and either has taken none or became a batcher in the last 20 ms.
     fn is_batcher(&self, pid: u32, now: u64) -> bool {
         self.batchers.get(&pid).is_some_and(|b| b.left == BATCH_REQUESTS || (b.left > 0 && now < b.since + BATCH_NS))
     }
 
-    /// Gives a request back. Returns whether a waiting bio of this kind may try again.
+    /// Returns a request; the result is true if a waiting bio of this kind may try again.
     pub fn give_back(&mut self, sync: bool) -> bool {
         let kind = usize::from(sync);
         self.used[kind] -= 1;
@@ -105,22 +105,22 @@ impl Limits {
         room
     }
 
-    /// Requests in use, of both kinds.
+    /// Returns the number of requests in use, of both kinds.
     pub fn total(&self) -> u32 {
         self.used[0] + self.used[1]
     }
 
-    /// Whether background writers are asked to hold back.
+    /// True if background writers should hold back.
     pub fn is_congested(&self, sync: bool) -> bool {
         self.congested[usize::from(sync)]
     }
 
-    /// 113 of 128.
+    /// Returns the threshold at which congestion begins: 113 of 128.
     fn congestion_on(&self) -> u32 {
         (self.nr_requests - self.nr_requests / 8 + 1).min(self.nr_requests)
     }
 
-    /// 103 of 128.
+    /// Returns the threshold below which congestion ends: 103 of 128.
     fn congestion_off(&self) -> u32 {
         (self.nr_requests - self.nr_requests / 8 - self.nr_requests / 16).saturating_sub(1).max(1)
     }

@@ -1,4 +1,4 @@
-//! Merging bios into waiting requests and requests into one another (`elv_merge` of block/elevator.c and
+//! Merging of bios into waiting requests, and of requests into one another (`elv_merge` of block/elevator.c;
 //! block/blk-merge.c).
 
 use super::{BlockLayer, Frame, NoMerges};
@@ -9,34 +9,34 @@ use crate::request::{Request, RequestId};
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-/// A request in [`Ends`].
+/// Entry of a request in [`Ends`].
 #[derive(Clone, Copy, Debug)]
 struct Link {
     id: RequestId,
     end: u64,
-    /// Slot of the next one in the chain.
+    /// Slot of the next request in the chain.
     next: u32,
 }
 
-/// Waiting requests by the sector behind them, and the one that was merged last. A hash table whose chains lead from
-/// slot to slot of the requests, as in the kernel (`elv_rqhash_add`): every request comes here, few are found.
+/// Hash table of waiting requests by end sector, and the request merged last. Chains link the requests' slots, as in
+/// the kernel (`elv_rqhash_add`). Optimized for insertion: every request is inserted, few are looked up successfully.
 #[derive(Debug)]
 pub(super) struct Ends {
-    /// Slot of the latest request of each chain; a power of two of them.
+    /// Slot of the latest request of each chain; the length is a power of two.
     chains: Vec<u32>,
-    /// By slot.
+    /// Indexed by slot.
     links: Vec<Link>,
     pub last: Option<RequestId>,
 }
 
 impl Ends {
-    /// For about so many requests.
+    /// Creates a table for about `nr_requests` requests.
     pub fn new(nr_requests: u32) -> Self {
         let chains = nr_requests.clamp(64, 1 << 16).next_power_of_two();
         Self { chains: vec![NONE; chains as usize], links: Vec::new(), last: None }
     }
 
-    /// The chain of a sector (Fibonacci hashing: neighbours lie far apart).
+    /// Returns the chain of a sector, by Fibonacci hashing, which spreads neighbouring sectors.
     fn chain(&self, end: u64) -> usize {
         (end.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.chains.len() - 1)
     }
@@ -53,7 +53,7 @@ impl Ends {
         self.chains[chain] = slot as u32;
     }
 
-    /// Forgets a request that ended before `end`.
+    /// Removes a request with end sector `end`.
     #[inline]
     pub fn remove(&mut self, end: u64, id: RequestId) {
         let chain = self.chain(end);
@@ -73,7 +73,7 @@ impl Ends {
         }
     }
 
-    /// The request that got this end last.
+    /// Returns the latest request with this end sector.
     fn ending_at(&self, sector: u64) -> Option<RequestId> {
         let mut slot = self.chains[self.chain(sector)];
         while slot != NONE {
@@ -87,7 +87,7 @@ impl Ends {
     }
 }
 
-/// Where a bio goes.
+/// Side of a request at which a bio merges.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Back,
@@ -95,7 +95,7 @@ enum Side {
 }
 
 impl BlockLayer {
-    /// Merges `bio` into a waiting request, if there is one to take it.
+    /// Merges `bio` into a waiting request; returns false if none fits.
     #[inline]
     pub(super) fn merge(&mut self, bio: &Bio) -> bool {
         if self.plug_merge(bio) {
@@ -131,7 +131,7 @@ impl BlockLayer {
         true
     }
 
-    /// Merges with the last request of the plug of the bio's process; others in it are not looked at.
+    /// Merges with the last request of the process's plug; other requests in the plug are not tried.
     #[inline]
     fn plug_merge(&mut self, bio: &Bio) -> bool {
         let Some(&last) = self.plugs.get(bio.pid).and_then(|plug| plug.last()) else { return false };
@@ -164,7 +164,8 @@ impl BlockLayer {
         }
     }
 
-    /// The order matters: the request merged last, then the hash of ends, then the scheduler's front merge.
+    /// Finds a request to merge with. The order matters: the request merged last, the hash of end sectors, the
+    /// scheduler's front merge.
     fn find(&self, bio: &Bio) -> Option<(RequestId, Side)> {
         let with =
             |id| self.side(id, bio).filter(|_| self.elevator.allow_merge(&self.requests[id], bio)).map(|s| (id, s));
@@ -174,8 +175,8 @@ impl BlockLayer {
         if self.info.role.merge_index == MergeIndex::Latest {
             return self.elevator.latest(self.queue_of(bio.pid), bio).into_iter().find_map(with);
         }
-        if let Some(found) = self.ends.last.and_then(with) {
-            return Some(found);
+        if let Some(candidate) = self.ends.last.and_then(with) {
+            return Some(candidate);
         }
         if self.options.no_merges == NoMerges::LastOnly {
             return None;
@@ -184,7 +185,7 @@ impl BlockLayer {
         back.or_else(|| self.elevator.front_merge(bio).and_then(with))
     }
 
-    /// On which side of a request a bio of its kind belongs.
+    /// Returns the side of a request at which a bio of the same kind would merge.
     fn side(&self, id: RequestId, bio: &Bio) -> Option<Side> {
         let rq = &self.requests[id];
         if rq.nomerge || kind(rq.direction, rq.flags, rq.priority) != kind(bio.direction, bio.flags, bio.priority) {
@@ -202,7 +203,7 @@ impl BlockLayer {
         rq.sectors + sectors <= self.options.max_sectors && rq.segments + segments <= self.options.max_segments
     }
 
-    /// A request that has grown may have closed the gap to its neighbour.
+    /// Merges a request that has grown with its neighbour, if they have become contiguous.
     fn coalesce(&mut self, id: RequestId, side: Side) {
         let rq = &self.requests[id];
         let (first, second) = match side {
@@ -212,14 +213,14 @@ impl BlockLayer {
         let (Some(first), Some(second)) = (first, second) else { return };
         let (a, b) = (&self.requests[first], &self.requests[second]);
         let alike = kind(a.direction, a.flags, a.priority) == kind(b.direction, b.flags, b.priority);
-        // What the scheduler forbids for bios it forbids for requests: the second one's first bio stands for it.
+        // The scheduler is asked about the second request's first bio.
         let joins = a.end() == b.start && alike && !a.nomerge && !b.nomerge;
         if joins && self.fits(first, b.sectors, b.segments) && self.elevator.allow_merge(a, &b.bios[0]) {
             self.join(first, second);
         }
     }
 
-    /// `second`, waiting in the scheduler, becomes part of `first`.
+    /// Merges `second`, which waits in the scheduler, into `first`.
     fn join(&mut self, first: RequestId, second: RequestId) {
         self.ends.remove(self.requests[first].end(), first);
         self.ends.remove(self.requests[second].end(), second);
@@ -230,7 +231,7 @@ impl BlockLayer {
         self.ends.last = Some(first);
     }
 
-    /// Bios of `second` go to the back of `first`; `second` is to be given back.
+    /// Appends the bios of `second` to `first`, and marks `second` to be freed.
     fn absorb(&mut self, first: RequestId, second: RequestId) {
         let [rq, absorbed] = self.requests.pair_mut(first, second);
         rq.sectors += absorbed.sectors;
@@ -241,7 +242,7 @@ impl BlockLayer {
         self.freed_by_merge.push(second);
     }
 
-    /// Merges a request that leaves a plug with one that waits, as `blk_mq_sched_try_insert_merge` does.
+    /// Merges a request that leaves a plug into a waiting one (`blk_mq_sched_try_insert_merge`).
     #[inline(always)]
     pub(super) fn insert_merge(&mut self, id: RequestId) -> bool {
         let possible = self.queued > 0
@@ -271,8 +272,8 @@ impl BlockLayer {
     }
 }
 
-/// What bios of one request have in common. Demands for ordering never come here: such bios are not merged.
-/// Priorities: the modern frame demands it; 2.6.32 would give the request the higher one.
+/// Returns the properties that all bios of a request share. Bios with ordering flags are never merged. The modern frame
+/// requires equal priorities; 2.6.32 would give the request the higher one.
 fn kind(direction: Direction, flags: Flags, priority: Priority) -> (Direction, bool, Priority) {
     (direction, flags.any(Flags::DISCARD), priority)
 }

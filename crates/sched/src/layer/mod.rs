@@ -1,4 +1,4 @@
-//! The block layer: everything between a bio and the device that is not policy.
+//! The block layer: the path from a bio to the device, without the scheduling policy.
 
 mod flush;
 mod hardware;
@@ -7,7 +7,7 @@ mod merge;
 mod options;
 mod plugs;
 mod queue;
-mod told;
+mod report;
 mod wbt;
 
 use std::collections::VecDeque;
@@ -24,10 +24,10 @@ use plugs::{Plug, Plugs};
 use wbt::Throttle;
 
 pub use options::{Frame, NoMerges, Options};
-pub use told::{BlockCounters, Dispatched, Left, Operation, Submitted};
+pub use report::{BlockCounters, Dispatched, Left, Operation, Submitted};
 pub use wbt::ThrottleCounters;
 
-/// What is to be known of a request that has been freed.
+/// Properties of a freed request.
 #[derive(Clone, Copy)]
 struct Freed {
     id: RequestId,
@@ -45,8 +45,7 @@ impl Freed {
 
 /// The block layer of one device, with its scheduler.
 ///
-/// After any call the caller pulls with [`BlockLayer::next`] until that gives nothing. Time never decreases from call
-/// to call.
+/// After any call, the caller calls [`BlockLayer::next`] until it returns `None`. Time never decreases between calls.
 #[derive(Debug)]
 pub struct BlockLayer {
     options: Options,
@@ -54,38 +53,38 @@ pub struct BlockLayer {
     elevator: Box<dyn Elevator>,
     requests: Requests,
     ends: Ends,
-    /// Requests in the elevator, or for it.
+    /// Requests in the scheduler, including `lone`.
     queued: usize,
-    /// The only one of them, if the elevator has not been given it yet, and when it came.
+    /// The only waiting request, with its arrival time, if it was not passed to the scheduler yet.
     lone: Option<(RequestId, u64)>,
-    /// Whether there may be one.
+    /// True if `lone` is used.
     passes: bool,
     queues: HardwareQueues,
-    /// The one whose turn it is.
+    /// Next hardware queue to run.
     turn: u16,
-    /// The request chosen to be next while the device is full.
+    /// Request chosen in advance while the device is full.
     chosen: Option<RequestId>,
-    /// Where the request chosen last ends.
+    /// End sector of the request chosen last.
     boundary: u64,
-    /// Asynchronous bios without a request, with those that are throttled.
+    /// Asynchronous bios waiting for a request or throttled.
     async_waiting: usize,
     woken: VecDeque<Bio>,
-    /// Requests that have become part of others and are not given back yet.
+    /// Requests merged into others, to be freed.
     freed_by_merge: Vec<RequestId>,
-    /// When the plugged queue is unplugged at the latest.
+    /// Time at which a plugged queue is unplugged at the latest.
     unplug_at: Option<u64>,
     /// Plugs of tasks (modern frame).
     plugs: Plugs,
-    /// Requests in them.
+    /// Requests in `plugs`.
     plugged: usize,
     wbt: Option<Box<Throttle>>,
-    /// Of what went to the device last.
+    /// Direction of the last dispatched request.
     last_direction: Option<Direction>,
     counters: BlockCounters,
 }
 
 impl BlockLayer {
-    /// An idle block layer.
+    /// Creates an idle block layer.
     pub fn new(options: Options) -> Result<Self, TunableError> {
         let info = SCHEDULERS.get(&options.scheduler)?;
         let Options { device_sectors: sectors, rotational, nr_requests, slots, volatile_cache, wbt_lat_ns, .. } =
@@ -118,7 +117,7 @@ impl BlockLayer {
         })
     }
 
-    /// Takes a bio.
+    /// Submits a bio.
     #[inline(always)]
     pub fn submit(&mut self, bio: Bio, now: u64) -> Submitted {
         self.counters.bios += 1;
@@ -138,7 +137,7 @@ impl BlockLayer {
         Submitted::Accepted
     }
 
-    /// Whether writeback throttling holds a bio back.
+    /// True if writeback throttling holds the bio back.
     #[inline(never)]
     fn holds_back(&mut self, bio: &Bio, now: u64) -> bool {
         let held_back = self.wbt.as_mut().is_some_and(|wbt| !wbt.admits(bio, now));
@@ -146,14 +145,14 @@ impl BlockLayer {
         held_back
     }
 
-    /// Makes a request for a bio, if there is one and no other bio of its kind waits for it; otherwise the bio waits.
+    /// Allocates a request for a bio and returns true; if none is free or other bios of its kind wait, the bio waits too.
     #[inline(always)]
     fn enter_or_wait(&mut self, bio: &Bio, steps: Option<Steps>, now: u64) -> bool {
         let queue = self.queue_of(bio.pid);
-        let line = usize::from(bio.is_sync());
+        let kind = usize::from(bio.is_sync());
         let own = &mut self.queues[queue];
-        if !own.waiting[line].is_empty() || !own.take_request(bio, &*self.elevator, &self.options, now) {
-            own.waiting[line].push_back(*bio);
+        if !own.waiting[kind].is_empty() || !own.take_request(bio, &*self.elevator, &self.options, now) {
+            own.waiting[kind].push_back(*bio);
             self.counters.bios_waited += 1;
             self.async_waiting += usize::from(!bio.is_sync());
             return false;
@@ -162,20 +161,20 @@ impl BlockLayer {
         true
     }
 
-    /// Whether asynchronous bios wait for a request, or are throttled.
+    /// True if asynchronous bios wait for a request or are throttled.
     #[inline]
     pub fn async_bios_wait(&self) -> bool {
         self.async_waiting > 0
     }
 
-    /// A writer waits for dirty pages to be written: writeback throttling then lets more of them go.
+    /// Notes that a writer waits for dirty pages, so that writeback throttling raises its limit.
     pub fn dirty_wait(&mut self, now: u64) {
         if let Some(wbt) = &mut self.wbt {
             wbt.dirty_wait(now);
         }
     }
 
-    /// Writes that throttling held back and lets go now.
+    /// Enters the bios released by throttling.
     #[inline(never)]
     fn let_throttled_go(&mut self, now: u64) {
         while let Some(bio) = self.wbt.as_mut().and_then(|wbt| wbt.granted()) {
@@ -186,7 +185,7 @@ impl BlockLayer {
         }
     }
 
-    /// Makes a request for a bio that one has been taken for, and queues it.
+    /// Creates the request for a bio, whose place was taken before, and queues it.
     #[inline(always)]
     fn enter(&mut self, queue: u16, bio: &Bio, steps: Option<Steps>, now: u64) {
         let id = self.requests.allocate(*bio, self.options.segments(bio.sectors), queue, now);
@@ -202,7 +201,7 @@ impl BlockLayer {
                     self.counters.plugs += 1;
                 }
                 self.insert(id, now);
-                // Flushes are at the device without being counted as requests.
+                // Flushes count as in flight but not as requests.
                 let waiting = self.queues[0].limits.total().saturating_sub(self.queues[0].in_flight);
                 if waiting >= self.options.unplug_threshold && self.unplug_queue() {
                     self.counters.unplugs_threshold += 1;
@@ -210,7 +209,7 @@ impl BlockLayer {
                 self.bio_says_unplug(bio);
             }
             (Frame::Legacy, Some(_)) => {
-                // A barrier empties the scheduler ahead of itself and runs the queue.
+                // A barrier drains the scheduler before itself and runs the queue.
                 while let Some(id) = self.pull(0, now, true) {
                     let ahead = self.queues[0].ahead.len();
                     let position = if self.info.role.sorted_drain { self.sorted_position(id) } else { ahead };
@@ -240,8 +239,8 @@ impl BlockLayer {
         }
     }
 
-    /// Where a request belongs in the dispatch list: one way up from where the device is, then from the beginning, but
-    /// before no request of another kind and before no barrier.
+    /// Returns the position of a request in the dispatch list: ascending from the device's position, then from the lowest
+    /// sector, but never before a barrier or a request of another kind.
     fn sorted_position(&self, id: RequestId) -> usize {
         let rq = &self.requests[id];
         let alike = |other: &Request| {
@@ -254,8 +253,7 @@ impl BlockLayer {
         ahead.len() - passed.take_while(|other| alike(other) && rank(rq) < rank(other)).count()
     }
 
-    /// Whether [`BlockLayer::next`] may give something: a request waits for the device, and something is to be done
-    /// with it even if the device is full.
+    /// True if [`BlockLayer::next`] may return or choose a request.
     #[inline]
     pub fn has_work(&self) -> bool {
         let may_do = |queue: &HardwareQueue| {
@@ -270,10 +268,10 @@ impl BlockLayer {
         }
     }
 
-    /// The next request for the device, if there is one and the device has a free slot.
+    /// Returns the next request for the device, if there is one and the device has a free slot.
     ///
-    /// In the legacy frame a request is chosen even while the device is full, and then waits for the slot: the
-    /// scheduler is committed one request early. blk-mq takes a slot before it asks the scheduler.
+    /// The legacy frame chooses a request even while the device is full, so the scheduler is committed one request early.
+    /// blk-mq takes a slot before it asks the scheduler.
     #[inline(always)]
     pub fn next(&mut self, now: u64) -> Option<Dispatched> {
         let id = if self.queues.has_others() {
@@ -292,7 +290,7 @@ impl BlockLayer {
         Some(dispatched)
     }
 
-    /// The next request of the only queue.
+    /// Returns the next request of the only hardware queue.
     #[inline(always)]
     fn take(&mut self, now: u64) -> Option<RequestId> {
         let full = self.queues[0].in_flight >= self.options.slots;
@@ -324,7 +322,7 @@ impl BlockLayer {
     fn describe(&mut self, id: RequestId) -> Dispatched {
         let rq = &self.requests[id];
         let sectors = u64::from(rq.sectors);
-        // Nothing else comes here without data.
+        // Only flushes have no data.
         let operation = if rq.sectors == 0 {
             self.counters.dispatched_flushes += 1;
             Operation::Flush
@@ -349,7 +347,7 @@ impl BlockLayer {
         Dispatched { id, operation, start: rq.start, sectors: rq.sectors, arrived: rq.arrived, pid: rq.pid }
     }
 
-    /// The device has done a request. The bios that have ended with it are appended to `ended`.
+    /// Completes a request of the device; appends its completed bios to `ended`.
     #[inline(always)]
     pub fn completed(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let Request { cpu: queue, in_elevator, .. } = self.requests[id];
@@ -360,7 +358,7 @@ impl BlockLayer {
         if let Some(wbt) = &mut self.wbt {
             wbt.completed(id, now);
         }
-        // What went through the scheduler is no step of a flush.
+        // Requests from the scheduler are never steps of a flush.
         if in_elevator || !self.step_done(id, now, ended) {
             self.end(id, now, ended);
         }
@@ -369,33 +367,33 @@ impl BlockLayer {
         }
     }
 
-    /// A request has ended; a waiting bio may get it.
+    /// Ends a request; a waiting bio may take its place.
     #[inline]
     fn end(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let rq = self.requests.free(id);
         if rq.in_elevator {
             self.elevator.completed(rq, now);
         }
-        // As a rule one, for which the call that copies a slice costs more than the copy.
+        // Usually a single bio, for which `extend_from_slice` costs more than the copy.
         rq.bios.iter().for_each(|&bio| ended.push(bio));
         let freed = Freed::of(rq);
         self.give_back(freed, now);
     }
 
-    /// Gives back what has been freed.
+    /// Returns a freed request to the limits and to throttling.
     #[inline(always)]
     fn give_back(&mut self, freed: Freed, now: u64) {
         if let Some(wbt) = &mut self.wbt {
             wbt.ended(freed.id, freed.direction, now);
         }
         self.pass_on(freed.queue, freed.sync, now);
-        // They wake up later than those that wait for the request itself.
+        // After the bios that wait for the request itself.
         if self.wbt.is_some() {
             self.let_throttled_go(now);
         }
     }
 
-    /// A request of a queue is free again; a bio that waits for one may get it.
+    /// Returns a request to its queue's limits, or passes it on to a waiting bio.
     #[inline(always)]
     fn pass_on(&mut self, queue: u16, sync: bool, now: u64) {
         let own = &mut self.queues[queue];
@@ -403,15 +401,15 @@ impl BlockLayer {
             return;
         }
         // In the modern frame a request of either kind may serve the other.
-        let lines = if self.options.frame == Frame::Modern { &[true, false][..] } else { &[sync] };
-        for &line in lines {
-            let line = usize::from(line);
-            let Some(&bio) = own.waiting[line].front() else { continue };
+        let kinds = if self.options.frame == Frame::Modern { &[true, false][..] } else { &[sync] };
+        for &kind in kinds {
+            let kind = usize::from(kind);
+            let Some(&bio) = own.waiting[kind].front() else { continue };
             if self.options.frame == Frame::Legacy {
                 own.limits.make_batcher(bio.pid, now);
             }
             if own.take_request(&bio, &*self.elevator, &self.options, now) {
-                own.waiting[line].pop_front();
+                own.waiting[kind].pop_front();
                 self.async_waiting -= usize::from(!bio.is_sync());
                 self.woken.push_back(bio);
                 self.enter(queue, &bio, self.steps(&bio), now);
@@ -420,7 +418,7 @@ impl BlockLayer {
         }
     }
 
-    /// Gives back the requests that became part of others.
+    /// Frees the requests that were merged into others.
     #[inline(always)]
     fn give_back_merged(&mut self, now: u64) {
         while let Some(id) = self.freed_by_merge.pop() {
@@ -434,13 +432,13 @@ impl BlockLayer {
         self.give_back(freed, now);
     }
 
-    /// The next bio that waited and now has its request; its submitter continues.
+    /// Returns the next bio that waited and now has a request; its submitter continues.
     #[inline]
     pub fn woken(&mut self) -> Option<Bio> {
         self.woken.pop_front()
     }
 
-    /// Task `pid` begins to collect what it submits (modern frame; 2.6.32 plugs queues, not tasks).
+    /// Starts a plug for task `pid` (modern frame; 2.6.32 plugs queues, not tasks).
     #[inline]
     pub fn plug(&mut self, pid: u32) {
         if self.options.frame == Frame::Modern && self.plugs.open(pid) {
@@ -448,10 +446,10 @@ impl BlockLayer {
         }
     }
 
-    /// Task `pid` has submitted what it wanted, or goes to sleep: its plug, or the plugged queue, is let go.
+    /// Flushes the plug of task `pid` and unplugs the queue, because the task has finished submitting or goes to sleep.
     #[inline]
     pub fn unplug(&mut self, pid: u32, now: u64) {
-        // The plug goes first: a bio of this task that gets a request by it must not end up there.
+        // Close the plug first, so that bios of this task that get a request now do not enter it.
         if let Some(mut plug) = self.plugs.close(pid) {
             self.counters.unplugs_task += 1;
             self.insert_all(&mut plug, now);
@@ -462,7 +460,7 @@ impl BlockLayer {
         }
     }
 
-    /// Gives the requests of a plug to the scheduler, in their order.
+    /// Inserts the requests of a plug into the scheduler, in order.
     #[inline(always)]
     fn insert_all(&mut self, plug: &mut Plug, now: u64) {
         self.plugged -= plug.len();
@@ -475,7 +473,7 @@ impl BlockLayer {
         self.give_back_merged(now);
     }
 
-    /// Lets the plugged queue go; whether it was plugged.
+    /// Unplugs the queue; returns true if it was plugged.
     fn unplug_queue(&mut self) -> bool {
         self.unplug_at.take().is_some()
     }
@@ -486,7 +484,7 @@ impl BlockLayer {
         }
     }
 
-    /// The earliest time at which something may happen without a submission or completion.
+    /// Returns the time of the next [`BlockLayer::on_timer`] call, if any.
     pub fn timer_ns(&self) -> Option<u64> {
         let earlier = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -501,7 +499,7 @@ impl BlockLayer {
         earlier(earlier(self.unplug_at, flush), earlier(self.elevator.timer_ns(), throttle))
     }
 
-    /// The timer that [`BlockLayer::timer_ns`] named has expired.
+    /// Handles the timers that have expired at `now`.
     pub fn on_timer(&mut self, now: u64) {
         let due = |time: Option<u64>| time.is_some_and(|time| time <= now);
         if due(self.unplug_at) && self.unplug_queue() {
@@ -525,22 +523,22 @@ impl BlockLayer {
         }
     }
 
-    /// Whether background writers are asked to hold back (legacy frame).
+    /// True if background writers should hold back (legacy frame).
     pub fn is_congested(&self, sync: bool) -> bool {
         self.queues[0].limits.is_congested(sync)
     }
 
-    /// What has been done so far.
+    /// Returns the counters.
     pub fn counters(&self) -> BlockCounters {
         self.counters
     }
 
-    /// What writeback throttling has done so far; none if it is off.
+    /// Returns the counters of writeback throttling; `None` if it is off.
     pub fn throttle_counters(&self) -> Option<ThrottleCounters> {
         self.wbt.as_ref().map(|wbt| wbt.counters())
     }
 
-    /// What has not ended.
+    /// Returns the pending work.
     pub fn left(&self) -> Left {
         let of_queues = |count: fn(&HardwareQueue) -> usize| -> usize { self.queues.iter().map(count).sum() };
         Left {

@@ -1,78 +1,77 @@
-//! What a block layer is built from: those of Linux 2.6.32 and of Linux 6, and where a set-up differs from them.
+//! Options of a block layer, with presets for Linux 2.6.32 and Linux 6.
 
 use crate::MS;
 
-/// Which block layer.
+/// Variant of the block layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// The single queue of Linux 2.6.32: the queue is plugged, requests are limited by kind (synchronous or not), one
-    /// request is chosen ahead while the device is full, ordering is by barriers.
+    /// Single queue of Linux 2.6.32: the queue is plugged; requests are limited separately for synchronous and
+    /// asynchronous ones; one request is chosen in advance while the device is full; barriers order requests.
     Legacy,
-    /// blk-mq of Linux 5 and 6: tasks plug, each hardware queue has one pool of requests, flush and FUA without
-    /// ordering.
+    /// blk-mq of Linux 5 and 6: tasks are plugged; each hardware queue has one request pool; flush and FUA do not order.
     Modern,
 }
 
-/// Which merges are looked for (`nomerges` in sysfs).
+/// Merges that are attempted (`nomerges` in sysfs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoMerges {
-    /// All.
+    /// All merges.
     All,
-    /// Only with the request that was merged last.
+    /// Only merges with the request merged last.
     LastOnly,
-    /// None.
+    /// No merges.
     None,
 }
 
-/// What a block layer is built from.
+/// Options of a block layer.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Which one.
+    /// Variant.
     pub frame: Frame,
     /// Name of the scheduler.
     pub scheduler: String,
     /// Tunables of the scheduler that differ from their defaults.
     pub tunables: Vec<(String, u64)>,
-    /// Sectors of the device.
+    /// Capacity of the device in sectors.
     pub device_sectors: u64,
-    /// Whether the device has moving parts.
+    /// True for a disk with moving parts.
     pub rotational: bool,
-    /// Hardware queues (modern frame; the legacy one has a single queue).
+    /// Number of hardware queues (modern frame; the legacy frame has one).
     pub queues: u16,
-    /// Requests the device takes at a time from each of them.
+    /// Device slots per hardware queue.
     pub slots: u32,
-    /// Requests there may be in each of them; in the legacy frame, of each kind.
+    /// Requests per hardware queue; in the legacy frame, each for synchronous and asynchronous ones.
     pub nr_requests: u32,
-    /// Largest request that merging makes, in sectors.
+    /// Maximum size of a merged request, in sectors.
     pub max_sectors: u32,
-    /// Most memory segments of a request that merging makes.
+    /// Maximum memory segments of a merged request.
     pub max_segments: u32,
-    /// Sectors of a memory segment: 8 if the pages of a bio lie scattered in memory.
+    /// Sectors per memory segment; 8 if the pages of a bio are scattered in memory.
     pub segment_sectors: u32,
-    /// Which merges are looked for.
+    /// Merges that are attempted.
     pub no_merges: NoMerges,
-    /// Whether an idle queue is plugged (legacy frame). Linux plugs all but SSDs that the block layer itself gives
-    /// tags to, which those behind libata are not.
+    /// True to plug an idle queue (legacy frame). Linux does not plug SSDs with block layer tagging, but does plug SSDs
+    /// behind libata.
     pub plug: bool,
-    /// Waiting requests that unplug the queue (legacy frame).
+    /// Number of waiting requests that unplugs the queue (legacy frame).
     pub unplug_threshold: u32,
-    /// How long the queue stays plugged, in nanoseconds (legacy frame).
+    /// Maximum time that the queue stays plugged, in nanoseconds (legacy frame).
     pub unplug_delay: u64,
-    /// Requests of a task's plug (modern frame).
+    /// Maximum requests in a task's plug (modern frame).
     pub plug_requests: usize,
-    /// A plug whose last request has so many sectors takes no further one (modern frame).
+    /// Size of the last request, in sectors, from which a plug counts as full (modern frame).
     pub plug_sectors: u32,
-    /// Whether the device has a cache that loses data with power: otherwise flush and FUA mean nothing.
+    /// True if the device has a volatile write cache; otherwise flush and FUA have no effect.
     pub volatile_cache: bool,
-    /// Whether the device knows FUA; otherwise a flush follows (modern frame).
+    /// True if the device supports FUA; otherwise a flush follows the data (modern frame).
     pub fua: bool,
-    /// How long reads may be at the device before write-back is throttled, in nanoseconds; 0 never throttles (modern
-    /// frame). Linux has 2 ms for SSDs and 75 ms for disks, and none under bfq.
+    /// Read latency target of writeback throttling in nanoseconds; 0 disables throttling (modern frame). Linux uses 2 ms
+    /// for SSDs and 75 ms for disks, and no throttling with bfq.
     pub wbt_lat_ns: u64,
 }
 
 impl Options {
-    /// Linux 2.6.32 with a SATA drive. 31 slots: libata keeps the last of its 32 tags to itself.
+    /// Returns the options of Linux 2.6.32 with a SATA drive. It has 31 slots, because libata reserves one of 32 tags.
     pub fn legacy(scheduler: &str, device_sectors: u64) -> Self {
         Self {
             frame: Frame::Legacy,
@@ -98,8 +97,8 @@ impl Options {
         }
     }
 
-    /// Linux 6 with one hardware queue of 32. With a scheduler, twice the slots of the device are requests;
-    /// memory comes in segments of up to 64 KiB.
+    /// Returns the options of Linux 6 with one hardware queue of 32 slots. With a scheduler there are twice as many
+    /// requests as slots. Memory segments have up to 64 KiB.
     pub fn modern(scheduler: &str, device_sectors: u64) -> Self {
         let slots = 32;
         Self {
@@ -112,10 +111,10 @@ impl Options {
         }
     }
 
-    /// Memory segments of a request.
+    /// Returns the number of memory segments of a bio.
     #[inline]
     pub(super) fn segments(&self, sectors: u32) -> u32 {
-        // As a rule one, and a division takes its time.
+        // Usually one; avoids a division.
         if sectors <= self.segment_sectors { u32::from(sectors > 0) } else { sectors.div_ceil(self.segment_sectors) }
     }
 }

@@ -4,24 +4,24 @@ use rustc_hash::FxHashMap;
 
 use crate::request::RequestId;
 
-/// What a task holds back until it has submitted what it wanted, oldest first.
+/// Requests that a task holds back until it has finished submitting, oldest first.
 pub(super) type Plug = Vec<RequestId>;
 
-/// The plugs of all tasks that have one. The one opened last is at hand: its task is the next to submit, and where
-/// tasks plug one after the other, no plug is ever searched for or moved.
+/// Plugs of tasks. The plug opened last is stored inline, because its task usually submits next; tasks that plug one
+/// after the other never touch the map.
 #[derive(Debug, Default)]
 pub(super) struct Plugs {
-    /// The task with the plug opened last, until that is closed.
+    /// Task of the plug opened last; `None` after it is closed.
     latest_pid: Option<u32>,
-    /// Its plug; empty if there is none.
+    /// Its plug; empty if closed.
     latest: Plug,
     others: FxHashMap<u32, Plug>,
-    /// Empty plugs to use again.
+    /// Empty plugs for reuse.
     spare: Vec<Plug>,
 }
 
 impl Plugs {
-    /// Gives a task a plug; false if it has one.
+    /// Opens a plug for a task; returns false if it has one.
     #[inline]
     pub fn open(&mut self, pid: u32) -> bool {
         if self.get(pid).is_some() {
@@ -44,7 +44,7 @@ impl Plugs {
         if self.latest_pid == Some(pid) { Some(&mut self.latest) } else { self.others.get_mut(&pid) }
     }
 
-    /// Takes the plug of a task away.
+    /// Closes and returns the plug of a task.
     #[inline]
     pub fn close(&mut self, pid: u32) -> Option<Plug> {
         match self.latest_pid.take_if(|latest| *latest == pid) {
@@ -53,10 +53,10 @@ impl Plugs {
         }
     }
 
-    /// Keeps a plug that has been emptied for the next task.
+    /// Keeps an empty plug for reuse.
     #[inline]
     pub fn reuse(&mut self, plug: Plug) {
-        debug_assert!(plug.is_empty(), "what a plug held has gone");
+        debug_assert!(plug.is_empty(), "the plug still holds requests");
         match self.latest_pid {
             None => self.latest = plug,
             Some(_) => self.spare.push(plug),

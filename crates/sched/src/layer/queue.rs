@@ -1,8 +1,8 @@
-//! Requests into the scheduler and out of it.
+//! Insertion into the scheduler and dispatch from it.
 //!
-//! A device with a free slot takes a request as soon as it comes. Queueing one for that moment costs more than all else
-//! that the layer does for it, so a request that waits alone is kept back; [`BlockLayer::settle`] queues it before
-//! anything is compared with it, and a scheduler with a short cut, [`Elevator::pass`], never sees it queued.
+//! If the device has a free slot, a request is dispatched at once, and queueing it would dominate the layer's cost. So
+//! the layer holds a request that waits alone. [`BlockLayer::settle`] queues it before anything depends on the queue;
+//! otherwise it takes the scheduler's shortcut, [`Elevator::pass`].
 //!
 //! [`Elevator::pass`]: crate::elevator::Elevator::pass
 
@@ -26,11 +26,11 @@ impl BlockLayer {
         }
     }
 
-    /// Queues the request that the scheduler has not been given yet, as it is no longer the only thing to look at.
+    /// Inserts the lone request into the scheduler, if there is one.
     #[inline]
     pub(super) fn settle(&mut self) {
-        if let Some((id, came)) = self.lone.take() {
-            self.queue(id, came);
+        if let Some((id, arrived)) = self.lone.take() {
+            self.queue(id, arrived);
         }
     }
 
@@ -45,19 +45,19 @@ impl BlockLayer {
         }
     }
 
-    /// Takes a request from the scheduler, asked by a hardware queue; from then on nothing is merged with it.
+    /// Takes the next request for a hardware queue from the scheduler; it no longer accepts merges.
     #[inline(always)]
     pub(super) fn pull(&mut self, queue: u16, now: u64, force: bool) -> Option<RequestId> {
         if self.queued == 0 {
             return None;
         }
-        if let Some((id, came)) = self.lone.take() {
+        if let Some((id, arrived)) = self.lone.take() {
             let answers = !self.info.role.by_queue || self.requests[id].cpu == queue;
             if answers && self.elevator.pass(&self.requests[id]) {
                 self.queued = 0;
                 return Some(id);
             }
-            self.queue(id, came);
+            self.queue(id, arrived);
         }
         let id = self.elevator.dispatch(queue, &self.requests, now, force)?;
         self.queued -= 1;
@@ -105,12 +105,12 @@ mod tests {
         prop::collection::vec(step, 0..400)
     }
 
-    /// All that can be seen of a layer during some steps.
-    fn seen(layer: &mut BlockLayer, steps: &[Step]) -> Vec<String> {
+    /// Records everything visible of a layer during some steps.
+    fn observe(layer: &mut BlockLayer, steps: &[Step]) -> Vec<String> {
         let (mut now, mut at_device, mut ended) = (0, Vec::new(), Vec::new());
         let step = |(owner, step): (usize, &Step)| {
             now += 1_000;
-            let told = match *step {
+            let result = match *step {
                 Step::Submit { start, direction, class, pid } => {
                     let (flags, owner) = (Flags::NONE, owner as u32);
                     let priority = Priority { class, level: 4 };
@@ -138,7 +138,7 @@ mod tests {
                     format!("{:?} {:?}", std::mem::take(&mut ended), layer.woken())
                 }
             };
-            format!("{step:?}: {told} {:?} {:?}", layer.left(), layer.counters())
+            format!("{step:?}: {result} {:?} {:?}", layer.left(), layer.counters())
         };
         steps.iter().enumerate().map(step).collect()
     }
@@ -147,7 +147,7 @@ mod tests {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
         #[test]
-        fn a_short_cut_changes_nothing(steps in steps(), fifo_batch in 1_u64..4, slots in 1_u32..9) {
+        fn the_shortcut_changes_no_results(steps in steps(), fifo_batch in 1_u64..4, slots in 1_u32..9) {
             let passing = SCHEDULERS.iter().filter(|info| crate::build_scheduler(info, &[], &device()).unwrap().passes());
             for info in passing {
                 let batch = info.parameters.iter().any(|tunable| tunable.name == "fifo_batch");
@@ -156,7 +156,7 @@ mod tests {
                 let [mut with, mut without] = [(); 2].map(|()| BlockLayer::new(options.clone()).unwrap());
                 prop_assert!(std::mem::take(&mut without.passes));
                 prop_assert!(with.passes);
-                prop_assert_eq!(seen(&mut with, &steps), seen(&mut without, &steps), "{}", info.name);
+                prop_assert_eq!(observe(&mut with, &steps), observe(&mut without, &steps), "{}", info.name);
             }
         }
     }

@@ -1,19 +1,19 @@
-//! Writeback throttling (block/blk-wbt.c of Linux 6, depths from block/blk-rq-qos.c): write-back and discards are held
-//! to a few requests at a time, to fewer while reads take too long and to more while there are none.
+//! Writeback throttling (block/blk-wbt.c of Linux 6, depths from block/blk-rq-qos.c): limits write-back and discards in
+//! flight, more while reads are slow and less while there are none.
 //!
-//! A window of 100 ms begins with a write. If even the fastest read that ended in it was at the device for longer than
-//! the target, beside three writes, the depth is halved and windows become shorter; if it was faster, or only writes
-//! were there, the depth is doubled. Writes of three kinds may use all of it, half or a quarter:
+//! A window of 100 ms begins with a write. The depth is halved, and windows become shorter, if even the fastest read
+//! completed in the window exceeded the target, with at least three writes. It is doubled if that read was fast enough,
+//! or if there were only writes. The limit depends on the kind of write:
 //!
-//! | kind | most in flight |
+//! | kind | maximum in flight |
 //! |---|---|
-//! | somebody waits (`SYNC`), metadata, or writers have waited for dirty pages within a second | the depth |
+//! | `SYNC`, metadata, or any while a writer waited for dirty pages in the last second | the depth |
 //! | other | half; a quarter within 100 ms of a read |
 //! | background write-back, discards | a quarter |
 //!
-//! Synchronous writes that are not also `NOIDLE` are `O_DIRECT` to Linux and never held back. Writers of kswapd are not
-//! told apart here. The device's depth is its slots, as SCSI has it; for NVMe Linux takes `nr_requests`, which without
-//! a scheduler is the same.
+//! `SYNC` writes without `NOIDLE` count as `O_DIRECT` and are never throttled. Writes of kswapd are not distinguished.
+//! The device's depth is its number of slots, as for SCSI; for NVMe Linux takes `nr_requests`, which is the same without
+//! a scheduler.
 
 use std::collections::VecDeque;
 
@@ -26,48 +26,49 @@ use crate::request::RequestId;
 
 /// Depth at step 0 (`RWB_DEF_DEPTH`).
 const DEFAULT_DEPTH: u32 = 16;
-/// How long latencies are collected at step 0 and below (`RWB_WINDOW_NSEC`).
+/// Duration of a window at step 0 and below (`RWB_WINDOW_NSEC`).
 const WINDOW_NS: u64 = 100 * MS;
-/// Writes without which a window tells nothing of reads (`RWB_MIN_WRITE_SAMPLES`).
+/// Minimum writes in a window for judging reads (`RWB_MIN_WRITE_SAMPLES`).
 const WRITE_SAMPLES: u32 = 3;
-/// Windows in a row that tell nothing, after which a step is taken back (`RWB_UNKNOWN_BUMP`).
+/// Consecutive inconclusive windows after which the depth moves one step towards the default (`RWB_UNKNOWN_BUMP`).
 const UNKNOWN_WINDOWS: u32 = 5;
-/// How long reads are near after one was submitted or ended.
+/// Time after the submission or completion of a read in which the lower limit applies.
 const NEAR_NS: u64 = 100 * MS;
-/// How long a writer's wait for dirty pages counts.
+/// Time for which a writer's wait for dirty pages raises the limit.
 const DIRTY_WAIT_NS: u64 = 1_000 * MS;
 
 counters! {
-    /// What writeback throttling has done.
+    /// Counters of writeback throttling.
     pub struct ThrottleCounters {
-        held_back: "bios", "Writes and discards that waited because as many as allowed were in flight.";
-        held_back_ns: "ns", "How long those waited that could go on, all together.";
-        steps_down: "events", "Times the depth was lowered: reads took too long, or a raised depth went back.";
-        steps_up: "events", "Times the depth was raised: reads were fast enough, or there were only writes.";
+        held_back: "bios", "Writes and discards that waited because the limit in flight was reached.";
+        held_back_ns: "ns", "Total waiting time of held-back bios that were released.";
+        steps_down: "events", "Times the depth was lowered, because reads were slow or a raised depth returned to the default.";
+        steps_up: "events", "Times the depth was raised, because reads were fast enough or there were only writes.";
     }
 }
 
-/// How many writes may be in flight (`struct rq_depth`).
+/// Limit of writes in flight (`struct rq_depth`).
 #[derive(Clone, Copy, Debug)]
 struct Depth {
-    /// What the device takes.
+    /// Queue depth of the device.
     device: u32,
-    /// Halvings since the default; negative for doublings.
+    /// Number of halvings from the default; negative for doublings.
     step: i32,
-    most: u32,
-    /// Whether the last doubling met the highest depth.
+    /// Current depth.
+    limit: u32,
+    /// True if the last doubling reached the highest depth.
     is_highest: bool,
 }
 
 impl Depth {
     fn new(device: u32) -> Self {
-        Self { device, step: 0, most: Self::at(device, 0).0, is_highest: false }
+        Self { device, step: 0, limit: Self::at(device, 0).0, is_highest: false }
     }
 
-    /// The depth at a step, and whether that is the highest (`rq_depth_calc_max_depth`).
+    /// Returns the depth at a step, and true if it is the highest (`rq_depth_calc_max_depth`).
     fn at(device: u32, step: i32) -> (u32, bool) {
         if device == 1 {
-            // One is at hand when the device is done with another.
+            // Two, so that one is ready when the device completes the other.
             return if step > 0 { (1, false) } else { (2, true) };
         }
         let above_one = DEFAULT_DEPTH.min(device) - 1;
@@ -80,10 +81,10 @@ impl Depth {
 
     fn set(&mut self, step: i32) {
         self.step = step;
-        (self.most, self.is_highest) = Self::at(self.device, step);
+        (self.limit, self.is_highest) = Self::at(self.device, step);
     }
 
-    /// Whether it could be raised.
+    /// Doubles the depth; returns false if it is the highest.
     fn raise(&mut self) -> bool {
         let raised = !self.is_highest;
         if raised {
@@ -92,9 +93,9 @@ impl Depth {
         raised
     }
 
-    /// Whether it could be lowered; `hard` leaves a raised depth at once.
+    /// Halves the depth; returns false if it is 1. With `hard` a raised depth drops to the default at once.
     fn lower(&mut self, hard: bool) -> bool {
-        let lowered = self.most > 1;
+        let lowered = self.limit > 1;
         if lowered {
             self.set(if hard { self.step.max(-1) + 1 } else { self.step + 1 });
             self.is_highest = false;
@@ -102,17 +103,17 @@ impl Depth {
         lowered
     }
 
-    /// For writes that nobody waits for while no reads are near.
+    /// Returns the limit of normal writes without recent reads.
     fn normal(&self) -> u32 {
-        if self.most <= 2 { self.most } else { self.most.div_ceil(2) }
+        if self.limit <= 2 { self.limit } else { self.limit.div_ceil(2) }
     }
 
-    /// For background write-back.
+    /// Returns the limit of background write-back.
     fn background(&self) -> u32 {
-        if self.most <= 2 { 1 } else { self.most.div_ceil(4) }
+        if self.limit <= 2 { 1 } else { self.limit.div_ceil(4) }
     }
 
-    /// How long the next window is: 100 ms over the root of the steps down and one, in whole sixteenths.
+    /// Returns the duration of the next window: 100 ms / sqrt(step + 1), the root rounded down to 1/16.
     fn window_ns(&self) -> u64 {
         match u64::try_from(self.step) {
             Ok(step @ 1..) => (WINDOW_NS << 4) / ((step + 1) << 8).isqrt(),
@@ -121,71 +122,73 @@ impl Depth {
     }
 }
 
-/// What is counted together.
+/// Classes of bios with a common count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
+enum Class {
     Writes,
     Discards,
 }
 
-/// The line a bio is counted in, if it is (`wbt_should_throttle`).
-fn line(bio: &Bio) -> Option<Line> {
+/// Returns the class of a bio; `None` if it is not throttled (`wbt_should_throttle`).
+fn class(bio: &Bio) -> Option<Class> {
     let direct = bio.flags.any(Flags::SYNC) && !bio.flags.any(Flags::NOIDLE);
     match bio.direction {
         Direction::Read => None,
-        Direction::Write if bio.flags.any(Flags::DISCARD) => Some(Line::Discards),
-        Direction::Write => (!direct).then_some(Line::Writes),
+        Direction::Write if bio.flags.any(Flags::DISCARD) => Some(Class::Discards),
+        Direction::Write => (!direct).then_some(Class::Writes),
     }
 }
 
-/// A request, by its slot.
+/// State of a request.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tracked {
-    line: Option<Line>,
-    /// When it went to the device, to read or to write.
+    class: Option<Class>,
+    /// Direction and time of its dispatch.
     issued: Option<(Direction, u64)>,
 }
 
-/// Latencies that ended in a window.
+/// Completions in a window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     fastest_read_ns: Option<u64>,
     writes: u32,
 }
 
-/// What a window tells (`latency_exceeded`).
-enum Finding {
+/// Verdict on a window (`latency_exceeded`).
+enum Verdict {
     Slow,
     Fast,
     OnlyWrites,
     Unknown,
 }
 
-/// Writeback throttling of one device. What most block layers do without is not inlined into them.
+/// Writeback throttling of one device. Methods are not inlined, because most block layers run without throttling.
 #[derive(Debug)]
 pub(super) struct Throttle {
-    /// How long reads may be at the device.
+    /// Latency target of reads.
     target_ns: u64,
-    /// Whether the device caches writes: then those that wait go on once it has none left.
+    /// True if the device caches writes; waiting writes are then released only when none is in flight.
     volatile_cache: bool,
     depth: Depth,
     in_flight: [u32; 2],
-    /// By line, with the times since when they wait.
+    /// Waiting bios by class, each with the time its wait began.
     waiting: [VecDeque<(Bio, u64)>; 2],
-    /// Those that have waited and count as in flight.
+    /// Released bios, which count as in flight.
     granted: VecDeque<Bio>,
+    /// Indexed by request slot.
     requests: Vec<Tracked>,
     window: Window,
-    /// When the present window ends, and how long the latest is.
+    /// End of the current window.
     timer: Option<u64>,
+    /// Duration of the latest window.
     window_ns: u64,
-    /// Windows in a row that told nothing.
+    /// Consecutive inconclusive windows.
     unknown: u32,
-    /// A read at the device, and since when.
+    /// A read at the device, with its dispatch time.
     watched: Option<(RequestId, u64)>,
-    /// When a read was submitted or ended last.
+    /// Time of the latest submission or completion of a read.
     read_ns: Option<u64>,
-    /// When a writer waited for dirty pages last.
+    /// Time of the latest wait of a writer for dirty pages.
     dirty_wait_ns: Option<u64>,
     counters: ThrottleCounters,
 }
@@ -211,45 +214,44 @@ impl Throttle {
         }
     }
 
-    /// Whether a bio that needs a request may go on; otherwise it waits until it is [granted](Throttle::granted) that
-    /// (`wbt_wait`).
+    /// True if a bio may proceed; otherwise it waits until [`Throttle::granted`] returns it (`wbt_wait`).
     pub fn admits(&mut self, bio: &Bio, now: u64) -> bool {
-        let Some(line) = line(bio) else {
+        let Some(class) = class(bio) else {
             if bio.direction == Direction::Read {
                 self.read_ns = Some(now);
             }
             return true;
         };
-        let admitted = self.waiting[line as usize].is_empty() && self.take(bio, line, now);
+        let admitted = self.waiting[class as usize].is_empty() && self.take(bio, class, now);
         if !admitted {
             self.counters.held_back += 1;
-            self.waiting[line as usize].push_back((*bio, now));
+            self.waiting[class as usize].push_back((*bio, now));
         }
         admitted
     }
 
-    /// A bio that waited and may go on.
+    /// Returns the next released bio.
     pub fn granted(&mut self) -> Option<Bio> {
         self.granted.pop_front()
     }
 
-    /// Bios that wait.
+    /// Returns the number of waiting bios.
     pub fn waiting(&self) -> usize {
         self.waiting.iter().map(VecDeque::len).sum()
     }
 
-    /// Counts a bio as in flight, if its limit allows one more (`get_limit`).
-    fn take(&mut self, bio: &Bio, line: Line, now: u64) -> bool {
-        let limit = if line == Line::Discards {
+    /// Counts a bio as in flight if its limit allows; returns false otherwise (`get_limit`).
+    fn take(&mut self, bio: &Bio, class: Class, now: u64) -> bool {
+        let limit = if class == Class::Discards {
             self.depth.background()
         } else if bio.flags.any(Flags::SYNC | Flags::META) || self.has_dirty_wait(now) {
-            self.depth.most
+            self.depth.limit
         } else if bio.flags.any(Flags::BACKGROUND) || is_within(self.read_ns, NEAR_NS, now) {
             self.depth.background()
         } else {
             self.depth.normal()
         };
-        let in_flight = &mut self.in_flight[line as usize];
+        let in_flight = &mut self.in_flight[class as usize];
         let taken = *in_flight < limit;
         *in_flight += u32::from(taken);
         if taken && self.timer.is_none() {
@@ -262,7 +264,7 @@ impl Throttle {
         is_within(self.dirty_wait_ns, DIRTY_WAIT_NS, now)
     }
 
-    /// A writer waits for dirty pages to be written: from now on they are to go fast (`wb_recent_wait`).
+    /// Notes that a writer waits for dirty pages, which raises the limit for a second (`wb_recent_wait`).
     pub fn dirty_wait(&mut self, now: u64) {
         self.dirty_wait_ns = Some(now);
     }
@@ -274,13 +276,13 @@ impl Throttle {
         &mut self.requests[id.slot()]
     }
 
-    /// A request was made for a bio.
+    /// Notes the allocation of a request for a bio.
     #[inline(never)]
     pub fn made(&mut self, id: RequestId, bio: &Bio) {
-        self.tracked(id).line = line(bio);
+        self.tracked(id).class = class(bio);
     }
 
-    /// A request goes to the device (`wbt_issue`).
+    /// Notes the dispatch of a request (`wbt_issue`).
     #[inline(never)]
     pub fn issued(&mut self, id: RequestId, operation: Operation, now: u64) {
         let direction = match operation {
@@ -294,7 +296,7 @@ impl Throttle {
         }
     }
 
-    /// The device has done a request (`blk_stat_add`).
+    /// Notes the completion of a request by the device (`blk_stat_add`).
     #[inline(never)]
     pub fn completed(&mut self, id: RequestId, now: u64) {
         let Some((direction, issued)) = self.tracked(id).issued.take() else { return };
@@ -310,40 +312,40 @@ impl Throttle {
         }
     }
 
-    /// A request has ended, or has become part of another (`wbt_done`).
+    /// Notes that a request was freed after completion or a merge (`wbt_done`).
     #[inline(never)]
     pub fn ended(&mut self, id: RequestId, direction: Direction, now: u64) {
         if direction == Direction::Read {
             self.watched = self.watched.filter(|&(watched, _)| watched != id);
             self.read_ns = Some(now);
         }
-        if let Some(line) = self.tracked(id).line.take() {
-            self.give_back(line, now);
+        if let Some(class) = self.tracked(id).class.take() {
+            self.give_back(class, now);
         }
     }
 
-    /// One less is in flight; those that wait go on when there is room for some (`wbt_rqw_done`).
-    fn give_back(&mut self, line: Line, now: u64) {
-        self.in_flight[line as usize] -= 1;
-        let in_flight = self.in_flight[line as usize];
-        let limit = match line {
-            Line::Discards => self.depth.background(),
-            Line::Writes if self.volatile_cache && !self.has_dirty_wait(now) => 0,
-            Line::Writes => self.depth.normal(),
+    /// Counts one bio less in flight, and releases waiting ones when there is enough room (`wbt_rqw_done`).
+    fn give_back(&mut self, class: Class, now: u64) {
+        self.in_flight[class as usize] -= 1;
+        let in_flight = self.in_flight[class as usize];
+        let limit = match class {
+            Class::Discards => self.depth.background(),
+            Class::Writes if self.volatile_cache && !self.has_dirty_wait(now) => 0,
+            Class::Writes => self.depth.normal(),
         };
         let room = limit.saturating_sub(in_flight);
         if in_flight == 0 || (room > 0 && room >= self.depth.background() / 2) {
-            self.wake(line, now);
+            self.wake(class, now);
         }
     }
 
-    /// Those that wait go on in their order, as far as limits allow.
-    fn wake(&mut self, line: Line, now: u64) {
-        while let Some(&(bio, since)) = self.waiting[line as usize].front() {
-            if !self.take(&bio, line, now) {
+    /// Releases waiting bios in order, as far as limits allow.
+    fn wake(&mut self, class: Class, now: u64) {
+        while let Some(&(bio, since)) = self.waiting[class as usize].front() {
+            if !self.take(&bio, class, now) {
                 return;
             }
-            self.waiting[line as usize].pop_front();
+            self.waiting[class as usize].pop_front();
             self.counters.held_back_ns += now - since;
             self.granted.push_back(bio);
         }
@@ -354,19 +356,19 @@ impl Throttle {
         self.timer = Some(now + self.window_ns);
     }
 
-    /// When the present window ends.
+    /// Returns the end of the current window.
     pub fn timer_ns(&self) -> Option<u64> {
         self.timer
     }
 
-    /// A window has ended (`wb_timer_fn`).
+    /// Evaluates the window that has ended (`wb_timer_fn`).
     pub fn on_timer(&mut self, now: u64) {
         self.timer = None;
         let in_flight: u32 = self.in_flight.iter().sum();
-        match self.finding(now) {
-            Finding::Slow => self.lower(true),
-            Finding::Fast | Finding::OnlyWrites => self.raise(now),
-            Finding::Unknown => {
+        match self.verdict(now) {
+            Verdict::Slow => self.lower(true),
+            Verdict::Fast | Verdict::OnlyWrites => self.raise(now),
+            Verdict::Unknown => {
                 self.unknown += 1;
                 if self.unknown >= UNKNOWN_WINDOWS {
                     match self.depth.step {
@@ -383,18 +385,18 @@ impl Throttle {
         }
     }
 
-    fn finding(&self, now: u64) -> Finding {
+    fn verdict(&self, now: u64) -> Verdict {
         let Window { fastest_read_ns, writes } = self.window;
-        // A read may take longer than a window.
+        // A pending read may take longer than a window.
         let pending_ns = self.watched.map_or(0, |(_, issued)| now - issued);
         if pending_ns > self.window_ns || (pending_ns > self.target_ns && fastest_read_ns.is_none()) {
-            return Finding::Slow;
+            return Verdict::Slow;
         }
         match fastest_read_ns {
-            Some(fastest_ns) if writes >= WRITE_SAMPLES && fastest_ns > self.target_ns => Finding::Slow,
-            Some(_) if writes >= WRITE_SAMPLES => Finding::Fast,
-            _ if writes > 0 || self.has_dirty_wait(now) || self.in_flight != [0; 2] => Finding::OnlyWrites,
-            _ => Finding::Unknown,
+            Some(fastest_ns) if writes >= WRITE_SAMPLES && fastest_ns > self.target_ns => Verdict::Slow,
+            Some(_) if writes >= WRITE_SAMPLES => Verdict::Fast,
+            _ if writes > 0 || self.has_dirty_wait(now) || self.in_flight != [0; 2] => Verdict::OnlyWrites,
+            _ => Verdict::Unknown,
         }
     }
 
@@ -402,8 +404,8 @@ impl Throttle {
         if self.depth.raise() {
             self.unknown = 0;
             self.counters.steps_up += 1;
-            for line in [Line::Writes, Line::Discards] {
-                self.wake(line, now);
+            for class in [Class::Writes, Class::Discards] {
+                self.wake(class, now);
             }
         }
     }
@@ -420,7 +422,7 @@ impl Throttle {
     }
 }
 
-/// Whether something was less than so long ago.
+/// True if `then` is less than `span_ns` ago.
 fn is_within(then: Option<u64>, span_ns: u64, now: u64) -> bool {
     then.is_some_and(|then| now < then + span_ns)
 }
@@ -431,7 +433,7 @@ mod tests {
     use crate::bio::Priority;
     use crate::request::Requests;
 
-    /// Depths with those of normal and background writes, worked out from `rq_depth_calc_max_depth` and
+    /// Depths and limits of normal and background writes, derived by hand from `rq_depth_calc_max_depth` and
     /// `calc_wb_limits`.
     #[test]
     fn depths_halve_and_double() {
@@ -440,7 +442,7 @@ mod tests {
                 .map(|step| {
                     let mut depth = Depth::new(device);
                     depth.set(step);
-                    (step, depth.most, depth.normal(), depth.background(), depth.is_highest)
+                    (step, depth.limit, depth.normal(), depth.background(), depth.is_highest)
                 })
                 .collect::<Vec<_>>()
         };
@@ -454,7 +456,7 @@ mod tests {
             (5, 1, 1, 1, false),
         ];
         assert_eq!(depths(32, -1..=5), ncq);
-        // Three quarters of the device's depth may be less than all of it.
+        // The highest depth, 3/4 of the device's, may be lower than the default.
         assert_eq!(depths(8, -1..=0), [(-1, 6, 3, 2, true), (0, 8, 4, 2, false)]);
         let nvme = [(-6, 768, 384, 192, true), (-5, 481, 241, 121, false), (-4, 241, 121, 61, false)];
         assert_eq!(depths(1024, -6..=-4), nvme);
@@ -462,40 +464,40 @@ mod tests {
     }
 
     #[test]
-    fn windows_become_shorter_with_each_step() {
+    fn windows_shrink_with_each_step() {
         let window = |step| {
             let mut depth = Depth::new(32);
             depth.set(step);
             depth.window_ns()
         };
-        // 1.6 s over the whole roots of 512, 768 and 1024: 22, 27 and 32.
+        // 1.6 s divided by the integer roots of 512, 768 and 1024: 22, 27 and 32.
         assert_eq!([-1, 0, 1, 2, 3].map(window), [100_000_000, 100_000_000, 72_727_272, 59_259_259, 50_000_000]);
     }
 
-    /// Latencies of the reads that end in a window in ms, the writes beside them, the step at its end and how long the
-    /// next window is, if one follows.
+    /// Rows: latencies of the reads in a window in ms, number of writes, step after the window, and duration of the next
+    /// window, if there is one.
     #[test]
     fn steps_follow_the_fastest_read() {
         let table: [(&[u64], u32, i32, Option<u64>); 18] = [
-            // Only writes: up to the highest depth of a device of 32.
+            // Only writes: the depth rises to the highest of a device of 32.
             (&[], 1, -1, Some(100_000_000)),
             (&[], 1, -1, Some(100_000_000)),
-            // A slow read leaves a raised depth at once. At step 0 the next window begins with a write.
+            // A slow read ends a raised depth at once. At step 0 the next window begins with a write.
             (&[3], 3, 0, None),
             (&[9, 3], 3, 1, Some(72_727_272)),
             (&[3], 3, 2, Some(59_259_259)),
-            // The fastest counts, and what takes just the target is fast enough.
+            // The fastest read counts, and a latency equal to the target is fast enough.
             (&[3, 2], 3, 1, Some(72_727_272)),
             (&[3], 3, 2, Some(59_259_259)),
-            // Beside fewer than three writes slow reads count for nothing.
+            // With fewer than three writes, slow reads do not count.
             (&[3], 2, 1, Some(72_727_272)),
-            // Windows without writes tell nothing; the fifth of them takes a step back.
+            // Windows without writes are inconclusive; the fifth moves one step towards the default.
             (&[3], 0, 1, Some(72_727_272)),
             (&[], 0, 1, Some(72_727_272)),
             (&[], 0, 1, Some(72_727_272)),
             (&[], 0, 1, Some(72_727_272)),
             (&[], 0, 0, None),
-            // No fewer than one.
+            // The depth stays at least 1.
             (&[3], 3, 1, Some(72_727_272)),
             (&[3], 3, 2, Some(59_259_259)),
             (&[3], 3, 3, Some(50_000_000)),
@@ -520,7 +522,7 @@ mod tests {
                 throttle.ended(id, direction, now);
                 requests.free(id);
             }
-            now = throttle.timer_ns().expect("a write began a window, or one goes on");
+            now = throttle.timer_ns().expect("a window is open");
             throttle.on_timer(now);
             let next = throttle.timer_ns().map(|time| time - now);
             assert_eq!((throttle.depth.step, next), (step, window_ns), "row {row}");

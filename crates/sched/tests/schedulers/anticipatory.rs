@@ -1,4 +1,4 @@
-//! Waiting for the process that was served.
+//! Anticipatory.
 
 use ssdlab_sched::{Bio, Direction, Flags};
 
@@ -10,19 +10,19 @@ fn anticipatory_waits_for_the_process_it_served() {
     bench.reads_of(1, [100]);
     bench.reads_of(2, [50_000_000]);
     assert_eq!(bench.next(), "r100");
-    // The other process lies far away: first the end of 100 is awaited, then what process 1 does next.
+    // The other process is far away: the scheduler waits for the completion of 100, then for process 1's next request.
     assert_eq!(bench.next(), "");
     bench.wait(MS);
     bench.complete();
     bench.wait(5 * MS);
     assert_eq!(bench.next(), "");
-    // It does nothing for 6 ms, on an SSD too.
+    // It idles for 6 ms, on an SSD too.
     bench.wait(MS);
     assert_eq!(bench.next(), "r50000000");
 }
 
 #[test]
-fn anticipatory_does_not_begin_to_wait_when_the_time_is_over() {
+fn anticipatory_does_not_start_waiting_after_the_timeout() {
     for (ns, expected) in [(6 * MS - 1, ""), (6 * MS, "r50000000")] {
         let mut bench = Bench::new("anticipatory", &[]);
         bench.reads_of(1, [100]);
@@ -44,7 +44,7 @@ fn anticipatory_stops_waiting_for_the_awaited_or_a_close_request() {
         bench.complete();
         assert_eq!(bench.next(), "");
         assert_eq!(bench.insert(Bio { pid, ..Bench::bio(start, Direction::Read) }), stops);
-        // The nearest one ahead of the head goes.
+        // The nearest request ahead of the head is dispatched.
         let expected = if start < 50_000_000 { format!("r{start}") } else { "r50000000".to_owned() };
         assert_eq!(bench.next(), if stops { expected } else { String::new() });
     }
@@ -71,7 +71,7 @@ fn anticipatory_drains_the_device_between_kinds() {
     bench.reads([100]);
     assert_eq!(bench.next(), "r100");
     bench.writes([5000, 5100]);
-    // No synchronous request waits, so a batch of writes begins, when the read has ended.
+    // No synchronous request waits, so a batch of writes begins after the read's completion.
     assert_eq!(bench.next(), "");
     bench.complete();
     assert_eq!(bench.order(2), "w5000 w5100");
@@ -91,15 +91,15 @@ fn anticipatory_ends_batches_by_time_and_writes_by_count() {
     // The clock runs from the start: the first batch of reads lasts 500 ms.
     assert_eq!(bench.next(), "r100");
     bench.wait(501 * MS);
-    // Over, with both kinds waiting: writes, after the read has ended.
+    // It has expired with both kinds waiting: writes follow after the read's completion.
     assert_eq!(bench.next(), "");
     bench.complete();
-    // 125 ms at ten each: twelve writes, then the read.
+    // 125 ms at 10 ms each: twelve writes, then the read.
     let order = bench.order(13);
     assert_eq!(order.split(' ').filter(|what| what.starts_with('w')).count(), 12, "{order}");
     bench.complete_all();
     assert_eq!(bench.next(), "r200");
-    // The batch took less than a third of its time: it is doubled.
+    // The batch took less than a third of its time, so its size is doubled.
     bench.complete();
     assert_eq!(bench.next().len(), 6);
     bench.reads([300]);
@@ -112,7 +112,7 @@ fn anticipatory_takes_an_overdue_request_first() {
     let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
     bench.reads([900_000_000 / 8, 100, 200]);
     assert_eq!(bench.next(), "r100");
-    // 112 500 000 is the oldest; ages are looked at again after 125 ms, and it must be older than that.
+    // 112 500 000 is the oldest; ages are checked again after 125 ms, and it must be older than that.
     bench.wait(126 * MS);
     assert_eq!(bench.order(2), "r112500000 r200");
 }
@@ -129,7 +129,7 @@ fn anticipatory_keeps_synchronous_writes_with_reads() {
 }
 
 #[test]
-fn anticipatory_goes_on_from_a_request_taken_for_its_age() {
+fn anticipatory_continues_from_an_expired_request() {
     let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
     bench.reads([50_000, 1_000, 1_100, 51_000]);
     assert_eq!(bench.next(), "r1000");
@@ -139,12 +139,12 @@ fn anticipatory_goes_on_from_a_request_taken_for_its_age() {
 }
 
 #[test]
-fn anticipatory_looks_at_ages_once_in_the_time_it_takes_to_age() {
+fn anticipatory_checks_ages_once_per_expiry_time() {
     let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
     bench.reads([900_000, 300, 100, 200, 901_000]);
     assert_eq!(bench.next(), "r100");
     bench.wait(126 * MS);
-    // 900 000 and 300 are both overdue, but only one is looked at in 125 ms. From 901 008, 300 is nearer than 200.
+    // 900 000 and 300 are both overdue, but only one is checked within 125 ms. From 901 008, 300 is nearer than 200.
     assert_eq!(bench.order(4), "r900000 r901000 r300 r200");
 }
 
@@ -159,9 +159,9 @@ fn anticipatory_goes_back_half_a_gibibyte_at_double_cost() {
     };
     // The head is at 2 000 008. 1 048 576 sectors back cost 2 097 152, less than the 2 999 992 ahead.
     assert_eq!(order([5_000_000, 951_432]), "r951432 r5000000");
-    // Farther back is out of reach.
+    // Requests farther back come last.
     assert_eq!(order([5_000_000, 951_424]), "r5000000 r951424");
-    // Of two out of reach the first one on the device goes.
+    // Of two such requests, the one with the lower sector is dispatched.
     assert_eq!(order([900_000, 100]), "r100 r900000");
 }
 
@@ -176,7 +176,7 @@ fn anticipatory_begins_with_the_oldest_only_on_an_idle_device() {
         }
         bench.writes([5000, 1000]);
         if !ends_before {
-            // The batch is one of writes now, but the read has to end first.
+            // A batch of writes is due, but the read must complete first.
             assert_eq!(bench.next(), "");
             bench.complete();
         }
@@ -187,7 +187,7 @@ fn anticipatory_begins_with_the_oldest_only_on_an_idle_device() {
 }
 
 #[test]
-fn anticipatory_prolongs_a_batch_of_reads_while_no_write_waits() {
+fn anticipatory_extends_a_batch_of_reads_while_no_write_waits() {
     let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
     bench.reads([100, 200, 300]);
     assert_eq!(bench.next(), "r100");
@@ -208,7 +208,7 @@ fn anticipatory_starts_the_clock_of_reads_with_their_first_completion() {
     bench.reads([100, 200]);
     assert_eq!(bench.next(), "r100");
     bench.writes([3000]);
-    // 600 ms pass before the first read ends; only then do the 500 ms begin.
+    // The first read completes after 600 ms; only then do the 500 ms begin.
     bench.wait(600 * MS);
     assert_eq!(bench.next(), "r200");
     bench.complete_all();
@@ -222,8 +222,9 @@ fn anticipatory_starts_the_clock_of_reads_with_their_first_completion() {
 }
 
 #[test]
-fn anticipatory_adapts_how_many_writes_a_batch_has() {
-    // A batch of twelve that takes so many milliseconds, of 125, until the first read after it ends; the next batch.
+fn anticipatory_adapts_the_batch_size_of_writes() {
+    // Returns the size of the next batch after one of twelve writes that took `took` ms of 125 ms, measured to the
+    // completion of the following read.
     let next_batch = |took| {
         let mut bench = Bench::new("anticipatory", &[("antic_expire", 0)]);
         bench.writes((0..40).map(|k| 10_000 + 100 * k));
@@ -237,13 +238,13 @@ fn anticipatory_adapts_how_many_writes_a_batch_has() {
         bench.reads([200]);
         1 + bench.order(28).matches('w').count()
     };
-    // More than three times too long: halved. Too long: one less. Short: one more. Less than a third: doubled.
+    // More than three times too long: halved. Too long: minus one. Short: plus one. Less than a third: doubled.
     assert_eq!([376, 375, 126].map(next_batch), [6, 11, 11]);
     assert_eq!([125, 124, 42, 41].map(next_batch), [12, 13, 13, 24]);
 }
 
 #[test]
-fn anticipatory_widens_what_is_close_with_each_millisecond() {
+fn anticipatory_doubles_the_close_distance_with_each_millisecond() {
     let stops = |waited, start| {
         let mut bench = Bench::new("anticipatory", &[]);
         bench.reads_of(1, [1_000_000]);
@@ -269,24 +270,24 @@ fn anticipatory_credits_the_awaited_process_with_close_requests_of_others() {
     assert_eq!(bench.order(2), "r100 ");
     bench.complete();
     bench.wait(5 * MS);
-    // Close after 5 ms. Process 1 now has a seek of 199 892 sectors, and stands at 200 008.
+    // Close after 5 ms. Process 1 is credited with a seek of 199 892 sectors and a position of 200 008.
     assert!(bench.insert(Bio { pid: 3, ..Bench::bio(200_000, Direction::Read) }));
     assert_eq!(bench.next(), "r200000");
     bench.complete();
-    // So this is one of 92, and its mean (7 * 32 * 199 892 + 256 * 92) / 8 / 60 = 93 332.
+    // So this is a seek of 92, and the mean becomes (7 * 32 * 199 892 + 256 * 92) / 8 / 60 = 93 332.
     bench.reads_of(1, [200_100]);
     assert_eq!(bench.next(), "r200100");
     bench.complete();
-    // 150 000 sectors away is farther than that: process 1 is awaited. Without the credit its mean were 199 992.
+    // A distance of 150 000 sectors exceeds that: process 1 is awaited. Without the credit the mean would be 199 992.
     assert_eq!(bench.next(), "");
     assert!(!bench.insert(Bio { pid: 5, ..Bench::bio(350_108, Direction::Read) }));
-    // 90 000 is nearer than what is expected of it.
+    // A distance of 90 000 is below the mean.
     assert!(bench.insert(Bio { pid: 4, ..Bench::bio(290_108, Direction::Read) }));
     assert_eq!(bench.next(), "r290108");
 }
 
 #[test]
-fn anticipatory_awaits_nobody_after_an_asynchronous_request() {
+fn anticipatory_does_not_wait_after_an_asynchronous_request() {
     let mut bench = Bench::new("anticipatory", &[]);
     bench.writes([100]);
     assert_eq!(bench.next(), "w100");
@@ -308,7 +309,7 @@ fn anticipatory_lets_the_awaited_process_exceed_limits() {
 }
 
 #[test]
-fn anticipatory_finds_front_merges_of_writes_before_synchronous_writes_only() {
+fn anticipatory_finds_front_merges_only_with_synchronous_writes() {
     let mut bench = Bench::new("anticipatory", &[]);
     bench.reads([100]);
     bench.insert(Bio { flags: Flags::SYNC, ..Bench::bio(200, Direction::Write) });

@@ -1,4 +1,4 @@
-//! A scheduler alone, driven by hand.
+//! Test bench: a scheduler without a block layer, driven by hand.
 
 use ssdlab_sched::{
     Bio, Device, Direction, Elevator, Flags, Priority, Request, RequestId, Requests, SCHEDULERS, build_scheduler,
@@ -10,7 +10,7 @@ pub const MS: u64 = 1_000_000;
 pub struct Bench {
     pub elevator: Box<dyn Elevator>,
     pub requests: Requests,
-    /// Numbers of all requests so far.
+    /// All requests in insertion order.
     inserted: Vec<RequestId>,
     pub now: u64,
     pub at_device: Vec<RequestId>,
@@ -38,12 +38,12 @@ impl Bench {
         self.elevator.insert(&self.requests[id], &self.requests, self.now)
     }
 
-    /// The request that was inserted as number `number`, counted from 0.
-    pub fn inserted(&self, number: usize) -> &Request {
-        &self.requests[self.inserted[number]]
+    /// Returns the request inserted at position `index`.
+    pub fn inserted(&self, index: usize) -> &Request {
+        &self.requests[self.inserted[index]]
     }
 
-    /// Requests of process 1 with 8 sectors each.
+    /// Inserts reads of process 1 with 8 sectors each.
     pub fn reads(&mut self, starts: impl IntoIterator<Item = u64>) {
         starts.into_iter().for_each(|start| _ = self.insert(Self::bio(start, Direction::Read)));
     }
@@ -52,12 +52,12 @@ impl Bench {
         starts.into_iter().for_each(|start| _ = self.insert(Self::bio(start, Direction::Write)));
     }
 
-    /// Reads that process `pid` waits for.
+    /// Inserts reads of process `pid`.
     pub fn reads_of(&mut self, pid: u32, starts: impl IntoIterator<Item = u64>) {
         starts.into_iter().for_each(|start| _ = self.insert(Bio { pid, ..Self::bio(start, Direction::Read) }));
     }
 
-    /// What is dispatched next: `r` or `w` and the first sector; nothing if the scheduler waits.
+    /// Dispatches a request; returns `r` or `w` with the first sector, or an empty string if there is none.
     pub fn next(&mut self) -> String {
         let Some(id) = self.elevator.dispatch(0, &self.requests, self.now, false) else { return String::new() };
         self.at_device.push(id);
@@ -65,12 +65,12 @@ impl Bench {
         format!("{}{}", if rq.direction == Direction::Read { 'r' } else { 'w' }, rq.start)
     }
 
-    /// The next dispatches in a row.
+    /// Returns the next `count` dispatches, separated by spaces.
     pub fn order(&mut self, count: usize) -> String {
         (0..count).map(|_| self.next()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The device ends its oldest request.
+    /// Completes the oldest request at the device.
     pub fn complete(&mut self) {
         let rq = self.requests.free(self.at_device.remove(0));
         self.elevator.completed(rq, self.now);
@@ -82,7 +82,7 @@ impl Bench {
         }
     }
 
-    /// Lets time pass, with the scheduler's timer.
+    /// Advances time and fires the scheduler's timers.
     pub fn wait(&mut self, ns: u64) {
         let until = self.now + ns;
         while let Some(time) = self.elevator.timer_ns().filter(|&time| time <= until) {
@@ -93,13 +93,13 @@ impl Bench {
     }
 }
 
-/// `r` or `w` before each of the sectors.
+/// Formats sectors as [`Bench::order`] does.
 pub fn runs(parts: &[(char, &[u64])]) -> String {
     let starts = parts.iter().flat_map(|(kind, starts)| starts.iter().map(move |start| format!("{kind}{start}")));
     starts.collect::<Vec<_>>().join(" ")
 }
 
-/// A device with moving parts.
+/// Returns a rotational device.
 pub fn disk() -> Device {
     Device { sectors: 60 << 21, rotational: true, nr_requests: 256, queues: 1 }
 }

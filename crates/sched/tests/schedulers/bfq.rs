@@ -1,10 +1,10 @@
-//! Budgets for processes.
+//! BFQ.
 
 use ssdlab_sched::{Bio, Direction, Flags, Priority, PriorityClass};
 
 use crate::bench::{Bench, MS, disk};
 
-/// A read of a process at a level of priority.
+/// Returns a read of a process at a priority level.
 fn read(pid: u32, level: u8, start: u64) -> Bio {
     let priority = Priority { class: PriorityClass::BestEffort, level };
     Bio { pid, priority, ..Bench::bio(start, Direction::Read) }
@@ -12,7 +12,7 @@ fn read(pid: u32, level: u8, start: u64) -> Bio {
 
 #[test]
 fn bfq_shares_sectors_by_weight() {
-    // Two processes that always have something to do, of weights 80 and 40, one request of 256 KiB at a time.
+    // Two backlogged processes of weights 80 and 40, one request of 256 KiB at a time.
     let fair = [("max_budget", 4096), ("low_latency", 0), ("slice_idle", 0), ("timeout_sync", 3_600_000)];
     let mut bench = Bench::new("bfq", &fair);
     for k in 0..600 {
@@ -20,21 +20,21 @@ fn bfq_shares_sectors_by_weight() {
             bench.insert(Bio { sectors: 512, ..read(pid, level, u64::from(pid) * 10_000_000 + 512 * k) });
         }
     }
-    let mut first = 0;
+    let mut heavier = 0;
     for _ in 0..600 {
-        first += u32::from(bench.next().starts_with("r10"));
+        heavier += u32::from(bench.next().starts_with("r10"));
         bench.wait(10_000);
         bench.complete();
     }
-    assert!((375..=425).contains(&first), "{first} of 600 were of the process with twice the weight");
+    assert!((375..=425).contains(&heavier), "{heavier} of 600 went to the process with twice the weight");
 }
 
 #[test]
-fn bfq_waits_for_a_process_on_a_disk() {
+fn bfq_idles_for_a_process_on_a_disk() {
     let mut bench = Bench::on("bfq", &[("low_latency", 0)], disk());
     bench.insert(read(1, 0, 100));
     bench.insert(read(2, 4, 50_000_000));
-    // A higher weight is worth nothing unless the device waits.
+    // A higher weight takes effect only with idling.
     assert_eq!(bench.order(2), "r100 ");
     bench.complete();
     bench.wait(8 * MS - 1);
@@ -44,7 +44,7 @@ fn bfq_waits_for_a_process_on_a_disk() {
 }
 
 #[test]
-fn bfq_does_not_wait_without_slice_idle() {
+fn bfq_does_not_idle_without_slice_idle() {
     let mut bench = Bench::on("bfq", &[("low_latency", 0), ("slice_idle", 0)], disk());
     bench.insert(read(1, 0, 100));
     bench.insert(read(2, 4, 50_000_000));
@@ -76,8 +76,8 @@ fn bfq_ends_a_turn_by_time() {
 }
 
 #[test]
-fn bfq_charges_asynchronous_service_thrice() {
-    // Requests of 512 sectors in a first budget of 10,922.
+fn bfq_charges_asynchronous_service_threefold() {
+    // Requests of 512 sectors, with an initial budget of 10,922.
     let writes_before_read = |flags: Flags| {
         let mut bench = Bench::on("bfq", &[("low_latency", 0), ("slice_idle", 0)], disk());
         for k in 0..40 {

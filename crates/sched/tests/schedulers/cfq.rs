@@ -1,4 +1,4 @@
-//! Time slices for processes.
+//! CFQ.
 
 use ssdlab_sched::{Bio, Direction, Flags, Priority, PriorityClass};
 
@@ -9,11 +9,11 @@ fn cfq_gives_each_process_its_slice() {
     let mut bench = Bench::on("cfq", &[], disk());
     bench.reads_of(1, [100, 300]);
     bench.reads_of(2, [20_000_200, 20_000_400]);
-    // Taken in turn they would alternate; the slice of process 1 comes first.
+    // Not alternating: the slice of process 1 comes first.
     assert_eq!(bench.order(2), "r100 r300");
     bench.now = MS;
     bench.complete_all();
-    // Process 1 has nothing more: the disk idles for it, up to 8 ms, then process 2 is served.
+    // Process 1 has no more requests: the disk idles for it up to 8 ms, then process 2 is served.
     assert_eq!(bench.next(), "");
     bench.wait(8 * MS - 1);
     assert_eq!(bench.next(), "");
@@ -22,19 +22,19 @@ fn cfq_gives_each_process_its_slice() {
 }
 
 #[test]
-fn cfq_serves_a_process_close_by_instead_of_idling() {
+fn cfq_serves_a_close_process_instead_of_idling() {
     let mut bench = Bench::on("cfq", &[], disk());
     bench.reads_of(1, [100]);
     bench.reads_of(3, [20_000_000]);
     bench.reads_of(2, [200]);
     assert_eq!(bench.next(), "r100");
     bench.complete();
-    // Process 3 has its turn before 2, but 2 works where 1 did.
+    // Process 3 has its turn before process 2, but process 2 is close to process 1.
     assert_eq!(bench.next(), "r200");
 }
 
 #[test]
-fn cfq_goes_on_with_a_process_that_comes_back_in_time() {
+fn cfq_continues_with_a_process_that_returns_in_time() {
     let mut bench = Bench::on("cfq", &[], disk());
     bench.reads_of(1, [100]);
     bench.reads_of(2, [50_000_000]);
@@ -47,7 +47,7 @@ fn cfq_goes_on_with_a_process_that_comes_back_in_time() {
 }
 
 #[test]
-fn cfq_does_not_idle_on_an_ssd_that_queues_nor_for_noidle() {
+fn cfq_does_not_idle_on_an_ssd_with_a_command_queue_nor_for_noidle() {
     let mut bench = Bench::new("cfq", &[]);
     bench.reads_of(1, [100]);
     bench.reads_of(2, [50_000_000]);
@@ -67,10 +67,10 @@ fn cfq_does_not_idle_on_an_ssd_that_queues_nor_for_noidle() {
 fn cfq_limits_requests_at_the_device() {
     let mut bench = Bench::on("cfq", &[], disk());
     bench.reads_of(1, (0..20).map(|k| 100 * k));
-    // Alone, four quanta.
+    // Four quanta without other processes.
     assert_eq!(bench.order(17).split(' ').filter(|what| !what.is_empty()).count(), 16);
     bench.complete_all();
-    // With another process, one.
+    // One quantum with another process.
     bench.reads_of(1, (20..40).map(|k| 100 * k));
     bench.reads_of(2, [50_000_000]);
     assert_eq!(bench.order(5).split(' ').filter(|what| !what.is_empty()).count(), 4);
@@ -80,14 +80,14 @@ fn cfq_limits_requests_at_the_device() {
 fn cfq_prefers_synchronous_requests() {
     let mut bench = Bench::on("cfq", &[], disk());
     bench.writes([100, 200, 300]);
-    // One asynchronous request at a time until a slice has passed since the last synchronous one ended.
+    // One asynchronous request at a time until a slice has passed since the last synchronous completion.
     assert_eq!(bench.order(2), "w100 ");
-    // A read preempts the asynchronous queue, but waits until its write has ended.
+    // A read preempts the asynchronous queue, but waits for the completion of its write.
     assert!(bench.insert(Bio { pid: 2, ..Bench::bio(900, Direction::Read) }));
     assert_eq!(bench.next(), "");
     bench.complete();
     assert_eq!(bench.next(), "r900");
-    // While it is at the device no asynchronous request goes, and afterwards the disk idles for its process.
+    // While it is at the device no asynchronous request is dispatched; afterwards the disk idles for its process.
     assert_eq!(bench.next(), "");
     bench.complete();
     assert_eq!(bench.next(), "");
@@ -107,13 +107,13 @@ fn cfq_ends_an_asynchronous_slice_by_requests() {
     let higher = Priority { class: PriorityClass::BestEffort, level: 3 };
     bench.insert(Bio { priority: higher, ..Bench::bio(9000, Direction::Write) });
     let order = bench.order(17);
-    // 2 * (2 + 2 * (7 - 4)) = 16 of priority 4, then the queue of priority 3.
+    // 2 * (2 + 2 * (7 - 4)) = 16 requests of priority 4, then the queue of priority 3.
     assert_eq!(order.split(' ').position(|what| what == "w9000"), Some(16), "{order}");
 }
 
 #[test]
-fn cfq_goes_back_only_a_little() {
-    // 40 000 sectors back are beyond 16 MiB; 1000 back count as 2000, which is nearer than 3000 ahead.
+fn cfq_limits_and_penalizes_backward_seeks() {
+    // 42 008 sectors back exceed 16 MiB; 1000 back cost 2000, less than 3000 ahead.
     let mut bench = Bench::on("cfq", &[], disk());
     bench.reads_of(1, [50_000]);
     assert_eq!(bench.next(), "r50000");
@@ -128,7 +128,7 @@ fn cfq_takes_an_overdue_request_first_in_a_slice() {
     bench.reads_of(2, [50_000_000]);
     bench.reads_of(1, [100]);
     bench.wait(125 * MS);
-    // 100 is nearer to the head at sector 0, 100 000 is older and has waited for 125 ms.
+    // 100 is nearer to the head at sector 0, but 100 000 is older and has waited for 125 ms.
     assert_eq!(bench.order(2), "r100000 r100");
 }
 
@@ -157,7 +157,7 @@ fn of(pid: u32, class: PriorityClass, level: u8, start: u64) -> Bio {
 
 #[test]
 fn cfq_starts_the_clock_of_a_slice_with_its_first_completion() {
-    // 100 ms of priority 4, 100 + 4 * 20 = 180 of 0, 100 - 3 * 20 = 40 of 7, from the completion at 150 ms on.
+    // Slices of 100 ms at priority 4, 100 + 4 * 20 = 180 ms at 0, 100 - 3 * 20 = 40 ms at 7, from the completion at 150 ms.
     for (level, slice) in [(4, 100), (0, 180), (7, 40)] {
         let mut bench = Bench::on("cfq", &[], disk());
         for start in [100, 200, 300, 400] {
@@ -176,9 +176,9 @@ fn cfq_starts_the_clock_of_a_slice_with_its_first_completion() {
 }
 
 #[test]
-fn cfq_sorts_queues_by_time_and_slice() {
-    // Keys in ms, at time 0: the first queue 0; of level 7, behind one queue, 1 * (180 - 40) = 140; of level 0, behind
-    // two, 2 * (180 - 180) = 0, after the first.
+fn cfq_orders_queues_by_time_and_slice() {
+    // Keys in ms at time 0: first queue 0; level 7 after one queue, 1 * (180 - 40) = 140; level 0 after two queues,
+    // 2 * (180 - 180) = 0, a tie with the first queue.
     let mut bench = Bench::on("cfq", &[("slice_idle", 0)], disk());
     bench.insert(of(1, PriorityClass::BestEffort, 4, 100));
     bench.insert(of(2, PriorityClass::BestEffort, 7, 20_000_000));
@@ -187,7 +187,7 @@ fn cfq_sorts_queues_by_time_and_slice() {
 }
 
 #[test]
-fn cfq_gives_back_what_was_left_of_a_preempted_slice() {
+fn cfq_credits_the_rest_of_a_preempted_slice() {
     let served = |preempted_at| {
         let mut bench = Bench::on("cfq", &[], disk());
         bench.reads_of(1, [100, 200]);
@@ -195,21 +195,21 @@ fn cfq_gives_back_what_was_left_of_a_preempted_slice() {
         assert_eq!(bench.next(), "r100");
         bench.complete();
         bench.wait(preempted_at * MS);
-        // Real time preempts. Process 2 has the key 1 * (180 - 100) = 80 ms.
+        // Real time preempts. Process 2 has key 1 * (180 - 100) = 80 ms.
         assert!(bench.insert(of(3, PriorityClass::RealTime, 4, 20_000_000)));
         assert_eq!(bench.next(), "r20000000");
         bench.complete();
         bench.wait(8 * MS);
         bench.next()
     };
-    // Process 1 comes behind two queues: 5 + 2 * 80 - (100 - 5) = 70 ms.
+    // Process 1 is queued after two queues: 5 + 2 * 80 - (100 - 5) = 70 ms.
     assert_eq!(served(5), "r200");
     // 20 + 2 * 80 - (100 - 20) = 100 ms.
     assert_eq!(served(20), "r50000000");
 }
 
 #[test]
-fn cfq_preempts_for_a_reason() {
+fn cfq_preemption_rules() {
     use PriorityClass::{BestEffort, Idle, RealTime};
     let meta = |start| Bio { flags: Flags::META, ..of(2, BestEffort, 4, start) };
     let preempts = |active: &[Bio], arrival: Bio| {
@@ -222,11 +222,11 @@ fn cfq_preempts_for_a_reason() {
     assert!(!preempts(&busy, of(2, BestEffort, 0, far)));
     assert!(preempts(&busy, of(2, RealTime, 7, far)));
     assert!(!preempts(&busy, of(2, Idle, 0, far)));
-    // Metadata, unless the active queue has some itself.
+    // Metadata preempts, unless the active queue has metadata itself.
     assert!(preempts(&busy, meta(far)));
     assert!(!preempts(&[busy[0], busy[1], Bio { pid: 1, ..meta(9000) }, Bio { pid: 1, ..meta(9100) }], meta(far)));
     assert!(preempts(&[of(1, Idle, 4, 100), of(1, Idle, 4, 200)], of(2, BestEffort, 7, far)));
-    // A close request only while the active queue is idled for: 8192 sectors from the head at 108.
+    // A close request preempts only while the active queue is idled for: 8192 sectors from the head at 108.
     for (waits, start, expected) in [(false, 8300, false), (true, 8300, true), (true, 8308, false)] {
         let mut bench = Bench::on("cfq", &[], disk());
         bench.reads_of(1, [100]);
@@ -239,7 +239,7 @@ fn cfq_preempts_for_a_reason() {
 }
 
 #[test]
-fn cfq_takes_metadata_first() {
+fn cfq_serves_metadata_first() {
     let mut bench = Bench::on("cfq", &[], disk());
     bench.reads_of(1, [100]);
     bench.insert(Bio { flags: Flags::META, ..Bench::bio(20_000_000, Direction::Read) });
@@ -247,19 +247,19 @@ fn cfq_takes_metadata_first() {
 }
 
 #[test]
-fn cfq_goes_on_from_a_request_taken_for_its_age() {
+fn cfq_continues_from_an_expired_request() {
     let mut bench = Bench::on("cfq", &[], disk());
     bench.reads_of(1, [100_000, 100, 99_000, 101_000]);
     bench.wait(125 * MS);
-    // 100 000 is the oldest. Of its neighbours 99 000 is nearer to where the head was, at 0; from 100 008, where it is
-    // when 99 000 goes, 101 000 is nearer than 100. Ages are looked at once in a slice.
+    // 100 000 is the oldest. Of its neighbours, 99 000 is nearer to the head's old position, 0. At the next choice the
+    // head is at 100 008, where 101 000 is nearer than 100. Ages are checked once per slice.
     assert_eq!(bench.order(4), "r100000 r99000 r101000 r100");
 }
 
 #[test]
-fn cfq_idles_briefly_for_a_process_that_seeks() {
-    // A process first seen late has not been thinking: otherwise its mean were 16 * 0.2 = 3.2 ms, above the 2 ms that
-    // are borne with.
+fn cfq_idles_briefly_for_a_seeky_process() {
+    // The time before a process's first request is not think time: otherwise the mean would be 16 * 0.2 = 3.2 ms, above
+    // the limit of 2 ms.
     let mut bench = Bench::on("cfq", &[], disk());
     bench.wait(1000 * MS);
     for k in 1..=3 {
@@ -268,7 +268,7 @@ fn cfq_idles_briefly_for_a_process_that_seeks() {
         bench.complete();
     }
     bench.reads_of(1, [4_000_000]);
-    // Process 2 works close by, but with one that seeks nobody cooperates.
+    // Process 2 is close, but seeky processes do not cooperate.
     bench.reads_of(2, [4_000_100]);
     assert_eq!(bench.next(), "r4000000");
     bench.complete();
@@ -279,7 +279,7 @@ fn cfq_idles_briefly_for_a_process_that_seeks() {
 }
 
 #[test]
-fn cfq_does_not_idle_for_a_process_that_thinks_long() {
+fn cfq_does_not_idle_for_a_process_with_long_think_time() {
     let mut bench = Bench::on("cfq", &[], disk());
     for k in 0..12 {
         bench.reads_of(1, [100 + 8 * k]);
@@ -295,10 +295,10 @@ fn cfq_does_not_idle_for_a_process_that_thinks_long() {
 }
 
 #[test]
-fn cfq_idles_on_an_ssd_that_takes_one_request_at_a_time() {
+fn cfq_idles_on_an_ssd_without_a_command_queue() {
     let mut bench = Bench::new("cfq", &[]);
     bench.reads_of(1, (0..60).map(|k| 100 * k));
-    // 51 looks with more than five waiting, never five at the device.
+    // 51 samples with more than five requests waiting but never five at the device.
     for _ in 0..60 {
         bench.next();
         bench.complete();
@@ -326,7 +326,7 @@ fn cfq_runs_the_queue_at_once_for_a_large_request_or_if_others_wait() {
 }
 
 #[test]
-fn cfq_has_one_request_of_the_idle_class_at_the_device() {
+fn cfq_limits_the_idle_class_to_one_request_at_the_device() {
     let mut bench = Bench::on("cfq", &[], disk());
     bench.insert(of(1, PriorityClass::Idle, 4, 100));
     bench.insert(of(1, PriorityClass::Idle, 4, 200));

@@ -1,12 +1,12 @@
-//! Deadline of Linux 2.6.32.
+//! Deadline.
 
 use ssdlab_sched::{Bio, Direction, Flags};
 
 use crate::bench::{Bench, MS, runs};
 
 #[test]
-fn deadline_passes_two_batches_of_reads() {
-    // Two batches of reads pass the waiting write, the third choice is the write; then `starved` counts anew.
+fn deadline_serves_two_batches_of_reads_before_writes() {
+    // Two batches of reads go before the waiting writes, the third batch is of writes; then `starved` restarts.
     let mut bench = Bench::new("deadline", &[("fifo_batch", 2)]);
     bench.writes([5000, 6000]);
     bench.reads([100, 200, 300, 400, 500, 600]);
@@ -14,10 +14,10 @@ fn deadline_passes_two_batches_of_reads() {
 }
 
 #[test]
-fn deadline_counts_starved_only_while_both_wait() {
+fn deadline_counts_starved_only_while_both_directions_wait() {
     let mut bench = Bench::new("deadline", &[("fifo_batch", 1)]);
     bench.reads([100, 200, 300]);
-    // No write waits: these two batches count for nothing.
+    // No write waits, so these two batches do not count.
     assert_eq!(bench.order(2), "r100 r200");
     bench.writes([5000]);
     bench.reads([400]);
@@ -25,9 +25,9 @@ fn deadline_counts_starved_only_while_both_wait() {
 }
 
 #[test]
-fn deadline_remembers_whom_to_continue_with() {
-    // 200 was remembered when 100 went; 150 comes too late for its place, and there is no wrap: after 200 the batch
-    // ends and the next one begins with the oldest.
+fn deadline_fixes_the_next_request_at_dispatch() {
+    // 200 was fixed as next when 100 was dispatched, so 150 is too late. A batch does not wrap: after 200 it ends, and the
+    // next one begins with the oldest request.
     let mut bench = Bench::new("deadline", &[]);
     bench.reads([100, 200]);
     assert_eq!(bench.next(), "r100");
@@ -36,16 +36,16 @@ fn deadline_remembers_whom_to_continue_with() {
 }
 
 #[test]
-fn deadline_looks_at_deadlines_between_batches_only() {
+fn deadline_checks_deadlines_only_between_batches() {
     let mut bench = Bench::new("deadline", &[("fifo_batch", 3)]);
     bench.reads([900, 100, 200]);
     assert_eq!(bench.next(), "r900");
     bench.reads([300, 400, 500]);
-    // The end of the device: a new batch begins with the oldest.
+    // No request lies beyond 900, so a new batch begins with the oldest.
     assert_eq!(bench.next(), "r100");
     bench.reads([50]);
     bench.wait(501 * MS);
-    // 200 to 500 and 50 are overdue, but the batch of three goes on first; then the oldest, which lies ahead anyway.
+    // All are overdue, but the batch of three continues first; then comes the oldest, which lies ahead anyway.
     assert_eq!(bench.order(2), "r200 r300");
     assert_eq!(bench.order(3), "r400 r500 r50");
 }
@@ -57,32 +57,32 @@ fn deadline_jumps_back_for_an_overdue_request() {
     assert_eq!(bench.next(), "r500");
     bench.reads([100]);
     bench.reads([600]);
-    // The expiry is strict: at its very deadline a request is not overdue, but there is nothing remembered either.
+    // Expiry is strict: a request at its deadline is not overdue. It goes first because no next request was fixed.
     bench.wait(500 * MS);
     assert_eq!(bench.next(), "r100");
     bench.reads([50, 700]);
     bench.wait(500 * MS);
-    // 600 is remembered and 500 ms over its deadline; 50 is not overdue yet.
+    // 600 is fixed as next and also overdue; 50 is not overdue yet.
     assert_eq!(bench.next(), "r600");
     assert_eq!(bench.next(), "r700");
     assert_eq!(bench.next(), "r50");
 }
 
 #[test]
-fn deadline_begins_at_the_oldest_after_a_change_of_direction() {
+fn deadline_begins_with_the_oldest_after_a_change_of_direction() {
     let mut bench = Bench::new("deadline", &[("fifo_batch", 1), ("writes_starved", 0)]);
     bench.writes([5000]);
     assert_eq!(bench.next(), "w5000");
     bench.reads([100]);
     assert_eq!(bench.next(), "r100");
-    // The position of writes, 5000, is forgotten: the oldest goes first, not the one that follows it.
+    // The position of writes, 5000, is forgotten: the oldest goes first, not the next one in sector order.
     bench.writes([1000, 6000]);
     assert_eq!(bench.next(), "w1000");
 }
 
 #[test]
-fn deadline_has_batches_of_sixteen_in_ascending_order() {
-    // Two batches of reads, one of writes, ascending with gaps; the first one begins with the oldest, 0.
+fn deadline_dispatches_ascending_batches_of_sixteen() {
+    // Two batches of reads, then one of writes; the first begins with the oldest, 0.
     let reads: Vec<u64> = (0..40).map(|k| 100 * k).collect();
     let writes: Vec<u64> = (0..20).map(|k| 9000 + 100 * k).collect();
     let mut bench = Bench::new("deadline", &[]);
@@ -92,8 +92,8 @@ fn deadline_has_batches_of_sixteen_in_ascending_order() {
 }
 
 #[test]
-fn deadline_is_strict_about_deadlines() {
-    // After 500, 600 is remembered; 300 is the oldest and due at 500 ms: not yet overdue then, but a nanosecond later.
+fn deadline_expiry_is_strict() {
+    // After 500, 600 is fixed as next. The oldest is 300, with a deadline of 500 ms: overdue a nanosecond later.
     let after = |ns| {
         let mut bench = Bench::new("deadline", &[("fifo_batch", 1)]);
         bench.reads([500, 300, 600]);
@@ -106,8 +106,8 @@ fn deadline_is_strict_about_deadlines() {
 }
 
 #[test]
-fn deadline_goes_by_direction_not_by_who_waits() {
-    // A synchronous write is a write: it waits for two reads, each a batch of its own.
+fn deadline_treats_synchronous_writes_as_writes() {
+    // A synchronous write waits for two reads, each in its own batch.
     let mut bench = Bench::new("deadline", &[("fifo_batch", 1)]);
     bench.insert(Bio { flags: Flags::SYNC, ..Bench::bio(100, Direction::Write) });
     bench.reads([500, 600, 700]);

@@ -1,4 +1,4 @@
-//! Domains with tokens.
+//! Kyber.
 
 use std::collections::VecDeque;
 
@@ -14,13 +14,13 @@ fn kyber_takes_domains_in_turn() {
     bench.reads((0..40).map(|k| 9_000 - 100 * k));
     let order = bench.order(48);
     let kinds: String = order.split(' ').map(|what| &what[..1]).collect();
-    // 16 reads, 8 writes, in the order of arrival.
+    // Batches of 16 reads and 8 writes, in arrival order.
     assert_eq!(kinds, format!("{0}{1}{0}{1}", "r".repeat(16), "w".repeat(8)));
     assert!(order.starts_with("r9000 r8900"));
 }
 
-/// As often as told: 125 writes that take 0.5 ms at the device, then 250 reads that take 20 ms, ten times their target.
-fn slow_reads_beside_quick_writes(bench: &mut Bench, rounds: usize) {
+/// Runs rounds of 125 writes with 0.5 ms device time, then 250 reads with 20 ms, ten times their target.
+fn slow_reads_and_fast_writes(bench: &mut Bench, rounds: usize) {
     for _ in 0..rounds {
         bench.writes([100; 125]);
         while !bench.next().is_empty() {}
@@ -33,7 +33,7 @@ fn slow_reads_beside_quick_writes(bench: &mut Bench, rounds: usize) {
     }
 }
 
-/// Requests of a kind that may be at the device.
+/// Returns the number of inserted requests that are dispatched.
 fn depth(bench: &mut Bench, insert: impl Fn(&mut Bench)) -> usize {
     bench.complete_all();
     insert(bench);
@@ -41,29 +41,29 @@ fn depth(bench: &mut Bench, insert: impl Fn(&mut Bench)) -> usize {
 }
 
 #[test]
-fn kyber_limits_a_domain_that_makes_others_slow() {
+fn kyber_limits_a_domain_that_slows_others() {
     let after = |rounds: usize, insert: fn(&mut Bench)| {
         let mut bench = Bench::new("kyber", &[]);
-        slow_reads_beside_quick_writes(&mut bench, rounds);
+        slow_reads_and_fast_writes(&mut bench, rounds);
         depth(&mut bench, insert)
     };
     let writes: fn(&mut Bench) = |bench| bench.writes([100; 200]);
     assert_eq!(after(0, writes), 128);
-    // 100 ms after the first completion, in the fifth round, there are 625 writes and 1000 reads to judge by. Reads lie
-    // in the last bucket, which is bad; writes in the first, so they keep (0 + 1) / 4 of 128.
+    // 100 ms after the first completion, in the fifth round, there are 625 writes and 1000 reads. Reads are in the last
+    // bucket, so the device is congested; writes are in the first, so they keep (0 + 1) / 4 of 128.
     assert_eq!(after(4, writes), 128);
     assert_eq!(after(5, writes), 32);
-    // From then on more writes come than may go. They wait beyond their target, which does not make the device bad, but
-    // doubles their limit with every 500 of them: 64 after 16 rounds of 32, 128 after 8 rounds of 64.
+    // From then on more writes arrive than are allowed. Their waiting time exceeds the target, which doubles their limit
+    // with every 500 of them: 64 after 16 rounds of 32, 128 after 8 rounds of 64.
     assert_eq!(after(30, writes), 128);
-    // Reads would be given (7 + 1) / 4 of what they have, but have the most already.
+    // Reads would get (7 + 1) / 4 of their limit, but are already at the maximum.
     assert_eq!(after(5, |bench| bench.reads([100; 300])), 256);
 }
 
 #[test]
-fn kyber_waits_for_five_hundred_samples_or_a_second() {
-    // Two reads of 20 ms at a time, 1000 in 10 s: the time at the device is evaluated each second and found bad, but
-    // the whole time of writes, one with each pair, only when it has 500 samples. No write is held back before.
+fn kyber_evaluates_after_five_hundred_samples_or_a_second() {
+    // Two reads of 20 ms at a time, 1000 in 10 s: device time is evaluated each second and shows congestion. The total
+    // latency of writes, one per pair, is evaluated only with 500 samples, so writes are not limited before.
     let depth_after = |rounds: usize| {
         let mut bench = Bench::new("kyber", &[]);
         for _ in 0..rounds {
@@ -83,9 +83,9 @@ fn kyber_waits_for_five_hundred_samples_or_a_second() {
 }
 
 #[test]
-fn kyber_judges_an_idle_domain_by_few_samples() {
-    // Ten writes, then only slow reads. Looked at every 0.1 s: after 1.1 s the device times of the writes count
-    // although they are few, a second later their whole times, which lie in the first bucket: (0 + 1) / 4 of 128.
+fn kyber_evaluates_an_idle_domain_with_few_samples() {
+    // Ten writes, then only slow reads, evaluated every 0.1 s. After 1.1 s the device times of the writes are evaluated
+    // although they are few; a second later their total latencies, in the first bucket: (0 + 1) / 4 of 128.
     let depth_after = |rounds: usize| {
         let mut bench = Bench::new("kyber", &[]);
         bench.writes([100; 10]);
@@ -104,7 +104,7 @@ fn kyber_judges_an_idle_domain_by_few_samples() {
 }
 
 #[test]
-fn kyber_rotates_through_discards_one_by_one() {
+fn kyber_serves_one_discard_per_turn() {
     let mut bench = Bench::new("kyber", &[]);
     for k in 0..2 {
         bench.insert(Bio { flags: Flags::DISCARD, ..Bench::bio(9000 + k, Direction::Write) });
@@ -112,7 +112,7 @@ fn kyber_rotates_through_discards_one_by_one() {
     bench.reads(0..17);
     bench.writes(100..109);
     let order = bench.order(28);
-    // 16 reads, 8 writes, one discard, and again: one read is left, one write, one discard.
+    // 16 reads, 8 writes, one discard; then the remaining read, write and discard.
     let expected = [('r', (0..16).collect()), ('w', (100..108).collect()), ('w', vec![9000]), ('r', vec![16])];
     let expected = expected.into_iter().chain([('w', vec![108]), ('w', vec![9001])]);
     let expected: Vec<String> = expected
@@ -128,15 +128,15 @@ fn kyber_reserves_a_quarter_of_the_requests() {
     assert_eq!(bench.elevator.depth(&Bench::bio(0, Direction::Read), 256), 256);
 }
 
-/// What a capture of the kernel shows, 99 of 100 times: the head of a domain goes; runs are the batches.
+/// As in a kernel capture (99 % of decisions): the head of a domain is dispatched, in batches of 16 and 8.
 #[test]
-fn kyber_under_saturation_takes_heads_in_runs_of_sixteen_and_eight() {
+fn kyber_under_saturation_dispatches_in_arrival_order_and_full_batches() {
     let mut bench = Bench::new("kyber", &[]);
     let mut rng = Rng::named(7, "saturation");
     let (mut next, mut waiting, mut longest) = (0, [VecDeque::new(), VecDeque::new()], [0, 0]);
     let (mut run, mut last) = (0, 0);
     for _ in 0..100_000 {
-        // Forty of each kind wait at least, and somebody always wants more.
+        // At least forty requests of each kind wait.
         for (waiting, direction) in waiting.iter_mut().zip(Direction::BOTH) {
             while waiting.len() < 40 + rng.below(20) as usize {
                 next += 1;
@@ -146,7 +146,7 @@ fn kyber_under_saturation_takes_heads_in_runs_of_sixteen_and_eight() {
         }
         let served = bench.next();
         let kind = usize::from(served.starts_with('w'));
-        assert_eq!(Some(served[1..].parse().unwrap()), waiting[kind].pop_front(), "the head of its domain");
+        assert_eq!(Some(served[1..].parse().unwrap()), waiting[kind].pop_front(), "not the head of its domain");
         run = if kind == last { run + 1 } else { 1 };
         last = kind;
         longest[kind] = longest[kind].max(run);

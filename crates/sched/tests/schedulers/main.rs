@@ -1,4 +1,4 @@
-//! What each scheduler dispatches in small situations, worked out by hand from the sources named in its module.
+//! Dispatch order of each scheduler in small cases, derived by hand from the sources named in its module.
 
 mod anticipatory;
 mod bench;

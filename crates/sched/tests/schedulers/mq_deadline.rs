@@ -1,11 +1,11 @@
-//! Deadline of blk-mq.
+//! mq-deadline.
 
 use ssdlab_sched::{Bio, Direction, Flags, Priority, PriorityClass};
 
 use crate::bench::{Bench, MS};
 
 #[test]
-fn mq_deadline_goes_on_at_the_position_of_each_direction() {
+fn mq_deadline_continues_at_the_position_of_each_direction() {
     let mut bench = Bench::new("mq-deadline", &[("fifo_batch", 1), ("writes_starved", 0)]);
     bench.writes([5000]);
     assert_eq!(bench.next(), "w5000");
@@ -25,7 +25,7 @@ fn mq_deadline_lets_late_arrivals_join() {
 }
 
 #[test]
-fn mq_deadline_counts_a_deadline_that_is_reached() {
+fn mq_deadline_treats_a_reached_deadline_as_expired() {
     let mut bench = Bench::new("mq-deadline", &[("fifo_batch", 1)]);
     bench.reads([500]);
     assert_eq!(bench.next(), "r500");
@@ -44,18 +44,18 @@ fn mq_deadline_serves_classes_in_order() {
     bench.insert(of(PriorityClass::Idle, 10));
     bench.insert(of(PriorityClass::BestEffort, 20));
     bench.insert(of(PriorityClass::RealTime, 30));
-    // A lower class waits until the higher has nothing waiting and nothing at the device.
+    // A lower class waits until the higher one has no requests waiting or at the device.
     assert_eq!(bench.order(2), "r30 ");
     bench.complete();
     assert_eq!(bench.next(), "r20");
-    // After ten seconds it goes ahead all the same.
+    // After ten seconds it is served anyway.
     bench.wait(10_000 * MS);
     assert_eq!(bench.next(), "r10");
 }
 
 #[test]
-fn mq_deadline_begins_as_in_a_batch_of_writes() {
-    // Both wait; the first batch counts as one of writes that is under way at position 0.
+fn mq_deadline_starts_within_a_batch_of_writes() {
+    // Both directions wait; the initial state is a batch of writes at position 0.
     let mut bench = Bench::new("mq-deadline", &[]);
     bench.reads([100]);
     bench.writes([200]);

@@ -1,4 +1,4 @@
-//! First in, first out.
+//! Noop.
 
 use crate::bench::Bench;
 

@@ -1,4 +1,4 @@
-//! Regions in turn, one direction at a time.
+//! ParDispatcher.
 
 use ssdlab_sched::{Bio, Device, Direction, Flags, Requests, SCHEDULERS, build_scheduler};
 
@@ -25,12 +25,12 @@ fn pardispatcher_alternates_directions_on_a_hot_region() {
 }
 
 #[test]
-fn pardispatcher_takes_the_other_direction_if_there_is_only_that() {
+fn pardispatcher_serves_the_other_direction_if_the_intended_has_no_requests() {
     let mut bench = Bench::new("pardispatcher", &[]);
     bench.writes([100, 200]);
-    // The first turn would read.
+    // The first turn is meant to read.
     assert_eq!(bench.order(2), "w100 w200");
-    // The turn that was served wrote, so the next one reads.
+    // That turn wrote, so the next one reads.
     bench.writes([300]);
     bench.reads([400]);
     assert_eq!(bench.next(), "w300");
@@ -39,7 +39,7 @@ fn pardispatcher_takes_the_other_direction_if_there_is_only_that() {
 
 #[test]
 fn pardispatcher_may_alternate_with_the_intended_direction() {
-    // Turns of two requests. The first one intends to read and has to write.
+    // Turns of two requests; the first one is meant to read but can only write.
     let served = |switch| {
         let mut bench =
             Bench::new("pardispatcher", &[("write_batch", 2), ("read_batch", 2), ("served_direction", switch)]);
@@ -60,7 +60,7 @@ fn pardispatcher_does_not_merge_across_regions() {
     let id = requests.allocate(Bench::bio(4 * GIB - 8, Direction::Read), 1, 0, 0);
     assert!(!bench.elevator.allow_merge(&requests[id], &Bench::bio(4 * GIB, Direction::Read)));
     assert!(bench.elevator.allow_merge(&requests[id], &Bench::bio(4 * GIB - 16, Direction::Read)));
-    // To the back across regions, if wanted; to the front never, that is looked for in a subqueue.
+    // Back merges across regions are optional; front merges are never found, because they are searched in one subqueue.
     let bench = Bench::new("pardispatcher", &[("cross_region_merges", 1)]);
     assert!(bench.elevator.allow_merge(&requests[id], &Bench::bio(4 * GIB, Direction::Read)));
     let behind = requests.allocate(Bench::bio(4 * GIB, Direction::Read), 1, 0, 0);
@@ -83,13 +83,13 @@ fn pardispatcher_lets_late_arrivals_join_or_not() {
 
 #[test]
 fn pardispatcher_fixes_the_next_request_at_dispatch() {
-    // 200 comes when 100 has gone and 300 is next: the turn comes round to it.
+    // 200 arrives after 100 was dispatched and 300 fixed as next: the turn wraps round to it.
     let mut bench = Bench::new("pardispatcher", &[]);
     bench.reads([100, 300]);
     assert_eq!(bench.next(), "r100");
     bench.reads([200]);
     assert_eq!(bench.order(2), "r300 r200");
-    // So it is where a turn continues what an earlier one left.
+    // The same holds if a turn continues where an earlier one stopped.
     let mut bench = Bench::new("pardispatcher", &[("read_batch", 1)]);
     bench.reads([100, 300]);
     bench.writes([900]);
@@ -99,8 +99,8 @@ fn pardispatcher_fixes_the_next_request_at_dispatch() {
 }
 
 #[test]
-fn pardispatcher_may_dispatch_a_batch_whole() {
-    // 350 comes when 100 has gone: in order it lies before 400, but the batch is 100, 300, 400.
+fn pardispatcher_may_fix_a_batch_in_advance() {
+    // 350 arrives after 100 was dispatched. It precedes 400 in sector order, but the batch is 100, 300, 400.
     let mut bench = Bench::new("pardispatcher", &[("late_arrivals", 0), ("read_batch", 3)]);
     bench.reads([100, 400, 300]);
     assert_eq!(bench.next(), "r100");
@@ -109,14 +109,14 @@ fn pardispatcher_may_dispatch_a_batch_whole() {
     assert!(!bench.elevator.allow_merge(&batch, &Bench::bio(308, Direction::Read)));
     assert!(bench.elevator.allow_merge(&waiting, &Bench::bio(358, Direction::Read)));
     assert_eq!(bench.order(3), "r300 r400 r350");
-    // It wraps like any other: from 800, the one after the largest sector is 50.
+    // A fixed batch also wraps: 50 follows 900.
     let mut bench = Bench::new("pardispatcher", &[("late_arrivals", 0), ("read_batch", 3)]);
     bench.reads([800, 900, 50, 60]);
     assert_eq!(bench.order(4), "r800 r900 r50 r60");
 }
 
 #[test]
-fn pardispatcher_goes_by_direction_not_by_who_waits() {
+fn pardispatcher_treats_synchronous_writes_as_writes() {
     let mut bench = Bench::new("pardispatcher", &[]);
     bench.insert(Bio { flags: Flags::SYNC, ..Bench::bio(100, Direction::Write) });
     bench.reads([200, 300]);
@@ -140,11 +140,11 @@ fn pardispatcher_has_regions_no_larger_than_the_device() {
             .map(drop)
             .map_err(|error| error.to_string())
     };
-    // The default is cut down, a value that was asked for is refused.
+    // The default is reduced to the device size; an explicit value above it is an error.
     assert_eq!(build(1024, &[]), Ok(()));
     assert_eq!(build(1024, &[("region_size", 2048 * 1024)]), Ok(()));
     let refused = "tunable `region_size` of scheduler `pardispatcher` is 2097153 sectors, but the device has 2097152 sectors; \
-                   set it to 2097152 or less, or leave it out";
+                   set it to 2097152 or less";
     assert_eq!(build(1024, &[("region_size", 2048 * 1024 + 1)]), Err(refused.to_owned()));
     assert!(build(1024, &[("region_size", 1)]).unwrap_err().contains("is 1, but must lie in 2048.."));
     for name in ["read_batch", "write_batch", "read_expire", "write_expire"] {
@@ -161,17 +161,17 @@ fn pardispatcher_begins_a_turn_with_an_overdue_request() {
     bench.reads([500, 600]);
     assert_eq!(bench.next(), "r500");
     bench.reads([100]);
-    // 600 would follow, and is the oldest as well; 100 is not.
+    // 600 is next and also the oldest.
     bench.wait(501 * MS);
     assert_eq!(bench.next(), "r600");
     bench.reads([700]);
-    // Nothing follows 600 when it goes; the oldest is overdue.
+    // No request followed 600 at its dispatch; the oldest is overdue.
     assert_eq!(bench.order(2), "r100 r700");
 }
 
 #[test]
 fn pardispatcher_wraps_or_not() {
-    // A batch of three from 800: at the end of the region it goes on at the beginning, or the turn ends there.
+    // A batch of three from 800: at the end of the region it wraps, or the turn ends.
     let order = |switch| {
         let mut bench = Bench::new("pardispatcher", &[("read_batch", 3), ("wrap", switch)]);
         bench.reads([800, 900]);
@@ -199,7 +199,7 @@ fn pardispatcher_may_scan_for_overdue_requests() {
     bench.wait(400 * MS);
     bench.reads([0, 8, 16]);
     bench.wait(101 * MS);
-    // Region 0 would be first; region 5 is overdue.
+    // Region 0 would be first, but region 5 is overdue.
     assert_eq!(bench.order(2), runs(&[('r', &[20 * GIB, 0])]));
 }
 

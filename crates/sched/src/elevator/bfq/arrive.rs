@@ -1,43 +1,43 @@
-//! A request comes: what it tells of its process, and what it changes for the queue in service.
+//! Insertion of a request: statistics of its process, and effects on the queue in service.
 
 use super::Bfq;
 use super::budget::Reason;
 use crate::MS;
 use crate::request::{Request, Requests};
 
-/// Think times are known when there are so many, as a decaying mean of 256.
+/// Samples needed to trust a mean think time; the count decays and saturates at 256.
 const ENOUGH_THINK_TIMES: u64 = 80;
-/// How far back the share of time is watched in which a process waits for requests.
+/// Window over which a process's share of idle time is measured.
 const BUSY_WINDOW_NS: u64 = 200 * MS;
-/// A request that ends idling though the next one might become part of it has so many sectors.
+/// Smallest request that ends idling at once; after a smaller one, another may still merge with it.
 const LARGE_ENOUGH_SECTORS: u32 = 32;
 
 impl Bfq {
-    /// Learns how long a process takes between requests.
+    /// Updates the mean think time: the time between a completion and the next request.
     pub(super) fn update_think(&mut self, queue: usize) {
-        let (now, most) = (self.now, 2 * self.slice_idle);
+        let (now, max) = (self.clock.now, 2 * self.tunables.slice_idle);
         let q = &mut self.queues[queue];
         if q.dispatched == 0 && !q.busy {
             let think = &mut q.think;
-            let elapsed = now.wrapping_sub(think.last_end).min(most);
+            let elapsed = now.wrapping_sub(think.last_end).min(max);
             think.samples = (7 * think.samples + 256) / 8;
             think.total = (7 * think.total + 256 * elapsed) / 8;
             think.mean_ns = (think.total + 128) / think.samples;
         }
-        let just_split = q.split + self.min_idle() >= self.jiffy;
+        let just_split = q.split + self.min_idle() >= self.clock.jiffy;
         let q = &mut self.queues[queue];
-        if !q.sync || q.is_idle_class() || self.slice_idle == 0 || just_split {
+        if !q.sync || q.is_idle_class() || self.tunables.slice_idle == 0 || just_split {
             return;
         }
-        let short = q.think.samples <= ENOUGH_THINK_TIMES || q.think.mean_ns <= self.slice_idle / 2;
+        let short = q.think.samples <= ENOUGH_THINK_TIMES || q.think.mean_ns <= self.tunables.slice_idle / 2;
         if std::mem::replace(&mut q.think.short, short) != short {
             self.think_changed(queue);
         }
     }
 
-    /// Learns whether a process is busy nearly always.
+    /// Updates `io_bound`: true if the process has requests pending at least 80 % of the time.
     pub(super) fn update_busy_share(&mut self, queue: usize) {
-        let now = self.now;
+        let now = self.clock.now;
         let q = &mut self.queues[queue];
         let think = &mut q.think;
         let window_ns = now.wrapping_sub(think.since);
@@ -54,20 +54,20 @@ impl Bfq {
         }
     }
 
-    /// Puts a request into its queue.
+    /// Adds a request to its queue.
     pub(super) fn add(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         let sync = rq.is_sync();
-        self.queued += 1;
+        self.load.queued += 1;
         self.queues[queue].queued += 1;
         let was_raised = self.queues[queue].is_raised();
         if self.queues[queue].sync {
             if self.processes[&rq.pid].requests <= 1 {
-                self.look_for_waker(queue);
+                self.detect_waker(queue);
                 self.consider_sample(queue);
             }
             self.update_busy_share(queue);
         }
-        self.queues[queue].requests.push(rq, self.now + self.fifo_expire[usize::from(sync)]);
+        self.queues[queue].requests.push(rq, self.clock.now + self.tunables.fifo_expire[usize::from(sync)]);
         let before = self.queues[queue].next;
         let next = self.choose([before, Some(rq.id)], self.last_position, requests);
         if before != next {
@@ -85,36 +85,36 @@ impl Bfq {
                 self.next_changed(queue);
             }
         }
-        let jiffy = self.jiffy;
+        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
-        if self.low_latency && (!was_raised || !q.is_raised() || interactive) {
+        if self.tunables.low_latency && (!was_raised || !q.is_raised() || interactive) {
             q.raise.since = jiffy;
         }
     }
 
-    /// A queue gets its first request. Whether its process is interactive.
+    /// Activates a queue that was empty; returns true if its process is interactive.
     pub(super) fn begin_backlog(&mut self, queue: usize, pid: u32) -> bool {
-        let in_time = self.now <= self.queues[queue].think.last_end + 3 * self.slice_idle;
-        let arrival = self.look_at_arrival(queue, self.processes[&pid].stably_merged);
+        let in_time = self.clock.now <= self.queues[queue].think.last_end + 3 * self.tunables.slice_idle;
+        let arrival = self.classify_arrival(queue, self.processes[&pid].stably_merged);
         let recovers = self.activation_budget(queue, in_time);
         self.queues[queue].just_created = false;
         let interactive = self.raise(queue, arrival);
-        let jiffy = self.jiffy;
+        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
         (q.backlog_since, q.backlog_service, q.soft_rt_due) = (jiffy, 0, false);
-        self.join(queue);
+        self.add_busy(queue);
         if let Some(current) = self.in_service {
             let [new, old] = [queue, current].map(|queue| &self.queues[queue]);
             let recovers = recovers && new.raise.coefficient >= old.raise.coefficient;
             let higher = new.entity.class < old.entity.class || new.entity.weight > old.entity.weight;
             if (recovers || higher || !self.better_to_idle(current)) && self.service.may_preempt() {
-                self.expire(current, Reason::Preempted, self.now);
+                self.expire(current, Reason::Preempted, self.clock.now);
             }
         }
         interactive
     }
 
-    /// A request for which the device was kept idle may have come.
+    /// Ends idling if `rq` is the awaited request and no larger one is likely to follow.
     pub(super) fn stop_idling(&mut self, queue: usize, rq: &Request) {
         let q = &mut self.queues[queue];
         q.last_position = rq.end();
@@ -128,7 +128,7 @@ impl Bfq {
         }
         self.end_idling(queue);
         if timed_out {
-            self.expire(queue, Reason::Timeout, self.now);
+            self.expire(queue, Reason::Timeout, self.clock.now);
         }
     }
 }

@@ -1,54 +1,57 @@
-//! How many sectors a queue may be served at a time, what it is charged, and when its turn ends.
+//! Budgets: the sectors a queue may use in a turn, its charges, and the end of a turn.
 
 use super::Bfq;
 use super::idle::SHORT_IDLE_NS;
 use crate::MS;
 use crate::request::Request;
 
-/// Asynchronous service counts so many times.
+/// Charge factor of asynchronous requests.
 const ASYNC_CHARGE: u64 = 3;
 /// Largest budget until the device is known, in sectors.
 pub(super) const DEFAULT_BUDGET: u64 = 16 * 1024;
-/// Budgets assigned, as a decaying mean of 256, from which on the largest budget follows the device.
+/// Value of `Bfq::budgets` from which the maximum budget follows the device's rate.
 const ENOUGH_BUDGETS: u64 = 194;
-/// A turn that took less does not tell how fast a queue is; one that took more does.
+/// Shortest turn whose duration is used; a shorter one is charged for a fixed time.
 const MIN_TURN_US: u32 = 1_000;
-const TELLING_TURN_US: u32 = 20_000;
-/// A request farther from the one before is far; on a device without moving parts, only if it is small.
+/// Longest turn that is too short to judge a queue by its bandwidth.
+const SHORT_TURN_US: u32 = 20_000;
+/// Distance from the previous request above which a request counts as a seek.
 const FAR_SECTORS: u64 = 800;
+/// Size from which a request never counts as a seek on an SSD.
 const SMALL_SECTORS: u32 = 64;
 
 /// Why a turn ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// It was waited for in vain.
+    /// Idling ended without a request.
     TooIdle,
     Timeout,
+    /// Budget used up.
     Exhausted,
     NoMoreRequests,
     Preempted,
 }
 
 impl Bfq {
-    /// What dispatching its next request costs a queue.
+    /// Returns the charge for dispatching the queue's next request, in sectors.
     pub(super) fn charge(&self, queue: usize) -> u64 {
         let q = &self.queues[queue];
         let once = q.sync || q.is_raised() || self.is_asymmetric(queue);
         u64::from(q.next_sectors) * if once { 1 } else { ASYNC_CHARGE }
     }
 
-    /// Whether the budget of a queue suffices for its next request.
+    /// True if the queue's budget suffices for its next request.
     pub(super) fn affords_next(&self, queue: usize) -> bool {
         self.charge(queue) as i64 <= self.queues[queue].budget_left()
     }
 
-    /// Whether a request is far from where the one before ended, if there was one.
+    /// True if a request counts as a seek from end sector `last`; 0 means no previous request.
     pub(super) fn is_far(&self, last: u64, rq: &Request) -> bool {
         let small = self.device.rotational || rq.sectors < SMALL_SECTORS;
         last != 0 && rq.start.abs_diff(last) > FAR_SECTORS && small
     }
 
-    /// The largest budget of a new queue.
+    /// Returns the initial `max_budget` of a queue.
     pub(super) fn first_budget(&self) -> u64 {
         2 * if self.budgets < ENOUGH_BUDGETS { DEFAULT_BUDGET } else { self.max_budget } / 3
     }
@@ -57,7 +60,7 @@ impl Bfq {
         if self.budgets < ENOUGH_BUDGETS { DEFAULT_BUDGET / 32 } else { self.max_budget / 32 }
     }
 
-    /// The budget of a queue that has got another next request has to suffice for it.
+    /// Raises the budget of a queue outside service so that it suffices for its new next request.
     pub(super) fn next_changed(&mut self, queue: usize) {
         if self.in_service == Some(queue) || self.queues[queue].next.is_none() {
             return;
@@ -71,8 +74,8 @@ impl Bfq {
         }
     }
 
-    /// Sets the budget of a queue that gets a request again. Whether it goes on with the one it has, as if it had not
-    /// run empty; then it may preempt the queue in service.
+    /// Sets the budget of a queue that becomes active. Returns true if the queue returned in time and keeps the rest of
+    /// its budget; it may then preempt the queue in service.
     pub(super) fn activation_budget(&mut self, queue: usize, in_time: bool) -> bool {
         let charge = self.charge(queue);
         let q = &mut self.queues[queue];
@@ -88,63 +91,63 @@ impl Bfq {
         false
     }
 
-    /// Starts the clock of a turn.
+    /// Starts a turn.
     pub(super) fn begin_turn(&mut self, queue: usize) {
         self.budgets = (7 * self.budgets + 256) / 8;
-        let jiffy = self.jiffy;
+        let jiffy = self.clock.jiffy;
         let rt_time = self.soft_rt_time();
         let q = &mut self.queues[queue];
         q.fifo_checked = false;
-        let soft_rt = q.raise.most == rt_time;
+        let soft_rt = q.raise.duration == rt_time;
         if q.raise.since < jiffy && q.is_raised() && soft_rt && q.timeout < jiffy {
-            // What a soft real-time queue waits for service does not use up its time.
+            // Time spent waiting for service does not count towards soft real-time raising.
             q.raise.since = if q.timeout > q.raise.since { q.raise.since + jiffy - q.timeout } else { jiffy };
         }
         let times = if soft_rt { 1 } else { q.entity.weight / q.entity.own_weight };
-        q.timeout = jiffy + self.timeout_ns as i64 * times as i64;
-        self.turn_since = self.now;
+        q.timeout = jiffy + self.tunables.timeout_ns as i64 * times as i64;
+        self.turn_since = self.clock.now;
         self.last_position_in_turn = 0;
     }
 
     pub(super) fn is_timed_out(&self, queue: usize) -> bool {
-        self.queues[queue].timeout <= self.jiffy
+        self.queues[queue].timeout <= self.clock.jiffy
     }
 
-    /// A queue that is waited for keeps its turn if it has used most of its budget.
+    /// True if the turn may end by timeout. A queue being idled for keeps it after using two thirds of its budget.
     pub(super) fn may_time_out(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         let much_left = q.budget_left() >= (q.entity.budget / 3) as i64;
         (!q.waited_for || much_left) && self.is_timed_out(queue)
     }
 
-    /// Whether a queue is slow, and for how many milliseconds it was in service.
+    /// Returns whether a queue is slow, and its time in service in milliseconds.
     fn slowness(&self, queue: usize, until: u64) -> (bool, u64) {
         let q = &self.queues[queue];
         if !q.sync {
             return (false, 0);
         }
-        // Negative where the clock of a plug lags behind; then the turn counts as a long one, as in the kernel.
+        // A lagging clock makes the difference negative. The kernel keeps it unsigned, so the turn counts as very long.
         let turn_us = ((until as i64 - self.turn_since as i64) / 1_000) as u32;
         if turn_us < MIN_TURN_US {
-            // At least a seek.
+            // The duration of a seek, at least.
             let ms = if self.device.rotational { 8 } else { SHORT_IDLE_NS / MS };
             return (q.is_seeky(), ms);
         }
-        let slow = if turn_us > TELLING_TURN_US { q.entity.service < self.max_budget / 2 } else { q.is_seeky() };
+        let slow = if turn_us > SHORT_TURN_US { q.entity.service < self.max_budget / 2 } else { q.is_seeky() };
         (slow, u64::from(turn_us / 1_000))
     }
 
-    /// Charges a queue for time: as many sectors as the device would have transferred.
+    /// Charges a queue for its time in service, in proportion to a full turn's budget.
     fn charge_time(&mut self, queue: usize, ms: u64) {
-        let full_ms = self.jiffies.whole(125 * MS) / MS;
+        let full_ms = self.clock.jiffies.whole(125 * MS) / MS;
         let entity = &mut self.queues[queue].entity;
         let charge = (self.max_budget * ms.min(full_ms) / full_ms).max(entity.service);
         entity.budget = entity.budget.max(charge);
-        let more = charge - entity.service;
-        self.served(queue, more);
+        let extra = charge - entity.service;
+        self.served(queue, extra);
     }
 
-    /// Ends the turn of the queue in service, which was served until a time.
+    /// Ends the turn of the queue in service; `until` is the end of its service.
     pub(super) fn expire(&mut self, queue: usize, reason: Reason, until: u64) {
         let (slow, ms) = self.slowness(queue, until);
         let q = &self.queues[queue];
@@ -152,37 +155,37 @@ impl Bfq {
         if !q.is_raised() && (slow || (reason == Reason::Timeout && unused)) {
             self.charge_time(queue, ms);
         }
-        if self.low_latency {
+        if self.tunables.low_latency {
             self.note_expiry(queue);
         }
-        self.injected = false;
-        self.sample_next = false;
-        self.sampled = None;
+        self.sample.injected = false;
+        self.sample.next = false;
+        self.sample.request = None;
         self.adapt_budget(queue, reason);
         self.put_back(queue, reason);
         let q = &mut self.queues[queue];
         if !q.busy && !matches!(reason, Reason::Timeout | Reason::Exhausted) {
-            // What it was charged counts if it returns soon.
+            // The charge is kept in case the queue returns soon.
             q.returns = true;
         } else {
             q.entity.service = 0;
         }
     }
 
-    /// Takes the queue in service out of service.
+    /// Takes the queue out of service.
     fn put_back(&mut self, queue: usize, reason: Reason) {
         let fair = self.idling_is_fair(queue);
-        let jiffy = self.jiffy;
+        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
         if q.shared && q.is_seeky() {
             q.to_split = true;
         }
-        // A queue that is preempted while it has to be waited for is served again before others.
+        // A queue that was preempted during necessary idling stays active although it is empty.
         if q.requests.is_empty() && !(reason == Reason::Preempted && fair) {
             if q.dispatched == 0 {
                 q.timeout = jiffy;
             }
-            self.leave(queue, true);
+            self.remove_busy(queue, true);
         } else {
             self.requeue(queue, true);
             self.update_position(queue);
@@ -192,7 +195,7 @@ impl Bfq {
         self.service.end();
     }
 
-    /// The next budget of a queue follows from how this one ended.
+    /// Adapts the queue's budget to the reason its turn ended.
     fn adapt_budget(&mut self, queue: usize, reason: Reason) {
         let min = self.min_budget();
         let q = &self.queues[queue];
@@ -213,7 +216,7 @@ impl Bfq {
         } else {
             self.max_budget
         };
-        let adapts = self.budgets >= ENOUGH_BUDGETS && !self.fixed_budget;
+        let adapts = self.budgets >= ENOUGH_BUDGETS && !self.tunables.fixed_budget;
         let budget = if adapts { budget.min(self.max_budget) } else { budget };
         let charge = self.charge(queue);
         let q = &mut self.queues[queue];
@@ -223,18 +226,18 @@ impl Bfq {
         }
     }
 
-    /// A queue begins to take part.
-    pub(super) fn join(&mut self, queue: usize) {
-        let awaited = std::mem::take(&mut self.queues[queue].returns);
-        self.activate(queue, awaited);
+    /// Makes a queue busy (`bfq_add_bfqq_busy`).
+    pub(super) fn add_busy(&mut self, queue: usize) {
+        let non_blocking = std::mem::take(&mut self.queues[queue].returns);
+        self.activate(queue, non_blocking);
         let q = &mut self.queues[queue];
         q.busy = true;
-        self.busy[q.entity.class] += 1;
+        self.load.busy[q.entity.class] += 1;
         let (raised, dispatched, waker) = (q.is_raised(), q.dispatched, q.waker);
         if dispatched == 0 && !raised {
             self.count_weight(queue);
         }
-        self.raised_busy += u32::from(raised);
+        self.load.raised += u32::from(raised);
         if let Some(waker) = waker {
             let woken = &mut self.queues[waker].woken;
             woken.retain(|&other| other != queue);
@@ -242,12 +245,12 @@ impl Bfq {
         }
     }
 
-    /// A queue without requests takes part no longer.
-    pub(super) fn leave(&mut self, queue: usize, expires: bool) {
+    /// Makes a queue without requests no longer busy (`bfq_del_bfqq_busy`).
+    pub(super) fn remove_busy(&mut self, queue: usize, expires: bool) {
         let q = &mut self.queues[queue];
         q.busy = false;
-        self.busy[q.entity.class] -= 1;
-        self.raised_busy -= u32::from(q.is_raised());
+        self.load.busy[q.entity.class] -= 1;
+        self.load.raised -= u32::from(q.is_raised());
         self.deactivate(queue, expires);
         if self.queues[queue].dispatched == 0 {
             self.uncount_weight(queue);
@@ -255,6 +258,6 @@ impl Bfq {
     }
 
     pub(super) fn busy_queues(&self) -> u32 {
-        self.busy.iter().sum()
+        self.load.busy.iter().sum()
     }
 }

@@ -1,21 +1,22 @@
-//! Bursts: many queues that are created at once serve one task, for which throughput counts, not latency.
+//! Bursts: many queues created at once usually serve one task that needs throughput, not low latency.
 
 use super::Bfq;
 use crate::MS;
 
-/// So many queues are a large burst.
+/// Number of queues that makes a burst large.
 const LARGE: u32 = 8;
-/// A queue created later than that after the last one does not belong to its burst.
+/// Maximum time between the creation of two consecutive queues of a burst.
 pub(super) const INTERVAL_NS: u64 = 180 * MS;
-/// A queue that has just left a shared one is not new.
+/// Time after leaving a shared queue in which a queue does not count as new.
 const SPLIT_NS: u64 = 10 * MS;
 
-/// The burst under way.
+/// The current burst.
 #[derive(Debug)]
 pub(super) struct Burst {
-    /// Queues created in it, and those that are still known by name.
+    /// Number of queues created in the burst.
     size: u32,
     pub is_large: bool,
+    /// Queues of a burst that is not large yet.
     members: Vec<usize>,
     latest: i64,
 }
@@ -33,22 +34,23 @@ impl Bfq {
         (q.in_burst, q.in_large_burst) = (false, false);
     }
 
-    /// A queue of the burst is back after it was shared.
+    /// Adds a queue to the members of the burst.
     pub(super) fn rejoin_burst(&mut self, queue: usize) {
         self.queues[queue].in_burst = true;
         self.burst.members.push(queue);
     }
 
-    /// A queue has been created, while no other was active or in a burst.
-    pub(super) fn look_for_burst(&mut self, queue: usize) {
+    /// Adds a newly created queue to the current burst, or starts a new one.
+    pub(super) fn detect_burst(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if !q.just_created || (self.burst.size == 0 && self.busy_queues() > 0) {
             return;
         }
-        if q.in_burst || q.in_large_burst || q.split + self.jiffies.whole_up(SPLIT_NS) as i64 >= self.jiffy {
+        if q.in_burst || q.in_large_burst || q.split + self.clock.jiffies.whole_up(SPLIT_NS) as i64 >= self.clock.jiffy
+        {
             return;
         }
-        if self.burst.latest + (INTERVAL_NS as i64) < self.jiffy {
+        if self.burst.latest + (INTERVAL_NS as i64) < self.clock.jiffy {
             self.burst.is_large = false;
             for member in std::mem::take(&mut self.burst.members) {
                 self.queues[member].in_burst = false;
@@ -72,6 +74,6 @@ impl Bfq {
                 self.rejoin_burst(queue);
             }
         }
-        self.burst.latest = self.jiffy;
+        self.burst.latest = self.clock.jiffy;
     }
 }

@@ -1,44 +1,44 @@
-//! When the device is kept idle for the next request of a queue that has run empty.
+//! Idling: keeping the device free for the next request of an empty queue in service.
 
 use std::collections::BTreeMap;
 
 use super::Bfq;
 use crate::MS;
 
-/// How long the device is kept idle for a process whose requests lie far apart, where that is enough.
+/// Maximum idling for a seeky queue whose weight is not raised.
 pub(super) const SHORT_IDLE_NS: u64 = 2 * MS;
-/// And at least for one whose weight is raised.
+/// Minimum idling for a queue with a raised weight.
 const RAISED_IDLE_NS: u64 = 20 * MS;
-/// More requests at a time show that the device takes several; looks at it that make a verdict.
+/// More requests than this in the device show that it queues commands; decided after `DEVICE_SAMPLES` samples.
 const DEVICE_THRESHOLD: u32 = 3;
 const DEVICE_SAMPLES: u32 = 32;
-/// A raised queue that is empty is waited for if so many requests of others are at the device.
+/// A raised queue is idled for if this many requests of other queues are at the device.
 const OTHERS_AT_DEVICE: u32 = 4;
 
-/// What is known of the device.
+/// Observed properties of the device.
 #[derive(Debug)]
 pub(super) struct DeviceQueue {
     pub rotational: bool,
-    /// Whether it takes several requests at a time; not known at first, and no longer asked once it has.
-    pub several: Option<bool>,
+    /// True if the device takes several requests at a time; `None` until known, final once true.
+    pub hw_tag: Option<bool>,
     samples: u32,
-    /// Most requests at it lately.
+    /// Maximum number of requests at the device in the current sampling period.
     pub peak: u32,
-    /// Whether it has no moving parts and takes several requests, which is believed until it is known.
+    /// True if the device is not rotational and takes several requests; assumed for SSDs until known.
     pub parallel: bool,
 }
 
 impl DeviceQueue {
     pub fn new(rotational: bool) -> Self {
-        Self { rotational, several: None, samples: 0, peak: 0, parallel: !rotational }
+        Self { rotational, hw_tag: None, samples: 0, peak: 0, parallel: !rotational }
     }
 }
 
-/// Busy queues that are not raised, by weight.
+/// Number of busy queues without raised weight, by weight.
 pub(super) type Weights = BTreeMap<u64, u32>;
 
 impl Bfq {
-    /// Counts a queue among those that make a scenario asymmetric if weights differ.
+    /// Adds a queue to the weights that `is_asymmetric` compares.
     pub(super) fn count_weight(&mut self, queue: usize) {
         let entity = &mut self.queues[queue].entity;
         if entity.counted.is_none() {
@@ -56,11 +56,11 @@ impl Bfq {
         }
     }
 
-    /// Whether some queue is due more than another, so that the device must not decide.
+    /// True if busy queues differ in weight or class, so that the device's own order would be unfair.
     pub(super) fn is_asymmetric(&self, queue: usize) -> bool {
-        let least = self.queues[queue].entity.counted;
-        let is_least = least.is_some() && least == self.weights.first_key_value().map(|(&weight, _)| weight);
-        let classes = self.busy.iter().filter(|&&queues| queues > 0).count();
+        let weight = self.queues[queue].entity.counted;
+        let is_least = weight.is_some() && weight == self.weights.first_key_value().map(|(&least, _)| least);
+        let classes = self.load.busy.iter().filter(|&&queues| queues > 0).count();
         #[cfg(test)]
         if self.groups.len() > 1 && self.busy_queues() > 1 {
             return true;
@@ -68,28 +68,28 @@ impl Bfq {
         (!is_least && self.weights.len() > 1) || classes > 1
     }
 
-    /// Whether idling makes the device faster.
+    /// True if idling increases throughput.
     pub(super) fn idling_helps(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         if q.processes == 0 {
             return false;
         }
-        let several = self.device.several != Some(false);
+        let hw_tag = self.device.hw_tag != Some(false);
         let sequential = !q.is_seeky() && q.think.io_bound && q.think.short;
         let rotational = self.device.rotational;
-        let helps = (rotational && !several) || ((rotational || !several) && sequential);
-        helps && self.raised_busy == 0
+        let helps = (rotational && !hw_tag) || ((rotational || !hw_tag) && sequential);
+        helps && self.load.raised == 0
     }
 
-    /// Whether a queue gets what it is due only if it is waited for.
+    /// True if the queue gets its share of service only with idling.
     pub(super) fn idling_is_fair(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
         if q.processes == 0 {
             return false;
         }
         let busy = self.busy_queues();
-        let crowded = self.in_driver >= q.dispatched + OTHERS_AT_DEVICE;
-        (q.is_raised() && (self.raised_busy < busy || crowded)) || self.is_asymmetric(queue) || busy == 1
+        let crowded = self.load.in_driver >= q.dispatched + OTHERS_AT_DEVICE;
+        (q.is_raised() && (self.load.raised < busy || crowded)) || self.is_asymmetric(queue) || busy == 1
     }
 
     pub(super) fn better_to_idle(&self, queue: usize) -> bool {
@@ -97,54 +97,54 @@ impl Bfq {
         if q.processes == 0 {
             return false;
         }
-        let may_idle = self.slice_idle > 0 && q.sync && !q.is_idle_class();
-        self.strict || (may_idle && (self.idling_helps(queue) || self.idling_is_fair(queue)))
+        let may_idle = self.tunables.slice_idle > 0 && q.sync && !q.is_idle_class();
+        self.tunables.strict || (may_idle && (self.idling_helps(queue) || self.idling_is_fair(queue)))
     }
 
     pub(super) fn must_idle(&self, queue: usize) -> bool {
         self.queues[queue].requests.is_empty() && self.better_to_idle(queue)
     }
 
-    /// Begins to keep the device idle for the queue in service.
+    /// Starts idling for the queue in service.
     pub(super) fn begin_idling(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let idle_ns = if q.is_seeky() && !q.is_raised() && !self.is_asymmetric(queue) {
-            self.slice_idle.min(SHORT_IDLE_NS)
+            self.tunables.slice_idle.min(SHORT_IDLE_NS)
         } else if q.is_raised() {
-            self.slice_idle.max(RAISED_IDLE_NS)
+            self.tunables.slice_idle.max(RAISED_IDLE_NS)
         } else {
-            self.slice_idle
+            self.tunables.slice_idle
         };
         self.queues[queue].waited_for = true;
-        self.idling_since = self.now;
-        self.idling_since_jiffy = self.jiffy;
-        self.idle_until = Some(self.now + idle_ns);
+        self.idling.since = self.clock.now;
+        self.idling.since_jiffy = self.clock.jiffy;
+        self.idling.until = Some(self.clock.now + idle_ns);
     }
 
     pub(super) fn end_idling(&mut self, queue: usize) {
         self.queues[queue].waited_for = false;
-        self.idle_until = None;
+        self.idling.until = None;
     }
 
-    /// Finds out whether the device takes several requests at a time; called before a completed request is taken off.
-    pub(super) fn look_at_device(&mut self) {
+    /// Samples whether the device takes several requests at a time; call before `in_driver` is decremented.
+    pub(super) fn detect_queueing(&mut self) {
         let device = &mut self.device;
-        device.peak = device.peak.max(self.in_driver);
-        if device.several == Some(true) || self.in_driver + self.queued <= DEVICE_THRESHOLD {
+        device.peak = device.peak.max(self.load.in_driver);
+        if device.hw_tag == Some(true) || self.load.in_driver + self.load.queued <= DEVICE_THRESHOLD {
             return;
         }
-        // A queue that is waited for may keep the device from showing what it can.
+        // Idling keeps the number of requests low on any device.
         if let Some(queue) = self.in_service {
             let q = &self.queues[queue];
-            let few = q.dispatched + q.queued < DEVICE_THRESHOLD && self.in_driver < DEVICE_THRESHOLD;
+            let few = q.dispatched + q.queued < DEVICE_THRESHOLD && self.load.in_driver < DEVICE_THRESHOLD;
             if q.think.short && few {
                 return;
             }
         }
         device.samples += 1;
         if device.samples > DEVICE_SAMPLES {
-            device.several = Some(device.peak > DEVICE_THRESHOLD);
-            device.parallel = !device.rotational && device.several == Some(true);
+            device.hw_tag = Some(device.peak > DEVICE_THRESHOLD);
+            device.parallel = !device.rotational && device.hw_tag == Some(true);
             (device.samples, device.peak) = (0, 0);
         }
     }

@@ -1,4 +1,4 @@
-//! Queues of processes that cooperate become one, and part again.
+//! Merging of the queues of cooperating processes, and splitting them again.
 
 use super::Bfq;
 use super::burst::INTERVAL_NS;
@@ -7,15 +7,15 @@ use crate::MS;
 use crate::bio::Priority;
 use crate::elevator::owner::Owner;
 
-/// Cooperating processes show it so soon after they began.
+/// Time after the first service in which a queue may merge.
 const EARLY_NS: u64 = 100 * MS;
-/// Requests so near to each other may be of one stream.
+/// Maximum distance between requests of one sequential stream.
 const NEAR_SECTORS: u64 = 8 * 1024;
-/// Queues of one priority created so soon one after the other may be merged for good, after so long.
+/// Maximum age difference of queues for a permanent merge, and minimum age at which it happens.
 const STABLE_NS: u64 = 600 * MS;
 
 impl Bfq {
-    /// The queue for requests of a process, which may have to leave one that it shares.
+    /// Returns the queue of a process, after splitting a shared one if necessary.
     pub(super) fn queue_for(&mut self, pid: u32, sync: bool, priority: Priority) -> usize {
         let process = self.processes.entry(pid).or_insert_with(|| Process { priority, ..Process::default() });
         if process.priority != priority {
@@ -46,13 +46,13 @@ impl Bfq {
         }
     }
 
-    /// A place for a new queue: one that nobody has any more, or another.
+    /// Creates a queue, reusing the index of an abandoned one if possible.
     fn create(&mut self, sync: bool, priority: Priority) -> usize {
-        let mut queue = Queue::new(sync, priority, self.now, self.jiffy);
+        let mut queue = Queue::new(sync, priority, self.clock.now, self.clock.jiffy);
         queue.max_budget = self.first_budget();
         let referred = |place: usize| self.processes.values().any(|process| process.stable == Some(place));
-        let gone = |place: &usize| self.queues[*place].is_gone() && !referred(*place);
-        let Some(place) = (0..self.queues.len()).find(gone) else {
+        let unused = |place: &usize| self.queues[*place].is_gone() && !referred(*place);
+        let Some(place) = (0..self.queues.len()).find(unused) else {
             self.queues.push(queue);
             return self.queues.len() - 1;
         };
@@ -68,7 +68,7 @@ impl Bfq {
         place
     }
 
-    /// Gives a process a queue: its own, or that of its priority.
+    /// Gives a process a new synchronous queue, or the shared asynchronous queue of its priority.
     fn give_queue(&mut self, pid: u32, sync: bool, priority: Priority, again: bool) -> usize {
         let shared = Owner::new(pid, sync, priority);
         let queue = match self.async_queues.get(&shared) {
@@ -81,7 +81,7 @@ impl Bfq {
             (entity.weight, entity.own_weight, entity.new_weight) = (weight, weight, weight);
         }
         if !sync && self.async_queues.insert(shared, queue).is_none() {
-            // It stays although no process has it.
+            // The extra reference keeps the shared queue alive without processes.
             self.queues[queue].processes += 1;
         }
         self.queues[queue].processes += 1;
@@ -90,10 +90,10 @@ impl Bfq {
     }
 
     fn process(&mut self, pid: u32) -> &mut Process {
-        self.processes.get_mut(&pid).expect("the process has sent a request")
+        self.processes.get_mut(&pid).expect("`queue_for` creates the process")
     }
 
-    /// Queues created one right after the other may serve one task: they are merged, at once if the device is parallel.
+    /// Merges queues created in quick succession, which may serve one task: at once if the device is parallel, else later.
     fn consider_stable_merge(&mut self, pid: u32, queue: usize) -> usize {
         let q = &self.queues[queue];
         let last = self.created_last.filter(|&last| {
@@ -126,10 +126,10 @@ impl Bfq {
 
     fn too_late(&self, queue: usize) -> bool {
         let q = &self.queues[queue];
-        q.backlog_service > 0 && q.first_service + (EARLY_NS as i64) < self.jiffy
+        q.backlog_service > 0 && q.first_service + (EARLY_NS as i64) < self.clock.jiffy
     }
 
-    /// Notes where the next request of a queue lies, while it may be merged.
+    /// Updates the queue's entry in `positions`, as long as it may merge.
     pub(super) fn update_position(&mut self, queue: usize) {
         if self.device.parallel {
             return;
@@ -146,7 +146,7 @@ impl Bfq {
         self.queues[queue].position = Some(start);
     }
 
-    /// A queue whose next request lies near `sector`.
+    /// Returns the queue whose next request lies nearest to `sector`, within `NEAR_SECTORS`.
     fn near(&self, sector: u64) -> Option<usize> {
         let before = self.positions.range(..sector).next_back();
         let after = self.positions.range(sector..).next();
@@ -160,7 +160,7 @@ impl Bfq {
         alike && !a.is_seeky() && !b.is_seeky() && !self.too_late(other)
     }
 
-    /// The queue that a request at `start` of a process belongs to instead of its own.
+    /// Returns the queue to merge with before a request at `start` is added.
     pub(super) fn cooperator(&mut self, pid: u32, queue: usize, start: u64) -> Option<usize> {
         if let Some(mut target) = self.queues[queue].merged_into {
             while let Some(further) = self.queues[target].merged_into {
@@ -172,7 +172,7 @@ impl Bfq {
             return None;
         }
         let q = &self.queues[queue];
-        let ripe = q.split.max(q.created) + (STABLE_NS as i64) < self.jiffy;
+        let ripe = q.split.max(q.created) + (STABLE_NS as i64) < self.clock.jiffy;
         if q.sync && !q.just_created && ripe && self.processes[&pid].stable.is_some() {
             let stable = self.process(pid).stable.take()?;
             if self.idling_helps(queue) || self.queues[stable].processes == 0 {
@@ -196,7 +196,7 @@ impl Bfq {
         self.plan_merge(queue, near)
     }
 
-    /// From now on requests for `queue` go to `target`, or to where those for that go.
+    /// Schedules a merge of `queue` into `target`, or into the queue that `target` itself merges into.
     fn plan_merge(&mut self, queue: usize, mut target: usize) -> Option<usize> {
         if self.queues[target].processes == 0 {
             return None;
@@ -216,11 +216,11 @@ impl Bfq {
         Some(target)
     }
 
-    /// Keeps what a process gets back when it leaves the shared queue.
+    /// Saves the state that the process gets back after a split.
     fn save(&mut self, queue: usize) {
         let q = &self.queues[queue];
         let Some(owner) = q.owner else { return };
-        let early = q.just_created && !q.in_large_burst && self.low_latency;
+        let early = q.just_created && !q.in_large_burst && self.tunables.low_latency;
         let saved = Saved {
             think: q.think,
             raise: if early { self.first_raise() } else { q.raise },
@@ -232,7 +232,7 @@ impl Bfq {
         self.process(owner).saved = Some(saved);
     }
 
-    /// Moves a process along to the queue that its own is merged into.
+    /// Moves a process along the chain of planned merges to `target`.
     pub(super) fn merge(&mut self, pid: u32, mut queue: usize, target: usize) -> usize {
         while queue != target {
             let next = self.queues[queue].merged_into.expect("the merge was planned");
@@ -259,9 +259,9 @@ impl Bfq {
             if !q.is_raised() {
                 q.raise = super::queue::Raise { service: q.raise.service, ..raise };
                 q.entity.changed = true;
-                self.raised_busy += u32::from(q.busy);
+                self.load.raised += u32::from(q.busy);
             }
-            self.raised_busy -= u32::from(busy);
+            self.load.raised -= u32::from(busy);
             let q = &mut self.queues[queue];
             (q.raise.coefficient, q.entity.changed) = (1, true);
         }
@@ -275,11 +275,11 @@ impl Bfq {
         self.release(queue);
     }
 
-    /// A process has a queue no longer.
+    /// Removes one process from a queue.
     fn release(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if q.busy && q.requests.is_empty() && self.in_service != Some(queue) {
-            self.leave(queue, false);
+            self.remove_busy(queue, false);
         }
         if self.created_last == Some(queue) {
             self.created_last = None;
@@ -287,7 +287,7 @@ impl Bfq {
         self.queues[queue].processes -= 1;
     }
 
-    /// Takes a process out of a shared queue whose requests lie too far apart.
+    /// Splits a process off a shared queue that has become seeky.
     fn split(&mut self, pid: u32, queue: usize, priority: Priority) -> usize {
         let q = &mut self.queues[queue];
         let saved = self.processes[&pid].saved;
@@ -312,7 +312,7 @@ impl Bfq {
                 self.rejoin_burst(own);
             }
         }
-        self.queues[own].split = self.jiffy;
+        self.queues[own].split = self.clock.jiffy;
         self.resume(own, saved);
         if let Some(waker) = waker.filter(|&waker| self.queues[waker].processes > 0) {
             self.set_waker(own, waker);
@@ -325,14 +325,14 @@ impl Bfq {
         let q = &mut self.queues[queue];
         let (was_raised, busy) = (q.is_raised(), q.busy);
         (q.think, q.inject, q.entity.new_weight) = (think, inject, weight);
-        let coefficient = if self.low_latency { raise.coefficient } else { q.raise.coefficient };
+        let coefficient = if self.tunables.low_latency { raise.coefficient } else { q.raise.coefficient };
         q.raise = super::queue::Raise { coefficient, ..raise };
         self.resume_raise(queue);
         let q = &mut self.queues[queue];
         q.entity.changed = true;
         if busy {
-            self.raised_busy += u32::from(q.is_raised());
-            self.raised_busy -= u32::from(was_raised);
+            self.load.raised += u32::from(q.is_raised());
+            self.load.raised -= u32::from(was_raised);
         }
     }
 }

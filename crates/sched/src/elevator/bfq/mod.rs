@@ -1,18 +1,24 @@
-//! `bfq`: budgets of sectors for processes, fair by weight (block/bfq-iosched.c and block/bfq-wf2q.c of Linux 6;
-//! Valente and Checconi: High Throughput Disk Scheduling with Fair Bandwidth Distribution).
+//! `bfq`: budget fair queueing, with sector budgets per process and fairness by weight (block/bfq-iosched.c and
+//! block/bfq-wf2q.c of Linux 6; Valente and Checconi: High Throughput Disk Scheduling with Fair Bandwidth Distribution).
 //!
-//! - `service`: B-WF2Q+ decides which queue is served next.
-//! - `budget`, `rate`: for how many sectors and how long; `idle`: whether the device waits when it has run empty.
-//! - `inject`: what others may do meanwhile.
-//! - `raise`: weights of interactive and soft real-time processes; `burst`: those that begin together get none.
-//! - `merge`: queues of processes that cooperate.
-//! - `arrive`, `serve` and this file: requests come, go to the device and end; within a queue the elevator of CFQ.
+//! | module | task |
+//! |---|---|
+//! | this file | state, and the entry points of the block layer |
+//! | `queue` | state of a queue and of a process |
+//! | `arrive`, `serve` | insertion and dispatch of requests; order within a queue as in CFQ |
+//! | `service` | B-WF2Q+: chooses the next queue |
+//! | `budget`, `rate` | length of a turn in sectors and time; estimate of the device's peak rate |
+//! | `idle`, `inject` | idling for an empty queue; serving other queues in the meantime |
+//! | `raise`, `burst` | raised weights of interactive and soft real-time processes; no raising in large bursts |
+//! | `merge` | merging and splitting of queues whose processes cooperate |
 //!
-//! As the kernel does, times that matter little are counted in jiffies, of 4 ms.
+//! Fields named `jiffy`, and all times of type `i64`, advance in jiffies of 4 ms, as in the kernel.
 //!
-//! Left out: groups (cgroups), as traces have none; the ends of processes, which traces do not tell; several actuators;
-//! queues are merged when a request comes, not already when a bio looks for one to become part of. Of two other queues near
-//! a request, the kernel asks the one that is lower in its red-black tree; here it is the nearer one.
+//! Differences from the kernel:
+//!
+//! - No cgroups and no exits of processes, because traces have neither; no devices with several actuators.
+//! - Queues merge when a request arrives, not already when a bio looks for a request to merge with.
+//! - If two queues lie near a request, the kernel takes the lower one in its red-black tree; the model takes the nearer.
 
 mod arrive;
 mod budget;
@@ -49,70 +55,111 @@ use rate::Rate;
 use service::Service;
 pub(super) use settings::INFO;
 
-/// Whose a request is.
+/// Queue and process of a request.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holder {
     queue: usize,
     pid: u32,
 }
 
-#[derive(Debug)]
-pub(super) struct Bfq {
-    processes: FxHashMap<u32, Process>,
-    queues: Vec<Queue>,
-    /// Queues of asynchronous requests, by priority.
-    async_queues: FxHashMap<Owner, usize>,
-    /// By slot of a request.
-    holders: Vec<Holder>,
-    service: Service,
-    weights: Weights,
-    /// Busy queues by class, and those with a raised weight.
+/// Numbers of busy queues and of requests.
+#[derive(Debug, Default)]
+struct Load {
+    /// Busy queues by class.
     busy: [u32; 3],
-    raised_busy: u32,
-    /// Requests that wait, and those at the device.
+    /// Busy queues with a raised weight.
+    raised: u32,
+    /// Requests waiting in the scheduler.
     queued: u32,
+    /// Requests at the device.
     in_driver: u32,
-    in_service: Option<usize>,
-    turn_since: u64,
-    /// When idling ends, and when it began.
-    idle_until: Option<u64>,
-    idling_since: u64,
-    idling_since_jiffy: i64,
-    /// Where the latest request ended, and the latest of the queue in service.
-    last_position: u64,
-    last_position_in_turn: u64,
-    /// Queues that may cooperate, by where their next request begins.
-    positions: BTreeMap<u64, usize>,
-    rate: Rate,
-    device: DeviceQueue,
-    /// Budgets assigned, as a decaying mean of 256.
-    budgets: u64,
-    max_budget: u64,
-    fixed_budget: bool,
-    burst: Burst,
-    /// The queue whose request ended last, and the one created last.
-    completed_last: Option<usize>,
-    created_last: Option<usize>,
-    /// Whether requests of others were injected; whether the next request of the queue in service is to be measured,
-    /// the one that is, and since when.
+}
+
+/// Idling for the queue in service.
+#[derive(Debug, Default)]
+struct Idling {
+    /// End of the idling; `None` if the device is not kept idle.
+    until: Option<u64>,
+    /// Start of the latest idling.
+    since: u64,
+    since_jiffy: i64,
+}
+
+/// Measurement of one request's response time with or without injection, to adapt the injection limit.
+#[derive(Debug, Default)]
+struct InjectionSample {
+    /// True if requests of other queues were injected.
     injected: bool,
-    sample_next: bool,
-    sampled: Option<RequestId>,
-    sample_since: u64,
+    /// True if the next request of the queue in service is to be measured.
+    next: bool,
+    /// Request being measured.
+    request: Option<RequestId>,
+    /// Start of the measurement.
+    since: u64,
+}
+
+/// Time of the current call.
+#[derive(Debug)]
+struct Clock {
     now: u64,
+    /// Time of the latest tick.
     jiffy: i64,
     jiffies: Jiffies,
+    /// Kernel clock while requests are plugged.
+    #[cfg(test)]
+    stopped: Option<u64>,
+}
+
+/// Values of the tunables; times in nanoseconds, distances in sectors.
+#[derive(Debug)]
+struct Tunables {
     slice_idle: u64,
+    /// For asynchronous and for synchronous requests.
     fifo_expire: [u64; 2],
     back_seek_max: u64,
     back_seek_penalty: u64,
     timeout_ns: u64,
+    /// True if `max_budget` was set, so that it does not follow the device's rate.
+    fixed_budget: bool,
     strict: bool,
     low_latency: bool,
-    /// What the clock of a kernel says while requests are plugged.
-    #[cfg(test)]
-    clock: Option<u64>,
-    /// Weights of groups that a process has for itself, by process: traces have none, but a capture has.
+}
+
+/// The scheduler. Queues are named by their index in `queues`.
+#[derive(Debug)]
+pub(super) struct Bfq {
+    tunables: Tunables,
+    clock: Clock,
+    processes: FxHashMap<u32, Process>,
+    queues: Vec<Queue>,
+    /// Queues of asynchronous requests, by priority.
+    async_queues: FxHashMap<Owner, usize>,
+    /// Indexed by the slot of a request.
+    holders: Vec<Holder>,
+    load: Load,
+    service: Service,
+    weights: Weights,
+    in_service: Option<usize>,
+    turn_since: u64,
+    idling: Idling,
+    sample: InjectionSample,
+    device: DeviceQueue,
+    rate: Rate,
+    /// Decaying mean of the budgets assigned, saturating at 256.
+    budgets: u64,
+    max_budget: u64,
+    burst: Burst,
+    /// End sector of the request dispatched last.
+    last_position: u64,
+    /// End sector of the request dispatched last in the current turn; 0 if none.
+    last_position_in_turn: u64,
+    /// Queues that may cooperate, by the first sector of their next request.
+    positions: BTreeMap<u64, usize>,
+    /// Queue of the request completed last; `None` if that queue is shared.
+    completed_last: Option<usize>,
+    /// Queue created last.
+    created_last: Option<usize>,
+    /// Weights of processes that have a cgroup of their own in a capture.
     #[cfg(test)]
     groups: FxHashMap<u32, u64>,
 }
@@ -125,67 +172,64 @@ impl Bfq {
         let default_timeout = timeout_ns == jiffies.whole(125 * MS);
         let adapted = if default_timeout { DEFAULT_BUDGET } else { rate.transfers(timeout_ns / MS) };
         Self {
+            tunables: Tunables {
+                slice_idle: settings.ns("slice_idle"),
+                fifo_expire: [settings.ns("fifo_expire_async"), settings.ns("fifo_expire_sync")],
+                back_seek_max: settings.get("back_seek_max") * 2,
+                back_seek_penalty: settings.get("back_seek_penalty"),
+                timeout_ns,
+                fixed_budget: fixed > 0,
+                strict: settings.is_set("strict_guarantees"),
+                low_latency: settings.is_set("low_latency"),
+            },
+            clock: Clock {
+                now: 0,
+                jiffy: 0,
+                jiffies,
+                #[cfg(test)]
+                stopped: None,
+            },
             processes: FxHashMap::default(),
             queues: Vec::new(),
             async_queues: FxHashMap::default(),
             holders: Vec::new(),
+            load: Load::default(),
             service: Service::default(),
             weights: Weights::new(),
-            busy: [0; 3],
-            raised_busy: 0,
-            queued: 0,
-            in_driver: 0,
             in_service: None,
             turn_since: 0,
-            idle_until: None,
-            idling_since: 0,
-            idling_since_jiffy: 0,
+            idling: Idling::default(),
+            sample: InjectionSample::default(),
+            device: DeviceQueue::new(device.rotational),
+            rate,
+            budgets: 0,
+            max_budget: if fixed > 0 { fixed } else { adapted },
+            burst: Burst::new(0),
             last_position: 0,
             last_position_in_turn: 0,
             positions: BTreeMap::new(),
-            rate,
-            device: DeviceQueue::new(device.rotational),
-            budgets: 0,
-            max_budget: if fixed > 0 { fixed } else { adapted },
-            fixed_budget: fixed > 0,
-            burst: Burst::new(0),
             completed_last: None,
             created_last: None,
-            injected: false,
-            sample_next: false,
-            sampled: None,
-            sample_since: 0,
-            now: 0,
-            jiffy: 0,
-            jiffies,
-            slice_idle: settings.ns("slice_idle"),
-            fifo_expire: [settings.ns("fifo_expire_async"), settings.ns("fifo_expire_sync")],
-            back_seek_max: settings.get("back_seek_max") * 2,
-            back_seek_penalty: settings.get("back_seek_penalty"),
-            timeout_ns,
-            strict: settings.is_set("strict_guarantees"),
-            low_latency: settings.is_set("low_latency"),
-            #[cfg(test)]
-            clock: None,
             #[cfg(test)]
             groups: FxHashMap::default(),
         }
     }
 
-    fn at(&mut self, now: u64) {
+    /// Sets the time of the current call.
+    fn set_time(&mut self, now: u64) {
+        self.clock.now = now;
         #[cfg(test)]
-        let clock = self.clock.map_or(now, |clock| clock.min(now));
-        #[cfg(not(test))]
-        let clock = now;
-        self.now = clock;
-        self.jiffy = self.jiffies.last(now) as i64;
+        if let Some(stopped) = self.clock.stopped {
+            self.clock.now = stopped.min(now);
+        }
+        self.clock.jiffy = self.clock.jiffies.last(now) as i64;
     }
 
-    /// The one of two requests of a queue to go first when the device is at `last`.
+    /// Returns the candidate to serve first when the device is at sector `last`.
     fn choose(&self, candidates: [Option<RequestId>; 2], last: u64, requests: &Requests) -> Option<RequestId> {
         candidates.into_iter().flatten().min_by_key(|&id| {
             let rq = &requests[id];
-            let near = rank(rq.start, last, self.back_seek_max, self.back_seek_penalty);
+            let near = rank(rq.start, last, self.tunables.back_seek_max, self.tunables.back_seek_penalty);
             (!rq.is_sync(), !rq.flags.any(Flags::META), near)
         })
     }
@@ -208,15 +252,15 @@ impl Bfq {
 
 impl Elevator for Bfq {
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool {
-        self.at(now);
+        self.set_time(now);
         let (pid, sync) = (rq.pid, rq.is_sync());
         let mut queue = self.queue_for(pid, sync, rq.priority);
-        self.processes.get_mut(&pid).expect("it has a queue").requests += 1;
+        self.processes.get_mut(&pid).expect("`queue_for` creates the process").requests += 1;
         let q = &mut self.queues[queue];
         if q.merged_into.is_none() && q.processes == 1 {
             q.owner = Some(pid);
         }
-        self.look_for_burst(queue);
+        self.detect_burst(queue);
         if let Some(target) = self.cooperator(pid, queue, rq.start) {
             let old = queue;
             if self.processes[&pid].queues[1] == Some(queue) {
@@ -242,8 +286,8 @@ impl Elevator for Bfq {
     }
 
     fn dispatch(&mut self, _queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId> {
-        self.at(now);
-        if self.strict && self.in_driver > 0 && !force {
+        self.set_time(now);
+        if self.tunables.strict && self.load.in_driver > 0 && !force {
             return None;
         }
         loop {
@@ -251,19 +295,19 @@ impl Elevator for Bfq {
             let (Some(current), None, true) = (self.in_service, queue, force) else {
                 return queue.and_then(|queue| self.serve(queue, requests));
             };
-            self.expire(current, Reason::NoMoreRequests, self.now);
+            self.expire(current, Reason::NoMoreRequests, self.clock.now);
         }
     }
 
     fn completed(&mut self, rq: &Request, now: u64) {
-        self.at(now);
+        self.set_time(now);
         let Holder { queue, pid } = self.holders[rq.id.slot()];
-        if self.sampled == Some(rq.id) {
+        if self.sample.request == Some(rq.id) {
             self.adapt_injection(queue);
         }
-        self.look_at_device();
-        self.in_driver -= 1;
-        let jiffy = self.jiffy;
+        self.detect_queueing();
+        self.load.in_driver -= 1;
+        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
         q.dispatched -= 1;
         if q.dispatched == 0 && !q.busy {
@@ -274,7 +318,7 @@ impl Elevator for Bfq {
         self.sample_completion();
         self.completed_last = (!self.queues[queue].shared).then_some(queue);
         self.note_completion(queue);
-        self.processes.get_mut(&pid).expect("it has sent the request").requests -= 1;
+        self.processes.get_mut(&pid).expect("a process outlives its requests").requests -= 1;
         if self.in_service != Some(queue) {
             return;
         }
@@ -317,37 +361,37 @@ impl Elevator for Bfq {
         }
         self.forget_request(queue, absorbed, requests);
         self.queues[queue].requests.absorb(survivor.id, absorbed.id);
-        self.left(queue);
-        self.processes.get_mut(&pid).expect("it has sent the request").requests -= 1;
+        self.after_removal(queue);
+        self.processes.get_mut(&pid).expect("a process outlives its requests").requests -= 1;
     }
 
     fn depth(&self, bio: &Bio, nr_requests: u32) -> u32 {
-        // Writes must not take all requests from reads, less so while a weight is raised.
-        let most = nr_requests * 3 / 4;
-        let share = match (bio.is_sync(), bio.direction, self.raised_busy > 0) {
+        // Keeps requests free for reads, and more of them while a weight is raised.
+        let limit = nr_requests * 3 / 4;
+        let share = match (bio.is_sync(), bio.direction, self.load.raised > 0) {
             (true, Direction::Read, _) => nr_requests,
-            (true, Direction::Write, false) => most,
-            (false, _, false) => most * 2 / 3,
-            (true, Direction::Write, true) => most / 2,
-            (false, _, true) => most / 4,
+            (true, Direction::Write, false) => limit,
+            (false, _, false) => limit * 2 / 3,
+            (true, Direction::Write, true) => limit / 2,
+            (false, _, true) => limit / 4,
         };
         share.max(1)
     }
 
     fn timer_ns(&self) -> Option<u64> {
-        self.idle_until
+        self.idling.until
     }
 
     fn on_timer(&mut self, now: u64) {
-        self.at(now);
-        self.idle_until = None;
+        self.set_time(now);
+        self.idling.until = None;
         let Some(queue) = self.in_service else { return };
         self.queues[queue].waited_for = false;
-        // Waiting does not make a queue slow.
+        // The turn ends at the start of the idling, so idle time does not make the queue look slow.
         if self.is_timed_out(queue) {
-            self.expire(queue, Reason::Timeout, self.idling_since);
+            self.expire(queue, Reason::Timeout, self.idling.since);
         } else if self.queues[queue].queued == 0 {
-            self.expire(queue, Reason::TooIdle, self.idling_since);
+            self.expire(queue, Reason::TooIdle, self.idling.since);
         }
     }
 }

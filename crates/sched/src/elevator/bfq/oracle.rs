@@ -1,11 +1,11 @@
-//! BFQ told what the kernel did.
+//! Replay of kernel decisions by BFQ.
 
 #![cfg(test)]
 
 use super::budget::Reason;
 use super::*;
 use crate::bio::Priority;
-use crate::elevator::oracle::{JIFFY_NS, Likeness, Proposal, Raised, Replayed};
+use crate::elevator::oracle::{Agreement, JIFFY_NS, Proposal, Raised, Replayed};
 
 pub fn model(changes: &[(String, u64)], device: &Device) -> Bfq {
     Bfq::new(&crate::elevator::tunables(&INFO, changes).unwrap(), device)
@@ -13,8 +13,8 @@ pub fn model(changes: &[(String, u64)], device: &Device) -> Bfq {
 
 impl Replayed for Bfq {
     fn propose(&mut self, requests: &Requests, now: u64) -> Option<Proposal> {
-        self.at(now);
-        if self.strict && self.in_driver > 0 {
+        self.set_time(now);
+        if self.tunables.strict && self.load.in_driver > 0 {
             return None;
         }
         let queue = self.select(requests)?;
@@ -22,7 +22,7 @@ impl Replayed for Bfq {
     }
 
     fn follow(&mut self, id: RequestId, proposal: Option<Proposal>, requests: &Requests, now: u64) {
-        self.at(now);
+        self.set_time(now);
         let queue = self.queue_of(&requests[id]);
         if proposal.is_none_or(|proposal| proposal.state[0] != queue as u64) && self.in_service != Some(queue) {
             if let Some(current) = self.in_service {
@@ -38,34 +38,34 @@ impl Replayed for Bfq {
         self.serve(queue, requests);
     }
 
-    fn raise_as(&mut self, id: RequestId, told: Raised, requests: &Requests) -> Likeness {
+    fn raise_as(&mut self, id: RequestId, kernel: Raised, requests: &Requests) -> Agreement {
         let queue = self.queue_of(&requests[id]);
-        let since = self.jiffies.last(told.asked) as i64 - told.lasted_ns as i64;
-        let (q, most) = (&mut self.queues[queue], told.most_ns as i64);
+        let since = self.clock.jiffies.last(kernel.asked) as i64 - kernel.lasted_ns as i64;
+        let (q, most) = (&mut self.queues[queue], kernel.most_ns as i64);
         let (raise, was_raised) = (q.raise, q.is_raised());
-        if raise.coefficient != told.coefficient {
-            (q.raise.coefficient, q.entity.changed) = (told.coefficient, true);
-            self.raised_busy += u32::from(told.coefficient > 1);
-            self.raised_busy -= u32::from(was_raised);
+        if raise.coefficient != kernel.coefficient {
+            (q.raise.coefficient, q.entity.changed) = (kernel.coefficient, true);
+            self.load.raised += u32::from(kernel.coefficient > 1);
+            self.load.raised -= u32::from(was_raised);
         }
-        if told.coefficient > 1 {
-            (q.raise.since, q.raise.most) = (since, most);
+        if kernel.coefficient > 1 {
+            (q.raise.since, q.raise.duration) = (since, most);
         }
-        let apart = raise.since.abs_diff(since);
-        match raise.coefficient == told.coefficient {
-            true if told.coefficient == 1 || (raise.most == most && apart == 0) => Likeness::Same,
-            true if raise.most == most && apart == JIFFY_NS => Likeness::JiffyApart,
-            _ => Likeness::Other,
+        let difference = raise.since.abs_diff(since);
+        match raise.coefficient == kernel.coefficient {
+            true if kernel.coefficient == 1 || (raise.duration == most && difference == 0) => Agreement::Same,
+            true if raise.duration == most && difference == JIFFY_NS => Agreement::JiffyApart,
+            _ => Agreement::Other,
         }
     }
 
     fn tick(&mut self, phase_ns: u64) -> bool {
-        self.jiffies = Jiffies::new(JIFFY_NS, phase_ns);
+        self.clock.jiffies = Jiffies::new(JIFFY_NS, phase_ns);
         true
     }
 
     fn stop_clock(&mut self, clock: Option<u64>) {
-        self.clock = clock;
+        self.clock.stopped = clock;
     }
 
     fn group(&mut self, pid: u32, weight: u64) {
@@ -73,10 +73,10 @@ impl Replayed for Bfq {
     }
 }
 
-/// A task whose plug holds its clock back ends a turn that began later, by the clock of another processor. The kernel keeps
-/// the difference without a sign: -8 us are 4,294,967,288 us. So the turn counts as slow and is charged a whole budget.
+/// A plug stops a task's clock, so the task can end a turn that began later by another processor's clock. The kernel
+/// stores the difference unsigned: -8 us becomes 4,294,967,288 us. The turn counts as slow and is charged a whole budget.
 #[test]
-fn a_turn_that_ends_before_it_began_is_charged_whole() {
+fn turn_with_negative_duration_is_charged_a_whole_budget() {
     const BEGAN: u64 = 100_000_000_000;
     let device = Device { sectors: u64::MAX, rotational: true, nr_requests: 256, queues: 1 };
     for (clock, budget) in [(BEGAN + 8_700, 2 * 16_384 / 3), (BEGAN - 8_700, 16_384)] {
@@ -89,9 +89,9 @@ fn a_turn_that_ends_before_it_began_is_charged_whole() {
         let proposal = bfq.propose(&requests, BEGAN);
         bfq.follow(id, proposal, &requests, BEGAN);
         bfq.stop_clock(Some(clock));
-        bfq.at(BEGAN + 10_000);
-        let queue = bfq.in_service.expect("its turn has begun");
-        bfq.expire(queue, Reason::Preempted, bfq.now);
+        bfq.set_time(BEGAN + 10_000);
+        let queue = bfq.in_service.expect("the turn has begun");
+        bfq.expire(queue, Reason::Preempted, bfq.clock.now);
         assert_eq!(bfq.queues[queue].entity.budget, budget, "ended at {clock}");
     }
 }

@@ -1,91 +1,99 @@
-//! What BFQ keeps of a queue, and of a process.
+//! State of a queue, and of a process.
 
 use crate::bio::Priority;
 use crate::elevator::lists::SortedFifo;
 use crate::request::RequestId;
 
-/// Before all times.
+/// A time before all others.
 pub(super) const NEVER: i64 = i64::MIN / 4;
-/// A bit for each of the latest requests.
+/// Seeks among the latest 32 requests above which a queue is seeky.
 const SEEKY_OF_32: u32 = 19;
 
-/// Where the service tree of a class keeps a queue.
+/// Place of a queue in the service tree of its class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Nowhere, or in service.
+    /// In no tree: forgotten, or in service.
     #[default]
     Nowhere,
-    /// Among those to be served.
+    /// In the active trees, to be served.
     Active,
-    /// Among those without requests whose debt is not forgotten yet.
+    /// In the idle tree: without requests, but with a finish time in the future.
     Idle,
 }
 
-/// A queue as B-WF2Q+ sees it.
+/// B-WF2Q+ state of a queue.
 #[derive(Debug, Default)]
 pub(super) struct Entity {
-    /// Virtual times between which the budget is due.
+    /// Virtual start and finish time of the budget.
     pub start: u64,
     pub finish: u64,
-    /// Sectors charged in the present turn, and those it may be charged.
+    /// Sectors charged in the current turn, and their limit.
     pub service: u64,
     pub budget: u64,
-    /// The weight in use, without raising, and from the next activation on.
+    /// Weight in use, including raising.
     pub weight: u64,
+    /// Weight in use, without raising.
     pub own_weight: u64,
+    /// Weight from the next activation on, without raising.
     pub new_weight: u64,
     pub class: usize,
+    /// Class from the next activation on.
     pub new_class: usize,
-    /// Whether weight or class have changed since they were put to use.
+    /// True if weight or class changes are still to be applied.
     pub changed: bool,
     pub place: Place,
-    /// Orders it among others with equal times.
+    /// Tie-breaker among equal times.
     pub sequence: u64,
-    /// Whether its weight counts in its class: it is active, idle or in service.
+    /// True if the weight is part of the class's total: the queue is active, idle or in service.
     pub counts: bool,
-    /// The weight under which it is counted among those that make a scenario asymmetric.
+    /// Weight under which the queue is counted in [`Weights`](super::idle::Weights).
     pub counted: Option<u64>,
 }
 
-/// How long a process thinks, and how much of its time it waits for requests.
+/// Think time of a process, and its share of idle time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Think {
     pub samples: u64,
     pub total: u64,
     pub mean_ns: u64,
-    /// When its latest request ended.
+    /// Time of the latest completion.
     pub last_end: u64,
+    /// True if idling for the next request is likely to succeed.
     pub short: bool,
-    /// Whether it is busy nearly always, and since when that is watched.
+    /// True if requests are pending at least 80 % of the time, measured since `since`.
     pub io_bound: bool,
     pub since: u64,
+    /// Time without requests since `since`.
     pub idle_ns: u64,
 }
 
-/// Raised weight of an interactive or a soft real-time process.
+/// Weight raising of an interactive or a soft real-time process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Raise {
-    /// What the weight is multiplied by; 1 if it is not raised.
+    /// Factor of the weight; 1 if not raised.
     pub coefficient: u64,
-    /// When raising began, or ended.
+    /// Start of raising, or its end if not raised.
     pub since: i64,
-    pub most: i64,
-    /// When interactive raising began that soft real-time raising interrupts.
+    /// Maximum duration of raising.
+    pub duration: i64,
+    /// Start of the interactive raising that soft real-time raising interrupted.
     pub interactive_since: i64,
-    /// Sectors served meanwhile.
+    /// Sectors served while raised.
     pub service: u64,
 }
 
-/// How many requests of others may be at the device while the queue in service is empty.
+/// Injection while the queue is in service and empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inject {
+    /// Maximum number of requests at the device.
     pub limit: u32,
-    /// Time of a request without injection; 0 if it is not known.
+    /// Response time of a request without injection; 0 if unknown.
     pub alone_ns: u64,
+    /// Time of the latest decrease or reset of the limit.
     pub decreased: i64,
 }
 
-/// What a process gets back when it leaves a shared queue.
+/// State that a process gets back when it leaves a shared queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Saved {
     pub think: Think,
@@ -96,62 +104,70 @@ pub(super) struct Saved {
     pub in_burst: bool,
 }
 
-/// Requests of a process, or of several.
+/// Queue of one process, or of several that cooperate.
 #[derive(Debug)]
 pub(super) struct Queue {
     pub sync: bool,
     pub requests: SortedFifo,
     pub queued: u32,
-    /// The request that goes next; where it lies, as it did when that was decided.
+    /// Next request, with its extent when it was chosen.
     pub next: Option<RequestId>,
     pub next_start: u64,
     pub next_sectors: u32,
     pub dispatched: u32,
     pub entity: Entity,
     pub level: u8,
-    /// Whether it takes part: it has requests or is waited for.
+    /// True if the queue has requests or is idled for.
     pub busy: bool,
-    /// Whether the device is kept idle for it.
+    /// True while the device is kept idle for the queue.
     pub waited_for: bool,
-    /// Whether it ran empty in service and gets its old times back if it returns soon.
+    /// True if the queue ran empty in service; it keeps its budget and timestamps if it returns soon.
     pub returns: bool,
     pub fifo_checked: bool,
     pub created: i64,
     pub just_created: bool,
     pub max_budget: u64,
-    /// When its turn ends; without requests, since when.
+    /// End of the turn; for an empty queue, the time it became idle.
     pub timeout: i64,
-    /// A bit for each of the latest 32 requests: whether it was far from the one before.
+    /// One bit per request, latest in bit 0: set if the request was a seek.
     pub seeks: u32,
     pub last_position: u64,
     pub think: Think,
     pub raise: Raise,
-    /// Sectors served since it last began to have requests, when that was, and when the first was served.
+    /// Sectors served since the queue last became active.
     pub backlog_service: u64,
+    /// Time the queue last became active.
     pub backlog_since: i64,
+    /// Time of the first service since then.
     pub first_service: i64,
-    /// When the next request may come at the earliest of a process that is soft real-time.
+    /// Earliest arrival at which the next request counts as soft real-time.
     pub soft_rt_next: i64,
+    /// True if `soft_rt_next` is to be computed at the last completion.
     pub soft_rt_due: bool,
     pub inject: Inject,
-    /// The queue whose completions make this one go on, the one that may be, and how often and since when.
+    /// Queue whose completions make this one active.
     pub waker: Option<usize>,
+    /// Candidate for `waker`, with its count of wake-ups and the time of the first.
     pub maybe_waker: Option<usize>,
     pub wakes: u32,
     pub wakes_since: u64,
-    /// Queues that this one wakes, the latest first.
+    /// Queues that this one wakes, latest first.
     pub woken: Vec<usize>,
     pub in_burst: bool,
     pub in_large_burst: bool,
-    /// The queue that its processes move to.
+    /// Target of a merge; processes move there with their next request.
     pub merged_into: Option<usize>,
+    /// True if several processes use the queue.
     pub shared: bool,
+    /// True if the processes are to get their own queues again.
     pub to_split: bool,
+    /// Time of the latest split.
     pub split: i64,
-    /// Processes with this queue, and those that will have it; the only one, if there is one.
+    /// Number of processes, including those of queues that will merge into this one.
     pub processes: u32,
+    /// The only process, if there is one.
     pub owner: Option<u32>,
-    /// Where its next request is among those that may cooperate.
+    /// Key in `Bfq::positions`.
     pub position: Option<u64>,
 }
 
@@ -162,7 +178,7 @@ impl Queue {
         let (own_weight, new_weight, new_class) = (weight, weight, class);
         let entity = Entity { weight, own_weight, new_weight, class, new_class, changed: true, ..Entity::default() };
         let short = sync && class != IDLE_CLASS;
-        let raise = Raise { coefficient: 1, since: jiffy, most: 0, interactive_since: NEVER, service: 0 };
+        let raise = Raise { coefficient: 1, since: jiffy, duration: 0, interactive_since: NEVER, service: 0 };
         Self {
             sync,
             requests: SortedFifo::default(),
@@ -181,7 +197,7 @@ impl Queue {
             just_created: sync,
             max_budget: 0,
             timeout: NEVER,
-            // The first request is almost certainly far from all others.
+            // The first request is almost certainly a seek.
             seeks: 1,
             last_position: 0,
             think: Think { last_end: now + 1, short, io_bound: true, since: now, ..Think::default() },
@@ -217,7 +233,7 @@ impl Queue {
         self.entity.budget as i64 - self.entity.service as i64
     }
 
-    /// Whether its requests lie far apart.
+    /// True if more than 19 of the latest 32 requests were seeks.
     pub fn is_seeky(&self) -> bool {
         self.seeks.count_ones() > SEEKY_OF_32
     }
@@ -226,31 +242,32 @@ impl Queue {
         self.raise.coefficient > 1
     }
 
-    /// Nobody has it, and nothing is left of it.
+    /// True if the queue has no processes, requests or weight left, so that its index can be reused.
     pub fn is_gone(&self) -> bool {
         let Self { processes, queued, dispatched, ref entity, .. } = *self;
         processes == 0 && queued == 0 && dispatched == 0 && !entity.counts && entity.counted.is_none()
     }
 }
 
-/// The class served while no other has requests.
+/// Class served only while no other class has requests.
 pub(super) const IDLE_CLASS: usize = 2;
 
-/// Ten for each level below the lowest.
+/// Returns the weight of a priority: 80 for level 0 down to 10 for level 7.
 pub(super) fn weight(priority: Priority) -> u64 {
     u64::from(8 - priority.level.min(7)) * 10
 }
 
-/// What is known of a process.
+/// State of a process.
 #[derive(Debug, Default)]
 pub(super) struct Process {
-    /// Its queues: asynchronous, which it shares with others of its priority, and synchronous.
+    /// Asynchronous queue, shared with processes of the same priority, and synchronous queue.
     pub queues: [Option<usize>; 2],
     pub priority: Priority,
-    /// Requests that have not ended.
+    /// Pending requests.
     pub requests: u32,
-    /// The queue created shortly before its own, which it may be merged with for good.
+    /// Queue created shortly before the process's own, candidate for a permanent merge.
     pub stable: Option<usize>,
+    /// True after a permanent merge.
     pub stably_merged: bool,
     pub saved: Option<Saved>,
 }

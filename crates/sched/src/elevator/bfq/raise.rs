@@ -1,34 +1,38 @@
-//! Raised weights (`low_latency`): for processes that just began, or that ask for little at regular times.
+//! Weight raising (`low_latency`) for interactive processes, which have just begun, and for soft real-time processes,
+//! which send little at regular intervals.
 
 use super::Bfq;
 use super::queue::NEVER;
 use crate::MS;
 
-/// What a weight is raised by, and once more for soft real-time.
+/// Factor for interactive processes.
 const COEFFICIENT: u64 = 30;
+/// Additional factor for soft real-time processes.
 const SOFT_RT_FACTOR: u64 = 100;
+/// Duration of soft real-time raising.
 const SOFT_RT_NS: u64 = 300 * MS;
-/// A process that has been idle for so long begins anew.
+/// Idle time after which a process counts as interactive again.
 const MIN_IDLE_NS: u64 = 2_000 * MS;
-/// As does one whose asynchronous requests have been apart for so long.
-const ASYNC_APART_NS: u64 = 500 * MS;
-/// Soft real-time needs at most so many sectors in a second.
+/// Minimum gap between asynchronous requests for raising to start again.
+const ASYNC_GAP_NS: u64 = 500 * MS;
+/// Maximum bandwidth of a soft real-time process, in sectors per second.
 const SOFT_RT_RATE: u64 = 7_000;
-/// How long an interactive process is raised, at least and at most, and for how many sectors.
+/// Limits of interactive raising: minimum and maximum duration, and sectors served.
 const MIN_START_NS: u64 = 3_000 * MS;
 const MAX_START_NS: u64 = 25_000 * MS;
 const MAX_START_SECTORS: u64 = 120_000;
-/// The weight that processes have unless somebody sets it: only such ones are raised.
+/// Weight of the default priority; queues with another weight are not raised.
 const DEFAULT_WEIGHT: u64 = 40;
-/// A process that has been idle for so long does not belong to the burst it began in.
+/// Idle time after which a process leaves its burst.
 const BURST_OVER_NS: u64 = 10_000 * MS;
 
-/// What a request that ends the idleness of a queue says of it.
+/// Classification of a queue by the request that makes it active.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     was_raised: bool,
     interactive: bool,
     soft_rt: bool,
+    /// True if the queue qualifies for a raised weight.
     deserves: bool,
 }
 
@@ -41,55 +45,55 @@ impl Bfq {
         MIN_IDLE_NS as i64
     }
 
-    /// How long an interactive process is raised.
+    /// Returns the duration of interactive raising.
     fn start_time(&self) -> i64 {
-        self.jiffies.whole(self.rate.start_ns()).clamp(MIN_START_NS, MAX_START_NS) as i64
+        self.clock.jiffies.whole(self.rate.start_ns()).clamp(MIN_START_NS, MAX_START_NS) as i64
     }
 
-    /// Finds out whether a queue that begins to have requests deserves a raised weight.
-    pub(super) fn look_at_arrival(&mut self, queue: usize, stably_merged: bool) -> Arrival {
+    /// Classifies a queue that becomes active.
+    pub(super) fn classify_arrival(&mut self, queue: usize, stably_merged: bool) -> Arrival {
         let q = &self.queues[queue];
         let idle_since = q.timeout;
-        let long_idle = q.dispatched == 0 && idle_since + (MIN_IDLE_NS as i64) < self.jiffy;
+        let long_idle = q.dispatched == 0 && idle_since + (MIN_IDLE_NS as i64) < self.clock.jiffy;
         let default = q.entity.new_weight == DEFAULT_WEIGHT && !q.in_large_burst;
-        let regular = q.seeks != u32::MAX && q.soft_rt_next < self.jiffy && q.dispatched == 0;
+        let regular = q.seeks != u32::MAX && q.soft_rt_next < self.clock.jiffy && q.dispatched == 0;
         let (interactive, soft_rt) = (long_idle && default, regular && default);
         let own = q.owner.is_some() || stably_merged;
-        let deserves = self.low_latency && (q.is_raised() || (q.sync && own && (interactive || soft_rt)));
-        if !q.just_created && long_idle && idle_since + (BURST_OVER_NS as i64) < self.jiffy {
+        let deserves = self.tunables.low_latency && (q.is_raised() || (q.sync && own && (interactive || soft_rt)));
+        if !q.just_created && long_idle && idle_since + (BURST_OVER_NS as i64) < self.clock.jiffy {
             self.leave_burst(queue);
         }
         Arrival { was_raised: self.queues[queue].is_raised(), interactive, soft_rt, deserves }
     }
 
-    /// Raises or lowers a weight accordingly. Whether raising begins anew because the process is interactive.
+    /// Raises or lowers the weight accordingly. Returns true if the process is interactive, so that raising restarts.
     pub(super) fn raise(&mut self, queue: usize, arrival: Arrival) -> bool {
         let q = &self.queues[queue];
-        if !self.low_latency || q.split + self.min_idle() >= self.jiffy {
+        if !self.tunables.low_latency || q.split + self.min_idle() >= self.clock.jiffy {
             return arrival.interactive;
         }
-        let (jiffy, start) = (self.jiffy, self.start_time());
+        let (jiffy, start) = (self.clock.jiffy, self.start_time());
         let least = 2 * self.min_budget();
         let q = &mut self.queues[queue];
         let before = q.raise.coefficient;
         if !arrival.was_raised && arrival.deserves {
             if arrival.interactive {
                 q.raise.service = 0;
-                (q.raise.coefficient, q.raise.most) = (COEFFICIENT, start);
+                (q.raise.coefficient, q.raise.duration) = (COEFFICIENT, start);
             } else {
                 q.raise.interactive_since = NEVER;
-                (q.raise.coefficient, q.raise.most) = (COEFFICIENT * SOFT_RT_FACTOR, SOFT_RT_NS as i64);
+                (q.raise.coefficient, q.raise.duration) = (COEFFICIENT * SOFT_RT_FACTOR, SOFT_RT_NS as i64);
             }
             q.entity.budget = q.entity.budget.min(least);
         } else if arrival.was_raised {
             if arrival.interactive {
-                (q.raise.coefficient, q.raise.most) = (COEFFICIENT, start);
+                (q.raise.coefficient, q.raise.duration) = (COEFFICIENT, start);
             } else if q.in_large_burst {
                 q.raise.coefficient = 1;
             } else if arrival.soft_rt {
-                if q.raise.most != SOFT_RT_NS as i64 {
+                if q.raise.duration != SOFT_RT_NS as i64 {
                     q.raise.interactive_since = q.raise.since;
-                    (q.raise.coefficient, q.raise.most) = (COEFFICIENT * SOFT_RT_FACTOR, SOFT_RT_NS as i64);
+                    (q.raise.coefficient, q.raise.duration) = (COEFFICIENT * SOFT_RT_FACTOR, SOFT_RT_NS as i64);
                 }
                 q.raise.since = jiffy;
             }
@@ -98,61 +102,61 @@ impl Bfq {
         arrival.interactive
     }
 
-    /// Raises a busy queue of asynchronous requests that had not come for a while.
+    /// Raises a busy queue that receives an asynchronous request after a gap.
     pub(super) fn raise_async(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];
-        if self.low_latency && !q.is_raised() && q.raise.since + (ASYNC_APART_NS as i64) < self.jiffy {
-            (q.raise.coefficient, q.raise.most) = (COEFFICIENT, start);
+        if self.tunables.low_latency && !q.is_raised() && q.raise.since + (ASYNC_GAP_NS as i64) < self.clock.jiffy {
+            (q.raise.coefficient, q.raise.duration) = (COEFFICIENT, start);
             q.entity.changed = true;
-            self.raised_busy += 1;
+            self.load.raised += 1;
         }
     }
 
     fn end_raising(&mut self, queue: usize) {
-        let jiffy = self.jiffy;
+        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
-        if q.raise.most != SOFT_RT_NS as i64 {
+        if q.raise.duration != SOFT_RT_NS as i64 {
             q.soft_rt_next = jiffy;
         }
-        self.raised_busy -= u32::from(q.busy);
-        (q.raise.coefficient, q.raise.most, q.raise.since) = (1, 0, jiffy);
+        self.load.raised -= u32::from(q.busy);
+        (q.raise.coefficient, q.raise.duration, q.raise.since) = (1, 0, jiffy);
         q.entity.changed = true;
     }
 
-    /// Soft real-time raising ends; interactive raising goes on if it is not over yet.
+    /// Ends soft real-time raising; returns to interactive raising if that has not expired.
     fn end_soft_rt(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];
-        if q.raise.interactive_since + start < self.jiffy {
+        if q.raise.interactive_since + start < self.clock.jiffy {
             self.end_raising(queue);
         } else {
-            (q.raise.coefficient, q.raise.most) = (COEFFICIENT, start);
+            (q.raise.coefficient, q.raise.duration) = (COEFFICIENT, start);
             q.raise.since = q.raise.interactive_since;
             q.entity.changed = true;
         }
     }
 
-    /// Ends soft real-time raising of a process whose requests all lie far apart.
+    /// Ends soft real-time raising of a queue whose latest 32 requests were all seeks.
     pub(super) fn lower_seeky(&mut self, queue: usize) {
         let q = &self.queues[queue];
-        if q.is_raised() && q.raise.most == SOFT_RT_NS as i64 && q.seeks == u32::MAX {
+        if q.is_raised() && q.raise.duration == SOFT_RT_NS as i64 && q.seeks == u32::MAX {
             self.end_soft_rt(queue);
         }
     }
 
-    /// Ends raising that has lasted long enough, and puts the weight to use at once.
+    /// Ends raising that has expired, and applies the new weight at once.
     pub(super) fn lower(&mut self, queue: usize) {
         let q = &self.queues[queue];
         if q.is_raised() {
-            let soft_rt = q.raise.most == SOFT_RT_NS as i64;
+            let soft_rt = q.raise.duration == SOFT_RT_NS as i64;
             if q.in_large_burst {
                 self.end_raising(queue);
-            } else if q.raise.since + q.raise.most < self.jiffy {
+            } else if q.raise.since + q.raise.duration < self.clock.jiffy {
                 if soft_rt { self.end_soft_rt(queue) } else { self.end_raising(queue) }
             }
             let raise = &self.queues[queue].raise;
-            if raise.coefficient > 1 && raise.most != SOFT_RT_NS as i64 && raise.service > MAX_START_SECTORS {
+            if raise.coefficient > 1 && raise.duration != SOFT_RT_NS as i64 && raise.service > MAX_START_SECTORS {
                 self.end_raising(queue);
             }
         }
@@ -162,19 +166,19 @@ impl Bfq {
         }
     }
 
-    /// When the next request may come of a process that is soft real-time: not before it could have been served at the
-    /// rate of one, nor as soon as those come of a process that is merely slowed down.
+    /// Returns the earliest arrival time at which the next request still counts as soft real-time. Earlier arrivals
+    /// exceed `SOFT_RT_RATE`, or come as fast as from a greedy process.
     fn soft_rt_next(&self, queue: usize) -> i64 {
         let q = &self.queues[queue];
-        let fair_ns = self.jiffies.whole(q.backlog_service * 1_000 * MS / SOFT_RT_RATE) as i64;
-        let greedy_ns = self.jiffies.whole(self.slice_idle) as i64 + self.jiffies.ticks(4);
-        q.soft_rt_next.max(q.backlog_since + fair_ns).max(self.jiffy + greedy_ns)
+        let fair_ns = self.clock.jiffies.whole(q.backlog_service * 1_000 * MS / SOFT_RT_RATE) as i64;
+        let greedy_ns = self.clock.jiffies.whole(self.tunables.slice_idle) as i64 + self.clock.jiffies.ticks(4);
+        q.soft_rt_next.max(q.backlog_since + fair_ns).max(self.clock.jiffy + greedy_ns)
     }
 
-    /// Notes when a turn ends.
+    /// Updates soft real-time detection at the end of a turn.
     pub(super) fn note_expiry(&mut self, queue: usize) {
         let next = self.soft_rt_next(queue);
-        let jiffy = self.jiffy;
+        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
         if !q.is_raised() {
             q.raise.since = jiffy;
@@ -188,7 +192,7 @@ impl Bfq {
         }
     }
 
-    /// Notes when the last request of a queue ends that was not known to be regular when its turn ended.
+    /// Updates soft real-time detection at the last completion, if requests were pending when the turn ended.
     pub(super) fn note_completion(&mut self, queue: usize) {
         let next = self.soft_rt_next(queue);
         let q = &mut self.queues[queue];
@@ -197,23 +201,23 @@ impl Bfq {
         }
     }
 
-    /// What the weight of a queue would have become that is merged before it was raised.
+    /// Returns the raising of a new queue that is merged before its first activation.
     pub(super) fn first_raise(&self) -> super::queue::Raise {
-        let (coefficient, most) = (COEFFICIENT, self.start_time());
-        super::queue::Raise { coefficient, since: self.jiffy, most, interactive_since: NEVER, service: 0 }
+        let (coefficient, duration) = (COEFFICIENT, self.start_time());
+        super::queue::Raise { coefficient, since: self.clock.jiffy, duration, interactive_since: NEVER, service: 0 }
     }
 
-    /// Whether raising that was kept while a queue was shared is over.
+    /// Ends or continues the raising that was saved while the queue was shared.
     pub(super) fn resume_raise(&mut self, queue: usize) {
         let start = self.start_time();
         let q = &mut self.queues[queue];
-        let over = q.in_large_burst || q.raise.since + q.raise.most < self.jiffy;
+        let over = q.in_large_burst || q.raise.since + q.raise.duration < self.clock.jiffy;
         if !q.is_raised() || !over {
             return;
         }
-        let soft_rt = q.raise.most == SOFT_RT_NS as i64 && !q.in_large_burst;
-        if soft_rt && q.raise.interactive_since + start >= self.jiffy {
-            (q.raise.coefficient, q.raise.most) = (COEFFICIENT, start);
+        let soft_rt = q.raise.duration == SOFT_RT_NS as i64 && !q.in_large_burst;
+        if soft_rt && q.raise.interactive_since + start >= self.clock.jiffy {
+            (q.raise.coefficient, q.raise.duration) = (COEFFICIENT, start);
             q.raise.since = q.raise.interactive_since;
         } else {
             q.raise.coefficient = 1;

@@ -1,31 +1,34 @@
-//! How fast the device is: the largest budget is what it transfers in a turn.
+//! Estimate of the device's peak rate, from which the maximum budget is computed.
 
 use super::Bfq;
 use super::idle::SHORT_IDLE_NS;
 use crate::MS;
 use crate::request::Request;
 
-/// Rates are in sectors per microsecond times two to this power.
+/// Fixed-point shift of rates, in sectors per microsecond.
 const SHIFT: u32 = 16;
-/// Rates of a disk and of an SSD that are taken for normal, and how long a large application takes to start with them.
+/// Reference rate of a disk and of an SSD, and the start-up time of a large application at that rate.
 const REFERENCE: [(u64, u64); 2] = [(14_000, 7_000 * MS), (33_000, 2_500 * MS)];
+/// Minimum samples and duration of an observation interval.
 const MIN_SAMPLES: u64 = 32;
 const MIN_INTERVAL_NS: u64 = 300 * MS;
+/// Maximum duration of an observation interval.
 const INTERVAL_NS: u64 = 1_000 * MS;
-/// The device has rested for so long that a new interval begins.
+/// Idle time of the device that ends an observation interval.
 const REST_NS: u64 = 100 * MS;
-/// Nothing is faster, in sectors per microsecond.
+/// Highest plausible rate, in sectors per microsecond.
 const FASTEST: u64 = 20;
 
-/// Requests dispatched in an interval.
+/// Peak rate, and the requests dispatched in the current observation interval.
 #[derive(Debug)]
 pub(super) struct Rate {
     reference: (u64, u64),
-    /// The estimate.
+    /// Estimated peak rate.
     peak: u64,
     samples: u64,
     sequential: u64,
     sectors: u64,
+    /// Size of the largest recent request, in sectors.
     largest: u64,
     first_dispatch: u64,
     last_dispatch: u64,
@@ -50,18 +53,18 @@ impl Rate {
         }
     }
 
-    /// Sectors that the device transfers in so many milliseconds.
+    /// Returns the number of sectors transferred in `ms` milliseconds at the peak rate.
     pub fn transfers(&self, ms: u64) -> u64 {
         (self.peak * 1_000 * ms) >> SHIFT
     }
 
-    /// How long a large application takes to start.
+    /// Returns the start-up time of a large application on this device.
     pub fn start_ns(&self) -> u64 {
         let (rate, time_ns) = self.reference;
         (u128::from(rate) * u128::from(time_ns) / u128::from(self.peak)) as u64
     }
 
-    /// Begins an interval, with a request dispatched now or with the next one.
+    /// Begins an interval with a request of `sectors` dispatched now; `None`: with the next request.
     fn restart(&mut self, sectors: Option<u64>, now: u64) {
         self.samples = 0;
         if let Some(sectors) = sectors {
@@ -71,7 +74,7 @@ impl Rate {
         }
     }
 
-    /// Ends an interval. Whether the estimate has changed.
+    /// Ends an interval; returns true if the estimate was updated.
     fn evaluate(&mut self) -> bool {
         if self.samples < MIN_SAMPLES || self.interval_ns < MIN_INTERVAL_NS {
             return false;
@@ -82,7 +85,7 @@ impl Rate {
         if (random && rate <= self.peak) || rate > FASTEST << SHIFT {
             return false;
         }
-        // The more sequential and the longer, the more it counts: a tenth to a half.
+        // The new rate's weight grows with the sequential share and the duration, from a tenth to a half.
         let weight = 9 * self.sequential / self.samples;
         let weight = (weight.wrapping_mul(self.interval_ns) / INTERVAL_NS).min(8);
         let divisor = 10 - weight;
@@ -93,21 +96,21 @@ impl Rate {
 
 impl Bfq {
     fn end_interval(&mut self, sectors: Option<u64>) {
-        if self.rate.evaluate() && !self.fixed_budget {
-            self.max_budget = self.rate.transfers(self.timeout_ns / MS);
+        if self.rate.evaluate() && !self.tunables.fixed_budget {
+            self.max_budget = self.rate.transfers(self.tunables.timeout_ns / MS);
         }
-        self.rate.restart(sectors, self.now);
+        self.rate.restart(sectors, self.clock.now);
     }
 
-    /// A request is dispatched.
+    /// Adds a dispatched request to the interval.
     pub(super) fn sample_rate(&mut self, rq: &Request, in_service: bool) {
-        let (now, sectors) = (self.now, u64::from(rq.sectors));
+        let (now, sectors) = (self.clock.now, u64::from(rq.sectors));
         if self.rate.samples == 0 {
             self.rate.restart(Some(sectors), now);
-        } else if now.wrapping_sub(self.rate.last_dispatch) > REST_NS && self.in_driver == 0 {
+        } else if now.wrapping_sub(self.rate.last_dispatch) > REST_NS && self.load.in_driver == 0 {
             self.end_interval(Some(sectors));
         } else {
-            let busy = self.in_driver > 0 || now.wrapping_sub(self.rate.last_completion) < SHORT_IDLE_NS;
+            let busy = self.load.in_driver > 0 || now.wrapping_sub(self.rate.last_completion) < SHORT_IDLE_NS;
             let sequential = busy && !self.is_far(self.last_position, rq);
             let rate = &mut self.rate;
             rate.samples += 1;
@@ -126,12 +129,12 @@ impl Bfq {
         self.rate.last_dispatch = now;
     }
 
-    /// A request has ended. If it took so long that it cannot have been served all the time, the interval ends.
+    /// Notes a completion. A long gap at an implausibly low rate means that the device was idle: the interval ends.
     pub(super) fn sample_completion(&mut self) {
-        let us = self.now.wrapping_sub(self.rate.last_completion) / 1_000;
+        let us = self.clock.now.wrapping_sub(self.rate.last_completion) / 1_000;
         if us > SHORT_IDLE_NS / 1_000 && (self.rate.largest << SHIFT) / us < 1 << (SHIFT - 10) {
             self.end_interval(None);
         }
-        self.rate.last_completion = self.now;
+        self.rate.last_completion = self.clock.now;
     }
 }

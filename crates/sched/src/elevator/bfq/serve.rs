@@ -1,15 +1,15 @@
-//! A request goes to the device: of which queue, and which one is next there.
+//! Dispatch: selects the queue in service, and the next request within a queue.
 
 use super::Bfq;
 use super::budget::Reason;
 use crate::request::{Request, RequestId, Requests};
 
 impl Bfq {
-    /// The queue to take a request from; `None` while the device is kept idle, or nothing waits.
+    /// Returns the queue to dispatch from; `None` while the device is kept idle or no request waits.
     pub(super) fn select(&mut self, requests: &Requests) -> Option<usize> {
         let timed_out = |queue: &usize| self.may_time_out(*queue) && !self.must_idle(*queue);
         if let Some(queue) = self.in_service.filter(timed_out) {
-            self.expire(queue, Reason::Timeout, self.now);
+            self.expire(queue, Reason::Timeout, self.clock.now);
         }
         loop {
             let queue = match self.in_service {
@@ -22,7 +22,7 @@ impl Bfq {
                 }
             };
             let reason = if let Some(next) = self.queues[queue].next {
-                // It may have grown.
+                // A merge may have enlarged the request.
                 self.set_next(queue, Some(next), requests);
                 if self.affords_next(queue) {
                     self.end_idling(queue);
@@ -36,13 +36,13 @@ impl Bfq {
                 }
                 Reason::NoMoreRequests
             };
-            self.expire(queue, reason, self.now);
+            self.expire(queue, reason, self.clock.now);
         }
     }
 
-    /// The request of a queue that follows one that leaves. The oldest is looked at once in a turn.
+    /// Returns the successor of a request that leaves the queue. Checks the oldest request for expiry once per turn.
     pub(super) fn find_next(&mut self, queue: usize, leaving: &Request, requests: &Requests) -> Option<RequestId> {
-        let now = self.now;
+        let now = self.clock.now;
         let q = &mut self.queues[queue];
         if !std::mem::replace(&mut q.fifo_checked, true) {
             let overdue = q.requests.fifo.overdue(now + 1).filter(|&id| id != leaving.id);
@@ -55,22 +55,22 @@ impl Bfq {
         self.choose([latter, sorted.former(leaving.id)], leaving.start, requests)
     }
 
-    /// A request is about to leave its queue: another one will be next.
+    /// Updates the next request and the counts before `rq` leaves its queue.
     pub(super) fn forget_request(&mut self, queue: usize, rq: &Request, requests: &Requests) {
         if self.queues[queue].next == Some(rq.id) {
             let next = self.find_next(queue, rq, requests);
             self.set_next(queue, next, requests);
             self.next_changed(queue);
         }
-        self.queued -= 1;
+        self.load.queued -= 1;
         self.queues[queue].queued -= 1;
     }
 
-    /// A request has left its queue, which may be empty now.
-    pub(super) fn left(&mut self, queue: usize) {
+    /// Updates a queue that may have become empty after a request was removed.
+    pub(super) fn after_removal(&mut self, queue: usize) {
         if self.queues[queue].requests.is_empty() {
             if self.queues[queue].busy && self.in_service != Some(queue) {
-                self.leave(queue, false);
+                self.remove_busy(queue, false);
                 let entity = &mut self.queues[queue].entity;
                 (entity.budget, entity.service) = (0, 0);
             }
@@ -88,21 +88,21 @@ impl Bfq {
         let (rq, in_service) = (&requests[id], self.in_service == Some(queue));
         let charge = self.charge(queue);
         self.served(queue, charge);
-        if in_service && std::mem::take(&mut self.sample_next) {
-            self.sampled = Some(id);
+        if in_service && std::mem::take(&mut self.sample.next) {
+            self.sample.request = Some(id);
         }
         self.queues[queue].dispatched += 1;
         self.sample_rate(rq, in_service);
         self.forget_request(queue, rq, requests);
         self.queues[queue].requests.remove(id);
-        self.left(queue);
+        self.after_removal(queue);
         if in_service {
             self.lower(queue);
             if self.busy_queues() > 1 && self.queues[queue].is_idle_class() {
-                self.expire(queue, Reason::Exhausted, self.now);
+                self.expire(queue, Reason::Exhausted, self.clock.now);
             }
         }
-        self.in_driver += 1;
+        self.load.in_driver += 1;
         Some(id)
     }
 }

@@ -1,29 +1,31 @@
-//! B-WF2Q+ (block/bfq-wf2q.c): of the queues whose budget is due, the one goes next whose budget ends first.
+//! B-WF2Q+ (block/bfq-wf2q.c): among the eligible queues, those with a virtual start time that has passed, the queue
+//! with the earliest virtual finish time is served next.
 
 use std::collections::BTreeSet;
 
 use super::Bfq;
 use super::queue::{IDLE_CLASS, Place, Queue};
 
-/// Virtual time of a sector at weight one is two to this power.
+/// Binary logarithm of the virtual time of one sector at weight 1.
 const UNIT_SHIFT: u32 = 22;
-/// How long the idle class waits at most while others are served.
+/// Maximum time the idle class waits while other classes are served.
 const IDLE_CLASS_WAIT_NS: i64 = 200_000_000;
 
-/// Service as virtual time.
+/// Converts service to virtual time.
 fn virtual_time(sectors: u64, weight: u64) -> u64 {
     (sectors << UNIT_SHIFT) / weight
 }
 
-/// Queues of a class of priority, each with a time and a number that orders equal ones.
+/// Service tree of one priority class. Keys are a virtual time and a sequence number as tie-breaker.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     time: u64,
     weights: u64,
-    /// Active queues whose budget is due, by virtual finish; the others by virtual start.
+    /// Active eligible queues, by virtual finish time.
     due: BTreeSet<(u64, u64, usize)>,
+    /// Active queues that are not eligible yet, by virtual start time.
     later: BTreeSet<(u64, u64, usize)>,
-    /// Idle queues, by virtual finish.
+    /// Idle queues, by virtual finish time.
     idle: BTreeSet<(u64, u64, usize)>,
 }
 
@@ -32,7 +34,7 @@ impl Tree {
         !self.due.is_empty() || !self.later.is_empty()
     }
 
-    /// Lets virtual time pass.
+    /// Advances virtual time to `to`.
     fn advance(&mut self, to: u64, queues: &[Queue]) {
         self.time = to;
         while let Some(&(start, sequence, queue)) = self.later.first().filter(|first| first.0 <= to) {
@@ -42,32 +44,33 @@ impl Tree {
     }
 }
 
-/// The order of service.
+/// Scheduler state over all classes.
 #[derive(Debug, Default)]
 pub(super) struct Service {
     trees: [Tree; 3],
-    /// Active queues of all classes, the latest last.
+    /// Active queues of all classes in the order of activation.
     pub active: BTreeSet<(u64, usize)>,
     sequence: u64,
-    /// The queue in service, until it is back in its tree; the one to be served after it.
+    /// Queue in service.
     current: Option<usize>,
+    /// Queue to be served after it.
     next: Option<usize>,
     idle_class_served: i64,
 }
 
 impl Service {
-    /// Whether another queue than the one in service comes first.
+    /// True if a queue other than the one in service is next.
     pub fn may_preempt(&self) -> bool {
         self.next != self.current
     }
 
-    /// Makes a queue the next one, whatever its times are.
+    /// Makes a queue the next one regardless of its timestamps.
     #[cfg(test)]
     pub fn set_next(&mut self, queue: usize) {
         self.next = Some(queue);
     }
 
-    /// The queue in service is back in its tree.
+    /// Ends service of the current queue, which is back in its tree.
     pub fn end(&mut self) {
         self.current = None;
     }
@@ -92,7 +95,7 @@ impl Bfq {
         self.service.active.insert((sequence, queue));
     }
 
-    /// Takes a queue out of the tree that it is in.
+    /// Removes a queue from its tree.
     fn extract(&mut self, queue: usize) {
         let entity = &mut self.queues[queue].entity;
         entity.place = Place::Nowhere;
@@ -112,7 +115,7 @@ impl Bfq {
         self.tree(queue).idle.insert((finish, sequence, queue));
     }
 
-    /// A queue counts no longer.
+    /// Removes a queue's weight from its class.
     fn forget(&mut self, queue: usize) {
         let entity = &mut self.queues[queue].entity;
         entity.counts = false;
@@ -120,14 +123,14 @@ impl Bfq {
         self.tree(queue).weights -= weight;
     }
 
-    /// Forgets an idle queue whose debt is paid.
+    /// Forgets the first idle queue of a class if its finish time has passed.
     fn forget_idle(&mut self, class: usize) {
         let tree = &mut self.service.trees[class];
         let Some(&(first, _, queue)) = tree.idle.first() else { return };
         if let Some(&(last, ..)) = tree.idle.last().filter(|last| last.0 <= tree.time)
             && !tree.has_active()
         {
-            // As in the kernel, which so sets back a virtual time that has passed them all.
+            // As in the kernel, virtual time is set back to the latest finish time.
             tree.time = last;
         }
         if first <= tree.time {
@@ -136,9 +139,9 @@ impl Bfq {
         }
     }
 
-    /// A queue has received service.
+    /// Accounts for service received by a queue.
     pub(super) fn served(&mut self, queue: usize, sectors: u64) {
-        let jiffy = self.jiffy;
+        let jiffy = self.clock.jiffy;
         let q = &mut self.queues[queue];
         if q.backlog_service == 0 {
             q.first_service = jiffy;
@@ -154,7 +157,7 @@ impl Bfq {
         self.forget_idle(class);
     }
 
-    /// Puts a changed weight to use, and a changed class where the queue is in no tree.
+    /// Applies a changed weight and, with `class_too`, a changed class; the queue must then be in no tree.
     pub(super) fn update_weight(&mut self, queue: usize, class_too: bool) {
         let entity = &mut self.queues[queue].entity;
         if !entity.changed {
@@ -178,8 +181,8 @@ impl Bfq {
         if class != old_class {
             entity.start = self.service.trees[class].time;
             let busy = u32::from(self.queues[queue].busy);
-            self.busy[old_class] -= busy;
-            self.busy[class] += busy;
+            self.load.busy[old_class] -= busy;
+            self.load.busy[class] += busy;
         }
         if weight != old_weight && !raised {
             self.count_weight(queue);
@@ -191,14 +194,14 @@ impl Bfq {
         entity.finish = entity.start + virtual_time(sectors, entity.weight);
     }
 
-    /// Puts a queue among the active ones, for its whole budget.
+    /// Inserts a queue into the active trees, with a finish time for its whole budget.
     fn enqueue(&mut self, queue: usize, earlier: bool) {
         self.update_weight(queue, true);
         self.finish(queue, self.queues[queue].entity.budget);
         let time = self.tree(queue).time;
         let q = &mut self.queues[queue];
         if earlier && time > q.entity.finish {
-            // A queue that got its old times back must not be far ahead of all others.
+            // Limits the lead of a queue that got its old timestamps back.
             let delta = (time - q.entity.finish) / q.raise.coefficient;
             q.entity.start += delta;
             q.entity.finish += delta;
@@ -206,11 +209,11 @@ impl Bfq {
         self.active_insert(queue);
     }
 
-    /// A queue without requests has got one; whether it was awaited and so gets its old times back.
-    pub(super) fn activate(&mut self, queue: usize, awaited: bool) {
+    /// Activates a queue; `non_blocking` allows old timestamps for a queue that returned in time.
+    pub(super) fn activate(&mut self, queue: usize, non_blocking: bool) {
         let time = self.tree(queue).time;
         let entity = &self.queues[queue].entity;
-        let earlier = awaited && time > entity.finish;
+        let earlier = non_blocking && time > entity.finish;
         let least = if earlier { entity.finish } else { time };
         if entity.place == Place::Idle {
             self.extract(queue);
@@ -226,10 +229,10 @@ impl Bfq {
         self.update_next(Some(queue), false);
     }
 
-    /// A queue goes back to its tree, or changes its place there.
+    /// Puts a queue back into its tree, or moves it within the tree.
     pub(super) fn requeue(&mut self, queue: usize, expires: bool) {
         if self.service.current == Some(queue) {
-            // It pays for what it got.
+            // Charge only the service received.
             self.finish(queue, self.queues[queue].entity.service);
             let entity = &mut self.queues[queue].entity;
             entity.start = entity.finish;
@@ -240,14 +243,14 @@ impl Bfq {
         self.update_next(Some(queue), expires);
     }
 
-    /// A queue has no more requests.
+    /// Deactivates a queue without requests.
     pub(super) fn deactivate(&mut self, queue: usize, expires: bool) {
         if !self.queues[queue].entity.counts {
             return;
         }
         let current = self.service.current == Some(queue);
         self.extract(queue);
-        // It pays for what it got, if only because others let it.
+        // Charge only the service received.
         self.finish(queue, self.queues[queue].entity.service);
         if current {
             self.service.current = None;
@@ -264,7 +267,7 @@ impl Bfq {
         }
     }
 
-    /// Finds out anew who is next, after `changed` was put among the active queues, or something was taken out.
+    /// Recomputes the next queue after `changed` was activated, or, with `None`, after a removal.
     fn update_next(&mut self, changed: Option<usize>, expires: bool) {
         let next = self.service.next;
         if let Some(changed) = changed.filter(|_| changed != next) {
@@ -283,18 +286,18 @@ impl Bfq {
 
     fn look_up_next(&mut self, expires: bool) -> Option<usize> {
         let mut first_class = 0;
-        if self.service.idle_class_served + IDLE_CLASS_WAIT_NS < self.jiffy {
+        if self.service.idle_class_served + IDLE_CLASS_WAIT_NS < self.clock.jiffy {
             if self.service.trees[IDLE_CLASS].has_active() {
                 first_class = IDLE_CLASS;
             }
-            self.service.idle_class_served = self.jiffy;
+            self.service.idle_class_served = self.clock.jiffy;
         }
         let class = (first_class..self.service.trees.len()).find(|&class| self.service.trees[class].has_active())?;
         let tree = &mut self.service.trees[class];
         if let Some(&(_, _, queue)) = tree.due.first() {
             return Some(queue);
         }
-        // None is due: virtual time jumps, unless a queue in service is.
+        // No queue is eligible: virtual time jumps to the earliest start, unless a queue is in service.
         let (start, ..) = *tree.later.first()?;
         if self.service.current.is_some() && !expires {
             let soonest = tree.later.iter().take_while(|later| later.0 == start);
@@ -306,7 +309,7 @@ impl Bfq {
         self.service.trees[class].due.first().map(|&(_, _, queue)| queue)
     }
 
-    /// Takes the next queue out of its tree, to serve it.
+    /// Removes the next queue from its tree and puts it into service.
     pub(super) fn take_next(&mut self) -> Option<usize> {
         let queue = self.service.next?;
         self.service.current = Some(queue);

@@ -1,4 +1,4 @@
-//! What can be set.
+//! Registration and tunables.
 
 use ssdlab_core::{Parameter, Unit};
 
@@ -9,7 +9,7 @@ use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY};
 
 pub(in crate::elevator) static INFO: SchedulerInfo = SchedulerInfo {
     name: "bfq",
-    help: "budgets of sectors for processes, fair by weight, with idling and raised weights; Linux 6",
+    help: "budget fair queueing: sector budgets per process, fair by weight, with idling and weight raising; Linux 6",
     source: "Linux 6, block/bfq-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {
@@ -27,27 +27,22 @@ pub(in crate::elevator) static INFO: SchedulerInfo = SchedulerInfo {
 };
 
 const TUNABLES: &[Parameter] = &[
-    Parameter::ms(
-        "slice_idle",
-        8,
-        0,
-        "How long the device is kept idle for the next request of a process; 0 for not at all.",
-    ),
+    Parameter::ms("slice_idle", 8, 0, "Idling time for the next request of a process; 0 disables idling."),
     Parameter::ms(
         "fifo_expire_sync",
         125,
         0,
-        "Age at which a synchronous request is taken first when its queue is served.",
+        "Age at which a synchronous request is served first in its queue's turn.",
     ),
     Parameter::ms(
         "fifo_expire_async",
         250,
         0,
-        "Age at which an asynchronous request is taken first when its queue is served.",
+        "Age at which an asynchronous request is served first in its queue's turn.",
     ),
     BACK_SEEK_MAX,
     BACK_SEEK_PENALTY,
-    Parameter::ms("timeout_sync", 125, 4, "How long a queue may be served at a time, in whole jiffies of 4 ms."),
+    Parameter::ms("timeout_sync", 125, 4, "Maximum duration of a queue's turn, in whole jiffies of 4 ms."),
     Parameter {
         name: "max_budget",
         unit: Unit::Sectors,
@@ -55,7 +50,7 @@ const TUNABLES: &[Parameter] = &[
         min: 0,
         max: 1 << 31,
         example: None,
-        help: "Sectors for which a queue is served at a time at most; 0 for what the device transfers in that time.",
+        help: "Maximum sectors per turn of a queue; 0 takes what the device transfers in timeout_sync.",
     },
     Parameter {
         name: "strict_guarantees",
@@ -64,7 +59,7 @@ const TUNABLES: &[Parameter] = &[
         min: 0,
         max: 1,
         example: None,
-        help: "Whether the device gets one request at a time and is kept idle for every queue.",
+        help: "True to keep one request at the device and to idle for every queue.",
     },
     Parameter {
         name: "low_latency",
@@ -73,6 +68,6 @@ const TUNABLES: &[Parameter] = &[
         min: 0,
         max: 1,
         example: None,
-        help: "Whether the weights of interactive and soft real-time processes are raised.",
+        help: "True to raise the weights of interactive and soft real-time processes.",
     },
 ];

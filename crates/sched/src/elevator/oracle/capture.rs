@@ -1,12 +1,15 @@
-//! What a kernel was seen to do: a capture, read from its files.
+//! Reads captures of live kernels.
 //!
-//! `NAME.insert-dispatch-complete.csv.zst` has the kernel's events `block_rq_insert`, `block_rq_issue`,
-//! `block_rq_complete` and those of merges: `time_ns,event,op,sector,bytes,pid,cpu` and, where priorities matter,
-//! `rwbs,ioprio`. `event` is I(nserted), D(ispatched), C(ompleted), M (a bio merged at the back) or F (at the front);
-//! `op` is R(ead), W(rite) or F(lush), which goes around schedulers. Beside it lie, where there are any,
-//! `NAME.setup.txt` with tunables and the device, `NAME.kyber-events.csv.zst` with the depths that kyber sets, and
-//! `NAME.bfq-log.csv.zst` with the log that bfq writes under its lock. Excerpts begin as whole captures do, and leave
-//! out lines of logs that are not read here.
+//! | file | contents |
+//! |---|---|
+//! | `NAME.insert-dispatch-complete.csv.zst` | the kernel's events of request insertion, issue, completion and merges |
+//! | `NAME.setup.txt` (optional) | tunables and device |
+//! | `NAME.kyber-events.csv.zst` (optional) | depths set by kyber |
+//! | `NAME.bfq-log.csv.zst` (optional) | log that bfq writes under its lock |
+//!
+//! The columns of the first are `time_ns,event,op,sector,bytes,pid,cpu` and, if priorities matter, `rwbs,ioprio`.
+//! `event` is I(nserted), D(ispatched), C(ompleted), M (back merge of a bio) or F (front merge). `op` is R(ead), W(rite)
+//! or F(lush); flushes bypass the scheduler. Excerpts start like the complete captures, without log lines not read here.
 
 #![cfg(test)]
 
@@ -16,43 +19,44 @@ use std::path::Path;
 
 use crate::bio::{Bio, Direction, Flags, Priority, PriorityClass};
 
-/// Something that happened.
+/// Kind of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// A request came to the scheduler through the software queue of a processor.
+    /// Insertion of a request through the software queue of a CPU.
     Insert { bio: Bio, cpu: u16 },
-    /// A bio became part of a request, behind or in front of it.
+    /// Merge of a bio at the back or front of a request.
     Merge { bio: Bio, front: bool },
-    /// A request was chosen; how far the weight of its queue was raised, if the kernel tells.
+    /// Choice of a request, with the raised weight of its queue if logged.
     Dispatch { start: u64, direction: Direction, raised: Option<Raised> },
-    /// The scheduler was asked and gave nothing.
+    /// The scheduler was asked but dispatched nothing.
     Nothing,
-    /// A request ended.
+    /// Completion of a request.
     Complete { start: u64, direction: Direction },
-    /// A tunable was set.
+    /// Change of a tunable.
     Tune { name: String, value: u64 },
-    /// The kernel set the depth of a domain.
+    /// Change of a domain's depth by the kernel.
     Depth { direction: Direction, depth: u32 },
 }
 
-/// How far the weight of the queue in service is raised when a request of it is chosen.
+/// Weight raising of the queue in service when one of its requests is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Raised {
-    /// What its weight is multiplied by; 1 if it is not raised.
+    /// Factor of the weight; 1 if not raised.
     pub coefficient: u64,
-    /// How long it was raised when it was asked, and for how long at most.
+    /// Time since raising began, at time `asked`.
     pub lasted_ns: u64,
+    /// Maximum duration of raising.
     pub most_ns: u64,
     pub asked: u64,
 }
 
-/// A thing that happened and when.
+/// Event with its time.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub now: u64,
-    /// What the kernel's clock says then if it is another time: while requests are plugged, it stands still.
+    /// Kernel clock at that time if it differs: the clock is stopped while requests are plugged.
     pub clock: Option<u64>,
-    /// Process and processor at work; zeros if unknown.
+    /// Process and CPU that caused the event; zeros if unknown.
     task: (u64, u64),
     pub what: What,
 }
@@ -63,29 +67,30 @@ impl Event {
     }
 }
 
-/// What a kernel was seen to do, and with which settings.
+/// Events of a kernel, and its settings.
 #[derive(Debug)]
 pub struct Capture {
     pub events: Vec<Event>,
-    /// Tunables; those that are not named have their defaults.
+    /// Tunables that differ from their defaults.
     pub tunables: Vec<(String, u64)>,
-    /// Weights of groups (cgroups), in the order in which their processes begin.
+    /// Weights of cgroups, in the order in which their processes start.
     pub weights: Vec<u64>,
     pub rotational: bool,
-    /// Requests that the device takes at a time, which tells when choices were made where nothing else does.
+    /// Device queue depth, from which the time of choices is inferred without a log; `usize::MAX` if not needed.
     pub depth: usize,
-    /// When timers fired, and when jiffies, of 4 ms, begin, as far as is known.
+    /// Times at which timers fired, as far as known.
     pub fired: Vec<u64>,
+    /// Phase of jiffies, if known.
     pub tick_ns: Option<u64>,
 }
 
-/// How long a jiffy of the kernels captured is.
+/// Duration of a jiffy in the captured kernels.
 pub const JIFFY_NS: u64 = 4_000_000;
-/// The kernel had been up for long when a capture began, in whole jiffies: its first request is no start of time.
+/// Kernel uptime at the start of a capture; any large number of whole jiffies will do.
 const UP_NS: u64 = 100_000_000_000;
-/// A task dispatches from the plug with which it inserted so soon before.
+/// Maximum time from a task's insertion to a dispatch under the same plug.
 const PLUG_NS: u64 = 200_000;
-/// bfq learns of a completion so soon after the kernel's event.
+/// Maximum time from the kernel's completion event until bfq processes it.
 const COMPLETION_NS: u64 = 100_000;
 
 fn unpack(path: &Path) -> String {
@@ -97,7 +102,7 @@ fn number(text: &str) -> u64 {
     text.parse().unwrap_or_else(|_| panic!("{text:?} is not a number"))
 }
 
-/// A class and a level, such as `be4`; without a class the process has what processes have.
+/// Parses a class and level such as `be4`; anything else is the default priority.
 fn priority(text: &str) -> Priority {
     let classes = [("rt", PriorityClass::RealTime), ("be", PriorityClass::BestEffort), ("idle", PriorityClass::Idle)];
     let known = classes.iter().find_map(|&(name, class)| Some((class, text.strip_prefix(name)?)));
@@ -105,14 +110,14 @@ fn priority(text: &str) -> Priority {
 }
 
 fn events(text: &str) -> Vec<Event> {
-    // By processor: the task that inserted a request last, and when.
+    // By CPU: the task that inserted a request last, and the time.
     let mut plugs: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     let rows = text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
     rows.filter(|fields| fields[2] != "F")
         .map(|fields| {
             let direction = if fields[2] == "R" { Direction::Read } else { Direction::Write };
             let (start, sectors) = (number(fields[3]), (number(fields[4]) / 512) as u32);
-            // Without flags all is taken to be synchronous.
+            // Without flags, all requests count as synchronous.
             let sync = fields.get(7).is_none_or(|rwbs| rwbs.contains('S'));
             let flags = if sync { Flags::SYNC } else { Flags::NONE };
             let priority = fields.get(8).map_or_else(Priority::default, |text| priority(text));
@@ -129,15 +134,15 @@ fn events(text: &str) -> Vec<Event> {
             if let What::Insert { .. } = what {
                 plugs.insert(cpu, (pid, now));
             }
-            // Whatever ends, ends in an interrupt.
-            let asked = !matches!(what, What::Complete { .. });
-            let plug = plugs.get(&cpu).filter(|(task, since)| asked && *task == pid && now - since < PLUG_NS);
+            // Completions happen in interrupts, outside any plug.
+            let in_task = !matches!(what, What::Complete { .. });
+            let plug = plugs.get(&cpu).filter(|(task, since)| in_task && *task == pid && now - since < PLUG_NS);
             Event { now, clock: plug.map(|&(_, since)| since), task: (pid, cpu), what }
         })
         .collect()
 }
 
-/// Adds what kyber told. Returns when its timer fired, as far as is known.
+/// Adds the events of kyber's log. Returns the times at which its timer fired, as far as known.
 fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
     let mut fired = Vec::new();
     for line in text.lines().skip(1) {
@@ -148,7 +153,7 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
             ("adjust", "WRITE") => What::Depth { direction: Direction::Write, depth: number(fields[3]) as u32 },
             ("tunable", name) => What::Tune { name: name.to_owned(), value: number(fields[3]) },
             ("latency", _) => {
-                // What one timer tells takes some microseconds.
+                // Lines of one timer are some microseconds apart.
                 if fired.last().is_none_or(|last| last + JIFFY_NS / 2 < now) {
                     fired.push(now);
                 }
@@ -161,8 +166,8 @@ fn kyber(text: &str, events: &mut Vec<Event>) -> Vec<u64> {
     fired
 }
 
-/// When jiffies begin, if bfq tells it: between two lines in which the time of a raised weight differs by one, amid
-/// what all such pairs leave.
+/// Derives the phase of jiffies from bfq's log: a tick lies between two lines whose raising time differs by one jiffy.
+/// Returns the middle of the interval that is consistent with all such pairs.
 fn bfq_tick(text: &str) -> Option<u64> {
     let mut latest: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let mut left: Option<(u64, u64)> = None;
@@ -175,20 +180,19 @@ fn bfq_tick(text: &str) -> Option<u64> {
             continue;
         }
         let (from, to) = left.unwrap_or((before, now));
-        // The pair as if it had come when the first one did.
+        // Shift the pair by whole jiffies to the first one.
         let since = (before - from + JIFFY_NS / 2) / JIFFY_NS * JIFFY_NS;
         let both = (from.max(before - since), to.min(now - since));
-        // A tick may be late.
+        // Ignore a pair that contradicts the others: a tick may be late.
         left = Some(both).filter(|(from, to)| from < to).or(Some((from, to)));
     }
     left.map(|(from, to)| (from + to) / 2 % JIFFY_NS)
 }
 
-/// When a request was chosen, the clock of the task that chose it, and how far the weight of its queue was raised if that
-/// was in service.
+/// Time of a choice, the clock of the task that made it, and the raised weight if the queue was in service.
 type Served = (u64, Option<u64>, Option<Raised>);
 
-/// Times at which tasks inserted requests, by process and processor.
+/// Times of insertions by process and CPU.
 #[derive(Default)]
 struct Plugs(BTreeMap<(u64, u64), Vec<u64>>);
 
@@ -201,8 +205,8 @@ impl Plugs {
         plugs
     }
 
-    /// The clock of a task that asks for a request while its plug is flushed. It stands still since the insertion, and may
-    /// lag behind the clock of another processor.
+    /// Returns the clock of a task that dispatches while its plug is flushed. The clock is stopped since the insertion and
+    /// may lag behind the clock of another CPU.
     fn clock(&self, task: (u64, u64), now: u64) -> Option<u64> {
         let inserted = self.0.get(&task)?;
         let since = *inserted[..inserted.partition_point(|&time| time <= now)].last()?;
@@ -210,7 +214,7 @@ impl Plugs {
     }
 }
 
-/// What follows the name of a queue in a line that tells how far its weight is raised.
+/// Parses the part after the queue name of a log line about a raised weight.
 fn raised(text: &str, asked: u64) -> Option<Raised> {
     let (lasted, rest) = text.strip_prefix(" raising period dur ")?.split_once('/')?;
     let (most, rest) = rest.split_once(" msec, old coeff ")?;
@@ -219,18 +223,19 @@ fn raised(text: &str, asked: u64) -> Option<Raised> {
     Some(Raised { coefficient, lasted_ns: ns(lasted), most_ns: ns(most), asked })
 }
 
-/// Moves insertions, dispatches and completions that end a turn to when bfq says that it did them. Adds how far weights
-/// were raised then, and when it gave nothing.
+/// Moves insertions, dispatches and completions that end a turn to the times in bfq's log. Adds raised weights, and
+/// events without a dispatch.
 fn bfq(text: &str, events: &mut Vec<Event>) {
-    // By process and processor: when requests were added. By queue and sectors: when requests were chosen. The queue in
-    // service, and the one that was served last.
     let plugs = Plugs::of(events);
+    // Times of insertions, by process and CPU.
     let mut added: BTreeMap<(u64, u64), VecDeque<u64>> = BTreeMap::new();
+    // Choices by queue and sectors, and the latest of these keys.
     let mut served: BTreeMap<(String, u64), VecDeque<Served>> = BTreeMap::new();
+    let mut latest = (String::new(), 0);
+    // Times of expiries, by process and CPU.
     let mut expired: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
     let mut nothing = Vec::new();
     let mut in_service = "";
-    let mut latest = (String::new(), 0);
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.splitn(4, ',').collect();
         let (now, pid, cpu, message) = (UP_NS + number(fields[0]), number(fields[1]), number(fields[2]), fields[3]);
@@ -238,14 +243,14 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
             added.entry((pid, cpu)).or_default().push_back(now);
         } else if let Some((queue, sectors)) = message.split_once(" bfqq_served ") {
             latest = (queue.to_owned(), number(sectors.trim_end_matches(" secs")));
-            let not = Raised { coefficient: 1, lasted_ns: 0, most_ns: 0, asked: now };
-            let choice = (now, plugs.clock((pid, cpu), now), (queue == in_service).then_some(not));
+            let not_raised = Raised { coefficient: 1, lasted_ns: 0, most_ns: 0, asked: now };
+            let choice = (now, plugs.clock((pid, cpu), now), (queue == in_service).then_some(not_raised));
             served.entry(latest.clone()).or_default().push_back(choice);
         } else if let Some(queue) = message.split_once(" set_in_service_queue").map(|(queue, _)| queue) {
             in_service = queue;
-        } else if let Some(told) = message.strip_prefix(&latest.0).and_then(|rest| raised(rest, now)) {
+        } else if let Some(weight) = message.strip_prefix(&latest.0).and_then(|rest| raised(rest, now)) {
             if let Some(choice) = served.get_mut(&latest).and_then(VecDeque::back_mut) {
-                choice.2 = Some(told);
+                choice.2 = Some(weight);
             }
         } else if message.contains(" expire (") {
             expired.entry((pid, cpu)).or_default().push(now);
@@ -272,7 +277,7 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
                     let queues = ["bfq0A".to_owned(), format!("bfq{pid}A")];
                     queues.into_iter().flat_map(|queue| [(queue.clone(), sectors), (queue, 3 * sectors)]).collect()
                 };
-                // The earliest choice of such a request since it was added that no other dispatch followed.
+                // The earliest unmatched choice of such a request since its insertion.
                 let choices = kinds.into_iter().filter_map(|kind| {
                     let times = served.get_mut(&kind)?;
                     while times.front().is_some_and(|&(time, ..)| time < since) {
@@ -281,9 +286,9 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
                     times.front().filter(|&&(time, ..)| time <= event.now).map(|&(time, ..)| (time, kind.clone()))
                 });
                 if let Some((_, kind)) = choices.min()
-                    && let Some((time, clock, told)) = served.get_mut(&kind).and_then(VecDeque::pop_front)
+                    && let Some((time, clock, weight)) = served.get_mut(&kind).and_then(VecDeque::pop_front)
                 {
-                    *raised = told;
+                    *raised = weight;
                     (event.now, event.clock) = (time, clock);
                 }
             }
@@ -298,20 +303,20 @@ fn bfq(text: &str, events: &mut Vec<Event>) {
     events.append(&mut nothing);
 }
 
-/// The value of `name=` in a text of settings.
+/// Returns the value of `name=` in a text of settings.
 fn setting<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("{name}="))?;
     rest.split([',', '\n', ' ']).next()
 }
 
-/// The weight in `...; echo 100 > blkio.bfq.weight`.
+/// Returns the weight in `...; echo 100 > blkio.bfq.weight`.
 fn group_weight(line: &str) -> Option<u64> {
     let weight = line.strip_suffix(" > blkio.bfq.weight")?;
     weight.rsplit(' ').next().map(number)
 }
 
 impl Capture {
-    /// The capture of so many requests at the device at most that is called `name` in a folder.
+    /// Reads the capture `name` from a folder.
     pub fn read(folder: &Path, name: &str) -> Self {
         let beside = |kind: &str| Some(folder.join(format!("{name}.{kind}"))).filter(|path| path.exists());
         let mut events = events(&unpack(&folder.join(format!("{name}.insert-dispatch-complete.csv.zst"))));

@@ -1,10 +1,10 @@
-//! Decisions of a live kernel, replayed: how many of them a scheduler takes as well.
+//! Replays decisions of a live kernel and counts how many a model reproduces.
 //!
-//! All captures in the folder `scheduler-oracle-linux6.18` of the directory named by `SSDLAB_TRACES`, and in its folder
-//! `loaded`, are replayed; excerpts of them, in `tests/data`, always.
+//! Excerpts in `tests/data` are always replayed; complete captures are replayed from `scheduler-oracle-linux6.18` and
+//! `scheduler-oracle-linux6.18/loaded` in the directory named by `SSDLAB_TRACES`.
 //!
-//! A decision is a dispatch. The model is asked when the kernel asked its own, and told what that did if it says
-//! something else: a race of two processors, of which the capture knows only one order, costs one decision.
+//! A decision is a dispatch. The model is asked at the time of each kernel decision. If it disagrees, it is made to
+//! follow the kernel. So a race between two CPUs, which a capture records in one order only, costs one decision.
 
 #![cfg(test)]
 
@@ -21,107 +21,107 @@ use crate::request::{RequestId, Requests};
 use capture::{Capture, Event, What};
 pub(super) use capture::{JIFFY_NS, Raised};
 
-/// What a scheduler would dispatch.
+/// A model's choice of the next request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proposal {
     pub id: RequestId,
-    /// What it has to know to carry that out, when requests may have come since.
+    /// Model-specific state for carrying out the choice later, when more requests may have arrived.
     pub state: [u64; 3],
 }
 
-/// How like a raised weight is to the kernel's.
-pub(super) enum Likeness {
+/// Agreement of a raised weight with the kernel's.
+pub(super) enum Agreement {
     Same,
-    /// As high, but raised a jiffy before or after: one of two times fell on the other side of a tick.
+    /// Same weight, raised a jiffy earlier or later: one of the two times fell on the other side of a tick.
     JiffyApart,
     Other,
 }
 
-/// A scheduler that can be told what the kernel did.
+/// A scheduler model that can follow kernel decisions.
 pub(super) trait Replayed: Elevator {
-    /// What it would dispatch now.
+    /// Returns the request that the model would dispatch now.
     fn propose(&mut self, requests: &Requests, now: u64) -> Option<Proposal>;
 
-    /// Dispatches `id`, which waits, as the kernel did, whatever it proposed.
+    /// Dispatches the waiting request `id`, as the kernel did, whatever the model proposal.
     fn follow(&mut self, id: RequestId, proposal: Option<Proposal>, requests: &Requests, now: u64);
 
-    /// How like the kernel's the raised weight is of the queue of `id`, which is about to be dispatched; then it is the
-    /// same.
-    fn raise_as(&mut self, _id: RequestId, _told: Raised, _requests: &Requests) -> Likeness {
-        Likeness::Same
+    /// Compares the raised weight of the queue of `id`, which is about to be dispatched, with the kernel's, then adopts
+    /// the kernel's.
+    fn raise_as(&mut self, _id: RequestId, _kernel: Raised, _requests: &Requests) -> Agreement {
+        Agreement::Same
     }
 
-    /// Counts time in jiffies that begin with `phase_ns`; whether it counts in jiffies at all.
+    /// Sets the phase of jiffies; returns false if the model does not use jiffies.
     fn tick(&mut self, _phase_ns: u64) -> bool {
         false
     }
 
-    /// Until the next call the clock says this, whatever the time is.
+    /// Stops the clock at this value until the next call; `None` lets it run.
     fn stop_clock(&mut self, _clock: Option<u64>) {}
 
-    /// A process has a group of its own.
+    /// Gives a process a cgroup of its own with this weight.
     fn group(&mut self, _pid: u32, _weight: u64) {}
 
-    /// A tunable is set while it runs.
+    /// Changes a tunable at run time.
     fn tune(&mut self, name: &str, _value: u64) {
-        panic!("{name} cannot be changed");
+        panic!("tunable {name} cannot be changed at run time");
     }
 
-    /// How many requests of a direction may be at the device.
+    /// Returns the limit of requests at the device for a direction.
     fn depth_of(&self, _direction: Direction) -> Option<u32> {
         None
     }
 
-    /// Continues with so many.
+    /// Sets the limit of requests at the device for a direction.
     fn set_depth(&mut self, _direction: Direction, _depth: u32) {}
 }
 
-/// What a capture shows, and how a scheduler fares on it.
+/// Counts of kernel decisions in a capture, and of those that the model reproduces (`equal_...`).
 #[derive(Debug, Default)]
 struct Findings {
     decisions: u64,
-    /// Decisions that the scheduler takes as well.
     equal: u64,
-    /// Decisions at which another request waited, and those that the scheduler takes as well.
+    /// Decisions with more than one request waiting.
     choices: u64,
     equal_choices: u64,
-    /// Times the kernel gave nothing, and times the scheduler did so too.
+    /// Times the kernel dispatched nothing.
     nothing: u64,
     equal_nothing: u64,
-    /// Times the kernel told how far the weight of the queue in service is raised, those at which the scheduler has it
-    /// raised likewise, and those of them that are a jiffy apart.
+    /// Reports of the raised weight of the queue in service.
     raised: u64,
     equal_raised: u64,
+    /// Reports that agree but for the time of raising, which is one jiffy apart.
     jiffy_apart: u64,
-    /// Changes of depths by the kernel, by the scheduler, and by both alike.
+    /// Changes of depths by the kernel, by the model, and the kernel's changes that the model agrees with.
     depths: u64,
     own_depths: u64,
     equal_depths: u64,
 }
 
-/// How far from its time a timer fires at most, with those before it that the kernel did not tell of.
+/// Maximum distance between a timer's due time and the logged time at which it fired.
 const LATE_NS: u64 = 50_000_000;
 
-/// Where a request begins, and which way its data moves: how captures name it.
+/// First sector and direction, which identify a request in a capture.
 type Key = (u64, Direction);
 
-/// A replay under way.
+/// State of a replay.
 struct Replay<'a> {
     model: &'a mut dyn Replayed,
-    /// When timers of the kernel fired, as far as it told.
+    /// Times at which the kernel's timers fired, as far as logged.
     fired: &'a [u64],
-    /// Processes in the order of their first requests, and the weights of their groups in that order.
+    /// Processes in the order of their first requests.
     processes: Vec<u32>,
+    /// Weights of their cgroups, in the same order.
     weights: &'a [u64],
     requests: Requests,
-    /// Requests that wait. Where two are alike, the older one goes first.
+    /// Waiting requests, oldest first for each key.
     queued: FxHashMap<Key, VecDeque<RequestId>>,
-    /// Ends of requests that wait.
+    /// Waiting requests by end sector.
     ends: FxHashMap<Key, RequestId>,
     waiting: usize,
     at_device: FxHashMap<Key, VecDeque<RequestId>>,
     in_flight: usize,
-    /// What the model said when the device became full: the kernel chose then, and held the request back.
+    /// Model's choice when the device became full; the kernel also chooses then, and holds the request back.
     chosen_ahead: Option<Proposal>,
     findings: Findings,
 }
@@ -144,7 +144,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Lets timers fire that are due.
+    /// Fires due timers of the model.
     fn fire(&mut self, now: u64) {
         while let Some(time) = self.model.timer_ns().map(|time| self.fired(time)).filter(|&time| time <= now) {
             let depths = self.depths();
@@ -154,7 +154,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// When a timer of the kernel fired that is due. It is late by a jiffy as often as not; sometimes the kernel tells.
+    /// Returns the logged time at which a due timer fired in the kernel, often a jiffy late, or else the due time.
     fn fired(&self, due: u64) -> u64 {
         let at = self.fired.partition_point(|&time| time < due);
         let near = self.fired[at.saturating_sub(1)..].iter().take(2);
@@ -180,7 +180,7 @@ impl<'a> Replay<'a> {
         self.waiting += 1;
     }
 
-    /// Lets a waiting request grow. Of one that is in the plug of its task nothing is known yet.
+    /// Merges a bio into a waiting request; ignored if the request is still in its task's plug.
     fn merge(&mut self, bio: Bio, front: bool) {
         let direction = bio.direction;
         if front {
@@ -197,23 +197,23 @@ impl<'a> Replay<'a> {
     }
 
     fn dispatch(&mut self, key: Key, raised: Option<Raised>, depth: usize, now: u64) {
-        // What was inserted before the capture began is unknown.
+        // Requests inserted before the capture began are unknown.
         let Some(id) = self.queued.get_mut(&key).and_then(VecDeque::pop_front) else { return };
         let direction = key.1;
-        let proposed = self.chosen_ahead.take().or_else(|| self.model.propose(&self.requests, now));
-        let equal = u64::from(proposed.is_some_and(|proposed| proposed.id == id));
+        let proposal = self.chosen_ahead.take().or_else(|| self.model.propose(&self.requests, now));
+        let equal = u64::from(proposal.is_some_and(|proposal| proposal.id == id));
         let others = u64::from(self.waiting > 1);
         self.findings.decisions += 1;
         self.findings.equal += equal;
         self.findings.choices += others;
         self.findings.equal_choices += others * equal;
         if let Some(raised) = raised.filter(|_| equal > 0) {
-            let likeness = self.model.raise_as(id, raised, &self.requests);
+            let agreement = self.model.raise_as(id, raised, &self.requests);
             self.findings.raised += 1;
-            self.findings.equal_raised += u64::from(!matches!(likeness, Likeness::Other));
-            self.findings.jiffy_apart += u64::from(matches!(likeness, Likeness::JiffyApart));
+            self.findings.equal_raised += u64::from(!matches!(agreement, Agreement::Other));
+            self.findings.jiffy_apart += u64::from(matches!(agreement, Agreement::JiffyApart));
         }
-        self.model.follow(id, proposed, &self.requests, now);
+        self.model.follow(id, proposal, &self.requests, now);
         let end = (self.requests[id].end(), direction);
         if self.ends.get(&end) == Some(&id) {
             self.ends.remove(&end);
@@ -226,7 +226,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn happen(&mut self, event: &Event, depth: usize) {
+    fn apply(&mut self, event: &Event, depth: usize) {
         let now = event.now;
         self.fire(now);
         self.model.stop_clock(event.clock);
@@ -259,11 +259,11 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Replays a capture, of a scheduler that was told when jiffies begin.
+/// Replays a capture on a model whose jiffy phase is set.
 fn replay(model: &mut dyn Replayed, capture: &Capture) -> Findings {
     let mut replay = Replay::new(model, capture);
     for event in &capture.events {
-        replay.happen(event, capture.depth);
+        replay.apply(event, capture.depth);
     }
     replay.findings
 }

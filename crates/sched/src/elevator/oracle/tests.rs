@@ -1,4 +1,4 @@
-//! The captures, replayed.
+//! Replays of the captures.
 
 #![cfg(test)]
 
@@ -14,12 +14,12 @@ use crate::bio::{Bio, Direction, Flags, Priority};
 use crate::elevator::{Device, SCHEDULERS, bfq, kyber, mq_deadline};
 use crate::request::Requests;
 
-/// How finely the beginning of jiffies is looked for.
+/// Step of the search for the phase of jiffies.
 const PHASE_NS: usize = 100_000;
 /// Schedulers that can be replayed.
 const REPLAYED: [&str; 3] = ["mq-deadline", "kyber", "bfq"];
 
-/// The scheduler that a capture is of, with some settings.
+/// Builds the model for a capture; `None` if its scheduler cannot be replayed.
 fn model(name: &str, tunables: &[(String, u64)], rotational: bool) -> Option<Box<dyn Replayed>> {
     let scheduler = REPLAYED.into_iter().find(|scheduler| name.starts_with(scheduler))?;
     let info = SCHEDULERS.iter().find(|info| info.name == scheduler)?;
@@ -33,12 +33,12 @@ fn model(name: &str, tunables: &[(String, u64)], rotational: bool) -> Option<Box
     })
 }
 
-#[expect(clippy::print_stderr, reason = "a skipped test must say so, and how well a scheduler does is worth knowing")]
+#[expect(clippy::print_stderr, reason = "reports skipped tests and agreement rates")]
 fn say(what: &str) {
     eprintln!("{what}");
 }
 
-/// A capture, of a scheduler that has some tunables changed.
+/// Reads a capture and changes some tunables.
 fn captured(folder: &Path, name: &str, changes: &[(&str, u64)]) -> Capture {
     let mut capture = Capture::read(folder, name);
     capture.tunables.retain(|(name, _)| changes.iter().all(|(changed, _)| name != changed));
@@ -47,7 +47,7 @@ fn captured(folder: &Path, name: &str, changes: &[(&str, u64)]) -> Capture {
 }
 
 fn findings(capture: &Capture, name: &str) -> Option<Findings> {
-    // When jiffies begin shows only in logs of raised weights and in those of kyber: else what agrees best is taken.
+    // Without a known phase of jiffies, the phase with the best agreement is used.
     let ticks = capture.tick_ns.map_or_else(|| (0..JIFFY_NS).step_by(PHASE_NS).collect(), |tick_ns| vec![tick_ns]);
     let mut best: Option<Findings> = None;
     for tick_ns in ticks {
@@ -64,13 +64,13 @@ fn findings(capture: &Capture, name: &str) -> Option<Findings> {
     best
 }
 
-/// A capture of a clock that runs while requests are plugged.
+/// Lets the clock of a capture run while requests are plugged.
 fn without_plugs(mut capture: Capture) -> Capture {
     capture.events.iter_mut().for_each(|event| event.clock = None);
     capture
 }
 
-/// A capture in which the kernel does not tell how far it raised weights, and so on which side of a tick it was.
+/// Removes the logged weights from a capture, and with them the side of a tick on which the kernel read the time.
 fn without_weights(mut capture: Capture) -> Capture {
     for event in &mut capture.events {
         if let What::Dispatch { raised, .. } = &mut event.what {
@@ -88,48 +88,49 @@ fn percent(part: u64, whole: u64) -> String {
     if whole == 0 { String::new() } else { format!("{:.2}", 100.0 * share(part, whole)) }
 }
 
-fn of(part: u64, whole: u64) -> String {
+fn count_of(part: u64, whole: u64) -> String {
     if whole == 0 { String::new() } else { format!("{part} of {whole}") }
 }
 
-/// Replays a capture, says how the scheduler fares, and wants it to decide as the kernel did.
+/// Replays a capture, prints the agreement rates, and asserts that they are high.
 fn check(folder: &Path, name: &str) {
     let capture = captured(folder, name, &[]);
-    let Some(found) = findings(&capture, name) else {
-        return say(&format!("skipped: {name} is of a scheduler that is not replayed"));
+    let Some(result) = findings(&capture, name) else {
+        return say(&format!("skipped: no replay for the scheduler of {name}"));
     };
-    let Findings { decisions, equal, choices, equal_choices, nothing, equal_nothing, .. } = found;
-    let Findings { raised, equal_raised, jiffy_apart, depths, equal_depths, own_depths, .. } = found;
-    let less = |capture| percent(findings(&capture, name).expect("it is replayed").equal, decisions);
-    let less = if raised == 0 {
+    let Findings { decisions, equal, choices, equal_choices, nothing, equal_nothing, .. } = result;
+    let Findings { raised, equal_raised, jiffy_apart, depths, equal_depths, own_depths, .. } = result;
+    let equal_in =
+        |capture| percent(findings(&capture, name).expect("the scheduler is replayed above").equal, decisions);
+    let with_less_input = if raised == 0 {
         [String::new(), String::new()]
     } else {
-        [less(without_plugs(captured(folder, name, &[]))), less(without_weights(captured(folder, name, &[])))]
+        [equal_in(without_plugs(captured(folder, name, &[]))), equal_in(without_weights(captured(folder, name, &[])))]
     };
-    let told = [
+    let row = [
         name.to_owned(),
         decisions.to_string(),
         percent(equal, decisions),
         percent(equal_choices, choices),
         percent(equal_nothing, nothing),
-        of(equal_raised, raised),
+        count_of(equal_raised, raised),
         if jiffy_apart > 0 { jiffy_apart.to_string() } else { String::new() },
-        of(equal_depths, depths),
+        count_of(equal_depths, depths),
     ];
-    let told = format!("| {} |", told.into_iter().chain(less).collect::<Vec<_>>().join(" | "));
-    say(&told);
-    assert!(decisions >= 1000, "a short capture: {told}");
-    assert!(share(equal, decisions) >= 0.97, "{told}");
-    assert!(share(equal_nothing, nothing) >= 0.97, "{told}");
-    assert!(share(equal_raised, raised) >= 0.99, "{told}");
-    assert!(equal_depths == depths && own_depths == depths, "{told}");
+    let row = format!("| {} |", row.into_iter().chain(with_less_input).collect::<Vec<_>>().join(" | "));
+    say(&row);
+    assert!(decisions >= 1000, "the capture is too short: {row}");
+    assert!(share(equal, decisions) >= 0.97, "{row}");
+    assert!(share(equal_nothing, nothing) >= 0.97, "{row}");
+    assert!(share(equal_raised, raised) >= 0.99, "{row}");
+    assert!(equal_depths == depths && own_depths == depths, "{row}");
 }
 
 fn excerpts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
 }
 
-/// Names of the captures in a folder.
+/// Lists the names of the captures in a folder.
 fn captures(folder: &Path) -> Vec<String> {
     let Ok(entries) = read_dir(folder) else {
         say(&format!("skipped: {} is missing", folder.display()));
@@ -143,7 +144,7 @@ fn captures(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn decides_as_the_kernel_did() {
+fn excerpts_agree_with_the_kernel() {
     let names = captures(&excerpts());
     assert!(REPLAYED.iter().all(|scheduler| names.iter().any(|name| name.starts_with(scheduler))), "{names:?}");
     for name in names {
@@ -152,9 +153,9 @@ fn decides_as_the_kernel_did() {
 }
 
 #[test]
-fn decides_as_the_kernel_did_in_every_capture() {
+fn complete_captures_agree_with_the_kernel() {
     let Some(root) = std::env::var_os("SSDLAB_TRACES") else {
-        return say("skipped: SSDLAB_TRACES does not name the directory of real traces");
+        return say("skipped: set SSDLAB_TRACES to the directory of real traces");
     };
     let folder = PathBuf::from(root).join("scheduler-oracle-linux6.18");
     for folder in [folder.join("loaded"), folder] {
@@ -165,10 +166,10 @@ fn decides_as_the_kernel_did_in_every_capture() {
 }
 
 #[test]
-fn a_scheduler_with_other_tunables_is_told_from_the_kernel() {
+fn other_tunables_lower_the_agreement() {
     let agreed = |name: &str, change: (&str, u64)| {
-        let found = findings(&captured(&excerpts(), name, &[change]), name).unwrap();
-        share(found.equal, found.decisions)
+        let findings = findings(&captured(&excerpts(), name, &[change]), name).unwrap();
+        share(findings.equal, findings.decisions)
     };
     for (name, change) in [
         ("mq-deadline", ("fifo_batch", 4)),
@@ -181,23 +182,23 @@ fn a_scheduler_with_other_tunables_is_told_from_the_kernel() {
     }
 }
 
-/// With the kernel's own clock the model takes all decisions as well. Where it raised a weight at another time, that is the
-/// jiffy before or after. Without the clock of a plug some decisions differ: in bfq-g, two processors read the clock at
-/// different times, and one turn of four seconds in which 2,888 requests go is charged 10,735 sectors instead of 8.
+/// With the kernel's clock the model reproduces all decisions, with times of raising at most a jiffy apart. Without the
+/// stopped clock of plugs some differ: in bfq-g two CPUs read different times, and a turn of four seconds with 2,888
+/// requests is charged 10,735 sectors instead of 8.
 #[test]
-fn what_a_model_cannot_know_is_a_jiffy_and_the_clock_of_a_plug() {
+fn disagreement_stems_from_ticks_and_stopped_clocks() {
     let name = "bfq-e-equal-lowlat1";
-    let found = findings(&captured(&excerpts(), name, &[]), name).unwrap();
-    assert_eq!((found.equal, found.equal_raised), (found.decisions, found.raised));
-    assert!((1..found.raised / 100).contains(&found.jiffy_apart), "{found:?}");
+    let with_clock = findings(&captured(&excerpts(), name, &[]), name).unwrap();
+    assert_eq!((with_clock.equal, with_clock.equal_raised), (with_clock.decisions, with_clock.raised));
+    assert!((1..with_clock.raised / 100).contains(&with_clock.jiffy_apart), "{with_clock:?}");
     let name = "bfq-g-cooperate";
-    let found = findings(&captured(&excerpts(), name, &[]), name).unwrap();
-    let less = findings(&without_plugs(captured(&excerpts(), name, &[])), name).unwrap();
-    assert_eq!(found.equal, found.decisions);
-    assert!(less.equal < less.decisions, "{less:?}");
+    let with_clock = findings(&captured(&excerpts(), name, &[]), name).unwrap();
+    let without = findings(&without_plugs(captured(&excerpts(), name, &[])), name).unwrap();
+    assert_eq!(with_clock.equal, with_clock.decisions);
+    assert!(without.equal < without.decisions, "{without:?}");
 }
 
-/// A capture of a scheduler of this crate: both directions always wait, twenty requests are at the device.
+/// Captures a model of this crate under load: requests of both directions wait, and twenty are at the device.
 fn own_capture(elevator: &mut dyn Replayed) -> Capture {
     let mut events = Vec::new();
     let mut requests = Requests::default();
@@ -217,7 +218,7 @@ fn own_capture(elevator: &mut dyn Replayed) -> Capture {
             elevator.insert(&requests[id], &requests, now);
             events.push(Event::new(now, What::Insert { bio, cpu: 0 }));
         }
-        let id = elevator.dispatch(0, &requests, now, false).expect("nobody is idled for");
+        let id = elevator.dispatch(0, &requests, now, false).expect("the scheduler does not idle under load");
         let rq = &requests[id];
         let what = What::Dispatch { start: rq.start, direction: rq.direction, raised: None };
         events.push(Event::new(now, what));
@@ -238,8 +239,8 @@ fn own_model(name: &str) -> Box<dyn Replayed> {
     model
 }
 
-/// A race of two processors: an insertion is told before a decision that did not know of it. If the newcomer is nearer,
-/// the scheduler would have taken it; from the next decision on it agrees again.
+/// A race of two CPUs: the capture has an insertion before a decision that did not see it. The model may choose the new
+/// request, but agrees again from the next decision on.
 #[test]
 fn a_race_costs_one_decision() {
     let mut capture = own_capture(&mut *own_model("bfq"));

@@ -1,0 +1,102 @@
+//! Results of the block layer: outcome of a submission, operations for the device, counters, and pending work.
+
+use std::fmt;
+
+use ssdlab_core::counters;
+
+use crate::request::RequestId;
+
+/// Outcome of a submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// The bio was accepted; its submitter continues.
+    Accepted,
+    /// No request is available, or writeback throttling holds the bio back. It keeps its place in the queue; its
+    /// submitter sleeps until [`BlockLayer::woken`](super::BlockLayer::woken) returns it.
+    MustWait,
+    /// Nothing to do: a flush of a device without volatile cache.
+    Ended,
+}
+
+/// Operation for the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Read sectors.
+    Read,
+    /// Write sectors.
+    Write,
+    /// Write sectors through to stable media.
+    WriteThrough,
+    /// Discard sectors.
+    Discard,
+    /// Flush the volatile cache to stable media.
+    Flush,
+}
+
+/// A request for the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dispatched {
+    /// Number to pass to [`BlockLayer::completed`](super::BlockLayer::completed).
+    pub id: RequestId,
+    /// Operation.
+    pub operation: Operation,
+    /// First sector, of 512 bytes.
+    pub start: u64,
+    /// Number of sectors; zero for a flush.
+    pub sectors: u32,
+    /// Submission time of its earliest bio, or issue time of a flush, in nanoseconds.
+    pub arrived: u64,
+    /// Process of its first bio; for a flush, a process that uses its hardware queue.
+    pub pid: u32,
+}
+
+counters! {
+    /// Counters of the block layer.
+    pub struct BlockCounters {
+        bios: "bios", "Bios submitted: trace requests, split at `block.max_request`.";
+        bios_waited: "bios", "Bios that had to wait for a free request.";
+        requests: "requests", "Requests allocated for bios.";
+        back_merges: "bios", "Bios merged at the back of a waiting request.";
+        front_merges: "bios", "Bios merged at the front of a waiting request.";
+        request_merges: "requests", "Requests merged into a neighbour.";
+        dispatched_reads: "requests", "Reads dispatched to the device.";
+        dispatched_writes: "requests", "Writes and discards dispatched to the device.";
+        dispatched_flushes: "requests", "Flushes dispatched to the device.";
+        dispatched_read_sectors: "sectors", "Sectors, of 512 bytes, in dispatched reads.";
+        dispatched_write_sectors: "sectors", "Sectors, of 512 bytes, in dispatched writes and discards.";
+        direction_changes: "events", "Changes between reads and writes in the sequence of dispatches.";
+        plugs: "events", "Times the queue or a task was plugged.";
+        unplugs_timer: "events", "Unplugs by expiry of the delay.";
+        unplugs_threshold: "events", "Unplugs because enough requests waited or a task's plug was full.";
+        unplugs_bio: "events", "Unplugs by a bio that asked for it.";
+        unplugs_task: "events", "Unplugs because a task finished its plug or went to sleep.";
+        unplugs_completion: "events", "Unplugs by the completion of a request.";
+        unplugs_scheduler: "events", "Unplugs by request of the scheduler.";
+    }
+}
+
+/// Pending work, for messages about a run that stopped early.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Bios waiting for a request, or throttled.
+    pub waiting_bios: usize,
+    /// Requests in task plugs.
+    pub plugged: usize,
+    /// Requests in the scheduler.
+    pub queued: usize,
+    /// Requests that have left or bypassed the scheduler but are not at the device.
+    pub ahead: usize,
+    /// Requests at the device.
+    pub in_flight: usize,
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { waiting_bios, plugged, queued, ahead, in_flight } = self;
+        write!(
+            f,
+            "{waiting_bios} bios waiting for a request; requests: {plugged} plugged, {queued} in the scheduler, "
+        )?;
+        write!(f, "{ahead} in dispatch lists, {in_flight} at the device")
+    }
+}
