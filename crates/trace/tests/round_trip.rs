@@ -179,7 +179,7 @@ fn what_cannot_be_written_says_what_can() {
     let taken = temporary("taken");
     std::fs::create_dir_all(&taken).unwrap();
     let error = open_writer(&taken, Format::Csv).err().unwrap().to_string();
-    assert!(error.ends_with("taken: exists and is no ordinary file; name another file"), "{error}");
+    assert!(error.ends_with("taken: exists and is not a regular file; name another file"), "{error}");
     let error = open_writer(&temporary("x.fiu"), Format::Fiu).err().unwrap().to_string();
     assert!(error.starts_with("fiu can be read but not written; write one of ssdlab-csv, msr"), "{error}");
     let error = open_writer(Path::new("no/such/directory/x.csv"), Format::Csv).err().unwrap().to_string();

@@ -201,7 +201,7 @@ mod tests {
         let queued = "a-1 [000] 1.0: block_bio_queue: 8,0 R 8 + 8 [a]\n";
         let (requests, report) = read(Format::Ftrace, queued);
         assert!(requests.is_empty());
-        assert_eq!(report.notes, ["no event has the chosen action: choose with --action queue, issue or complete"]);
+        assert!(report.notes[0].contains("no event has the chosen action"), "{:?}", report.notes);
     }
 
     #[test]

@@ -215,7 +215,7 @@ fn kinds(format: Format) -> Kinds {
             first: "1000,R,8,512,0x1,7",
             second: "3000,W,16,4096,0x2,7",
             rows: [(0, Op::Read, 4096, 512), (2000, Op::Write, 8192, 4096)],
-            truncated: ("3000,W,16,40", ": line 3, the last, breaks off"),
+            truncated: ("3000,W,16,40", ": the last line, 3, is cut short"),
             joined: ":2: \"W\" follows the last column",
             empty: ("3000,W,,4096,0x2,7", ":3: field \"sector\" is missing"),
             negative: ("3000,W,-16,4096,0x2,7", ":3: field \"sector\": \"-16\" is negative"),
@@ -229,9 +229,9 @@ fn kinds(format: Format) -> Kinds {
             first: "128166372003061629,hm,0,Read,8192,4096,1000",
             second: "128166372003061639,hm,0,Write,512,1024,10",
             rows: [(0, Op::Read, 8192, 4096), (1000, Op::Write, 512, 1024)],
-            truncated: ("128166372003061639,hm,0,Write,512,10", ": line 2, the last, breaks off"),
+            truncated: ("128166372003061639,hm,0,Write,512,10", ": the last line, 2, is cut short"),
             // The response time takes in the next time: 1000128166372003061639 has 22 digits.
-            joined: ":1: field \"ResponseTime\": \"1000128166372003061639\" is larger than 64 bits can hold",
+            joined: ":1: field \"ResponseTime\": \"1000128166372003061639\" does not fit 64 bits",
             empty: ("128166372003061639,hm,0,Write,,1024,10", ":2: field \"Offset\" is missing"),
             negative: ("128166372003061639,hm,0,Write,-512,1024,10", ":2: field \"Offset\": \"-512\" is negative"),
             huge: (
@@ -291,7 +291,7 @@ fn kinds(format: Format) -> Kinds {
             negative: ("4,W,512,-1,1577808000000629", ":2: field \"length\": \"-1\" is negative"),
             huge: (
                 "4,W,18446744073709551615,1024,1577808000000629",
-                ":2: offset and size exceed what a device can hold",
+                ":2: offset or size too large",
             ),
             quoted: (
                 "\"4\",W,512,1024,1577808000000629",
@@ -399,7 +399,7 @@ fn kinds(format: Format) -> Kinds {
                 ),
                 huge: (
                     "DiskWrite, 1900, a (1), 5, 0xf, 0x10000000000000000, 0x400, 300, 2",
-                    ":2: field \"ByteOffset\": \"0x10000000000000000\" is larger than 64 bits",
+                    ":2: field \"ByteOffset\": \"0x10000000000000000\" does not fit 64 bits",
                 ),
                 quoted: ("", ""),
                 non_decimal: ("", ""),
@@ -469,13 +469,13 @@ fn kinds(format: Format) -> Kinds {
                 first: "5,R,4096,512",
                 second: "7,W,0,64",
                 rows: [(0, Op::Read, 4096, 512), (2, Op::Write, 0, 64)],
-                truncated: ("7,W,0", ": line 3, the last, breaks off"),
+                truncated: ("7,W,0", ": the last line, 3, is cut short"),
                 joined: ":2: \"W\" follows the last column",
                 empty: ("7,W,,64", ":3: field \"offset\" is missing"),
                 negative: ("7,W,-1,64", ":3: field \"offset\": \"-1\" is "),
                 huge: (
                     "7,W,99999999999999999999,64",
-                    ":3: field \"offset\": \"99999999999999999999\" is larger than 64 bits",
+                    ":3: field \"offset\": \"99999999999999999999\" does not fit 64 bits",
                 ),
                 quoted: ("", ""),
                 non_decimal: ("7,W,0,6x4", ":3: field \"size\": \"6x4\" is not a whole number"),

@@ -411,7 +411,7 @@ mod tests {
             ),
             (
                 "Some title\n128166372003061629,hm,0,Read,99999999999999999999,32768,5\n1,hm,0,Read,0,512,5\n",
-                "memory:2: field \"Offset\": \"99999999999999999999\" is larger than 64 bits can hold; no trace",
+                "memory:2: field \"Offset\": \"99999999999999999999\" does not fit 64 bits; no trace",
                 "msr",
             ),
             (
@@ -421,7 +421,7 @@ mod tests {
             ),
             (
                 "1,hm,0,Read,0,32768,5,1,hm,0,Read,0,512,5\n",
-                "memory:1: \"1\" follows the last column: a field too many, or a second record on this line; no trace",
+                "memory:1: \"1\" follows the last column: an extra field, or a second record on this line; no trace",
                 "msr",
             ),
             (
@@ -431,12 +431,12 @@ mod tests {
             ),
             (
                 "1,hm,0,Read,0,32768,1000\n2,hm,0,Read,0,32768,1000128166372013061629,hm,0,Write,0,4096,10\n",
-                "memory:2: field \"ResponseTime\": \"1000128166372013061629\" is larger than 64 bits can hold; no trace",
+                "memory:2: field \"ResponseTime\": \"1000128166372013061629\" does not fit 64 bits; no trace",
                 "msr",
             ),
             (
                 "0 0 100 8 0\n10 0 200 8 120 0 300 8 0\n",
-                "memory:2: \"0\" follows the last column: a field too many, or a second record on this line; no trace",
+                "memory:2: \"0\" follows the last column: an extra field, or a second record on this line; no trace",
                 "mqsim",
             ),
             (

@@ -195,7 +195,7 @@ fn a_file_system_that_is_full_says_so() {
     let filebench = Filebench { files: 21, ..small("webserver") };
     let mut run = Run::new(&filebench, Layout::BYTES_MIN, 1);
     let error = (0..10_000_000).find_map(|_| run.next().err()).expect("the log grows for ever");
-    let why = "workload.span: the files have filled the file system; raise it, or device.capacity where it is the whole \
-               device, or lower workload.requests";
+    let why = "workload.span: the files fill the file system; raise it (or device.capacity, if it is the whole device), or \
+               lower workload.requests";
     assert_eq!(error.to_string(), why);
 }
