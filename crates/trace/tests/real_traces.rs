@@ -206,7 +206,7 @@ fn files_of_other_formats_are_not_taken_for_ours() {
         let Some(path) = real(path) else { return };
         let error = TraceReader::open(&[path], &ReadOptions::default()).unwrap_err().to_string();
         assert!(
-            error.contains("no trace format fits; if it is a trace, name its format with --format NAME"),
+            error.contains("no trace format fits; select one with --format NAME"),
             "{error}"
         );
     }
