@@ -75,20 +75,20 @@ pub(crate) fn head_of(file: &mut impl Read) -> io::Result<Vec<u8>> {
 /// Decoder that stops at the end of its member.
 trait Member: Read + Send {
     /// Returns the file positioned after the member.
-    fn behind(self: Box<Self>) -> BufReader<Counted>;
+    fn into_rest(self: Box<Self>) -> BufReader<Counted>;
 }
 
 /// The file from a member on, with the head already read. No member is shorter than the head.
 type Source = Chain<Cursor<Vec<u8>>, BufReader<Counted>>;
 
 impl Member for GzDecoder<Source> {
-    fn behind(self: Box<Self>) -> BufReader<Counted> {
+    fn into_rest(self: Box<Self>) -> BufReader<Counted> {
         self.into_inner().into_inner().1
     }
 }
 
 impl Member for Decoder<'static, Source> {
-    fn behind(self: Box<Self>) -> BufReader<Counted> {
+    fn into_rest(self: Box<Self>) -> BufReader<Counted> {
         self.finish().into_inner().1
     }
 }
@@ -134,7 +134,7 @@ impl Read for Members {
         while let Some(mut member) = self.member.take() {
             let got = member.read(buffer);
             self.member = match got {
-                Ok(0) => self.next(member.behind())?,
+                Ok(0) => self.next(member.into_rest())?,
                 _ => Some(member),
             };
             if !matches!(got, Ok(0)) {

@@ -108,20 +108,20 @@ struct Place {
     count: u64,
     skip_bad: bool,
     /// The compressed stream ended early and bad data is skipped.
-    cut: bool,
+    truncated: bool,
 }
 
 impl Place {
     fn new(skip_bad: bool) -> Self {
-        Self { device: None, count: 0, skip_bad, cut: false }
+        Self { device: None, count: 0, skip_bad, truncated: false }
     }
 
     /// Reads more bytes into the window; returns false at the end, and at a broken stream if bad data is skipped.
     fn refill(&mut self, input: &mut Input, intake: &mut Intake) -> Result<bool, TraceError> {
         match input.refill() {
             Err(error @ (TraceError::Truncated { .. } | TraceError::Foreign { .. })) => {
-                self.cut = matches!(error, TraceError::Truncated { .. });
-                self.bad(error, intake)?;
+                self.truncated = matches!(error, TraceError::Truncated { .. });
+                self.handle_bad(error, intake)?;
                 Ok(false)
             }
             other => other,
@@ -132,7 +132,7 @@ impl Place {
     ///
     /// # Errors
     /// Returns `error` itself unless bad data is skipped.
-    fn bad(&self, error: TraceError, intake: &mut Intake) -> Result<(), TraceError> {
+    fn handle_bad(&self, error: TraceError, intake: &mut Intake) -> Result<(), TraceError> {
         if !self.skip_bad {
             return Err(error);
         }
@@ -143,7 +143,7 @@ impl Place {
 
     /// Counts a line or record, good or bad; `place` formats its number for a message.
     #[inline]
-    fn met(
+    fn count_entry(
         &mut self,
         result: Result<(), Fault<'_>>,
         input: &Input,
@@ -152,7 +152,7 @@ impl Place {
     ) -> Result<(), TraceError> {
         if let Err(fault) = result {
             let (path, place) = (shown(input.path()), place(self.count + 1));
-            self.bad(TraceError::Malformed { path, place, why: fault.to_string() }, intake)?;
+            self.handle_bad(TraceError::Malformed { path, place, why: fault.to_string() }, intake)?;
         }
         self.count += 1;
         intake.report.counts.records += 1;
@@ -227,11 +227,11 @@ impl<F: LineFormat> Lines<F> {
             let repeats = if entry.is_ok() { self.format.repeats() } else { 1 };
             (0..repeats).try_for_each(|_| self.place.take(entry, input, intake, out))
         };
-        self.place.met(result, input, intake, |number| number.to_string())
+        self.place.count_entry(result, input, intake, |number| number.to_string())
     }
 
     /// Records the field count of the last complete line that is neither blank nor a comment.
-    fn note(&mut self, lines: &[u8]) {
+    fn note_fields(&mut self, lines: &[u8]) {
         let mut lines = lines.rsplit(|&byte| byte == b'\n');
         if let Some(last) = lines.find(|line| !line.starts_with(b"#") && !line.trim_ascii().is_empty()) {
             self.fields = self.format.fields(last);
@@ -248,7 +248,7 @@ impl<F: LineFormat> Lines<F> {
         let number = self.place.count + 1;
         let have = counted(fields as u64, "field");
         let why = format!("the last line, {number}, is cut short: no line end, and {have} instead of {before}");
-        self.place.bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
+        self.place.handle_bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
     }
 }
 
@@ -271,7 +271,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
                 done += if result.is_ok() { length + 1 } else { 0 };
             }
             let left = bytes.len() - done;
-            self.note(&bytes[..done]);
+            self.note_fields(&bytes[..done]);
             input.advance(done);
             result?;
             if out.len() >= most || (intake.measuring() && done > 0) {
@@ -285,7 +285,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
             }
             if !self.place.refill(input, intake)? {
                 // The rest of a broken stream is not a line.
-                if !self.place.cut && !input.bytes().is_empty() {
+                if !self.place.truncated && !input.bytes().is_empty() {
                     self.last(input, intake, out)?;
                 }
                 input.advance(input.bytes().len());
@@ -444,7 +444,7 @@ impl<F: RecordFormat> Records<F> {
                 Err(fault)
             }
         };
-        self.place.met(result, input, intake, |number| record_place(number, offset))?;
+        self.place.count_entry(result, input, intake, |number| record_place(number, offset))?;
         self.at = offset;
         Ok(Some(length))
     }
@@ -479,14 +479,14 @@ impl<F: RecordFormat> Decoder for Records<F> {
             }
             if !self.place.refill(input, intake)? {
                 let left = input.bytes().len();
-                if left > 0 && !self.place.cut {
+                if left > 0 && !self.place.truncated {
                     let path = shown(input.path());
                     let why = format!(
                         "the file ends inside record {} ({left} bytes of it at byte {})",
                         self.place.count + 1,
                         input.position(),
                     );
-                    self.place.bad(TraceError::Truncated { path, why }, intake)?;
+                    self.place.handle_bad(TraceError::Truncated { path, why }, intake)?;
                 }
                 input.advance(left);
                 return Ok(false);

@@ -121,7 +121,11 @@ mod tests {
         let report = first.report();
         assert_eq!((report.device.as_deref(), report.counts.requests), (Some("b"), 4));
         assert_eq!(report.other_devices, [("a".into(), 4)]);
-        assert!(report.notes[0].starts_with("only device b is replayed; 1 other has 4 requests (a)"), "{:?}", report.notes);
+        assert!(
+            report.notes[0].starts_with("only device b is replayed; 1 other has 4 requests (a)"),
+            "{:?}",
+            report.notes
+        );
         let mut named = Devices::new(&DeviceChoice::Named("a".into()));
         assert_eq!(taken(&mut named), [row(6, 4096, "vim"), row(9, 0, "")]);
         let mut none = Devices::new(&DeviceChoice::Named("c".into()));

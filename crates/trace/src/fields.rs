@@ -259,10 +259,7 @@ mod tests {
     fn faults_name_the_field_and_its_content() {
         let error = |line: &'static [u8]| Commas::new(line).number("size").unwrap_err().to_string();
         assert_eq!(error(b"40x6,1"), "field \"size\": \"40x6\" is not a whole number");
-        assert_eq!(
-            error(b"18446744073709551616"),
-            "field \"size\": \"18446744073709551616\" does not fit 64 bits"
-        );
+        assert_eq!(error(b"18446744073709551616"), "field \"size\": \"18446744073709551616\" does not fit 64 bits");
         assert_eq!(error(b"-5"), "field \"size\": \"-5\" is negative");
         let long = [b'z'; 500];
         assert!(Commas::new(&long).number("size").unwrap_err().to_string().len() < 120);

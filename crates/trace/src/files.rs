@@ -62,8 +62,7 @@ fn given_format(options: &ReadOptions) -> Result<Option<Format>, TraceError> {
     match (&options.columns, options.format) {
         (Some(_), None | Some(Format::Columns)) => Ok(Some(Format::Columns)),
         (Some(_), Some(other)) => {
-            let why =
-                format!("--columns is for text of any layout, but --format {} has its own columns", other.name());
+            let why = format!("--columns is for text of any layout, but --format {} has its own columns", other.name());
             Err(TraceError::Format(format!("{why}; leave one of them out")))
         }
         (None, Some(Format::Columns)) => {
@@ -283,7 +282,8 @@ mod tests {
             let mut requests = Vec::new();
             let mut reader = TraceReader::open(&paths, &options).unwrap();
             while reader.fill(&mut requests, 10).unwrap() > 0 {}
-            let read: Vec<_> = requests.iter().map(|request| (request.time_ns, request.offset, request.bytes)).collect();
+            let read: Vec<_> =
+                requests.iter().map(|request| (request.time_ns, request.offset, request.bytes)).collect();
             assert_eq!((read, reader.report().notes.len()), (vec![(0, 4096, 512), (20, 8192, 512)], 0));
             let named: Vec<_> = paths.iter().map(|path| (path.clone(), path.clone())).collect();
             let mut volumes = VolumeReader::open_as(&named, &options).unwrap();

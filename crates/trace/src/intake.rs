@@ -116,7 +116,7 @@ pub(crate) const REQUEST_MAX: u64 = 1 << 48;
 
 /// Address layout of the devices.
 enum Layout {
-    /// One device, not yet known: that of the first request.
+    /// One device, not yet known: the device of the first request.
     FirstSeen,
     /// One device at its own addresses.
     Single(u32),

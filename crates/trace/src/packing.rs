@@ -69,7 +69,7 @@ impl UsedPages {
         self.merge();
         let mut packed = 0;
         let place = |pages: Range<u64>| {
-            let run = Run { first: pages.start, end: pages.end, packed };
+            let run = PageRun { first: pages.start, end: pages.end, packed };
             packed += pages.end - pages.start;
             run
         };
@@ -90,7 +90,7 @@ fn pages(request: &Request, page_shift: u32) -> Range<u64> {
 
 /// Consecutive used pages.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct PageRun {
     first: u64,
     /// Page after the last.
     end: u64,
@@ -103,7 +103,7 @@ struct Run {
 pub struct Packing {
     page_shift: u32,
     /// Runs in the order of both page and packed page.
-    runs: Vec<Run>,
+    runs: Vec<PageRun>,
 }
 
 impl Packing {
@@ -161,7 +161,7 @@ impl Packing {
     }
 
     /// Returns the last run that begins at or before the page.
-    fn run_of(&self, page: u64) -> Option<&Run> {
+    fn run_of(&self, page: u64) -> Option<&PageRun> {
         let behind = self.runs.partition_point(|run| run.first <= page);
         self.runs[..behind].last()
     }

@@ -2,7 +2,7 @@
 //!
 //! A [`VolumeReader`] decodes files one after another and returns requests with their volumes; a [`Partition`] appends
 //! them to the volumes' files. The two can run on different threads. Sorting and spreading by time happen when a volume
-//! is read back, so its requests equal those of a reader that selects the volume from the whole trace.
+//! is read back, so the result is the same as selecting the volume from the whole trace.
 
 use std::fs::File;
 use std::io::Write;
@@ -40,7 +40,7 @@ pub struct VolumeReader {
     intake: Intake,
     /// File being read.
     lane: Option<Lane>,
-    behind: usize,
+    files_done: usize,
     /// Sizes of the files in bytes.
     sizes: Vec<u64>,
 }
@@ -62,7 +62,7 @@ impl VolumeReader {
         let format = format_of(&paths, origins.iter().map(open), options)?;
         let intake = Intake::recording_devices(format);
         let options = options.clone();
-        Ok(Self { origins, devices, options, format, intake, lane: None, behind: 0, sizes })
+        Ok(Self { origins, devices, options, format, intake, lane: None, files_done: 0, sizes })
     }
 
     /// Appends at least `max` requests if that many remain; none at the end.
@@ -70,8 +70,8 @@ impl VolumeReader {
         out.requests.reserve(max + BATCH);
         while out.requests.len() < max {
             let Some(lane) = &mut self.lane else {
-                let Some(origin) = self.origins.get(self.behind) else { break };
-                let input = Input::open(origin, self.devices[self.behind].clone())?;
+                let Some(origin) = self.origins.get(self.files_done) else { break };
+                let input = Input::open(origin, self.devices[self.files_done].clone())?;
                 self.lane = Some(Lane::new(input, self.format, &self.options));
                 continue;
             };
@@ -80,7 +80,7 @@ impl VolumeReader {
                 out.requests.extend_from_slice(&lane.batch);
             } else {
                 self.lane = None;
-                self.behind += 1;
+                self.files_done += 1;
             }
         }
         let tables = &self.intake.tables;
@@ -113,7 +113,7 @@ impl VolumeReader {
     /// Returns the bytes read so far, and in total.
     pub fn progress(&self) -> Progress {
         let current = self.lane.as_ref().map_or(0, Lane::read_bytes);
-        let done = self.sizes[..self.behind].iter().sum::<u64>() + current;
+        let done = self.sizes[..self.files_done].iter().sum::<u64>() + current;
         Progress { done, total: Some(self.sizes.iter().sum()) }
     }
 }
@@ -238,7 +238,9 @@ impl Partition {
             let all = file.write_all(&head).and_then(|()| file.write_all(self.sorted[records].as_flattened()));
             written = all.and(written);
         }
-        written.map(drop).map_err(|error| TraceError::io(&path, format!("cannot be written: {error}; free some space there")))
+        written
+            .map(drop)
+            .map_err(|error| TraceError::io(&path, format!("cannot be written: {error}; free some space there")))
     }
 }
 

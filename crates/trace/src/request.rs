@@ -195,7 +195,11 @@ mod tests {
             for (op, words) in [(Op::Read, ["r", "R", "READ", "read"]), (Op::Write, ["w", "W", "WRITE", "Write"])] {
                 for word in words {
                     let (requests, _) = read(format, &line.replace("OP", word));
-                    assert_eq!(requests.iter().map(|request| request.op).collect::<Vec<_>>(), [op], "{format:?} {word}");
+                    assert_eq!(
+                        requests.iter().map(|request| request.op).collect::<Vec<_>>(),
+                        [op],
+                        "{format:?} {word}"
+                    );
                 }
             }
         }

@@ -175,7 +175,7 @@ impl Target {
         hidden.push(name);
         hidden.push(format!(".{}.tmp", std::process::id()));
         let temporary = target.with_file_name(hidden);
-        let failed = |error| TraceError::io(path, format!("cannot be created: {error}; check the directory"));
+        let failed = |error| TraceError::io(path, format!("cannot be written: {error}; check the directory"));
         let file = File::create(&temporary).map_err(failed)?;
         let mut out = Self { path: path.to_path_buf(), target, temporary, sink: None };
         out.sink = Some(match path.extension().and_then(|extension| extension.to_str()) {

@@ -255,7 +255,7 @@ Skips: 0 forward (0 -   0.0%)
         let text = "8,16 2 1 0.0 16766 Q W 4096 + 8 [flush-8:16]\n8,16 2 1 0.00001 1200 Q WBS 8192 + 8 [jbd2/sdb1-8]\n\
                     8,16 2 1 0.00002 1200 Q WB 8200 + 8 [kjournald]\n8,16 2 1 0.00003 1200 Q R 8208 + 8 [cat]\n";
         let requests = read(Format::Blkparse, text).0;
-         512, one.flags))/let actual: Vec<_> = requests.iter().map(|request| (request.op, request.offset / 512, request.flags))/ 512, one.flags)).collect();
+        let actual: Vec<_> = requests.iter().map(|request| (request.op, request.offset / 512, request.flags)).collect();
         let flushed = flag::PREFLUSH;
         let expected = [
             (Op::Write, 4096, 0),

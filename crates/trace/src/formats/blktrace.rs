@@ -87,7 +87,7 @@ impl RecordFormat for Blktrace {
         } else if u32_at::<true>(head, 0) == MAGIC {
             Ok(self.native::<true>(head, tables))
         } else {
-            Err(Fault::new("magic", &head[..4], "is not that of blktrace version 7"))
+            Err(Fault::new("magic", &head[..4], "is not the magic number of blktrace version 7"))
         }
     }
 
@@ -314,7 +314,7 @@ mod tests {
         bytes.extend(life()[6].little());
         let message = error_bytes(Format::Blktrace, &bytes);
         let expected = format!(
-            "memory:record 3 at byte {bad}: field \"magic\": \"\\xee\\xee\\xee\\xee\" is not that of blktrace version 7"
+            "memory:record 3 at byte {bad}: field \"magic\": \"\\xee\\xee\\xee\\xee\" is not the magic number of blktrace version 7"
         );
         assert!(message.starts_with(&expected), "{message}");
         let options = ReadOptions { skip_bad: true, ..ReadOptions::default() };

@@ -537,8 +537,8 @@ mod tests {
             fails("time=0,op=1,offset=2,size=3", &text[9..].replace(',', "  ")).starts_with(&why.replace('4', "3"))
         );
         let options = ReadOptions { skip_bad: true, ..options(columns) };
-        let (requests, report) = read_with(text.as_bytes(), &options).unwrap();
-        assert_eq!((requests.len(), report.counts.bad_lines), (2, 1));
+        let (kept, report) = read_with(text.as_bytes(), &options).unwrap();
+        assert_eq!((kept.len(), report.counts.bad_lines), (2, 1));
         // A separator at the end of a line adds no field.
         assert_eq!(requests(columns, "t,op,o,s\n0,W,0,4096,\n").len(), 1);
     }

@@ -192,7 +192,8 @@ OS Version: 6.0.6001, Trace Size: 1024KB
             assert_eq!(report.device.as_deref(), Some("2"));
             assert_eq!(streams_of(Format::Etw, &text), ["", "store.exe (1234)", "System (   4)"]);
             let options = ReadOptions { action: Some(Action::Complete), ..ReadOptions::default() };
-            let times: Vec<_> = read_with(text.as_bytes(), &options).unwrap().0.iter().map(|request| request.time_ns).collect();
+            let times: Vec<_> =
+                read_with(text.as_bytes(), &options).unwrap().0.iter().map(|request| request.time_ns).collect();
             assert_eq!(times, [0, 1_000_000]);
         }
     }

@@ -198,7 +198,8 @@ mod tests {
             let text = format!("{FTRACE}{later}");
             let (requests, _) = read_with(text.as_bytes(), &options).unwrap();
             let micros: u64 = 200_000 - time.parse::<u64>().unwrap();
-            let actual: Vec<_> = requests.iter().map(|request| (request.time_ns, request.op, request.offset, request.bytes)).collect();
+            let actual: Vec<_> =
+                requests.iter().map(|request| (request.time_ns, request.op, request.offset, request.bytes)).collect();
             let at = 2099200 * 512;
             assert_eq!(actual, [(0, Op::Write, at, 4096), (micros * 1000, Op::Write, at, 4096)], "{action:?}");
         }

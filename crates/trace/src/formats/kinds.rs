@@ -175,7 +175,10 @@ fn fio(version: u8) -> Kinds {
         empty: case("write", "memory:3: field \"offset\" is missing"),
         reordered: if two { never("waits are relative") } else { reads(format!("{title}{second}\n{first}\n"), &rows) },
         negative: case("write -8192 512", "memory:3: field \"offset\": \"-8192\" is negative"),
-        huge: case("write 99999999999999999999 512", "memory:3: field \"offset\": \"99999999999999999999\" does not fit"),
+        huge: case(
+            "write 99999999999999999999 512",
+            "memory:3: field \"offset\": \"99999999999999999999\" does not fit",
+        ),
         quoted: case("write \"8192\" 512", "memory:3: field \"offset\": \"\\\"8192\\\"\" is not a whole number"),
         commented: reads(format!("{title}# by hand\n{first}\n#\n{wait}{second}\n"), &rows),
         non_decimal: case("write 0x2000 512", "memory:3: field \"offset\": \"0x2000\" is not a whole number"),
@@ -256,10 +259,7 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: \"W\" is the opcode of a second record on this line",
             empty: ("0,16,,W,0.75", ":2: field \"Size\" is missing"),
             negative: ("0,16,512,W,-0.75", ":2: field \"Timestamp\": \"-0.75\" is negative"),
-            huge: (
-                "0,99999999999999999999,512,W,0.75",
-                ":2: field \"LBA\": \"99999999999999999999\" does not fit 64",
-            ),
+            huge: ("0,99999999999999999999,512,W,0.75", ":2: field \"LBA\": \"99999999999999999999\" does not fit 64"),
             quoted: ("0,\"16\",512,W,0.75", ":2: field \"LBA\": \"\\\"16\\\"\" is not a whole number"),
             non_decimal: ("0,16,5e2,W,0.75", ":2: field \"Size\": \"5e2\" is not a whole number"),
         }
@@ -290,10 +290,7 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: \"W\" follows the last column",
             empty: ("4,W,,1024,1577808000000629", ":2: field \"offset\" is missing"),
             negative: ("4,W,512,-1,1577808000000629", ":2: field \"length\": \"-1\" is negative"),
-            huge: (
-                "4,W,18446744073709551615,1024,1577808000000629",
-                ":2: offset or size too large",
-            ),
+            huge: ("4,W,18446744073709551615,1024,1577808000000629", ":2: offset or size too large"),
             quoted: (
                 "\"4\",W,512,1024,1577808000000629",
                 ":2: field \"device_id\": \"\\\"4\\\"\" is not a whole number",
@@ -545,7 +542,8 @@ fn wrong(options: &ReadOptions, kind: &str, case: &Case) -> Option<String> {
         (Outcome::Fails(_), Ok((requests, _))) => Some(format!("{requests:?}")),
         (Outcome::Reads(_), Err(error)) => Some(error.to_string()),
         (Outcome::Reads(rows), Ok((requests, report))) => {
-            let read: Vec<Row> = requests.iter().map(|request| (request.time_ns, request.op, request.offset, request.bytes)).collect();
+            let read: Vec<Row> =
+                requests.iter().map(|request| (request.time_ns, request.op, request.offset, request.bytes)).collect();
             let counts = report.counts;
             let moved = counts.out_of_order > 0;
             let right = read == *rows

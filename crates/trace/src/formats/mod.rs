@@ -119,7 +119,7 @@ macro_rules! formats {
     };
 }
 
-// In enum order.
+// In the order of the enum, which is the index.
 formats! {
     Csv, "ssdlab-csv", "time_ns,op,sector,bytes,flags,pid; keeps every field",
         sniff_lines::<csv::Csv>, Lines<csv::Csv>, Some(|| Box::new(csv::CsvEncoder));
@@ -247,7 +247,7 @@ impl Format {
             }
             let names = list(FORMATS.iter().map(|known| known.name));
             TraceError::Format(format!(
-                "{}: no trace format fits; select one with --format NAME ({names}), or describe the columns of a text, as in --columns {}",
+                "{}: no trace format fits; name its format with --format NAME ({names}), or describe the columns of a text, as in --columns {}",
                 shown(path),
                 columns::EXAMPLE
             ))
@@ -389,9 +389,7 @@ mod tests {
             (b"\x04\x22\x4D\x18\x64\x40", "lz4"),
         ] {
             let message = Format::detect(head, "a".as_ref()).unwrap_err().to_string();
-            let says = format!(
-                "a: {tool} compression is not supported; decompress it into a pipe: {tool} -dc FILE | "
-            );
+            let says = format!("a: {tool} compression is not supported; decompress it into a pipe: {tool} -dc FILE | ");
             assert!(message.starts_with(&says), "{message}");
         }
     }
@@ -452,7 +450,7 @@ mod tests {
         let message = detect("hello\nworld\n").unwrap_err().to_string();
         assert!(
             message.starts_with(
-                "memory: no trace format fits; select one with --format NAME (ssdlab-csv, ssdlab-volume,"
+                "memory: no trace format fits; name its format with --format NAME (ssdlab-csv, ssdlab-volume,"
             ),
             "{message}"
         );

@@ -115,7 +115,7 @@ impl RecordFormat for Lcs {
     fn record<'a>(&mut self, record: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         if self.version == 0 {
             if u64_at(record, 0) != MAGIC {
-                return Err(Fault::new("start_magic", &record[..8], "is not that of lcs"));
+                return Err(Fault::new("start_magic", &record[..8], "is not the magic number of lcs"));
             }
             let version = usize::try_from(u64_at(record, 8)).unwrap_or(usize::MAX);
             if !(1..=LCS_TAILS.len()).contains(&version) {
@@ -283,7 +283,8 @@ impl Layout for Lcs {
     const OPERATIONS: bool = true;
 
     fn start(gathered: &[Gathered], out: &mut Vec<u8>) {
-        let sizes: FxHashMap<u64, u64> = gathered.iter().map(|request| (request.object, request.bytes.into())).collect();
+        let sizes: FxHashMap<u64, u64> =
+            gathered.iter().map(|request| (request.object, request.bytes.into())).collect();
         let of = |op| gathered.iter().filter(|request| request.op == op).count() as u64;
         let time = |request: Option<&Gathered>| request.map_or(0, |request| request.seconds.into());
         let begin = out.len();
@@ -390,7 +391,7 @@ mod tests {
             assert_eq!(streams, ["", "300"][..=usize::from(version >= 3)]);
         }
         let mut bytes = vec![0; 30];
-        assert!(error_bytes(Format::Lcs, &bytes).contains("is not that of lcs"));
+        assert!(error_bytes(Format::Lcs, &bytes).contains("is not the magic number of lcs"));
         bytes[..8].copy_from_slice(&MAGIC.to_le_bytes());
         bytes[8] = 9;
         assert!(error_bytes(Format::Lcs, &bytes).contains("field \"version\""));

@@ -83,7 +83,11 @@ impl RecordFormat for Volume {
         if !self.begun {
             self.begun = true;
             if !record.starts_with(MAGIC) {
-                return Err(Fault::new("head", &record[..MAGIC.len()], "is not that of an ssdlab-volume file"));
+                return Err(Fault::new(
+                    "head",
+                    &record[..MAGIC.len()],
+                    "is not the beginning of an ssdlab-volume file",
+                ));
             }
             tables.whole_seconds |= record[MAGIC.len()] == 1;
             return Ok((Entry::Skip(Skip::Header), 0));
@@ -203,7 +207,7 @@ mod tests {
         let mut bad = file(false, &[], &[at(0)]);
         bad[RECORD + 20] = 9;
         assert!(error_bytes(Format::Volume, &bad).contains("field \"operation\": \"\\t\" is unknown"));
-        assert!(error_bytes(Format::Volume, &record(&at(0))).contains("is not that of an ssdlab-volume file"));
+        assert!(error_bytes(Format::Volume, &record(&at(0))).contains("is not the beginning of an ssdlab-volume file"));
         let cut = file(false, &[], &[at(0)]);
         assert!(error_bytes(Format::Volume, &cut[..cut.len() - 1]).contains("the file ends inside record 2"));
     }

@@ -74,7 +74,7 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
         let Some(record) = head.first_chunk::<SIZE>() else { return Err(Fault::missing("record")) };
         let [version, command, bytes, block, time] = Self::AT;
         if !Self::fits(record) {
-            return Err(Fault::new("version", &head[version..version + 2], "is not that of this format"));
+            return Err(Fault::new("version", &head[version..version + 2], "is not the version of this format"));
         }
         let Some(op) = operation(u16_at(record, command)) else { return Ok((Entry::Skip(Skip::UnknownOp), 0)) };
         let scale = |at: usize, unit: u64, name: &'static str| {
@@ -200,7 +200,9 @@ mod tests {
         bytes[32 + 15] = 9;
         let message = error_bytes(Format::VscsiV1, &bytes);
         assert!(
-            message.starts_with("memory:record 2 at byte 32: field \"version\": \"\\x00\\t\" is not that of this format"),
+            message.starts_with(
+                "memory:record 2 at byte 32: field \"version\": \"\\x00\\t\" is not the version of this format"
+            ),
             "{message}"
         );
         let bytes = scene(v2);

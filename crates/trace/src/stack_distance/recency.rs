@@ -87,7 +87,7 @@ impl Recency {
             NEVER => (LastUse::Never, self.make_room()),
             FORGOTTEN => (LastUse::Forgotten, self.make_room()),
             slot => {
-                let distance = self.behind(slot as usize);
+                let distance = self.count_after(slot as usize);
                 self.clear(slot as usize);
                 (LastUse::Distance(distance), None)
             }
@@ -120,12 +120,12 @@ impl Recency {
 
     /// Returns the number of items in later slots.
     #[inline]
-    fn behind(&self, slot: usize) -> u32 {
+    fn count_after(&self, slot: usize) -> u32 {
         let word = slot / WORD;
         let (group, region) = (word / GROUP, word / (GROUP * REGION));
         let in_word = (self.bits[word] >> (slot % WORD) >> 1).count_ones();
-        let in_group = behind_in(&self.words.as_chunks::<GROUP>().0[group], word % GROUP);
-        let in_region = behind_in(&self.groups.as_chunks::<REGION>().0[region], group % REGION);
+        let in_group = sum_after(&self.words.as_chunks::<GROUP>().0[group], word % GROUP);
+        let in_region = sum_after(&self.groups.as_chunks::<REGION>().0[region], group % REGION);
         in_word + in_group + in_region + self.regions[region + 1..].iter().sum::<u32>()
     }
 
@@ -202,16 +202,16 @@ impl Recency {
 
 /// Sums the counts after `at`. Adds all of them with a mask, because a loop that starts at `at` is unpredictable.
 #[inline]
-fn behind_in<const N: usize>(counts: &[u16; N], at: usize) -> u32 {
-    const BEHIND: [u16; 2 * GROUP] = {
-        let mut behind = [0; 2 * GROUP];
+fn sum_after<const N: usize>(counts: &[u16; N], at: usize) -> u32 {
+    const AFTER: [u16; 2 * GROUP] = {
+        let mut after = [0; 2 * GROUP];
         let mut at = GROUP;
-        while at < behind.len() {
-            behind[at] = u16::MAX;
+        while at < after.len() {
+            after[at] = u16::MAX;
             at += 1;
         }
-        behind
+        after
     };
-    let behind = &BEHIND[GROUP - 1 - at..][..N];
-    u32::from(counts.iter().zip(behind).map(|(count, behind)| count & behind).sum::<u16>())
+    let after = &AFTER[GROUP - 1 - at..][..N];
+    u32::from(counts.iter().zip(after).map(|(count, mask)| count & mask).sum::<u16>())
 }
