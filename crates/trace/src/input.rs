@@ -264,7 +264,7 @@ mod tests {
                     let at = whole.len();
                     let expected = format!(
                         "memory: the bytes from {at} on are not {name} data; cut them off with 'head -c {at}', or pass \
-                         --skip-bad to use what is before"
+                         --skip-bad to ignore them"
                     );
                     assert_eq!(error, expected);
                 }

@@ -73,8 +73,14 @@ struct Kind {
 
 impl Default for Kind {
     fn default() -> Self {
-        let open =
-            OpenRuns { ends: [NOWHERE; OPEN], runs: [OpenRun::default(); OPEN], used: 0, hand: 0, continued: 0, latest: 0 };
+        let open = OpenRuns {
+            ends: [NOWHERE; OPEN],
+            runs: [OpenRun::default(); OPEN],
+            used: 0,
+            hand: 0,
+            continued: 0,
+            latest: 0,
+        };
         Self {
             end: NOWHERE,
             after_kind: 0,

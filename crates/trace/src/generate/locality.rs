@@ -306,6 +306,6 @@ mod tests {
         // Without regions, their size is not checked.
         assert_eq!(message(Locality { heads: 0, region_bytes: 10_000, decay: 1.0, ..FITTED }), "");
         let large = Workload { sizes: vec![(4 << 20, 1.0)], ..walk(FITTED) };
-        assert!(refusal(&large).contains("region_bytes: 2MiB is less than a request of 4MiB; raise it to 4MiB"));
+        assert!(refusal(&large).contains("region_bytes: 2MiB is smaller than a request of 4MiB; raise it to 4MiB"));
     }
 }

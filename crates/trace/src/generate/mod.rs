@@ -154,7 +154,9 @@ impl Addresses {
         let slots = space.starts();
         let pattern = match *pattern {
             Pattern::Uniform => PatternState::Uniform { slots },
-            Pattern::Zipf { theta } => PatternState::Zipf { zipf: Zipf::new(slots, theta), scatter: Scatter::new(slots, rng) },
+            Pattern::Zipf { theta } => {
+                PatternState::Zipf { zipf: Zipf::new(slots, theta), scatter: Scatter::new(slots, rng) }
+            }
             Pattern::HotCold { hot_requests, hot_space, placement } => {
                 PatternState::HotCold(HotCold::new(hot_requests, hot_space, placement, slots, rng))
             }
@@ -185,9 +187,11 @@ impl Addresses {
                 names
             }
             PatternState::CopyFiles(copy) => numbered("file", copy.files()),
-            PatternState::Uniform { .. } | PatternState::Zipf { .. } | PatternState::HotCold(_) | PatternState::Oltp(_) | PatternState::Locality(_) => {
-                Vec::new()
-            }
+            PatternState::Uniform { .. }
+            | PatternState::Zipf { .. }
+            | PatternState::HotCold(_)
+            | PatternState::Oltp(_)
+            | PatternState::Locality(_) => Vec::new(),
         }
     }
 
@@ -216,7 +220,7 @@ fn share(field: &'static str, value: f64) -> Result<(), TraceError> {
     if (0.0..=1.0).contains(&value) {
         return Ok(());
     }
-    wrong(field, format!("{value} is not a share; use 0 to 1"))
+    wrong(field, format!("{value} is not a share from 0 to 1"))
 }
 
 /// Formats a share for a message.
@@ -561,12 +565,12 @@ mod tests {
         assert_eq!(text, "workload sizes: 16KiB exceeds the span 8KiB; lower it to 8KiB");
         assert!(refusal(&Workload { reads: 1.5, ..good() }).contains("from 0 to 1"));
         assert!(refusal(&Workload { sizes: vec![], ..good() }).contains("at least one"));
-        assert!(refusal(&Workload { sizes: vec![(0, 1.0)], ..good() }).contains("0 bytes"));
+        assert!(refusal(&Workload { sizes: vec![(0, 1.0)], ..good() }).contains("at least 1 byte"));
         assert!(refusal(&Workload { align_bytes: 0, ..good() }).contains("align_bytes"));
         assert!(refusal(&workload(Pattern::Zipf { theta: f64::NAN })).contains("0.99"));
         assert!(refusal(&workload(Pattern::Sequential { streams: 0 })).contains("raise it to 1"));
         assert!(refusal(&workload(Pattern::Sequential { streams: 9999 })).contains("streams: 9999 streams share"));
-        assert!(refusal(&arriving(Pattern::Uniform, Arrival::Fixed { per_second: 0.0 })).contains("above 0"));
+        assert!(refusal(&arriving(Pattern::Uniform, Arrival::Fixed { per_second: 0.0 })).contains("positive rate"));
         assert!(refusal(&arriving(Pattern::Uniform, Arrival::Poisson { per_second: 1e-9 })).contains("285 years"));
         let all_hot = Pattern::HotCold { hot_requests: 0.5, hot_space: 1.0, placement: Placement::Together };
         assert!(refusal(&workload(all_hot)).contains("leaves none cold"));

@@ -107,12 +107,12 @@ impl StackDistances {
 
     /// Reads all `items` in order; equivalent to [`Self::add`] for each, with prefetching.
     pub fn read_all(&mut self, items: impl Iterator<Item = u32> + Clone) {
-        let mut lying = items.clone().skip(2 * AHEAD);
-        let mut counted = items.clone().skip(AHEAD);
+        let mut items_ahead = items.clone().skip(2 * AHEAD);
+        let mut slots_ahead = items.clone().skip(AHEAD);
         let mut distances = Vec::with_capacity(AHEAD);
         for item in items {
-            lying.next().inspect(|&item| self.recency.prefetch_item(item));
-            counted.next().inspect(|&item| self.recency.prefetch_slot(item));
+            items_ahead.next().inspect(|&item| self.recency.prefetch_item(item));
+            slots_ahead.next().inspect(|&item| self.recency.prefetch_slot(item));
             let last = if item == self.newest { LastUse::Distance(0) } else { self.renew(item) };
             let uses = &mut self.uses[READS];
             if let LastUse::Distance(distance) = last {
@@ -285,7 +285,7 @@ mod tests {
         /// Goal: hits and write-backs equal those of LRU caches. Method: a reference cache of every size; items are
         /// segments of any number of pages.
         #[test]
-        fn one_pass_tells_what_every_cache_sees(
+        fn one_pass_equals_every_cache_size(
             uses in prop::collection::vec((prop_oneof![0_u32..12, 0_u32..200], any::<bool>()), 0..1500),
             most in 1_u32..60,
             page_shift in 0_u32..4,
