@@ -125,7 +125,7 @@ impl RecordFormat for Lcs {
             return Ok((Entry::Skip(Skip::Header), LCS_HEADER - Self::HEAD));
         }
         if u64_at(record, 0) == MAGIC {
-            return Err(Fault::new("", b"", "a second file begins here; separate them"));
+            return Err(Fault::new("", b"", "a second file begins here; split the files"));
         }
         let tail = LCS_TAILS[self.version - 1];
         let (bytes, kind) = match self.version {

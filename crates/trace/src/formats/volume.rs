@@ -93,7 +93,7 @@ impl RecordFormat for Volume {
             return Ok((Entry::Skip(Skip::Header), 0));
         }
         if record.starts_with(MAGIC) {
-            return Err(Fault::new("", b"", "a second file begins here; separate them"));
+            return Err(Fault::new("", b"", "a second file begins here; split the files"));
         }
         let Some(&op) = Op::ALL.get(usize::from(record[20])) else {
             let entry = match record[20] {

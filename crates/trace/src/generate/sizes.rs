@@ -12,7 +12,7 @@ pub(super) fn check(sizes: &[(u32, f64)]) -> Result<(), TraceError> {
             return wrong("sizes", "a request must have at least 1 byte; remove the size 0");
         }
         if !(weight.is_finite() && weight >= 0.0) {
-            return wrong("sizes", format!("weight {weight} of {size} bytes is not a number of at least 0"));
+            return wrong("sizes", format!("weight {weight} of {size} bytes must be at least 0"));
         }
     }
     if weighted(sizes).next().is_none() {
