@@ -232,7 +232,7 @@ def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
         (["empty.csv"], ["empty.csv: holds no request, ", "give one with reads or writes"]),
         (["flushes.csv"], ["flushes.csv: holds nothing but flushes (2)"]),
         (["nothere.csv"], ["nothere.csv", "No such file"]),
-        ([str(OLTP), "--range", "0B"], ["a range of 0 bytes is out of range: 512B to 1TiB"]),
+        ([str(OLTP), "--range", "0B"], ["range size 0 bytes is invalid; use 512B to 1TiB"]),
         ([str(OLTP), "--range", "0"], ["the unit is missing"]),
         ([str(OLTP), "--out", str(OLTP)], ["is a file; name a directory"]),
     ],

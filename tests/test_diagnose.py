@@ -240,7 +240,7 @@ def test_what_was_left_out_of_the_trace_is_said(cli: Cli, tmp_path: Path) -> Non
     trace = tmp_path / "two.csv"
     trace.write_text("0,W,0,4096,1\n1,W,0,4096,2\nnothing\n1,R,0,4096,3\n")
     done = cli("run", trace, "--skip-bad", *SMALL_SETS, "--out", tmp_path / "run")
-    about = ("note: device 0 was chosen", "note: bad lines: 1 record", "note: first malformed line")
+    about = ("note: only device 0 is replayed", "note: bad lines: 1 record", "note: first malformed line")
     told = [line for line in done.stdout.splitlines() if line.startswith(about)]
     assert len(told) == len(about)
     for given in ([trace, "--skip-bad", *SMALL_SETS, "--no-what-ifs"], [tmp_path / "run"]):

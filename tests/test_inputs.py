@@ -98,7 +98,7 @@ def test_compressed_pipes_named_pipes_and_parquet(cli: Cli, tmp_path: Path, trac
     ("arguments", "data", "said"),
     [
         (["run", "-"], b"", "standard input: is empty; there is nothing to replay"),
-        (["cache", "sim", "-"], b"rubbish\n", "standard input: no trace format fits; if it is a trace, name its"),
+        (["cache", "sim", "-"], b"rubbish\n", "standard input: no trace format fits; name its format with --format"),
         (["run", "-", "-"], b"", "standard input (-) is named twice; name it once"),
         (
             ["trace", "info", "-"],

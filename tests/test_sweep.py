@@ -597,7 +597,7 @@ def test_a_trace_that_no_run_could_read_is_refused_before_any(cli: Cli, tmp_path
     (tmp_path / "none.txt").write_text("This is no trace.\n")
     studied = [*command, *TINY_SETS, "-A", "device.op=20%,40%", "-O", "wear.erases", "--out", "kept"]
     for traces, message in (
-        (["a.csv", "b.csv"], "ssdlab: 2 files are given, which may be different traces; pass --concat"),
+        (["a.csv", "b.csv"], "ssdlab: 2 files given; pass --concat"),
         (["none.txt"], "ssdlab: none.txt: "),
     ):
         done = cli(*studied, *traces, check=False)

@@ -1,4 +1,4 @@
-//! Times of day and dates in text, as nanoseconds: `17:58:57.814`, `2026-01-02T03:04:05.678Z`.
+//! Parses times of day and dates, such as `17:58:57.814` and `2026-01-02T03:04:05.678Z`, to nanoseconds.
 
 use crate::fields::{fraction, whole};
 
@@ -6,24 +6,24 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MINUTE_S: u64 = 60;
 const DAY_S: u64 = 24 * 60 * MINUTE_S;
 const DAY_NS: u64 = DAY_S * SECOND_NS;
-/// Longest step back that still counts as disorder within a day.
+/// Longest step back between lines that is not taken as midnight passing.
 const DISORDER_NS: u64 = 60 * MINUTE_S * SECOND_NS;
 
 const NOT_A_TIME: &str =
     "is neither a number, a clock time such as 17:58:57.814 nor a date such as 2026-01-02T03:04:05";
 
-/// Times of successive lines.
+/// Parser of the times of successive lines.
 #[derive(Default)]
 pub(crate) struct Calendar {
-    /// Latest clock time in nanoseconds since midnight before the first line's day; 0 before the first clock time.
+    /// Last clock time, in ns since midnight one day before the first line's day; 0 before the first clock time.
     last_ns: u64,
 }
 
 impl Calendar {
-    /// Nanoseconds of a clock time, counted from some midnight, or of a date with a clock time, counted from 1970.
+    /// Returns a clock time in ns since an arbitrary midnight, or a date with a clock time in ns since 1970.
     ///
-    /// A clock time lies up to 1 hour before the line above, or else less than 23 hours after it: that is how
-    /// midnight passes.
+    /// A clock time is taken as up to 1 hour before the line above, else as less than 23 hours after it; this is how
+    /// midnight is detected.
     pub fn parse(&mut self, text: &[u8]) -> Result<u64, &'static str> {
         let Some(end) = text.iter().position(|byte| matches!(byte, b'T' | b't' | b' ')) else {
             return Ok(self.after_midnight(clock(text)?));
@@ -39,7 +39,7 @@ impl Calendar {
     }
 
     fn after_midnight(&mut self, clock_ns: u64) -> u64 {
-        // A day more, so that disorder at the beginning does not go below zero.
+        // Starts one day late, so that an early step back cannot go below zero.
         let last_ns = if self.last_ns == 0 { DAY_NS + clock_ns } else { self.last_ns };
         let ahead_ns = (clock_ns + DAY_NS - last_ns % DAY_NS) % DAY_NS;
         let back = ahead_ns > DAY_NS - DISORDER_NS;
@@ -48,7 +48,7 @@ impl Calendar {
     }
 }
 
-/// A number of one or two digits, at most `most`.
+/// Parses a number of one or two digits, at most `most`.
 fn small(text: &[u8], most: u64) -> Result<u64, &'static str> {
     if !(1..=2).contains(&text.len()) {
         return Err(NOT_A_TIME);
@@ -56,7 +56,7 @@ fn small(text: &[u8], most: u64) -> Result<u64, &'static str> {
     whole(text).ok().filter(|value| *value <= most).ok_or(NOT_A_TIME)
 }
 
-/// Nanoseconds of `HH:MM:SS`, with or without a fraction.
+/// Parses `HH:MM:SS`, with or without a fraction, to ns.
 fn clock(text: &[u8]) -> Result<u64, &'static str> {
     let mut parts = text.splitn(3, |&byte| byte == b':');
     let mut next = || parts.next().ok_or(NOT_A_TIME);
@@ -68,7 +68,7 @@ fn clock(text: &[u8]) -> Result<u64, &'static str> {
     Ok((hours * 60 + minutes) * MINUTE_S * SECOND_NS + seconds_ns)
 }
 
-/// Seconds that a time zone is ahead of UTC: `Z`, `+01:00`, `-0530`, `+02`.
+/// Parses a time zone (`Z`, `+01:00`, `-0530`, `+02`) to seconds ahead of UTC.
 fn zone_s(text: &[u8]) -> Result<i64, &'static str> {
     let (sign, digits) = match text {
         [b'Z' | b'z'] => return Ok(0),
@@ -84,7 +84,7 @@ fn zone_s(text: &[u8]) -> Result<i64, &'static str> {
     Ok(sign * ((small(&hours, 23)? * 60 + small(&minutes, 59)?) * MINUTE_S) as i64)
 }
 
-/// Days from 1970-01-01 to `YYYY-MM-DD` or `YYYY/MM/DD` of the Gregorian calendar.
+/// Counts the days from 1970-01-01 to a Gregorian date, `YYYY-MM-DD` or `YYYY/MM/DD`.
 fn days_since_1970(text: &[u8]) -> Result<i64, &'static str> {
     let mut parts = text.split(|byte| matches!(byte, b'-' | b'/'));
     let (Some(year), Some(month), Some(day), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
@@ -101,9 +101,9 @@ fn days_since_1970(text: &[u8]) -> Result<i64, &'static str> {
     let lengths = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     let before = lengths.get(..(month as usize).wrapping_sub(1)).ok_or(NOT_A_TIME)?;
     if day == 0 || day > lengths[before.len()] {
-        return Err("is a day that the calendar does not have");
+        return Err("is not a date of the calendar");
     }
-    // Leap days of the years before this one.
+    // Number of leap days before the year.
     let leaps = |years: i64| years / 4 - years / 100 + years / 400;
     let years = year as i64;
     let whole_years = 365 * (years - 1970) + leaps(years - 1) - leaps(1969);
@@ -118,7 +118,7 @@ mod tests {
         Calendar::default().parse(text.as_bytes()).map(|ns| ns / SECOND_NS)
     }
 
-    /// Expected values: `date -u -d TEXT +%s` of GNU coreutils.
+    /// Expected values from `date -u -d TEXT +%s` (GNU coreutils).
     #[test]
     fn dates_count_from_1970() {
         for (text, expected) in [
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_times_are_rejected() {
         for text in [
             "",
             ":",
@@ -162,14 +162,14 @@ mod tests {
         ] {
             assert!(seconds(text).is_err(), "{text} was accepted");
         }
-        assert_eq!(seconds("2023-02-29T00:00:00"), Err("is a day that the calendar does not have"));
+        assert_eq!(seconds("2023-02-29T00:00:00"), Err("is not a date of the calendar"));
         assert_eq!(seconds("1969-12-31T23:59:59"), Err("is before 1970 or after 2554"));
         assert_eq!(seconds("2600-01-01T00:00:00"), Err("is before 1970 or after 2554"));
     }
 
-    /// Seconds since the line above, by hand: the step of less than 23 hours ahead, or of up to 1 hour back.
+    /// Expected steps in seconds from the line above, computed by hand.
     #[test]
-    fn a_clock_passes_midnight_and_may_be_a_little_out_of_order() {
+    fn midnight_and_slight_disorder_are_told_apart() {
         let mut calendar = Calendar::default();
         let mut seconds = |text: &str| (calendar.parse(text.as_bytes()).unwrap() / SECOND_NS) as i64;
         let mut last = seconds("00:00:01");

@@ -1,5 +1,7 @@
-//! Compressed files: gzip or zstd, told by magic numbers. Either may have several members, one behind the other, as files
-//! have that `cat` joined; each is decoded by itself, so that what is none is told with its place.
+//! Decompression of gzip and zstd files, recognized by magic number.
+//!
+//! A file may have several members in sequence (as `cat` makes). Each is decoded separately, so that foreign bytes
+//! between them are reported with their offset.
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::sync::Arc;
@@ -8,12 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::bufread::GzDecoder;
 use zstd::stream::read::Decoder;
 
-/// Bytes that tell a compression.
+/// Bytes needed to recognize a compression.
 const MAGIC_BYTES: u64 = 4;
 
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
-/// A frame without data begins with one of sixteen bytes, then these.
+/// Last three bytes of the magic number of a zstd skippable frame; the first is 0x50 to 0x5F.
 const ZSTD_SKIPPABLE: [u8; 3] = [0x2A, 0x4D, 0x18];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// That of data which begins so.
+    /// Recognizes the compression of data with this beginning.
     pub fn of(head: &[u8]) -> Option<Self> {
         let skippable = matches!(head, [0x50..=0x5F, rest @ ..] if *rest == ZSTD_SKIPPABLE);
         match head {
@@ -63,56 +65,56 @@ impl Read for Counted {
     }
 }
 
-/// The next bytes of a file, as many as tell a compression; fewer at its end.
+/// Reads the first bytes of a file, enough to recognize its compression; fewer at the end of the file.
 pub(crate) fn head_of(file: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     file.take(MAGIC_BYTES).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// A decoder that stops at the end of its member.
+/// Decoder that stops at the end of its member.
 trait Member: Read + Send {
-    /// What is behind it.
-    fn behind(self: Box<Self>) -> BufReader<Counted>;
+    /// Returns the file positioned after the member.
+    fn into_rest(self: Box<Self>) -> BufReader<Counted>;
 }
 
-/// The file from a member on, whose head was looked at. No member is as short as that.
+/// The file from a member on, with the head already read. No member is shorter than the head.
 type Source = Chain<Cursor<Vec<u8>>, BufReader<Counted>>;
 
 impl Member for GzDecoder<Source> {
-    fn behind(self: Box<Self>) -> BufReader<Counted> {
+    fn into_rest(self: Box<Self>) -> BufReader<Counted> {
         self.into_inner().into_inner().1
     }
 }
 
 impl Member for Decoder<'static, Source> {
-    fn behind(self: Box<Self>) -> BufReader<Counted> {
+    fn into_rest(self: Box<Self>) -> BufReader<Counted> {
         self.finish().into_inner().1
     }
 }
 
-/// The error of other bytes behind a member.
+/// Error: other bytes follow a member.
 #[derive(Debug, thiserror::Error)]
-#[error("from byte {at} on it is no compressed data")]
+#[error("the bytes from {at} on are not compressed data")]
 pub(crate) struct Foreign {
-    /// Where in the file they begin.
+    /// Offset of the first such byte in the file.
     pub at: u64,
 }
 
-/// Reads all members of a file.
+/// Reader of all members of a file.
 pub(crate) struct Members {
     compression: Compression,
-    /// None behind the last.
+    /// Current member; `None` after the last.
     member: Option<Box<dyn Member>>,
 }
 
 impl Members {
-    /// Those of a file that begins with `head`.
+    /// Creates a reader of a file that begins with `head`.
     pub fn new(compression: Compression, head: Vec<u8>, file: BufReader<Counted>) -> io::Result<Self> {
         Ok(Self { compression, member: Some(compression.member(head, file)?) })
     }
 
-    /// The member behind one, if any is.
+    /// Returns the next member, if any.
     fn next(&self, mut file: BufReader<Counted>) -> io::Result<Option<Box<dyn Member>>> {
         let head = head_of(&mut file)?;
         if head.is_empty() {
@@ -132,7 +134,7 @@ impl Read for Members {
         while let Some(mut member) = self.member.take() {
             let got = member.read(buffer);
             self.member = match got {
-                Ok(0) => self.next(member.behind())?,
+                Ok(0) => self.next(member.into_rest())?,
                 _ => Some(member),
             };
             if !matches!(got, Ok(0)) {

@@ -1,7 +1,6 @@
-//! From bytes to requests: the loops over lines and over binary records that every format plugs into.
+//! Decoding loops over lines and over binary records, used by every format.
 //!
-//! They are generic over the format, so a line costs no dynamic dispatch; the reader calls a decoder
-//! once per batch.
+//! Both are generic over the format, so a line costs no dynamic dispatch; the reader calls a decoder once per batch.
 
 use memchr::{memchr, memchr_iter};
 use ssdlab_core::units::counted;
@@ -12,17 +11,17 @@ use crate::input::Input;
 use crate::intake::{Entry, Intake, Skip, Tables};
 use crate::{ReadOptions, Request, TraceError};
 
-/// Requests decoded per call; they stay in cache until they are handed on.
+/// Requests decoded per call; few enough to stay in the CPU cache.
 pub(crate) const BATCH: usize = 4096;
 /// Longest line accepted, in bytes.
 const LINE_MAX: usize = 64 << 10;
-/// Lines looked at to recognise a format.
+/// Lines examined to recognize a format.
 const SNIFF_LINES: usize = 32;
 
-/// Reads one file of one format.
+/// Decoder of one file.
 pub(crate) trait Decoder: Send {
-    /// Appends requests, with absolute times, to `out` until it holds `most`; `false` at the end of the file. What one
-    /// line or record holds is appended whole.
+    /// Appends requests with absolute times until `out` holds `most`; returns false at the end of the file. A line or
+    /// record is never split, so `out` may exceed `most`.
     fn decode(
         &mut self,
         input: &mut Input,
@@ -31,35 +30,35 @@ pub(crate) trait Decoder: Send {
         most: usize,
     ) -> Result<bool, TraceError>;
 
-    /// Where in the file the line or record stands that was decoded last.
+    /// Returns the place in the file of the last decoded line or record.
     fn place(&self) -> String;
 }
 
-/// A text format of one entry a line.
+/// A text format with one entry per line.
 pub(crate) trait LineFormat: Send + 'static {
-    /// How the first line of a file begins where that tells the format, whatever follows; empty if it never does.
+    /// Beginning of a first line that identifies the format regardless of the rest; empty if none does.
     const HEADER: &'static [u8] = b"";
 
-    /// True if a line that begins with `#` is a comment.
+    /// True if lines that begin with `#` are comments.
     const COMMENTS: bool = true;
 
-    /// Returns false if a file that begins like `head` has another format, whatever its lines look like.
+    /// Returns false if a file with this beginning must be of another format.
     fn may_begin(_head: &[u8]) -> bool {
         true
     }
 
-    /// A parser at the beginning of a file.
+    /// Creates a parser for the start of a file.
     fn new(options: &ReadOptions) -> Self;
 
-    /// Looks at the first line, before it is parsed; returns false if it is a comment, so that the next line is the first.
+    /// Examines the first line before it is parsed; returns false if it is a comment and the next line is the first.
     ///
     /// # Errors
-    /// If the file lacks what was asked for. No line can be left out to mend that.
+    /// If the file lacks a requested column. Skipping bad lines does not help.
     fn begin(&mut self, _first: &[u8]) -> Result<bool, String> {
         Ok(true)
     }
 
-    /// What separates the fields of a line, where one that breaks off may hold all that is asked for.
+    /// Returns the field separator, in formats where a line cut short can still be valid.
     fn separator(&self) -> Option<u8> {
         None
     }
@@ -69,71 +68,71 @@ pub(crate) trait LineFormat: Send + 'static {
         self.separator().map_or(0, |separator| 1 + memchr_iter(separator, line).count())
     }
 
-    /// Number of times that the request of the last line is made.
+    /// Returns how often the request of the last line is issued.
     fn repeats(&self) -> u32 {
         1
     }
 
-    /// Parses a line, which is not blank and holds no line end.
+    /// Parses a line, without its line end and never blank.
     fn line<'a>(&mut self, line: &'a [u8], tables: &mut Tables) -> Result<Entry<'a>, Fault<'a>>;
 }
 
-/// A binary format of records with a fixed head and perhaps a tail of a length the head tells.
+/// A binary format whose records have a fixed head and may have a tail of variable length.
 pub(crate) trait RecordFormat: Send + 'static {
-    /// Bytes of a record's head.
+    /// Length of a record's head in bytes.
     const HEAD: usize;
 
-    /// A parser at the beginning of a file.
+    /// Creates a parser for the start of a file.
     fn new(options: &ReadOptions) -> Self;
 
-    /// Looks at the beginning of a file; an error ends the reading, as no record could do.
+    /// Examines the start of the file; an error ends reading, as every record would fail.
     fn begin(&self, _head: &[u8]) -> Result<(), String> {
         Ok(())
     }
 
-    /// Parses the record at the beginning of `bytes`, which hold its head at least; also tells the bytes of its tail.
-    /// One whose tail does not lie in `bytes` wholly is parsed again once it does.
+    /// Parses the record at the start of `bytes`, which hold at least the head; also returns the tail's length in
+    /// bytes. If `bytes` do not hold the whole tail, the record is parsed again later.
     fn record<'a>(&mut self, bytes: &'a [u8], tables: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>>;
 
-    /// After a bad record: how many of `bytes` to skip before trying again, at least 1.
+    /// Returns the number of bytes to skip after a bad record, at least 1.
     fn resync(&self, bytes: &[u8]) -> usize {
         Self::HEAD.min(bytes.len())
     }
 }
 
-/// What both loops know about the file they are in.
+/// Position and state shared by both decoding loops.
 struct Place {
-    /// Id of the file as a device, where the format names none.
+    /// Id of the file as a device, in formats without device names.
     device: Option<u32>,
-    /// Lines or records met.
+    /// Lines or records read.
     count: u64,
     skip_bad: bool,
-    /// The compressed stream broke off, and that is accepted.
-    cut: bool,
+    /// The compressed stream ended early and bad data is skipped.
+    truncated: bool,
 }
 
 impl Place {
     fn new(skip_bad: bool) -> Self {
-        Self { device: None, count: 0, skip_bad, cut: false }
+        Self { device: None, count: 0, skip_bad, truncated: false }
     }
 
-    /// Brings more into view; `false` at the end, which a broken stream is too where bad data is skipped.
+    /// Reads more bytes into the window; returns false at the end, and at a broken stream if bad data is skipped.
     fn refill(&mut self, input: &mut Input, intake: &mut Intake) -> Result<bool, TraceError> {
         match input.refill() {
             Err(error @ (TraceError::Truncated { .. } | TraceError::Foreign { .. })) => {
-                self.cut = matches!(error, TraceError::Truncated { .. });
-                self.bad(error, intake)?;
+                self.truncated = matches!(error, TraceError::Truncated { .. });
+                self.handle_bad(error, intake)?;
                 Ok(false)
             }
             other => other,
         }
     }
 
-    /// Counts bad data, keeping the first message.
+    /// Counts bad data and keeps the first message.
     ///
     /// # Errors
-    /// The error itself, unless bad data is skipped.
-    fn bad(&self, error: TraceError, intake: &mut Intake) -> Result<(), TraceError> {
+    /// Returns `error` itself unless bad data is skipped.
+    fn handle_bad(&self, error: TraceError, intake: &mut Intake) -> Result<(), TraceError> {
         if !self.skip_bad {
             return Err(error);
         }
@@ -142,9 +141,9 @@ impl Place {
         Ok(())
     }
 
-    /// Counts a line or record that has been taken or is malformed; `place` names it in a message by its number.
+    /// Counts a line or record, good or bad; `place` formats its number for a message.
     #[inline]
-    fn met(
+    fn count_entry(
         &mut self,
         result: Result<(), Fault<'_>>,
         input: &Input,
@@ -153,7 +152,7 @@ impl Place {
     ) -> Result<(), TraceError> {
         if let Err(fault) = result {
             let (path, place) = (shown(input.path()), place(self.count + 1));
-            self.bad(TraceError::Malformed { path, place, why: fault.to_string() }, intake)?;
+            self.handle_bad(TraceError::Malformed { path, place, why: fault.to_string() }, intake)?;
         }
         self.count += 1;
         intake.report.counts.records += 1;
@@ -173,20 +172,20 @@ impl Place {
     }
 }
 
-/// Runs a [`LineFormat`].
+/// Decoder of a [`LineFormat`].
 pub(crate) struct Lines<F> {
     format: F,
     place: Place,
-    /// The format has seen its first line.
+    /// True once the format has examined its first line.
     begun: bool,
-    /// Fields of the last line that has its line end.
+    /// Fields of the last complete line.
     fields: usize,
-    /// In the middle of an overlong line that is being skipped.
+    /// True inside an overlong line that is being skipped.
     discarding: bool,
 }
 
 impl<F: LineFormat> Lines<F> {
-    /// A decoder at the beginning of a file.
+    /// Creates a decoder for the start of a file.
     pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
         let (format, place) = (F::new(options), Place::new(options.skip_bad));
         Box::new(Self { format, place, begun: false, fields: 0, discarding: false })
@@ -215,7 +214,7 @@ impl<F: LineFormat> Lines<F> {
             return Ok(());
         }
         let result = if line.len() > LINE_MAX {
-            Err(Fault::new("", &line[..LINE_MAX], "... is a line of more than 64 KiB, which no trace format has"))
+            Err(Fault::new("", &line[..LINE_MAX], "... starts a line of more than 64 KiB, the longest allowed"))
         } else if F::COMMENTS && line.starts_with(b"#") {
             self.place.take(Ok(Entry::Skip(Skip::Header)), input, intake, out)
         } else {
@@ -228,18 +227,18 @@ impl<F: LineFormat> Lines<F> {
             let repeats = if entry.is_ok() { self.format.repeats() } else { 1 };
             (0..repeats).try_for_each(|_| self.place.take(entry, input, intake, out))
         };
-        self.place.met(result, input, intake, |number| number.to_string())
+        self.place.count_entry(result, input, intake, |number| number.to_string())
     }
 
-    /// Notes the fields of the last of whole lines that is neither blank nor a comment.
-    fn note(&mut self, lines: &[u8]) {
+    /// Records the field count of the last complete line that is neither blank nor a comment.
+    fn note_fields(&mut self, lines: &[u8]) {
         let mut lines = lines.rsplit(|&byte| byte == b'\n');
         if let Some(last) = lines.find(|line| !line.starts_with(b"#") && !line.trim_ascii().is_empty()) {
             self.fields = self.format.fields(last);
         }
     }
 
-    /// Takes a last line without its line end: it counts, unless it breaks off.
+    /// Handles a last line without a line end: it counts unless it has fewer fields than the line before.
     fn last(&mut self, input: &Input, intake: &mut Intake, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let (line, before) = (input.bytes(), self.fields);
         let fields = self.format.fields(line);
@@ -248,8 +247,8 @@ impl<F: LineFormat> Lines<F> {
         }
         let number = self.place.count + 1;
         let have = counted(fields as u64, "field");
-        let why = format!("line {number}, the last, breaks off: no line end, and {have} where {before} came before");
-        self.place.bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
+        let why = format!("the last line, {number}, is cut short: no line end, and {have} instead of {before}");
+        self.place.handle_bad(TraceError::Truncated { path: shown(input.path()), why }, intake)
     }
 }
 
@@ -268,25 +267,25 @@ impl<F: LineFormat> Decoder for Lines<F> {
             while out.len() < most && result.is_ok() {
                 let Some(length) = memchr(b'\n', &bytes[done..]) else { break };
                 result = self.line(&bytes[done..done + length], input, intake, out);
-                // A line that ends the reading stays in view: asking again meets it again.
+                // A line that ends reading stays in the window, so that the next call fails on it again.
                 done += if result.is_ok() { length + 1 } else { 0 };
             }
             let left = bytes.len() - done;
-            self.note(&bytes[..done]);
+            self.note_fields(&bytes[..done]);
             input.advance(done);
             result?;
             if out.len() >= most || (intake.measuring() && done > 0) {
                 return Ok(true);
             }
             if left > LINE_MAX {
-                // Report it by its beginning, then skip to its end.
+                // Report its beginning, then skip to its end.
                 self.line(input.bytes(), input, intake, out)?;
                 self.discarding = true;
                 input.advance(left);
             }
             if !self.place.refill(input, intake)? {
-                // What is left where the stream broke off is no line.
-                if !self.place.cut && !input.bytes().is_empty() {
+                // The rest of a broken stream is not a line.
+                if !self.place.truncated && !input.bytes().is_empty() {
                     self.last(input, intake, out)?;
                 }
                 input.advance(input.bytes().len());
@@ -300,12 +299,12 @@ impl<F: LineFormat> Decoder for Lines<F> {
     }
 }
 
-/// `text` without a UTF-8 byte order mark.
+/// Removes a UTF-8 byte order mark.
 pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)
 }
 
-/// How well the first lines of a file fit a format, in percent; 0 unless most do, or the header says so.
+/// Returns how well the first lines of a file fit a format, in percent; 0 unless most do or the header matches.
 pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
     if !F::may_begin(head) {
         return 0;
@@ -338,18 +337,18 @@ pub(crate) fn sniff_lines<F: LineFormat>(head: &[u8]) -> u32 {
     }
 }
 
-/// A format that a file would have but for single fields.
+/// A format that a file fits except for single fields.
 pub(crate) struct NearMiss {
-    /// Share of lines that follow the format, or would with one field mended, in percent.
+    /// Percentage of lines that fit the format, or would with one field replaced.
     pub share: u32,
-    /// Line of the first fault, from 1, and the fault.
+    /// Line number of the first fault, from 1.
     pub line: usize,
     pub why: String,
 }
 
 impl<F: LineFormat> Lines<F> {
-    /// Finds the first fault of a file that would have the format but for one field of a line; `None` unless most lines
-    /// would.
+    /// Finds the first fault of a file that fits the format except for one field of a line; `None` unless most lines
+    /// fit.
     pub fn near(head: &[u8]) -> Option<NearMiss> {
         if !F::may_begin(head) {
             return None;
@@ -375,7 +374,7 @@ impl<F: LineFormat> Lines<F> {
                 fit += 1;
                 continue;
             };
-            // Where two records are joined, their last and first field are one, and others follow.
+            // When two records are joined, the last field of one and the first of the next merge, and more follow.
             let fits = match format.line(&mended, &mut tables) {
                 Ok(entry) => surplus || matches!(entry, Entry::Io(_)),
                 Err(second) => {
@@ -393,32 +392,32 @@ impl<F: LineFormat> Lines<F> {
     }
 }
 
-/// Runs a [`RecordFormat`].
+/// Decoder of a [`RecordFormat`].
 pub(crate) struct Records<F> {
     format: F,
     place: Place,
-    /// Where in the file the last record begins.
+    /// Offset of the last record in the file.
     at: u64,
 }
 
-/// Where a record stands.
+/// Formats the place of a record.
 fn record_place(number: u64, offset: u64) -> String {
     format!("record {number} at byte {offset}")
 }
 
 impl<F: RecordFormat> Records<F> {
-    /// Finds nothing: binary records have no lines that could be mended.
+    /// Returns `None`: binary records have no lines to repair.
     pub fn near(_: &[u8]) -> Option<NearMiss> {
         None
     }
 
-    /// A decoder at the beginning of a file.
+    /// Creates a decoder for the start of a file.
     pub fn boxed(options: &ReadOptions) -> Box<dyn Decoder> {
         Box::new(Self { format: F::new(options), place: Place::new(options.skip_bad), at: 0 })
     }
 
-    /// Handles the record at the beginning of `bytes`, whose first byte is at `offset` of the file, and
-    /// returns its length; `None` if it does not lie in `bytes` wholly.
+    /// Decodes the record at the start of `bytes`, at `offset` in the file, and returns its length; `None` if `bytes`
+    /// do not hold all of it.
     #[inline]
     fn record(
         &mut self,
@@ -445,7 +444,7 @@ impl<F: RecordFormat> Records<F> {
                 Err(fault)
             }
         };
-        self.place.met(result, input, intake, |number| record_place(number, offset))?;
+        self.place.count_entry(result, input, intake, |number| record_place(number, offset))?;
         self.at = offset;
         Ok(Some(length))
     }
@@ -480,14 +479,14 @@ impl<F: RecordFormat> Decoder for Records<F> {
             }
             if !self.place.refill(input, intake)? {
                 let left = input.bytes().len();
-                if left > 0 && !self.place.cut {
+                if left > 0 && !self.place.truncated {
                     let path = shown(input.path());
                     let why = format!(
                         "the file ends inside record {} ({left} bytes of it at byte {})",
                         self.place.count + 1,
                         input.position(),
                     );
-                    self.place.bad(TraceError::Truncated { path, why }, intake)?;
+                    self.place.handle_bad(TraceError::Truncated { path, why }, intake)?;
                 }
                 input.advance(left);
                 return Ok(false);

@@ -1,25 +1,24 @@
-//! Chooses among the devices of requests that come with their device, such as rows of a table, as a reader does among
-//! those of a trace.
+//! Device selection for requests that carry their device, such as rows of a table; works as for a trace file.
 
 use crate::intake::{Device, Entry, Intake, Io, Stream};
 use crate::{DeviceChoice, Format, IngestReport, Parted, Request, Target, TraceError};
 
-/// Takes the requests of the devices that are asked for.
+/// Filter that passes the requests of the selected devices.
 pub struct Devices {
     intake: Intake,
-    /// Ids in the intake by numbers of volumes.
+    /// Intake ids by volume number.
     ids: Vec<Option<u32>>,
 }
 
 impl Devices {
-    /// Where all devices are asked for, requests come in two passes, between which [`Self::lay_out`] is called.
+    /// Creates a filter. If all devices are selected, feed the requests twice and call [`Self::lay_out`] in between.
     pub fn new(choice: &DeviceChoice) -> Self {
-        // The format whose requests come with their volume.
+        // The one format whose requests carry their volume.
         let intake = Intake::new(Format::Volume, choice, Target::Drive);
         Self { intake, ids: Vec::new() }
     }
 
-    /// Whether this is the first of two passes, in which nothing is taken.
+    /// True in the first of two passes, which returns no requests.
     pub fn measuring(&self) -> bool {
         self.intake.measuring()
     }
@@ -29,7 +28,7 @@ impl Devices {
         self.intake.lay_out()
     }
 
-    /// Appends the requests of a batch that are asked for.
+    /// Appends the selected requests of a batch.
     pub fn take(&mut self, batch: &Parted, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let before = out.len();
         self.take_until(batch, out, |_| false)?;
@@ -37,15 +36,14 @@ impl Devices {
         Ok(())
     }
 
-    /// Of the requests of a batch that are asked for, the first that ends beyond `capacity_bytes`, and its number in
-    /// the batch.
+    /// Finds the first selected request of a batch that ends beyond `capacity_bytes`; returns its row and the request.
     pub fn find_beyond(&mut self, batch: &Parted, capacity_bytes: u64) -> Result<Option<(usize, Request)>, TraceError> {
         let mut out = Vec::new();
         let row = self.take_until(batch, &mut out, |request| request.ends_beyond(capacity_bytes))?;
         Ok(row.zip(out.pop()))
     }
 
-    /// Appends the requests of a batch that are asked for, up to the last one; returns its number.
+    /// Appends selected requests up to and including the first for which `is_last` holds; returns its row.
     fn take_until(
         &mut self,
         batch: &Parted,
@@ -77,12 +75,12 @@ impl Devices {
         self.intake.conclude()
     }
 
-    /// What has been met so far.
+    /// Returns the report so far.
     pub fn report(&self) -> &IngestReport {
         &self.intake.report
     }
 
-    /// Names of the streams taken so far, by [`Request::stream`]; the first is empty: none.
+    /// Returns the stream names so far, by [`Request::stream`]; the first is empty and means none.
     pub fn streams(&self) -> &[String] {
         self.intake.tables.streams.list()
     }
@@ -110,54 +108,58 @@ mod tests {
         let mut out = Vec::new();
         devices.take(&batch(), &mut out).unwrap();
         let name = |stream: u16| devices.streams()[usize::from(stream)].clone();
-        out.iter().map(|one| (one.time_ns, one.offset, name(one.stream))).collect()
+        out.iter().map(|request| (request.time_ns, request.offset, name(request.stream))).collect()
     }
 
     #[test]
-    fn one_device_is_that_of_the_first_request_or_named() {
-        let one = |time, at, name: &str| (time, at, name.to_owned());
+    fn the_selected_device_is_the_first_or_the_named_one() {
+        let row = |time, at, name: &str| (time, at, name.to_owned());
         let mut first = Devices::new(&DeviceChoice::First);
-        assert_eq!(taken(&mut first), [one(5, 0, ""), one(7, 8192, "")]);
-        assert_eq!(taken(&mut first), [one(5, 0, ""), one(7, 8192, "")]);
+        assert_eq!(taken(&mut first), [row(5, 0, ""), row(7, 8192, "")]);
+        assert_eq!(taken(&mut first), [row(5, 0, ""), row(7, 8192, "")]);
         first.conclude().unwrap();
         let report = first.report();
         assert_eq!((report.device.as_deref(), report.counts.requests), (Some("b"), 4));
         assert_eq!(report.other_devices, [("a".into(), 4)]);
-        assert!(report.notes[0].starts_with("device b was chosen; 1 other holds 4 requests (a)"), "{:?}", report.notes);
+        assert!(
+            report.notes[0].starts_with("only device b is replayed; 1 other has 4 requests (a)"),
+            "{:?}",
+            report.notes
+        );
         let mut named = Devices::new(&DeviceChoice::Named("a".into()));
-        assert_eq!(taken(&mut named), [one(6, 4096, "vim"), one(9, 0, "")]);
+        assert_eq!(taken(&mut named), [row(6, 4096, "vim"), row(9, 0, "")]);
         let mut none = Devices::new(&DeviceChoice::Named("c".into()));
         assert_eq!(taken(&mut none), []);
         assert!(none.conclude().unwrap_err().to_string().starts_with("device \"c\" is not in the trace; it has b, a"));
     }
 
     #[test]
-    fn a_request_beyond_a_drive_has_its_row() {
-        let found = |choice: &DeviceChoice, capacity_bytes| {
+    fn a_request_beyond_the_drive_is_found_with_its_row() {
+        let first_beyond = |choice: &DeviceChoice, capacity_bytes| {
             let mut devices = Devices::new(choice);
             if devices.measuring() {
                 taken(&mut devices);
                 devices.lay_out().unwrap();
             }
-            let found = devices.find_beyond(&batch(), capacity_bytes).unwrap();
-            found.map(|(row, request)| (row, request.offset))
+            let beyond = devices.find_beyond(&batch(), capacity_bytes).unwrap();
+            beyond.map(|(row, request)| (row, request.offset))
         };
-        assert_eq!(found(&DeviceChoice::First, 4096), Some((2, 8192)));
-        assert_eq!(found(&DeviceChoice::Named("a".into()), 4096), Some((1, 4096)));
-        assert_eq!(found(&DeviceChoice::All, 16_384), Some((1, (1 << 20) + 4096)));
-        assert_eq!(found(&DeviceChoice::First, 8704), None);
+        assert_eq!(first_beyond(&DeviceChoice::First, 4096), Some((2, 8192)));
+        assert_eq!(first_beyond(&DeviceChoice::Named("a".into()), 4096), Some((1, 4096)));
+        assert_eq!(first_beyond(&DeviceChoice::All, 16_384), Some((1, (1 << 20) + 4096)));
+        assert_eq!(first_beyond(&DeviceChoice::First, 8704), None);
     }
 
     #[test]
-    fn all_devices_lie_side_by_side_as_streams() {
+    fn all_devices_lie_side_by_side_with_their_names_as_streams() {
         let mut all = Devices::new(&DeviceChoice::All);
         assert!(all.measuring() && taken(&mut all).is_empty());
         all.lay_out().unwrap();
-        let found = taken(&mut all);
+        let requests = taken(&mut all);
         let (behind, name) = (1 << 20, |name: &str| name.to_owned());
         let expected =
             [(5, 0, name("b")), (6, behind + 4096, name("vim")), (7, 8192, name("b")), (9, behind, name("a"))];
-        assert_eq!(found, expected);
+        assert_eq!(requests, expected);
         assert_eq!(all.report().counts.requests, 4);
     }
 }

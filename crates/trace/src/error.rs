@@ -1,64 +1,64 @@
-//! What can be wrong with a trace.
+//! Errors of reading, writing and generating traces.
 
-/// An error in or around a trace; the text names file, place, fault and remedy in one line.
+/// Error in or around a trace; its text names file, place, fault and remedy in one line.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The file cannot be opened, read or written.
+    /// A file could not be opened, read or written.
     #[error("{path}: {why}")]
     Io {
-        /// The file.
+        /// File name.
         path: String,
-        /// What the system said, and the remedy.
+        /// Message of the system and the remedy.
         why: String,
     },
-    /// A line or record that does not follow its format.
+    /// A line or record violates its format.
     #[error("{path}:{place}: {why}; fix it or pass --skip-bad")]
     Malformed {
-        /// The file.
+        /// File name.
         path: String,
         /// Line number, or record number and byte offset in a binary file.
         place: String,
-        /// Which field holds what, and what is wrong with it.
+        /// Field, its content and the fault.
         why: String,
     },
-    /// The file ends before its compressed stream or last record does.
-    #[error("{path}: {why}; copy or download it again, or pass --skip-bad to use what there is")]
+    /// The file ends before its compressed stream or its last record.
+    #[error("{path}: {why}; fetch the file again, or pass --skip-bad to read as far as it goes")]
     Truncated {
-        /// The file.
+        /// File name.
         path: String,
-        /// Where the data stops.
+        /// Place where the data stops.
         why: String,
     },
-    /// Other bytes follow the end of the compressed data.
+    /// Other bytes follow the compressed data.
     #[error(
-        "{path}: from byte {at} on it is no {name} data; cut it there, with 'head -c {at}', or pass --skip-bad to use \
-         what is before"
+        "{path}: the bytes from {at} on are not {name} data; cut them off with 'head -c {at}', or pass --skip-bad to \
+         ignore them"
     )]
     Foreign {
-        /// The file.
+        /// File name.
         path: String,
-        /// What it is compressed by.
+        /// Name of the compression.
         name: &'static str,
-        /// Where in the file they begin.
+        /// Offset of the first other byte in the file.
         at: u64,
     },
-    /// The files that a generated workload writes fill its file system, which is noticed on the way.
+    /// The files of a generated workload have filled their file system; only noticed while generating.
     #[error(
-        "workload.span: the files have filled the file system; raise it, or device.capacity where it is the whole \
-         device, or lower workload.requests"
+        "workload.span: the files fill the file system; raise it (or device.capacity, if it is the whole device), or \
+         lower workload.requests"
     )]
     Full,
-    /// No format has this name, or none fits the data.
+    /// No format has the given name or fits the data.
     #[error("{0}")]
     Format(String),
-    /// The chosen device is not in the trace, or the devices cannot be laid side by side.
+    /// The selected device is not in the trace, or the devices do not fit side by side.
     #[error("{0}")]
     Device(String),
-    /// Write intervals that cannot be told.
+    /// Write intervals that cannot be computed.
     #[error("{0}")]
     Intervals(String),
-    /// An analysis that cannot be made.
+    /// An analysis that cannot be computed.
     #[error("{0}")]
     Analysis(String),
     /// A workload that cannot be generated.
@@ -66,31 +66,31 @@ pub enum TraceError {
     Workload {
         /// Field of [`crate::Workload`].
         field: &'static str,
-        /// What is wrong and what to write instead.
+        /// Fault and remedy.
         why: String,
     },
 }
 
 impl TraceError {
-    /// What is wrong with bad data, without how to go on.
+    /// Returns the fault without the remedy.
     pub(crate) fn fault(&self) -> String {
         match self {
             Self::Malformed { path, place, why } => format!("{path}:{place}: {why}"),
             Self::Truncated { path, why } => format!("{path}: {why}"),
-            Self::Foreign { path, name, at } => format!("{path}: from byte {at} on it is no {name} data"),
+            Self::Foreign { path, name, at } => format!("{path}: the bytes from {at} on are not {name} data"),
             other => other.to_string(),
         }
     }
 }
 
-/// A path for a message: one line, whatever characters the name holds.
+/// Returns a path for a message, with control characters escaped so that it stays on one line.
 pub(crate) fn shown(path: &std::path::Path) -> String {
     let text = path.to_string_lossy();
     text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
 
 impl TraceError {
-    /// An [`TraceError::Io`] about `path`.
+    /// Creates a [`TraceError::Io`] for `path`.
     pub(crate) fn io(path: &std::path::Path, why: impl std::fmt::Display) -> Self {
         Self::Io { path: shown(path), why: why.to_string() }
     }

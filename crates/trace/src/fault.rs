@@ -1,28 +1,28 @@
-//! What is wrong with one line or record, before it is known which one it is.
+//! Faults in one line or record, before its place is known.
 
-/// A fault in a field; cheap to make, because trying formats during detection makes many.
+/// Fault in a field. Cheap to create, as format detection creates many.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault<'a> {
-    /// Name of the field in its format's own words; empty where the whole line is meant.
+    /// Name of the field as its format spells it; empty if the whole line is at fault.
     pub field: &'static str,
-    /// The field as written; empty where it is missing.
+    /// Field as written; empty if missing.
     pub text: &'a [u8],
-    /// Completes the sentence "field ... ".
+    /// Predicate that completes "field ...".
     pub why: &'static str,
 }
 
 impl<'a> Fault<'a> {
-    /// Field `field`, written as `text`, is wrong.
+    /// Creates a fault of `field`, written as `text`.
     pub fn new(field: &'static str, text: &'a [u8], why: &'static str) -> Self {
         Self { field, text, why }
     }
 
-    /// True if the text is in the line in vain, such as a field too many.
+    /// True if the text should not be there, such as an extra field.
     pub fn is_surplus(&self) -> bool {
         self.field.is_empty() && !self.text.is_empty()
     }
 
-    /// Returns `line`, in which the fault is, with something plain in the place of the faulty field.
+    /// Returns the faulty `line` with the faulty field replaced by a valid value.
     pub fn mended(&self, line: &[u8]) -> Vec<u8> {
         if self.text.is_empty() {
             let separator: &[u8] = if line.contains(&b',') { b",0" } else { b" 0" };
@@ -31,19 +31,19 @@ impl<'a> Fault<'a> {
         let at = (self.text.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize);
         let Some((before, after)) = line.get(..at).zip(line.get(at + self.text.len()..)) else { return Vec::new() };
         if self.is_surplus() {
-            // A field too many, with all that follows.
+            // Cut the extra field and all that follows.
             return before.trim_ascii_end().strip_suffix(b",").unwrap_or(before).to_vec();
         }
         [before, b"0", after].concat()
     }
 
-    /// The field is not there.
+    /// Creates the fault of a missing field.
     pub fn missing(field: &'static str) -> Self {
         Self { field, text: b"", why: "is missing" }
     }
 }
 
-/// At most this many bytes of a faulty field are quoted.
+/// Maximum number of bytes quoted from a faulty field.
 const QUOTE_BYTES: usize = 60;
 
 impl std::fmt::Display for Fault<'_> {

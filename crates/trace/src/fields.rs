@@ -1,31 +1,31 @@
-//! Fields of a text line and the numbers in them, read straight from bytes.
+//! Fields of a text line and the numbers in them, parsed directly from bytes.
 //!
-//! One pass over the digits both converts a number and finds its end; only what does not fit the
-//! common case goes through the slower, explaining path.
+//! A single pass over the digits converts a number and finds its end. Only unusual input takes the slower path that
+//! explains the fault.
 
 use crate::fault::Fault;
 
 pub(crate) const NOT_WHOLE: &str = "is not a whole number";
 const NOT_A_NUMBER: &str = "is not a number";
-/// Completes the message about a field behind the last one of its format.
-pub(crate) const SURPLUS: &str = "follows the last column: a field too many, or a second record on this line";
-/// Completes the message about a record in the middle of a line.
+/// Predicate for a field after the last one of its format.
+pub(crate) const SURPLUS: &str = "follows the last column: an extra field, or a second record on this line";
+/// Predicate for a record in the middle of a line.
 pub(crate) const JOINED: &str = "is a second record on this line";
-pub(crate) const TOO_LARGE: &str = "is larger than 64 bits can hold";
+pub(crate) const TOO_LARGE: &str = "does not fit 64 bits";
 
-/// Splits a line at one character, or at runs of blanks, from left to right.
+/// Splits a line at commas or at runs of blanks, from left to right.
 pub(crate) struct Fields<'a, const BLANKS: bool> {
-    /// What is left; `None` after the last field.
+    /// Rest of the line; `None` after the last field.
     rest: Option<&'a [u8]>,
 }
 
-/// Fields separated by commas, each possibly padded with blanks.
+/// Fields separated by commas, with optional blanks around them.
 pub(crate) type Commas<'a> = Fields<'a, false>;
 /// Fields separated by runs of spaces and tabs.
 pub(crate) type Blanks<'a> = Fields<'a, true>;
 
 impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
-    /// Starts at the beginning of `line`.
+    /// Creates a splitter at the start of `line`.
     #[inline]
     pub fn new(line: &'a [u8]) -> Self {
         Self { rest: Some(line) }
@@ -36,7 +36,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         if BLANKS { byte == b' ' || byte == b'\t' } else { byte == b',' }
     }
 
-    /// What is left of the line, without leading separators where those are blanks.
+    /// Returns the rest of the line, without leading blanks if blanks separate fields.
     #[inline]
     pub fn rest(&self) -> Option<&'a [u8]> {
         let rest = self.rest?;
@@ -47,7 +47,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         Some(&rest[start..])
     }
 
-    /// The next field, trimmed; `None` past the last.
+    /// Returns the next field, trimmed; `None` after the last.
     #[inline]
     pub fn next(&mut self) -> Option<&'a [u8]> {
         let rest = self.rest()?;
@@ -57,13 +57,13 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         Some(if BLANKS { field } else { field.trim_ascii() })
     }
 
-    /// The next field, which must be there and not be empty.
+    /// Returns the next field, which must not be missing or empty.
     #[inline]
     pub fn text(&mut self, name: &'static str) -> Result<&'a [u8], Fault<'a>> {
         self.next().filter(|field| !field.is_empty()).ok_or(Fault::missing(name))
     }
 
-    /// Fails if a field is left.
+    /// Fails if any field remains.
     #[inline]
     pub fn end(&mut self) -> Result<(), Fault<'a>> {
         let Some(rest) = self.rest() else { return Ok(()) };
@@ -71,7 +71,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         Err(Fault::new("", if more.is_empty() { b"," } else { more }, SURPLUS))
     }
 
-    /// The next field as a whole number.
+    /// Parses the next field as a whole number.
     #[inline]
     pub fn number(&mut self, name: &'static str) -> Result<u64, Fault<'a>> {
         let rest = self.rest().ok_or(Fault::missing(name))?;
@@ -85,7 +85,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
             digits += 1;
         }
-        // Nineteen digits cannot overflow.
+        // 19 digits cannot overflow.
         if (1..=19).contains(&digits) {
             match rest.get(digits) {
                 None => {
@@ -103,7 +103,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         whole(text).map_err(|why| Fault::new(name, text, why))
     }
 
-    /// The next field as a whole number times `scale`.
+    /// Parses the next field as a whole number and multiplies it by `scale`.
     #[inline]
     pub fn scaled(&mut self, name: &'static str, scale: u64) -> Result<u64, Fault<'a>> {
         let before = self.rest().unwrap_or_default();
@@ -114,7 +114,7 @@ impl<'a, const BLANKS: bool> Fields<'a, BLANKS> {
         })
     }
 
-    /// The next field as a decimal number of units of `10^digits` ns (9 for seconds, 6 for milliseconds).
+    /// Parses the next field as a decimal number of units of `10^digits` ns (9 for seconds, 6 for milliseconds).
     #[inline]
     pub fn decimal(&mut self, name: &'static str, digits: u32) -> Result<u64, Fault<'a>> {
         let text = self.text(name)?;
@@ -128,7 +128,7 @@ fn is_negative(text: &[u8]) -> bool {
     matches!(text, [b'-', b'0'..=b'9' | b'.', ..])
 }
 
-/// A whole number in decimal digits.
+/// Parses a whole number in decimal digits.
 pub(crate) fn whole(text: &[u8]) -> Result<u64, &'static str> {
     if is_negative(text) {
         return Err(NEGATIVE);
@@ -144,16 +144,16 @@ pub(crate) fn whole(text: &[u8]) -> Result<u64, &'static str> {
     if text.is_empty() { Err(NOT_WHOLE) } else { Ok(value) }
 }
 
-/// A whole number however it is spelt: `4096`, `4096.0`, `4.096e3`, `1e+06`, `0x1000`.
+/// Parses a whole number in any notation: `4096`, `4096.0`, `4.096e3`, `1e+06`, `0x1000`.
 pub(crate) fn integer(text: &[u8]) -> Result<u64, &'static str> {
     match whole(text) {
         Err(NOT_WHOLE) if matches!(text, [b'0', b'x' | b'X', ..]) => hexadecimal(text),
         Err(NOT_WHOLE) => scientific(text),
-        found => found,
+        result => result,
     }
 }
 
-/// A whole number with a fraction of zeros or an exponent, exactly.
+/// Parses a whole number with an all-zero fraction or an exponent, exactly.
 fn scientific(text: &[u8]) -> Result<u64, &'static str> {
     let end = text.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(text.len());
     let (mantissa, exponent) = (&text[..end], text.get(end + 1..).unwrap_or(b"0"));
@@ -174,7 +174,7 @@ fn scientific(text: &[u8]) -> Result<u64, &'static str> {
     }
 }
 
-/// A number in hexadecimal digits after `0x`.
+/// Parses a hexadecimal number with prefix `0x`.
 pub(crate) fn hexadecimal(text: &[u8]) -> Result<u64, &'static str> {
     let digits = text.strip_prefix(b"0x").or(text.strip_prefix(b"0X")).ok_or("does not start with 0x")?;
     if digits.is_empty() {
@@ -186,7 +186,7 @@ pub(crate) fn hexadecimal(text: &[u8]) -> Result<u64, &'static str> {
     })
 }
 
-/// `text` times `10^digits`, exactly; further digits are dropped. Exponents are accepted and rounded.
+/// Returns `text` times `10^digits`, exact except that further digits are dropped. Exponents are accepted and rounded.
 #[inline]
 pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, &'static str> {
     let mut value = 0_u64;
@@ -217,15 +217,14 @@ pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, &'static str> {
     value.checked_mul(scale).ok_or(TOO_LARGE)
 }
 
-/// `text`, a number with or without decimals, times `scale`; what remains below 1 is dropped. Exponents are accepted
-/// and rounded.
+/// Returns `text`, a decimal number, times `scale`, rounded down. Exponents are accepted and rounded.
 pub(crate) fn fraction(text: &[u8], scale: u64) -> Result<u64, &'static str> {
     if text.first().is_some_and(u8::is_ascii_digit) && text.iter().any(|byte| matches!(byte, b'e' | b'E')) {
         return exponential(text, scale);
     }
     let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
     let (before, after) = (&text[..point], text.get(point + 1..).unwrap_or_default());
-    // Digits beyond the eighteenth are worth less than a nanosecond of three centuries.
+    // The digits after the 18th make less than 1 ns in three centuries.
     let after = &after[..after.len().min(18)];
     let digits = |text| whole(text).map_err(|why| if why == NOT_WHOLE { NOT_A_NUMBER } else { why });
     let part = if after.is_empty() { 0 } else { digits(after)? };
@@ -257,13 +256,10 @@ mod tests {
     }
 
     #[test]
-    fn faults_say_which_field_holds_what() {
+    fn faults_name_the_field_and_its_content() {
         let error = |line: &'static [u8]| Commas::new(line).number("size").unwrap_err().to_string();
         assert_eq!(error(b"40x6,1"), "field \"size\": \"40x6\" is not a whole number");
-        assert_eq!(
-            error(b"18446744073709551616"),
-            "field \"size\": \"18446744073709551616\" is larger than 64 bits can hold"
-        );
+        assert_eq!(error(b"18446744073709551616"), "field \"size\": \"18446744073709551616\" does not fit 64 bits");
         assert_eq!(error(b"-5"), "field \"size\": \"-5\" is negative");
         let long = [b'z'; 500];
         assert!(Commas::new(&long).number("size").unwrap_err().to_string().len() < 120);
@@ -311,9 +307,9 @@ mod tests {
         }
     }
 
-    /// 16777216.000000001 needs more digits than a float has.
+    /// 16777216.000000001 exceeds the precision of a float.
     #[test]
-    fn integers_may_be_spelt_as_floats_or_in_hexadecimal() {
+    fn integers_may_be_written_as_floats_or_in_hexadecimal() {
         for (text, value) in [
             ("4096", 4096),
             ("4096.0", 4096),

@@ -1,4 +1,4 @@
-//! What the files of a trace are: their format, the devices they stand for, whether they belong together.
+//! Properties of a trace's set of files: format, devices, completeness.
 
 use std::borrow::BorrowMut;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,22 +8,22 @@ use crate::error::shown;
 use crate::input::{Input, Origin};
 use crate::{Files, Format, ReadOptions, TraceError};
 
-/// The format of all inputs at `paths`, whose first bytes stay in view.
+/// Returns the common format of all inputs at `paths`; the first bytes stay in their windows.
 ///
 /// # Errors
-/// If the formats differ, or an input is empty that is not a part of a recording: a CPU may have had no events.
+/// If the formats differ or an input is empty, unless it is part of a recording (the file of an idle CPU).
 pub(crate) fn format_of<I: BorrowMut<Input>>(
     paths: &[&Path],
     inputs: impl Iterator<Item = Result<I, TraceError>>,
     options: &ReadOptions,
 ) -> Result<Format, TraceError> {
     let given = given_format(options)?;
-    let mut found: Option<(String, Format)> = None;
+    let mut detected: Option<(String, Format)> = None;
     let (mut empty, mut filled) = (None, false);
     for input in inputs {
         let mut input = input?;
         let input = input.borrow_mut();
-        // A given format leaves the first bytes to its decoder, which may skip bad ones.
+        // With a given format, the decoder reads the first bytes, as it may skip bad ones.
         if given.is_none() {
             input.refill()?;
         }
@@ -38,45 +38,43 @@ pub(crate) fn format_of<I: BorrowMut<Input>>(
             continue;
         }
         let (path, format) = (shown(input.path()), Format::detect(input.bytes(), input.path())?);
-        match &found {
+        match &detected {
             Some((first, other)) if *other != format => {
-                let (one, two) = (other.name(), format.name());
-                let why = format!("{first} is of the format {one} and {path} of {two}");
+                let why = format!("{first} is in format {} but {path} is in {}", other.name(), format.name());
                 return Err(TraceError::Format(format!(
                     "{why}; convert one of them with 'ssdlab trace convert' first"
                 )));
             }
-            _ => found = Some((path, format)),
+            _ => detected = Some((path, format)),
         }
     }
-    let format = given.or(found.map(|(_, format)| format));
+    let format = given.or(detected.map(|(_, format)| format));
     match (format, empty) {
         (Some(format), Some(empty)) if !filled || !are_parts(paths, format) => Err(empty),
         (None, Some(empty)) => Err(empty),
         (Some(format), _) => Ok(format),
-        (None, None) => Err(TraceError::Format("no trace file is named; name at least one".into())),
+        (None, None) => Err(TraceError::Format("no trace file given; name at least one".into())),
     }
 }
 
-/// The format that the options name, if any.
+/// Returns the format set by the options, if any.
 fn given_format(options: &ReadOptions) -> Result<Option<Format>, TraceError> {
     match (&options.columns, options.format) {
         (Some(_), None | Some(Format::Columns)) => Ok(Some(Format::Columns)),
         (Some(_), Some(other)) => {
-            let why =
-                format!("--columns says what the columns of any text hold, and --format {} has its own", other.name());
+            let why = format!("--columns is for text of any layout, but --format {} has its own columns", other.name());
             Err(TraceError::Format(format!("{why}; leave one of them out")))
         }
         (None, Some(Format::Columns)) => {
-            let why = "the format columns does not say what they hold; pass --columns time=0,op=1,offset=2,size=3, for example";
+            let why = "--format columns needs a layout; for example, pass --columns time=0,op=1,offset=2,size=3";
             Err(TraceError::Format(why.into()))
         }
         (None, format) => Ok(format),
     }
 }
 
-/// Names files as the devices that they are where their format has none: all one if they are concatenated, and by their
-/// paths if files of different directories have the same name.
+/// Names files as devices, for formats without device names: one device for all if concatenated, otherwise the file
+/// name, or the path if file names repeat.
 pub(crate) fn device_names(paths: &[&Path], files: Files) -> Vec<Vec<u8>> {
     let name = |path: &Path| path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
     let mut times = BTreeMap::new();
@@ -91,21 +89,21 @@ pub(crate) fn device_names(paths: &[&Path], files: Files) -> Vec<Vec<u8>> {
     paths.iter().map(named).collect()
 }
 
-/// Whether each file is another one: side by side the same file twice would be one device that does everything twice.
+/// Checks that no file is given twice; it would become one device that receives every request twice.
 pub(crate) fn are_different(origins: &[Origin]) -> Result<(), TraceError> {
     let mut met = BTreeSet::new();
     for origin in origins {
         if let Origin::File(_, name) = origin
             && !met.insert(name)
         {
-            let why = format!("{} is given twice", shown(name));
+            let why = format!("{} was given twice", shown(name));
             return Err(TraceError::Format(format!("{why}; name each file once, or a copy of it for a second device")));
         }
     }
     Ok(())
 }
 
-/// True if files are by nature parts of one recording: those of blktrace, one for each CPU.
+/// True if the files are parts of one recording: the per-CPU files of blktrace.
 pub(crate) fn are_parts(paths: &[&Path], format: Format) -> bool {
     let stem = |path: &&Path| {
         let (stem, cpu) = path.to_str()?.rsplit_once('.')?;
@@ -115,8 +113,7 @@ pub(crate) fn are_parts(paths: &[&Path], format: Format) -> bool {
     format == Format::Blktrace && first.is_some() && paths.iter().all(|path| stem(path) == first)
 }
 
-/// A note where parts of a recording, such as `sda.blktrace.0`, are given but not the files of the other CPUs beside
-/// them.
+/// Returns a note if some per-CPU files of a recording (`sda.blktrace.0`, ...) were not given.
 pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
     let given: BTreeSet<_> = parts.iter().filter_map(|part| part.file_name()).collect();
     let (stem, _) = given.first()?.to_str()?.rsplit_once('.')?;
@@ -125,7 +122,7 @@ pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
         cpu.is_some_and(|cpu| cpu.parse::<u32>().is_ok())
     };
     let folder = parts[0].parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    // The files of idle CPUs are empty, and not missed.
+    // Idle CPUs leave empty files, which are not needed.
     let entries = folder.read_dir().ok()?.flatten().filter(|entry| entry.metadata().is_ok_and(|about| about.len() > 0));
     let missing = entries
         .map(|entry| entry.file_name())
@@ -133,7 +130,7 @@ pub(crate) fn missing_siblings(parts: &[&Path]) -> Option<String> {
         .count();
     (missing > 0).then(|| {
         let (few, all) = (given.len(), given.len() + missing);
-        format!("{few} of {all} files {stem}.* given, each of which holds one CPU's events: give all of them")
+        format!("{few} of {all} files {stem}.* given; each holds the events of one CPU, so pass all of them")
     })
 }
 
@@ -150,19 +147,19 @@ mod tests {
     }
 
     #[test]
-    fn several_files_are_refused_until_it_is_said_what_they_are() {
+    fn several_files_need_concat_or_merge() {
         let files: [&[u8]; 2] = [b"0,R,0,512\n", b"0,R,0,512\n"];
         let message = read_several(None, Files::Parts, &files).unwrap_err().to_string();
-        assert!(message.starts_with("2 files are given, which may be different traces; pass --concat"), "{message}");
+        assert!(message.starts_with("2 files given; pass --concat"), "{message}");
         let mixed: [&[u8]; 2] = [b"0,R,0,512\n", b"10,hm,0,Read,0,512,1\n"];
         let message = read_several(None, Files::Merged, &mixed).unwrap_err().to_string();
-        assert!(message.starts_with("memory is of the format ssdlab-csv and memory of msr; convert one"), "{message}");
+        assert!(message.starts_with("memory is in format ssdlab-csv but memory is in msr; convert one"), "{message}");
     }
 
-    /// Goal: each file begins when the one before it ends, with requests of one device. Method: by hand, with times out
-    /// of order, an empty end and a format whose times are spread.
+    /// Goal: each file starts when the previous one ends, and all share one device. Method: by hand, with times out of
+    /// order, an empty last file and a format with whole-second times.
     #[test]
-    fn concatenated_files_follow_one_another() {
+    fn concatenated_files_follow_each_other() {
         let files: [&[u8]; 3] =
             [b"1000,R,0,512\n1030,R,8,512\n", b"70,W,0,512\n50,W,8,512\n", b"# nothing\n7,R,16,512\n"];
         let options = ReadOptions { files: Files::Concatenated, ..csv(true) };
@@ -205,8 +202,8 @@ mod tests {
         std::fs::remove_dir_all(directory).unwrap();
     }
 
-    /// Goal: of devices side by side each request is of the stream that it names, or else of its device; of one device
-    /// it is of none. Method: by hand, with a format that names devices, and one that names processes too.
+    /// Goal: with devices side by side, a request's stream is the one it names, else its device; with a single device
+    /// it has none. Method: by hand, with one format that names devices and one that also names processes.
     #[test]
     fn devices_side_by_side_are_streams() {
         let streams = |format, device, text: &[u8]| {
@@ -225,9 +222,9 @@ mod tests {
         assert_eq!(streams(Format::Csv, DeviceChoice::All, processes), ["42", ""]);
     }
 
-    /// Files merged under the names of each other's processes.
+    /// Each file is named like a process in the other.
     #[test]
-    fn a_device_is_no_process_of_its_name() {
+    fn a_device_differs_from_a_process_of_the_same_name() {
         let directory = std::env::temp_dir().join(format!("ssdlab-namesakes-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let paths = ["1", "2"].map(|name| directory.join(name));
@@ -244,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_merged_once() {
+    fn a_file_cannot_be_merged_with_itself() {
         let directory = std::env::temp_dir().join(format!("ssdlab-twice-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let path = directory.join("a.csv");
@@ -253,16 +250,16 @@ mod tests {
         let message = open(Files::Merged).unwrap_err().to_string();
         let fleet = VolumeReader::open_as(&[(path.clone(), path.clone()), (path.clone(), path.clone())], &csv(false));
         assert_eq!(fleet.err().unwrap().to_string(), message);
-        assert!(message.ends_with("a.csv is given twice; name each file once, or a copy of it for a second device"));
+        assert!(message.ends_with("a.csv was given twice; name each file once, or a copy of it for a second device"));
         let mut reader = open(Files::Concatenated).unwrap();
         assert_eq!(reader.fill(&mut Vec::new(), 10).unwrap(), 4);
         std::fs::remove_dir_all(directory).unwrap();
     }
 
-    /// Goal: an idle CPU's file is a part without events. Method: two of four files have one queue event each, written by
-    /// hand: a read of 512 bytes at sector 8 at 10 ns, and one at sector 16 at 30 ns.
+    /// Goal: the file of an idle CPU is a part without events. Method: two of four files have one hand-written queue
+    /// event each: reads of 512 bytes at sector 8 at 10 ns and at sector 16 at 30 ns.
     #[test]
-    fn empty_files_of_idle_cpus_are_parts() {
+    fn empty_files_of_idle_cpus_are_accepted() {
         let directory = std::env::temp_dir().join(format!("ssdlab-idle-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let event = |time: u64, sector: u64| {
@@ -285,14 +282,15 @@ mod tests {
             let mut requests = Vec::new();
             let mut reader = TraceReader::open(&paths, &options).unwrap();
             while reader.fill(&mut requests, 10).unwrap() > 0 {}
-            let read: Vec<_> = requests.iter().map(|one| (one.time_ns, one.offset, one.bytes)).collect();
+            let read: Vec<_> =
+                requests.iter().map(|request| (request.time_ns, request.offset, request.bytes)).collect();
             assert_eq!((read, reader.report().notes.len()), (vec![(0, 4096, 512), (20, 8192, 512)], 0));
             let named: Vec<_> = paths.iter().map(|path| (path.clone(), path.clone())).collect();
             let mut volumes = VolumeReader::open_as(&named, &options).unwrap();
             let mut parted = crate::Parted::default();
             volumes.fill(&mut parted, 10).unwrap();
             assert_eq!(parted.requests.len(), 2);
-            // Nothing but empty files is an error, as is an empty file of another kind.
+            // Only empty files, or an empty file of another format, is an error.
             let message = TraceReader::open(&paths[..1], &options).unwrap_err().to_string();
             assert!(message.ends_with("sda.blktrace.0: is empty; there is nothing to replay"), "{message}");
         }
@@ -305,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn per_cpu_files_without_the_others_are_noted() {
+    fn missing_per_cpu_files_are_noted() {
         let directory = std::env::temp_dir().join(format!("ssdlab-siblings-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let mut record = [0_u8; 48];
@@ -319,11 +317,11 @@ mod tests {
             reader.report().notes.clone()
         };
         let expected = |few| {
-            [format!("{few} of 3 files sda.blktrace.* given, each of which holds one CPU's events: give all of them")]
+            [format!("{few} of 3 files sda.blktrace.* given; each holds the events of one CPU, so pass all of them")]
         };
         assert_eq!((notes(&paths[..1]), notes(&paths[1..])), (expected(1).into(), expected(2).into()));
         assert!(notes(&paths).is_empty());
-        // The file of an idle CPU is not missed, nor does it matter where it is given.
+        // A missing file of an idle CPU is not noted, nor does the order of files matter.
         let idle = directory.join("sda.blktrace.13");
         std::fs::write(&idle, "").unwrap();
         assert!(notes(&paths).is_empty());

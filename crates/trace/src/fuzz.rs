@@ -1,5 +1,5 @@
-//! What the fuzzers and the stable smoke test run on arbitrary bytes: reading must never panic, must keep
-//! its promises and stay in bounded memory, whatever the bytes.
+//! Body of the fuzzers and of the stable smoke test: on any bytes, reading must not panic, must keep its contract and
+//! must use bounded memory.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::{
     Action, Columns, DeviceChoice, Format, Op, Profile, ReadOptions, Request, Source, TraceError, TraceReader,
 };
 
-/// Reads `data` as `format` (or as what it is recognised as), strictly and leniently, for one device and
-/// for all, and checks every promise of [`TraceReader`].
+/// Reads `data` as `format` (or as the detected format), strictly and leniently, with varying device choices, and
+/// checks the whole contract of [`TraceReader`].
 pub fn body(format: Option<Format>, data: &[u8]) {
     let variant = data.len();
     for skip_bad in [false, true] {
@@ -24,7 +24,7 @@ pub fn body(format: Option<Format>, data: &[u8]) {
     }
 }
 
-/// Reads to the end, checking on the way; the requests and the names of their streams.
+/// Reads to the end with all checks; returns the requests and stream names.
 fn read(data: &[u8], options: &ReadOptions) -> Result<(Vec<Request>, Vec<String>), TraceError> {
     let mut reader = TraceReader::over(&[Origin::Memory(Arc::from(data))], options)?;
     let mut profile = Profile::new();
@@ -55,7 +55,7 @@ fn read(data: &[u8], options: &ReadOptions) -> Result<(Vec<Request>, Vec<String>
     Ok((requests, reader.streams().to_vec()))
 }
 
-/// What was read must survive being written in our own format, which keeps everything.
+/// Checks that requests survive a round trip through our own format, which is lossless.
 fn round_trip(requests: &[Request], streams: &[String]) {
     let whole = |request: &Request| request.offset.is_multiple_of(512);
     if !requests.iter().all(whole) {
@@ -68,7 +68,7 @@ fn round_trip(requests: &[Request], streams: &[String]) {
         converter.request(request, streams, &mut text);
     }
     converter.end(&mut text);
-    // A name with a comma cannot be kept, and is counted.
+    // A name with a comma cannot be written; the writer counts it.
     if converter.report.streams_dropped > 0 {
         return;
     }

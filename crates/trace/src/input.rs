@@ -1,4 +1,4 @@
-//! The bytes of a trace file, looked through its compression and handed out through one bounded window.
+//! Input file of a trace: decompressed bytes in a sliding window of bounded size.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -10,13 +10,13 @@ use crate::TraceError;
 use crate::compression::{Compression, Counted, Foreign, Members, head_of};
 use crate::error::shown;
 
-/// Bytes of the window: several times the longest line, small enough to stay in cache.
+/// Size of the window: several times the longest line, small enough for the CPU cache.
 const WINDOW_BYTES: usize = 256 << 10;
 
-/// Bytes of a file that are read at a time, of which a decoder takes what it likes.
+/// Size of one read from the file.
 const AHEAD_BYTES: usize = 128 << 10;
 
-/// Where a trace's bytes are; kept so that a second pass can start over.
+/// Source of a trace's bytes; kept so that it can be read again.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
     /// A file, and its name in messages.
@@ -26,7 +26,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// The path to name in messages.
+    /// Returns the path for messages.
     pub fn path(&self) -> &Path {
         match self {
             Self::File(_, name) => name,
@@ -43,7 +43,7 @@ impl Origin {
             let hint = if error.kind() == io::ErrorKind::NotFound { "; check the path" } else { "" };
             TraceError::io(path, format!("cannot be opened: {error}{hint}"))
         };
-        // Before it is opened: opening a pipe that nobody writes to would wait for ever.
+        // Checked before opening: opening a pipe without a writer would block forever.
         let about = std::fs::metadata(file).map_err(failed)?;
         if about.is_dir() {
             return Err(TraceError::io(path, "is a directory; name the trace files inside it"));
@@ -56,10 +56,10 @@ impl Origin {
     }
 }
 
-/// A window that slides over the decompressed bytes of one file.
+/// Sliding window over the decompressed bytes of one file.
 pub(crate) struct Input {
     path: PathBuf,
-    /// Its name as a device, where its format has none.
+    /// Name of the file as a device, in formats without device names.
     device: Vec<u8>,
     reader: Box<dyn Read + Send>,
     compression: Option<Compression>,
@@ -67,14 +67,14 @@ pub(crate) struct Input {
     start: usize,
     end: usize,
     position: u64,
-    /// What went wrong behind the bytes in view.
+    /// Error met after the bytes in the window.
     fault: Option<io::Error>,
     read: Arc<AtomicU64>,
     size: u64,
 }
 
 impl Input {
-    /// Opens `origin`, the device `device` where its format names none, and looks through its compression.
+    /// Opens `origin` and detects its compression; `device` names the file in formats without device names.
     pub fn open(origin: &Origin, device: Vec<u8>) -> Result<Self, TraceError> {
         let path = origin.path().to_path_buf();
         let (inner, size) = origin.reader()?;
@@ -93,18 +93,18 @@ impl Input {
         Ok(Self { path, device, reader, compression, window, start: 0, end: 0, position: 0, fault, read, size })
     }
 
-    /// True if the file has no bytes, compressed or not.
+    /// True if the file itself has no bytes.
     pub fn is_empty(&self) -> bool {
         self.size == 0
     }
 
-    /// The bytes in view.
+    /// Returns the bytes in the window.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.window[self.start..self.end]
     }
 
-    /// Moves past the first `count` bytes in view.
+    /// Drops the first `count` bytes of the window.
     #[inline]
     pub fn advance(&mut self, count: usize) {
         debug_assert!(count <= self.end - self.start);
@@ -112,7 +112,7 @@ impl Input {
         self.position += count as u64;
     }
 
-    /// Brings more bytes into view; `false` at the end of the file or when the window is full.
+    /// Reads more bytes into the window; returns false at the end of the file or if the window is full.
     pub fn refill(&mut self) -> Result<bool, TraceError> {
         self.window.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -126,7 +126,7 @@ impl Input {
                 Ok(0) => break,
                 Ok(got) => self.end += got,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // What came before the fault is handed out first; no decoder need repeat it.
+                // Bytes before the error are delivered first.
                 Err(error) if self.end > before => {
                     self.fault = Some(error);
                     break;
@@ -156,31 +156,31 @@ impl Input {
         TraceError::Truncated { path, why: format!("the {name} stream {why}") }
     }
 
-    /// Offset of the first byte in view, after decompression.
+    /// Returns the offset of the window's first byte in the decompressed data.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// The file, for messages.
+    /// Returns the path for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its name as a device.
+    /// Returns the name of the file as a device.
     pub fn device(&self) -> &[u8] {
         &self.device
     }
 
-    /// Bytes of the file read so far (before decompression), and in all.
+    /// Returns the bytes of the file read so far, before decompression, and its size.
     pub fn progress(&self) -> (u64, u64) {
         (self.read.load(Ordering::Relaxed).min(self.size), self.size)
     }
 }
 
-/// Characters by which UTF-16 is known: no record of bytes begins with so many of ASCII between zeros.
+/// Characters that must look like UTF-16; no binary record starts with this many ASCII bytes between zeros.
 const UTF16_SHOWS: usize = 8;
 
-/// Whether text begins that has two bytes for each character, as spreadsheets and shells of Windows write it.
+/// True if the data start like UTF-16 text, as written by Windows spreadsheets and shells.
 fn is_utf16(head: &[u8]) -> bool {
     let text = head.strip_prefix(b"\xFF\xFE").or_else(|| head.strip_prefix(b"\xFE\xFF")).unwrap_or(head);
     let plain = |byte: u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn compression_is_told_by_its_magic_number() {
+    fn compression_is_detected_by_its_magic_number() {
         let text: Vec<u8> = (0..600_000_u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
         assert_eq!(all(&text).unwrap(), text);
         assert_eq!(all(&gzip(&text)).unwrap(), text);
@@ -230,17 +230,16 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_stream_is_one_clear_error_with_the_remedy() {
+    fn a_truncated_stream_is_an_error_with_a_remedy() {
         let text: Vec<u8> = (0..100_000_u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
         for (whole, name) in [(gzip(&text), "gzip"), (zstd::encode_all(&text[..], 1).unwrap(), "zstd")] {
             let error = all(&whole[..whole.len() - 9]).unwrap_err().to_string();
             assert!(error.starts_with(&format!("memory: the {name} stream ends early, after ")), "{error}");
-            assert!(error.ends_with("copy or download it again, or pass --skip-bad to use what there is"), "{error}");
+            assert!(error.ends_with("fetch the file again, or pass --skip-bad to read as far as it goes"), "{error}");
         }
     }
 
-    /// Goal: damage that only the checksum at the end tells is an error, whatever the length. Method: a checksum
-    /// changed.
+    /// Goal: damage that only the final checksum reveals is an error at any length. Method: a changed checksum.
     #[test]
     fn a_wrong_checksum_is_an_error() {
         for bytes in [10, 100_000, 600_000_u32] {
@@ -253,21 +252,21 @@ mod tests {
         }
     }
 
-    /// Goal: bytes behind the end of compressed data are told as what they are, with their place. Method: some, fewer and
-    /// more than a header has, behind one member and two.
+    /// Goal: foreign bytes after compressed data are reported with their offset. Method: fewer and more bytes than a
+    /// header, after one and two members.
     #[test]
-    fn bytes_behind_compressed_data_are_told_with_their_place() {
+    fn foreign_bytes_after_compressed_data_are_reported_with_their_offset() {
         let frame = |text: &[u8]| zstd::encode_all(text, 1).unwrap();
         for (whole, name) in [(gzip(b"one"), "gzip"), (frame(b"one"), "zstd")] {
             for whole in [whole.clone(), [&*whole, &*whole].concat()] {
                 for foreign in [&b"\n"[..], b"\0\0\0\0\0\0\0\0", b"0,R,0,512\n1,R,0,512\n", &[7; 300_000]] {
                     let error = all(&[&whole, foreign].concat()).unwrap_err().to_string();
                     let at = whole.len();
-                    let told = format!(
-                        "memory: from byte {at} on it is no {name} data; cut it there, with 'head -c {at}', or pass \
-                         --skip-bad to use what is before"
+                    let expected = format!(
+                        "memory: the bytes from {at} on are not {name} data; cut them off with 'head -c {at}', or pass \
+                         --skip-bad to ignore them"
                     );
-                    assert_eq!(error, told);
+                    assert_eq!(error, expected);
                 }
             }
         }
@@ -282,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_empty_and_directory_are_told_apart() {
+    fn missing_files_directories_and_devices_have_their_own_errors() {
         let open =
             |path: &str| Input::open(&Origin::File(path.into(), path.into()), Vec::new()).err().unwrap().to_string();
         assert!(open("no/such/trace.csv").contains("cannot be opened"), "{}", open("no/such/trace.csv"));

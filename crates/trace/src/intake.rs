@@ -1,41 +1,43 @@
-//! From a parsed entry to a request: the checks every format shares, and the choice of the device.
+//! Checks shared by all formats, device selection, and the step from a parsed entry to a request.
+
+use std::ops::Range;
 
 use crate::fault::Fault;
 use crate::names::Names;
-use crate::report::IngestReport;
+use crate::report::{IngestReport, grouped};
 use crate::{DeviceChoice, Format, Op, Request, Target, TraceError};
 
-/// What a line or record turned out to be.
+/// Result of parsing one line or record.
 #[derive(Clone, Copy)]
 pub(crate) enum Entry<'a> {
     /// A request.
     Io(Io<'a>),
-    /// Something else, to be counted.
+    /// Anything else; only counted.
     Skip(Skip),
 }
 
-/// Why an entry is no request.
+/// Reason why an entry is not a request.
 #[derive(Clone, Copy)]
 pub(crate) enum Skip {
-    /// Header, comment, summary.
+    /// Header, comment or summary.
     Header,
-    /// An event that was not asked for.
+    /// Event other than the chosen action.
     OtherAction,
-    /// Moves no data.
+    /// Entry that moves no data.
     NonIo,
     /// Unknown operation.
     UnknownOp,
-    /// A wait too short to count.
+    /// Wait too short to count.
     ShortWait,
 }
 
-/// A request as its trace has it.
+/// A request as written in the trace.
 #[derive(Clone, Copy)]
 pub(crate) struct Io<'a> {
-    /// Absolute time in ns, in the trace's own epoch.
+    /// Time in ns since the trace's own epoch.
     pub time_ns: u64,
     pub op: Op,
-    /// First byte.
+    /// First byte on its device.
     pub offset: u64,
     /// Length in bytes.
     pub bytes: u64,
@@ -45,46 +47,46 @@ pub(crate) struct Io<'a> {
     pub stream: Stream<'a>,
 }
 
-/// Who makes a request. Numbered when the request is taken, so that the table has room for those of the chosen device.
+/// Process that made a request. It gets its id only when the request is accepted, so that other devices' processes do
+/// not fill the table.
 #[derive(Clone, Copy)]
 pub(crate) enum Stream<'a> {
-    /// The trace does not tell.
+    /// Not in the trace.
     None,
-    /// A process or another that is called by its number. Process 0 is the idle task, in whose name interrupts act:
-    /// none.
+    /// Process number. 0 is the idle task, which runs interrupt handlers; it counts as no process.
     Number(u64),
-    /// One that is called by its name.
+    /// Process name.
     Named(&'a [u8]),
-    /// Id in [`Tables::streams`], 0 for none.
+    /// Id in [`Tables::streams`]; 0 means none.
     Id(u32),
 }
 
-/// Whose addresses a request uses.
+/// Device that a request addresses.
 #[derive(Clone, Copy)]
 pub(crate) enum Device {
-    /// The format names no device: the file is the device.
+    /// The file itself, in formats without device names.
     File,
     /// Id in [`Tables::devices`].
     Id(u32),
 }
 
-/// The names a trace introduces.
+/// Names of devices and streams met in a trace.
 pub(crate) struct Tables {
     pub devices: Names,
     pub streams: Names,
-    /// Whether times are whole seconds, over which requests are to be spread.
+    /// True if times are whole seconds, over which requests must be spread.
     pub whole_seconds: bool,
 }
 
 impl Tables {
-    /// Empty tables; stream 0 is "none".
+    /// Creates empty tables; stream 0 means "none".
     pub fn new() -> Self {
         let mut streams = Names::new(STREAMS_MAX);
         streams.id(b"");
         Self { devices: Names::new(DEVICES_MAX), streams, whole_seconds: false }
     }
 
-    /// The id of a stream.
+    /// Returns the id of a stream.
     #[inline]
     fn stream(&mut self, stream: Stream<'_>) -> u32 {
         match stream {
@@ -94,48 +96,53 @@ impl Tables {
             Stream::Id(id) => id,
         }
     }
+
+    /// Adds a stream named after a device and returns its id.
+    fn device_stream(&mut self, device: u32) -> u32 {
+        self.streams.device(self.devices.list()[device as usize].as_bytes())
+    }
 }
 
-/// Most devices told apart in one trace.
+/// Maximum number of devices in one trace.
 const DEVICES_MAX: usize = 65_536;
-/// Most processes told apart, and the empty name of index 0.
+/// Maximum number of streams, including the empty name at index 0.
 const STREAMS_MAX: usize = 65_536;
-/// Devices laid side by side start at multiples of this: page-aligned for any page up to 1 MiB.
+/// Alignment of devices laid side by side: a multiple of any page size up to 1 MiB.
 const DEVICE_ALIGN: u64 = 1 << 20;
-/// A request beyond `u32` is cut into pieces of this many bytes.
+/// Size of the pieces into which a request longer than `u32` is split.
 const PIECE_BYTES: u64 = 1 << 31;
-/// Longest request accepted, the capacity of the largest drive; longer ones are malformed. Bounds what one line can grow
-/// to.
+/// Longest request accepted, the capacity of the largest drive. Bounds the memory that one line can take.
 pub(crate) const REQUEST_MAX: u64 = 1 << 48;
 
-/// Where each device goes.
+/// Address layout of the devices.
 enum Layout {
-    /// The first request decides.
-    Undecided,
+    /// One device, not yet known: the device of the first request.
+    FirstSeen,
     /// One device at its own addresses.
-    One(u32),
-    /// First pass: only note how far each device reaches.
+    Single(u32),
+    /// First pass over the files: records the end of each device, by id.
     Measure(Vec<u64>),
-    /// Every device in its own range, from and to.
-    Ranges(Vec<(u64, u64)>),
-    /// Every device at its own addresses, over the others.
+    /// Second pass: each device in its own byte range, by id.
+    SideBySide(Vec<Range<u64>>),
+    /// All devices at their own addresses, on top of each other.
     Overlay,
-    /// Every device at its own addresses; the device of each request is told.
-    Told(Vec<u32>),
+    /// As `Overlay`; also records the device of each request.
+    Recorded(Vec<u32>),
 }
 
-/// Checks entries, keeps the tables and counts.
+/// Turns entries into requests: checks them, selects devices, numbers names, counts.
 pub(crate) struct Intake {
     pub tables: Tables,
     pub report: IngestReport,
     target: Target,
     layout: Layout,
-    /// Requests of each device that was not chosen, by id.
-    others: Vec<u64>,
-    /// The stream of each device among several, by id, for requests that name no stream of their own. When the first is
-    /// made, the first pass has met all processes, of which one may be called like a device.
-    own_streams: Vec<Option<u32>>,
-    /// Whether a file stood for its device.
+    /// Number of requests of each unselected device, by id.
+    other_requests: Vec<u64>,
+    /// Stream of each device, by id, used by requests without a stream. Empty unless devices lie side by side.
+    ///
+    /// Created in the second pass, when all process names are known, so that a device cannot share a process's name.
+    device_streams: Vec<Option<u32>>,
+    /// True if a file served as the device.
     file_is_device: bool,
 }
 
@@ -143,39 +150,39 @@ impl Intake {
     pub fn new(format: Format, choice: &DeviceChoice, target: Target) -> Self {
         let mut tables = Tables::new();
         tables.whole_seconds = format == Format::Tencent;
+        let mut report = IngestReport::new(format);
         let layout = match choice {
-            DeviceChoice::First => Layout::Undecided,
+            DeviceChoice::First => Layout::FirstSeen,
             DeviceChoice::All => Layout::Measure(Vec::new()),
             DeviceChoice::Overlay => Layout::Overlay,
-            DeviceChoice::Named(name) => Layout::One(tables.devices.id(name.as_bytes())),
+            DeviceChoice::Named(name) => {
+                report.device = Some(name.clone());
+                Layout::Single(tables.devices.id(name.as_bytes()))
+            }
         };
-        let (others, own_streams) = (Vec::new(), Vec::new());
-        let mut report = IngestReport::new(format);
-        if let DeviceChoice::Named(name) = choice {
-            report.device = Some(name.clone());
-        }
-        Self { tables, report, target, layout, others, own_streams, file_is_device: false }
+        let (other_requests, device_streams) = (Vec::new(), Vec::new());
+        Self { tables, report, target, layout, other_requests, device_streams, file_is_device: false }
     }
 
-    /// Takes every device, and tells that of each request.
-    pub fn telling(format: Format) -> Self {
-        let layout = Layout::Told(Vec::new());
+    /// Creates an intake that accepts every device and records the device of each request.
+    pub fn recording_devices(format: Format) -> Self {
+        let layout = Layout::Recorded(Vec::new());
         Self { layout, ..Self::new(format, &DeviceChoice::First, Target::Drive) }
     }
 
-    /// Moves the devices of the requests since it was last asked to `out`.
-    pub fn tell(&mut self, out: &mut Vec<u32>) {
-        if let Layout::Told(devices) = &mut self.layout {
+    /// Moves the device ids recorded since the last call to `out`.
+    pub fn drain_devices(&mut self, out: &mut Vec<u32>) {
+        if let Layout::Recorded(devices) = &mut self.layout {
             out.append(devices);
         }
     }
 
-    /// Whether a file stood for its device, as its format names none.
+    /// True if a file served as the device because its format has no device names.
     pub fn file_is_device(&self) -> bool {
         self.file_is_device
     }
 
-    /// Takes one entry of a file; `file` gives the id of the file as a device, where that is needed.
+    /// Accepts one entry and appends its requests to `out`; `file` returns the file's id as a device.
     #[inline(always)]
     pub fn take<'a>(
         &mut self,
@@ -183,26 +190,15 @@ impl Intake {
         file: impl FnOnce(&mut Names) -> u32,
         out: &mut Vec<Request>,
     ) -> Result<(), Fault<'a>> {
-        let counts = &mut self.report.counts;
         let io = match entry {
             Entry::Io(io) => io,
-            Entry::Skip(why) => {
-                match why {
-                    Skip::Header => counts.headers += 1,
-                    Skip::OtherAction => counts.other_actions += 1,
-                    Skip::NonIo => counts.non_io += 1,
-                    Skip::UnknownOp => counts.unknown_op += 1,
-                    Skip::ShortWait => counts.short_waits += 1,
-                }
+            Entry::Skip(reason) => {
+                self.count_skip(reason);
                 return Ok(());
             }
         };
         if io.offset.checked_add(io.bytes).is_none() || io.bytes > REQUEST_MAX {
-            return Err(Fault::new(
-                "",
-                b"",
-                "offset and size exceed what a device can hold (2^64 bytes, 256 TiB a request)",
-            ));
+            return Err(Fault::new("", b"", "offset or size too large (limits: 2^64 bytes, 256 TiB per request)"));
         }
         let device = match io.device {
             Device::Id(id) => id,
@@ -211,45 +207,9 @@ impl Intake {
                 file(&mut self.tables.devices)
             }
         };
-        let base = match &mut self.layout {
-            Layout::Told(_) | Layout::Overlay => 0,
-            Layout::One(chosen) if *chosen == device => 0,
-            Layout::One(_) => {
-                self.count_other(device);
-                return Ok(());
-            }
-            Layout::Ranges(ranges) => {
-                let range = ranges.get(device as usize).filter(|(from, to)| io.offset + io.bytes <= to - from);
-                let changed = "lies beyond its device as the first pass found it: the file is changing; copy it first";
-                range.ok_or(Fault::new("", b"the request", changed))?.0
-            }
-            Layout::Undecided => {
-                self.layout = Layout::One(device);
-                self.report.device = Some(self.tables.devices.list()[device as usize].clone());
-                0
-            }
-            Layout::Measure(extents) => {
-                if extents.len() <= device as usize {
-                    extents.resize(device as usize + 1, 0);
-                }
-                extents[device as usize] = extents[device as usize].max(io.offset + io.bytes);
-                self.tables.stream(io.stream);
-                return Ok(());
-            }
-        };
-        let named = self.tables.stream(io.stream);
-        let stream = match self.own_streams.get_mut(device as usize) {
-            Some(own) if named == 0 => {
-                let Tables { devices, streams, .. } = &mut self.tables;
-                *own.get_or_insert_with(|| streams.device(devices.list()[device as usize].as_bytes())) as u16
-            }
-            _ => named as u16,
-        };
-        let counts = &mut self.report.counts;
-        if stream == u16::MAX && self.tables.streams.folded() {
-            counts.streams_folded += 1;
-        }
-        // Made in one go: a request put together piece by piece in memory waits for its pieces before it is copied.
+        let Some(base) = self.place(device, &io)? else { return Ok(()) };
+        let stream = self.stream_of(device, io.stream);
+        // One expression: writing the fields one by one stalls the copy into the vector (store forwarding).
         let request = |offset: u64, bytes: u32| Request {
             time_ns: io.time_ns,
             offset,
@@ -258,115 +218,177 @@ impl Intake {
             flags: io.flags,
             stream,
         };
+        let before = out.len();
         if io.op == Op::Flush {
             out.push(request(0, 0));
         } else if io.bytes == 0 && !self.target.keeps_empty(io.op) {
-            counts.zero_length += 1;
-            return Ok(());
+            self.report.counts.zero_length += 1;
         } else if let Ok(bytes) = u32::try_from(io.bytes) {
             out.push(request(base + io.offset, bytes));
         } else {
-            counts.split_overlong += 1;
-            let before = out.len();
+            self.report.counts.split_overlong += 1;
             split(request(base + io.offset, 0), io.bytes, out);
-            self.note(device, out.len() - before);
-            return Ok(());
         }
-        self.note(device, 1);
+        if let Layout::Recorded(devices) = &mut self.layout {
+            devices.resize(devices.len() + out.len() - before, device);
+        }
         Ok(())
     }
 
-    /// Notes the device of the last requests, if it is to be told.
+    fn count_skip(&mut self, reason: Skip) {
+        let counts = &mut self.report.counts;
+        let count = match reason {
+            Skip::Header => &mut counts.headers,
+            Skip::OtherAction => &mut counts.other_actions,
+            Skip::NonIo => &mut counts.non_io,
+            Skip::UnknownOp => &mut counts.unknown_op,
+            Skip::ShortWait => &mut counts.short_waits,
+        };
+        *count += 1;
+    }
+
+    /// Returns the start of the device in the address space of the replay; `None` if the request is not replayed, in
+    /// the first pass or because its device is not selected.
     #[inline]
-    fn note(&mut self, device: u32, requests: usize) {
-        if let Layout::Told(devices) = &mut self.layout {
-            devices.resize(devices.len() + requests, device);
+    fn place(&mut self, device: u32, io: &Io<'_>) -> Result<Option<u64>, Fault<'static>> {
+        let index = device as usize;
+        match &mut self.layout {
+            Layout::Recorded(_) | Layout::Overlay => Ok(Some(0)),
+            Layout::Single(selected) if *selected == device => Ok(Some(0)),
+            Layout::Single(_) => {
+                self.count_other(device);
+                Ok(None)
+            }
+            Layout::SideBySide(ranges) => {
+                let fits = |range: &&Range<u64>| io.offset + io.bytes <= range.end - range.start;
+                let why = "lies beyond its device's end in the first pass: the file is being written; read a copy";
+                let range = ranges.get(index).filter(fits).ok_or(Fault::new("", b"the request", why))?;
+                Ok(Some(range.start))
+            }
+            Layout::FirstSeen => {
+                self.layout = Layout::Single(device);
+                self.report.device = Some(self.tables.devices.list()[index].clone());
+                Ok(Some(0))
+            }
+            Layout::Measure(ends) => {
+                if ends.len() <= index {
+                    ends.resize(index + 1, 0);
+                }
+                ends[index] = ends[index].max(io.offset + io.bytes);
+                self.tables.stream(io.stream);
+                Ok(None)
+            }
         }
+    }
+
+    /// Returns the stream of a request, or of its device if the request has none.
+    #[inline]
+    fn stream_of(&mut self, device: u32, stream: Stream<'_>) -> u16 {
+        let mut id = self.tables.stream(stream);
+        if id == 0
+            && let Some(device_stream) = self.device_streams.get_mut(device as usize)
+        {
+            id = *device_stream.get_or_insert_with(|| self.tables.device_stream(device));
+        }
+        let id = id as u16;
+        if id == u16::MAX && self.tables.streams.folded() {
+            self.report.counts.streams_folded += 1;
+        }
+        id
     }
 
     #[cold]
     fn count_other(&mut self, device: u32) {
         self.report.counts.other_device += 1;
         let device = device as usize;
-        if self.others.len() <= device {
-            self.others.resize(device + 1, 0);
+        if self.other_requests.len() <= device {
+            self.other_requests.resize(device + 1, 0);
         }
-        self.others[device] += 1;
+        self.other_requests[device] += 1;
     }
 
-    /// Whether this is the first of two passes.
+    /// True in the first of two passes.
     pub fn measuring(&self) -> bool {
         matches!(self.layout, Layout::Measure(_))
     }
 
-    /// Ends the first pass: gives every device its range and starts counting afresh.
+    /// Ends the first pass: assigns every device its range and resets the counts.
     pub fn lay_out(&mut self) -> Result<(), TraceError> {
         if self.tables.devices.folded() {
-            let why = "the trace has more than 65,536 devices; choose one with --device NAME";
+            let why = "the trace has more than 65,536 devices; select one with --device NAME";
             return Err(TraceError::Device(why.into()));
         }
-        if let Layout::Measure(extents) = &self.layout {
-            let mut next = 0_u64;
-            let mut ranges = Vec::with_capacity(extents.len());
-            for &extent in extents {
-                let from = next;
-                let after = next.checked_add(extent).and_then(|end| end.checked_next_multiple_of(DEVICE_ALIGN));
-                next = after.ok_or_else(|| {
-                    let why = "the devices laid side by side exceed 2^64 bytes; choose one with --device NAME";
-                    TraceError::Device(why.into())
-                })?;
-                ranges.push((from, from + extent));
-            }
-            if ranges.len() > 1 {
-                self.own_streams = vec![None; ranges.len()];
-            }
-            self.layout = Layout::Ranges(ranges);
-            self.report = IngestReport::new(self.report.format);
+        let Layout::Measure(ends) = &self.layout else { return Ok(()) };
+        let mut next = 0_u64;
+        let mut ranges = Vec::with_capacity(ends.len());
+        for &bytes in ends {
+            let start = next;
+            let end = next.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(DEVICE_ALIGN));
+            next = end.ok_or_else(|| {
+                let why = "the devices side by side exceed 2^64 bytes; select one with --device NAME";
+                TraceError::Device(why.into())
+            })?;
+            ranges.push(start..start + bytes);
         }
+        if ranges.len() > 1 {
+            self.device_streams = vec![None; ranges.len()];
+        }
+        self.layout = Layout::SideBySide(ranges);
+        self.report = IngestReport::new(self.report.format);
         Ok(())
     }
 
     /// Completes the report at the end of the trace.
+    ///
+    /// # Errors
+    /// If the trace has requests, but none of the selected device.
     pub fn conclude(&mut self) -> Result<(), TraceError> {
         let names = self.tables.devices.list();
-        let mut others: Vec<(String, u64)> =
-            self.others.iter().enumerate().filter(|(_, n)| **n > 0).map(|(id, &n)| (names[id].clone(), n)).collect();
-        // Stable: devices with equally many requests stay in order of appearance.
+        let counts = self.other_requests.iter().enumerate().filter(|(_, count)| **count > 0);
+        let mut others: Vec<(String, u64)> = counts.map(|(id, &count)| (names[id].clone(), count)).collect();
+        // A stable sort keeps ties in order of appearance.
         others.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let report = &mut self.report;
-        let count = others.len();
+        let device_count = others.len();
         others.truncate(IngestReport::DEVICES_LISTED);
-        let listed = || others.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-        let more = if count > others.len() { ", ..." } else { "" };
-        if let Layout::One(chosen) = self.layout {
-            let name = &names[chosen as usize];
-            let none = report.counts.requests + report.counts.zero_length == 0;
-            if none && count > 0 {
-                let why = format!("device {name:?} is not in the trace; it has {}{more}", listed());
+        if let Layout::Single(selected) = self.layout
+            && device_count > 0
+        {
+            let selected = &names[selected as usize];
+            let mut listed = others.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+            if device_count > others.len() {
+                listed += ", ...";
+            }
+            let counts = &self.report.counts;
+            if counts.requests + counts.zero_length == 0 {
+                let why = format!("device {selected:?} is not in the trace; it has {listed}");
                 return Err(TraceError::Device(why));
             }
-            if count > 0 {
-                let requests = report.counts.other_device;
-                report.notes.push(format!(
-                    "device {name} was chosen; {} {} request{} ({}{more}): choose with --device NAME, all (side by side) or overlay (over each other)",
-                    if count == 1 { "1 other holds".into() } else { format!("{count} others hold") },
-                    crate::report::grouped(requests),
-                    if requests == 1 { "" } else { "s" },
-                    listed(),
-                ));
-            }
+            self.report.notes.push(other_devices_note(selected, device_count, counts.other_device, &listed));
         }
-        // Of other formats these are records that never are requests.
-        let has_actions = matches!(report.format, Format::Blkparse | Format::Blktrace | Format::Ftrace);
-        let counts = &report.counts;
+        // In other formats these records are never requests.
+        let has_actions = matches!(self.report.format, Format::Blkparse | Format::Blktrace | Format::Ftrace);
+        let counts = &self.report.counts;
         if has_actions && counts.requests == 0 && counts.other_actions > 0 && counts.other_device == 0 {
-            report.notes.push("no event has the chosen action: choose with --action queue, issue or complete".into());
+            let note = "no event has the chosen action; select another with --action queue, issue or complete";
+            self.report.notes.push(note.into());
         }
-        report.other_devices = others;
+        self.report.other_devices = others;
         Ok(())
     }
 }
 
+/// Returns the note that lists the devices left out.
+fn other_devices_note(selected: &str, devices: usize, requests: u64, listed: &str) -> String {
+    format!(
+        "only device {selected} is replayed; {} {} request{} ({listed}); select with --device NAME, all (side by side) or overlay \
+         (on top of each other)",
+        if devices == 1 { "1 other has".into() } else { format!("{devices} others have") },
+        grouped(requests),
+        if requests == 1 { "" } else { "s" },
+    )
+}
+
+/// Appends a request of `bytes` bytes in pieces of at most [`PIECE_BYTES`].
 #[cold]
 fn split(mut request: Request, bytes: u64, out: &mut Vec<Request>) {
     let mut left = bytes;

@@ -1,8 +1,8 @@
-//! Requests, the readers of every trace format, generators and characterisation.
+//! Block traces: readers and writers for every format, workload generators, and characterization.
 //!
-//! [`formats`] has one file for each format, [`generate`] one for each synthetic pattern. [`profile`], [`analysis`] and
-//! [`intervals`] describe a trace; [`stack_distance`] tells what caches of every size would hit. Requests stream; only
-//! `analysis` and `intervals` keep state for each page touched.
+//! [`formats`] has one file per format, [`generate`] one per synthetic pattern. [`profile`], [`analysis`] and
+//! [`intervals`] describe a trace; [`stack_distance`] computes hits for every cache size. Requests stream; only
+//! `analysis` and `intervals` keep state per touched page.
 
 pub mod analysis;
 mod calendar;

@@ -1,10 +1,10 @@
-//! Names met in a trace (devices, processes) as small numbers, in order of first appearance.
+//! Numbers the names in a trace (devices, processes) in order of first appearance.
 
 use std::collections::BTreeMap;
 
-/// Longest name kept; a longer one is cut, so that the table's memory is bounded.
+/// Maximum length of a name; longer ones are cut to bound memory.
 const NAME_BYTES: usize = 128;
-/// Slots of the direct-mapped cache in front of the table: traces of clouds hold thousands of volumes.
+/// Slots of the direct-mapped cache in front of the table; cloud traces have thousands of volumes.
 const CACHE_SLOTS: usize = 4096;
 
 /// A table of at most `limit` names.
@@ -12,36 +12,36 @@ const CACHE_SLOTS: usize = 4096;
 pub(crate) struct Names {
     names: Vec<String>,
     ids: BTreeMap<Box<[u8]>, u32>,
-    /// Numeric keys lately asked for, by their low bits: `(key + 1, id)`, 0 being an empty slot.
+    /// Recent numeric keys, indexed by their low bits: `(key + 1, id)`; key 0 marks an empty slot.
     recent: Box<[(u64, u32)]>,
     limit: usize,
     folded: bool,
 }
 
 impl Names {
-    /// An empty table for at most `limit` names.
+    /// Creates an empty table for at most `limit` names.
     pub fn new(limit: usize) -> Self {
         let recent = vec![(0, 0); CACHE_SLOTS].into();
         Self { names: Vec::new(), ids: BTreeMap::new(), recent, limit, folded: false }
     }
 
-    /// The names by id.
+    /// Returns the names by id.
     pub fn list(&self) -> &[String] {
         &self.names
     }
 
-    /// Whether more names came than the table holds; they all have the last id.
+    /// True if the table overflowed; excess names share the last id.
     pub fn folded(&self) -> bool {
         self.folded
     }
 
-    /// The id of a number, written in decimal.
+    /// Returns the id of a number in decimal notation.
     #[inline]
     pub fn number(&mut self, number: u64) -> u32 {
         self.keyed(number, |number| number.to_string())
     }
 
-    /// The id of `key`, whose name `render` gives; a table must use one `render` only.
+    /// Returns the id of `key`, whose name is `render(key)`; use the same `render` throughout a table.
     #[inline]
     pub fn keyed(&mut self, key: u64, render: impl FnOnce(u64) -> String) -> u32 {
         let slot = key as usize % CACHE_SLOTS;
@@ -54,7 +54,7 @@ impl Names {
         id
     }
 
-    /// The id of a name.
+    /// Returns the id of a name.
     pub fn id(&mut self, name: &[u8]) -> u32 {
         let name = &name[..name.len().min(NAME_BYTES)];
         if let Some(&id) = self.ids.get(name) {
@@ -70,7 +70,7 @@ impl Names {
         id
     }
 
-    /// An id that nothing else has, for a device: under its name, or one that tells it from what is called so already.
+    /// Assigns a new id to a device: under its name, or with a suffix if the name is taken.
     pub fn device(&mut self, name: &[u8]) -> u32 {
         let mut own = name[..name.len().min(NAME_BYTES)].to_vec();
         for count in 1.. {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_has_an_id_of_its_own() {
+    fn a_device_gets_a_new_id() {
         let mut names = Names::new(10);
         let long = [b'x'; 200];
         let process = (names.id(b"7"), names.id(b"7 (device)"), names.id(&long));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_folds_further_names_into_its_last() {
+    fn a_full_table_maps_excess_names_to_its_last_id() {
         let mut names = Names::new(2);
         assert_eq!((names.number(1), names.number(2), names.folded()), (0, 1, false));
         assert_eq!((names.number(3), names.number(4), names.number(1), names.folded()), (1, 1, 0, true));

@@ -1,43 +1,43 @@
-//! How a trace is to be read.
+//! Options for reading a trace.
 
 use ssdlab_core::suggest::named;
 
 use crate::{Columns, Format, Op, TraceError};
 
-/// What to take from a trace, and how strictly.
+/// Selection of a trace's requests, and strictness.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// The format; `None` recognises it by the first bytes.
+    /// Format; `None` detects it from the first bytes.
     pub format: Option<Format>,
-    /// What the columns of a file of [`Format::Columns`] hold.
+    /// Column layout of a file of [`Format::Columns`].
     pub columns: Option<Columns>,
-    /// What several files are to each other.
+    /// Relation between several files.
     pub files: Files,
-    /// Which device's requests to replay.
+    /// Device to replay.
     pub device: DeviceChoice,
-    /// Which event of a request's life to take from traces of events; `None` for the usual one of the format:
-    /// [`Action::Queue`] of blkparse and blktrace, [`Action::Issue`] of ftrace and ETW.
+    /// Event of a request's life to read from event traces; `None` for the format's default: [`Action::Queue`] for
+    /// blkparse and blktrace, [`Action::Issue`] for ftrace and ETW.
     pub action: Option<Action>,
-    /// Count malformed lines and records instead of stopping at the first.
+    /// Counts malformed lines and records instead of stopping at the first.
     pub skip_bad: bool,
-    /// What requests address.
+    /// Address space of the requests.
     pub target: Target,
 }
 
-/// What requests address. Objects have a key, which may be text, instead of an address.
+/// Address space of the requests. Objects have a key, possibly text, instead of an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
     /// Bytes of a drive.
     #[default]
     Drive,
-    /// Objects of a cache that is measured in bytes. A trim needs no size.
+    /// Objects of a cache whose size is in bytes. A trim needs no size.
     SizedObjects,
-    /// Objects of a cache that counts them. No request needs a size.
+    /// Objects of a cache whose size is a count. No request needs a size.
     CountedObjects,
 }
 
 impl Target {
-    /// Returns true if requests of no bytes are kept.
+    /// True if requests of 0 bytes are kept.
     pub(crate) fn keeps_empty(self, op: Op) -> bool {
         match self {
             Self::Drive => false,
@@ -47,53 +47,51 @@ impl Target {
     }
 }
 
-/// What the files of a trace are to each other.
+/// Relation between the files of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Files {
-    /// Parts of one recording by nature, merged by time: those that blktrace writes for each CPU. Other files are
-    /// refused, lest one be taken and others be left out.
+    /// Parts of one recording, as blktrace writes per CPU, merged by time. Other files are rejected, so that none is
+    /// left out by accident.
     #[default]
     Parts,
-    /// One after the other, each begins when the one before it ends. Files that name no device are of the same one.
+    /// One after another; each starts when the previous one ends. Files without device names share one device.
     Concatenated,
-    /// Merged by their times. Files that name no device are of different ones, which lie side by side.
+    /// Merged by time. Files without device names are different devices, laid side by side.
     Merged,
 }
 
-/// Which device of a trace to replay: addresses of different devices must never be pooled.
+/// Device of a trace to replay. Addresses of different devices must never be mixed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// The device of the first request; the others are counted and reported by name. All of several files that are
-    /// concatenated or merged, so that no file is left out.
+    /// The device of the first request; others are counted and reported by name. With several files, concatenated or
+    /// merged: all devices, so that no file is left out.
     #[default]
     First,
-    /// Every device, laid side by side in disjoint ranges; reads the files twice (so not pipes),
-    /// first for the extents.
+    /// All devices, side by side in disjoint ranges. Reads the files twice (no pipes): the first pass finds the ranges.
     All,
-    /// Every device at its own addresses, over the others: as if all requests were for one drive.
+    /// All devices at their own addresses, on top of each other, as if they were one drive.
     Overlay,
-    /// The device of this name, as [`crate::IngestReport`] prints it.
+    /// The device with this name, as printed in [`crate::IngestReport`].
     Named(String),
 }
 
-/// One event in the life of a block request. A trace must be replayed from one of them only, or every
-/// request would count several times.
+/// Event in the life of a block request. A replay uses only one kind; otherwise each request would count several times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
-    /// Q: handed to the block layer; what a scheduler sees.
+    /// Q: entered the block layer; the view of an I/O scheduler.
     #[default]
     Queue,
-    /// D: sent to the driver, after merging; what a device sees.
+    /// D: issued to the driver, after merging; the view of a device.
     Issue,
     /// C: completed.
     Complete,
 }
 
 impl Action {
-    /// Every action.
+    /// All actions.
     pub const ALL: [Self; 3] = [Self::Queue, Self::Issue, Self::Complete];
 
-    /// Name on the command line: `queue`, `issue`, `complete`.
+    /// Returns the name on the command line: `queue`, `issue`, `complete`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue",
@@ -102,7 +100,7 @@ impl Action {
         }
     }
 
-    /// The letter blkparse prints.
+    /// Returns the letter that blkparse prints.
     pub const fn letter(self) -> u8 {
         match self {
             Self::Queue => b'Q',
@@ -111,9 +109,9 @@ impl Action {
         }
     }
 
-    /// Reads a name or letter.
+    /// Parses a name or letter.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let fits = |one: &Self| named(text, [one.name(), &char::from(one.letter()).to_string()]).is_some();
+        let fits = |action: &Self| named(text, [action.name(), &char::from(action.letter()).to_string()]).is_some();
         Self::ALL.into_iter().find(fits).ok_or_else(|| {
             TraceError::Format(format!("{text:?} is not an action; use queue (Q), issue (D) or complete (C)"))
         })

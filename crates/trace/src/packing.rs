@@ -1,36 +1,36 @@
-//! Packs the addresses of a trace: of all pages those are left that it reads or writes, in their order.
+//! Packs the addresses of a trace: removes pages that it never reads or writes, keeping the order of the rest.
 //!
-//! A first pass learns the pages as runs, each of pages in a row. Packed, runs follow each other without gaps; a byte
-//! keeps its place within its page. Memory grows with the runs, not with pages or requests.
+//! A first pass collects the used pages as runs of consecutive pages. Packing closes the gaps between runs; a byte
+//! keeps its offset within its page. Memory grows with the number of runs, not of pages or requests.
 
 use std::ops::Range;
 
 use crate::{Op, Progress, Request, Source, TraceError};
 
-/// Ranges collected before they are first merged into the runs.
+/// Minimum number of new ranges collected before a merge.
 const FRESH: usize = 1 << 16;
 
 /// The pages that requests read or write.
 #[derive(Clone, Debug)]
 pub struct UsedPages {
     page_shift: u32,
-    /// In order; no two of them touch.
+    /// Runs in address order, with gaps between them.
     runs: Vec<Range<u64>>,
-    /// Not in the runs yet.
+    /// Ranges not yet merged into the runs.
     fresh: Vec<Range<u64>>,
 }
 
 impl UsedPages {
-    /// No page yet.
+    /// Creates an empty set.
     ///
     /// # Panics
-    /// Unless pages are a power of two.
+    /// If `page_bytes` is not a power of two.
     pub fn new(page_bytes: u32) -> Self {
-        assert!(page_bytes.is_power_of_two(), "pages of {page_bytes} bytes");
+        assert!(page_bytes.is_power_of_two(), "page size {page_bytes} is not a power of two");
         Self { page_shift: page_bytes.ilog2(), runs: Vec::new(), fresh: Vec::new() }
     }
 
-    /// Adds the pages of requests, in any order.
+    /// Adds the pages of requests; order does not matter.
     pub fn add(&mut self, requests: &[Request]) {
         for request in requests.iter().filter(|request| uses(request)) {
             let pages = pages(request, self.page_shift);
@@ -46,12 +46,12 @@ impl UsedPages {
         }
     }
 
-    /// Whether no request used any.
+    /// True if no page was used.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty() && self.fresh.is_empty()
     }
 
-    /// Puts what is fresh among the runs.
+    /// Merges new ranges into the runs.
     fn merge(&mut self) {
         self.runs.append(&mut self.fresh);
         self.runs.sort_unstable_by_key(|run| run.start);
@@ -64,12 +64,12 @@ impl UsedPages {
         });
     }
 
-    /// The places of these pages.
+    /// Assigns the packed addresses.
     pub fn pack(mut self) -> Packing {
         self.merge();
         let mut packed = 0;
         let place = |pages: Range<u64>| {
-            let run = Run { first: pages.start, end: pages.end, packed };
+            let run = PageRun { first: pages.start, end: pages.end, packed };
             packed += pages.end - pages.start;
             run
         };
@@ -77,51 +77,50 @@ impl UsedPages {
     }
 }
 
-/// Whether a request uses the pages it addresses. A trim uses none: without it nothing would be known of them either.
+/// True if a request uses its pages. A trim does not: a page that is only trimmed never holds data.
 fn uses(request: &Request) -> bool {
     matches!(request.op, Op::Read | Op::Write) && request.bytes > 0
 }
 
-/// Pages that a request of at least a byte touches.
+/// Returns the pages touched by a request of at least one byte.
 fn pages(request: &Request, page_shift: u32) -> Range<u64> {
     let last = request.offset.saturating_add(u64::from(request.bytes) - 1);
     request.offset >> page_shift..(last >> page_shift) + 1
 }
 
-/// Used pages in a row.
+/// Consecutive used pages.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct PageRun {
     first: u64,
-    /// The page after the last.
+    /// Page after the last.
     end: u64,
-    /// Where the first is put.
+    /// Packed page number of `first`.
     packed: u64,
 }
 
-/// Where used pages are put.
+/// Map from page to packed page.
 #[derive(Clone, Debug)]
 pub struct Packing {
     page_shift: u32,
-    /// In order of their pages, and of their places.
-    runs: Vec<Run>,
+    /// Runs in the order of both page and packed page.
+    runs: Vec<PageRun>,
 }
 
 impl Packing {
-    /// The first byte after the packed pages.
+    /// Returns the first byte after the packed pages.
     pub fn end_bytes(&self) -> u64 {
         self.runs.last().map_or(0, |run| run.packed + (run.end - run.first)) << self.page_shift
     }
 
-    /// Runs of used pages.
+    /// Returns the number of runs of used pages.
     pub fn runs(&self) -> usize {
         self.runs.len()
     }
 
-    /// The request at its packed address; none if it trims pages that nothing reads or writes. Of a trim as much is
-    /// left as covers used pages.
+    /// Returns the request at its packed address. A trim shrinks to the used pages it covers; `None` if there are none.
     ///
     /// # Errors
-    /// If it uses a page that was not known to be used.
+    /// If the request uses a page that the first pass did not see.
     pub fn pack(&self, request: &Request) -> Result<Option<Request>, TraceError> {
         if request.bytes == 0 {
             return Ok(Some(*request));
@@ -136,8 +135,8 @@ impl Packing {
                 Ok(Some(Request { offset: request.offset - moved_by, ..*request }))
             }
             _ => Err(TraceError::Format(format!(
-                "the trace has changed while it was read: a request addresses byte {}, and none did before; give files \
-                 that nobody writes to",
+                "the trace changed while it was being read: byte {} was not addressed in the first pass; use files \
+                 that are no longer written",
                 request.offset
             ))),
         }
@@ -146,11 +145,11 @@ impl Packing {
     fn pack_trim(&self, request: &Request) -> Option<Request> {
         let offset = self.place(request.offset);
         let end = self.place(request.offset.saturating_add(request.bytes.into()));
-        // Used pages are fewer than all pages, so that a trim never becomes longer.
+        // Packing never lengthens a trim, so the length still fits 32 bits.
         (offset < end).then(|| Request { offset, bytes: (end - offset) as u32, ..*request })
     }
 
-    /// Where a byte is put, or the next used one behind it.
+    /// Returns the packed address of a byte, or of the next used byte after it.
     fn place(&self, byte: u64) -> u64 {
         let page = byte >> self.page_shift;
         let Some(run) = self.run_of(page) else { return 0 };
@@ -161,21 +160,21 @@ impl Packing {
         }
     }
 
-    /// The last run that does not begin behind the page.
-    fn run_of(&self, page: u64) -> Option<&Run> {
+    /// Returns the last run that begins at or before the page.
+    fn run_of(&self, page: u64) -> Option<&PageRun> {
         let behind = self.runs.partition_point(|run| run.first <= page);
         self.runs[..behind].last()
     }
 }
 
-/// The requests of a source at packed addresses.
+/// A source whose requests are moved to packed addresses.
 pub struct Packed<'a> {
     source: &'a mut (dyn Source + Send),
     packing: &'a Packing,
 }
 
 impl<'a> Packed<'a> {
-    /// Packs the requests of `source`, whose pages `packing` knows.
+    /// Packs the requests of `source`, whose pages `packing` must cover.
     pub fn new(source: &'a mut (dyn Source + Send), packing: &'a Packing) -> Self {
         Self { source, packing }
     }
@@ -184,7 +183,7 @@ impl<'a> Packed<'a> {
 impl Source for Packed<'_> {
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError> {
         let before = out.len();
-        // A batch may hold nothing but trims of unused pages; that is not the end.
+        // A batch of nothing but trims of unused pages is not the end.
         while out.len() == before && self.source.fill(out, max)? > 0 {
             let mut kept = before;
             for index in before..out.len() {
@@ -232,7 +231,7 @@ mod tests {
         Ok(out)
     }
 
-    /// Page by page: the place of a page is the number of used pages before it.
+    /// Reference: packed page = number of used pages before it.
     fn twin(requests: &[Request]) -> Vec<Request> {
         let touched = |request: &Request| request.offset / PAGE..=(request.end() - 1) / PAGE;
         let used: BTreeSet<u64> =
@@ -254,11 +253,11 @@ mod tests {
     fn requests() -> impl Strategy<Value = Vec<Request>> {
         let op = prop_oneof![4 => Just(Op::Write), 3 => Just(Op::Read), 2 => Just(Op::Trim), 1 => Just(Op::Flush)];
         let offset = prop_oneof![0_u64..200, 0_u64..5_000].prop_map(|units| units * 512);
-        let one = (op, offset, 1_u32..60).prop_map(|(op, offset, sectors)| match op {
+        let request = (op, offset, 1_u32..60).prop_map(|(op, offset, sectors)| match op {
             Op::Flush => request(op, 0, 0),
             _ => request(op, offset, sectors * 512),
         });
-        prop::collection::vec(one, 0..120)
+        prop::collection::vec(request, 0..120)
     }
 
     proptest! {
@@ -269,24 +268,24 @@ mod tests {
             prop_assert_eq!(packed(&requests, &requests).unwrap(), twin(&requests));
         }
 
-        /// What is merged early is merged all the same.
+        /// Merging early or late gives the same runs.
         #[test]
         fn runs_do_not_depend_on_when_they_are_merged(requests in requests()) {
             let mut used = UsedPages::new(PAGE as u32);
-            for one in requests.chunks(3) {
-                used.add(one);
+            for chunk in requests.chunks(3) {
+                used.add(chunk);
                 used.merge();
             }
             let packing = used.pack();
             prop_assert!(packing.runs.windows(2).all(|pair| pair[0].end < pair[1].first));
             let all: Vec<Request> =
-                requests.iter().filter_map(|one| packing.pack(one).expect("known")).collect();
+                requests.iter().filter_map(|request| packing.pack(request).expect("known")).collect();
             prop_assert_eq!(all, twin(&requests));
         }
     }
 
     #[test]
-    fn alignment_within_a_page_is_kept_and_nothing_lies_beyond_the_end() {
+    fn page_offsets_are_kept_and_no_request_passes_the_end() {
         let requests = [request(Op::Write, (1 << 40) + 512, 8192), request(Op::Read, 100 * PAGE, 4096)];
         assert_eq!(
             packed(&requests, &requests).unwrap(),
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trim_of_a_whole_device_uses_nothing_and_covers_what_is_used() {
+    fn a_trim_of_the_whole_device_shrinks_to_the_used_pages() {
         let write = request(Op::Write, 50 * PAGE, 4096);
         let trims = [request(Op::Trim, 0, 1 << 31), request(Op::Trim, 0, 4096)];
         let known = [trims[0], write, trims[1]];
@@ -307,15 +306,15 @@ mod tests {
     }
 
     #[test]
-    fn the_last_byte_that_can_be_addressed_is_packed() {
+    fn the_last_addressable_byte_is_packed() {
         let last = request(Op::Write, u64::MAX - 4095, 4096);
         assert_eq!(packed(&[last], &[last]).unwrap(), [request(Op::Write, 0, 4096)]);
     }
 
     #[test]
-    fn a_page_that_was_not_used_before_is_an_error() {
+    fn a_page_unknown_to_the_first_pass_is_an_error() {
         let error = packed(&[request(Op::Read, PAGE, 4096)], &[request(Op::Read, 0, 4096)]).unwrap_err();
-        assert!(error.to_string().contains("addresses byte 4096, and none did before"), "{error}");
+        assert!(error.to_string().contains("byte 4096 was not addressed"), "{error}");
     }
 
     #[test]

@@ -1,9 +1,8 @@
-//! Parts a trace of many volumes into a file for each, in one pass and bounded memory.
+//! Splits a trace of many volumes into one file per volume, in one pass and bounded memory.
 //!
-//! A [`VolumeReader`] decodes files one after the other and tells the volume of each request; a [`Partition`] appends
-//! the requests of a batch to the files of their volumes. What order and spread of times need is done where a volume is
-//! read, so that its requests are those that a reader of the whole trace takes for the volume alone. Both can work at
-//! the same time, on different threads.
+//! A [`VolumeReader`] decodes files one after another and returns requests with their volumes; a [`Partition`] appends
+//! them to the volumes' files. The two can run on different threads. Sorting and spreading by time happen when a volume
+//! is read back, so the result is the same as selecting the volume from the whole trace.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,37 +16,37 @@ use crate::intake::Intake;
 use crate::reader::Lane;
 use crate::{Files, Format, IngestReport, Op, Progress, ReadOptions, Request, TraceError};
 
-/// Requests in file order, with the volume of each.
+/// Requests in file order, each with its volume.
 #[derive(Debug, Default)]
 pub struct Parted {
-    /// With absolute times, in the epoch of their trace.
+    /// Requests with absolute times, in the trace's own epoch.
     pub requests: Vec<Request>,
-    /// Numbers of volumes, in order of appearance.
+    /// Volume number of each request; numbered in order of appearance.
     pub volumes: Vec<u32>,
-    /// Names of the volumes met so far.
+    /// Names of the volumes so far.
     pub names: Vec<String>,
-    /// Names of the streams met so far, by [`Request::stream`]; the first is empty.
+    /// Names of the streams so far, by [`Request::stream`]; the first is empty.
     pub streams: Vec<String>,
-    /// Whether times are whole seconds that are to be spread.
+    /// True if times are whole seconds, over which requests must be spread.
     pub whole_seconds: bool,
 }
 
-/// Reads files one after the other.
+/// Reader that returns each request with its volume; reads files one after another.
 pub struct VolumeReader {
     origins: Vec<Origin>,
     devices: Vec<Vec<u8>>,
     options: ReadOptions,
     format: Format,
     intake: Intake,
-    /// The file being read, and the number of those before it.
+    /// File being read.
     lane: Option<Lane>,
-    behind: usize,
-    /// Bytes of the files.
+    files_done: usize,
+    /// Sizes of the files in bytes.
     sizes: Vec<u64>,
 }
 
 impl VolumeReader {
-    /// Opens files that messages know by other names; devices and files of `options` are of no account.
+    /// Opens files, each with its name for messages; ignores the devices and files settings of `options`.
     pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
         let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
         Self::over(origins, options)
@@ -57,22 +56,22 @@ impl VolumeReader {
         are_different(&origins)?;
         let paths: Vec<&Path> = origins.iter().map(Origin::path).collect();
         let devices = device_names(&paths, Files::Merged);
-        // One at a time, as there may be more files than can be open; a file that is missing is told now.
+        // One at a time, as there may be more files than the open-file limit; a missing file fails here.
         let open = |origin| Input::open(origin, Vec::new());
         let sizes = origins.iter().map(|origin| Ok(open(origin)?.progress().1)).collect::<Result<_, TraceError>>()?;
         let format = format_of(&paths, origins.iter().map(open), options)?;
-        let intake = Intake::telling(format);
+        let intake = Intake::recording_devices(format);
         let options = options.clone();
-        Ok(Self { origins, devices, options, format, intake, lane: None, behind: 0, sizes })
+        Ok(Self { origins, devices, options, format, intake, lane: None, files_done: 0, sizes })
     }
 
-    /// Appends at least `max` requests, if there are as many; none at the end.
+    /// Appends at least `max` requests if that many remain; none at the end.
     pub fn fill(&mut self, out: &mut Parted, max: usize) -> Result<(), TraceError> {
         out.requests.reserve(max + BATCH);
         while out.requests.len() < max {
             let Some(lane) = &mut self.lane else {
-                let Some(origin) = self.origins.get(self.behind) else { break };
-                let input = Input::open(origin, self.devices[self.behind].clone())?;
+                let Some(origin) = self.origins.get(self.files_done) else { break };
+                let input = Input::open(origin, self.devices[self.files_done].clone())?;
                 self.lane = Some(Lane::new(input, self.format, &self.options));
                 continue;
             };
@@ -81,66 +80,66 @@ impl VolumeReader {
                 out.requests.extend_from_slice(&lane.batch);
             } else {
                 self.lane = None;
-                self.behind += 1;
+                self.files_done += 1;
             }
         }
         let tables = &self.intake.tables;
         if tables.devices.folded() {
-            let why = "the trace has more than 65,536 volumes; give fewer of its files";
+            let why = "the trace has more than 65,536 volumes; pass fewer of its files";
             return Err(TraceError::Device(why.into()));
         }
         out.names = tables.devices.list().to_vec();
         out.streams = tables.streams.list().to_vec();
         out.whole_seconds = tables.whole_seconds;
-        self.intake.tell(&mut out.volumes);
+        self.intake.drain_devices(&mut out.volumes);
         Ok(())
     }
 
-    /// The format, given or recognised.
+    /// Returns the format, given or detected.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Whether the format names the device of a request; else files are devices.
+    /// True if the format names the device of a request; otherwise files are devices.
     pub fn names_volumes(&self) -> bool {
         !self.intake.file_is_device()
     }
 
-    /// What has been met so far.
+    /// Returns the report so far.
     pub fn report(&self) -> &IngestReport {
         &self.intake.report
     }
 
-    /// Bytes read, and in all.
+    /// Returns the bytes read so far, and in total.
     pub fn progress(&self) -> Progress {
         let current = self.lane.as_ref().map_or(0, Lane::read_bytes);
-        let done = self.sizes[..self.behind].iter().sum::<u64>() + current;
+        let done = self.sizes[..self.files_done].iter().sum::<u64>() + current;
         Progress { done, total: Some(self.sizes.iter().sum()) }
     }
 }
 
-/// What is known of a volume.
+/// Totals of a volume.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeTotals {
-    /// Its name in the trace.
+    /// Name in the trace.
     pub name: String,
-    /// Requests of any kind.
+    /// Number of requests.
     pub requests: u64,
-    /// Of those, reads.
+    /// Number of reads.
     pub reads: u64,
-    /// Of those, writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Bytes that are read.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes that are written.
+    /// Bytes written.
     pub written_bytes: u64,
-    /// The first byte behind all that are addressed.
+    /// First byte after the highest address.
     pub end_bytes: u64,
-    /// Time of the earliest request, in the epoch of the trace.
+    /// Time of the earliest request, in the trace's own epoch.
     pub first_ns: u64,
-    /// Time of the latest.
+    /// Time of the latest request.
     pub last_ns: u64,
-    /// Streams whose names its file holds, that of none included.
+    /// Number of streams named in the volume's file, including stream 0.
     streams_named: usize,
 }
 
@@ -161,27 +160,27 @@ impl VolumeTotals {
     }
 }
 
-/// Writes a file for each volume.
+/// Writer of one file per volume.
 #[derive(Debug)]
 pub struct Partition {
     folder: PathBuf,
     volumes: Vec<VolumeTotals>,
-    /// The records of a batch by volume; kept for its room.
+    /// Records of a batch sorted by volume; kept to reuse its memory.
     sorted: Vec<[u8; RECORD]>,
 }
 
 impl Partition {
-    /// Of a folder that is there and empty.
+    /// Creates a writer into `folder`, which must exist and be empty.
     pub fn new(folder: &Path) -> Self {
         Self { folder: folder.to_path_buf(), volumes: Vec::new(), sorted: Vec::new() }
     }
 
-    /// What is known of each volume, by number.
+    /// Returns the totals of each volume, by number.
     pub fn volumes(&self) -> &[VolumeTotals] {
         &self.volumes
     }
 
-    /// Name of the file of a volume.
+    /// Returns the file name of a volume.
     pub fn file_name(volume: usize) -> String {
         format!("{volume:06}.ssdlab-volume")
     }
@@ -194,7 +193,7 @@ impl Partition {
         for name in &batch.names[self.volumes.len()..] {
             self.volumes.push(VolumeTotals { name: name.clone(), ..VolumeTotals::default() });
         }
-        // A counting sort: where the records of each volume begin, then each record to its place.
+        // Counting sort: find the start of each volume's records, then place each record.
         let mut next = vec![0_usize; self.volumes.len() + 1];
         for &volume in &batch.volumes {
             next[volume as usize + 1] += 1;
@@ -212,7 +211,7 @@ impl Partition {
         let mut begin = 0;
         next.pop();
         for (volume, end) in next.into_iter().enumerate() {
-            // After the sort, where one begins is where the next began before.
+            // After the sort, each start has moved to the start of the next volume.
             if begin < end {
                 self.append(volume, begin..end, batch)?;
             }
@@ -239,7 +238,9 @@ impl Partition {
             let all = file.write_all(&head).and_then(|()| file.write_all(self.sorted[records].as_flattened()));
             written = all.and(written);
         }
-        written.map(drop).map_err(|error| TraceError::io(&path, format!("cannot be written: {error}; make room there")))
+        written
+            .map(drop)
+            .map_err(|error| TraceError::io(&path, format!("cannot be written: {error}; free some space there")))
     }
 }
 
@@ -252,7 +253,7 @@ mod tests {
     use super::*;
     use crate::{DeviceChoice, Source, TraceReader};
 
-    /// A folder that goes with the test.
+    /// A folder that is removed with the test.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -316,8 +317,9 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Goal: a volume's file gives what a reader of the trace takes for that volume, and all files together every
-        /// request. Method: random volumes and times, out of order and in whole seconds, whatever the batches.
+        /// Goal: a volume's file returns what a reader of the trace returns for that volume, and the files together
+        /// hold every request. Method: random volumes and times, out of order and in whole seconds, with varying
+        /// batches.
         #[test]
         fn a_volume_is_as_in_its_trace(
             rows in prop::collection::vec((0_u8..6, 0_u32..500, 0_u32..4000, 1_u32..64, any::<bool>()), 1..300),
@@ -329,19 +331,19 @@ mod tests {
             let partition = parted(&[&text], format, batch, &folder.0).unwrap();
             let mut twin: BTreeMap<String, [u64; 6]> = BTreeMap::new();
             for &(volume, _, sector, sectors, write) in &rows {
-                let its = twin.entry(volume.to_string()).or_default();
+                let reference = twin.entry(volume.to_string()).or_default();
                 let (w, bytes) = (u64::from(write), u64::from(sectors) * 512);
                 let more = [1, 1 - w, w, (1 - w) * bytes, w * bytes];
-                for (sum, part) in its.iter_mut().zip(more) {
+                for (sum, part) in reference.iter_mut().zip(more) {
                     *sum += part;
                 }
-                its[5] = its[5].max(u64::from(sector) * 512 + bytes);
+                reference[5] = reference[5].max(u64::from(sector) * 512 + bytes);
             }
             prop_assert_eq!(partition.volumes().len(), twin.len());
-            for (number, its) in partition.volumes().iter().enumerate() {
-                let counted = [its.requests, its.reads, its.writes, its.read_bytes, its.written_bytes, its.end_bytes];
-                prop_assert_eq!(counted, twin[&its.name]);
-                prop_assert_eq!(of_volume(&folder.0, number), of_device(&text, format, &its.name));
+            for (number, totals) in partition.volumes().iter().enumerate() {
+                let counted = [totals.requests, totals.reads, totals.writes, totals.read_bytes, totals.written_bytes, totals.end_bytes];
+                prop_assert_eq!(counted, twin[&totals.name]);
+                prop_assert_eq!(of_volume(&folder.0, number), of_device(&text, format, &totals.name));
             }
         }
     }
@@ -363,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_goes_on_in_the_next_file() {
+    fn a_volume_continues_in_the_next_file() {
         let folder = Folder::new("next");
         let partition = parted(&["1,W,0,512,10\n2,W,0,512,11\n", "2,R,0,512,20\n"], Format::Alibaba, 1, &folder.0);
         let totals: Vec<(String, u64, u64, u64)> =
@@ -376,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_takes_nothing_is_named() {
+    fn a_missing_folder_is_named_in_the_error() {
         let folder = Folder::new("gone");
         let gone = folder.0.join("gone");
         let message = parted(&["1,W,0,512,10\n"], Format::Alibaba, 1, &gone).err().unwrap().to_string();

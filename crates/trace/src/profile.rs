@@ -1,5 +1,6 @@
-//! What a trace is like: counts, sizes, extent, footprint, order. One pass; memory is bounded but for the different
-//! sizes, of which traces of blocks have few.
+//! Trace characterization in one pass: counts, sizes, extent, footprint, sequentiality.
+//!
+//! Memory is bounded, except for the distinct request sizes, which are few in block traces.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,18 +9,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Op, Request};
 
-/// Bytes of a footprint page.
+/// Page size of the footprints, in bytes.
 const PAGE: u64 = 4096;
-/// Pages of one chunk of the bitmap: 8 KiB of bits for 128 MiB of addresses.
+/// Pages per bitmap chunk: 8 KiB of bits for 128 MiB of addresses.
 const CHUNK_PAGES: u64 = 1 << 15;
 const CHUNK_WORDS: usize = (CHUNK_PAGES / 64) as usize;
-/// Most chunks kept (128 MiB of memory, 2 TiB of addresses if densely used).
+/// Maximum number of chunks (128 MiB of memory; 2 TiB of addresses if densely used).
 const CHUNKS_MAX: usize = 16_384;
 
-/// Characterisation of the requests added so far.
+/// Characterization of the requests added so far.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// Requests by [`Op`] number.
+    /// Number of requests by [`Op`] number.
     pub requests: [u64; 4],
     /// Bytes by [`Op`] number.
     pub bytes: [u64; 4],
@@ -27,9 +28,9 @@ pub struct Profile {
     pub first_ns: u64,
     /// Time of the last request, ns.
     pub last_ns: u64,
-    /// Lowest first byte addressed; 0 in an empty trace. Flushes address nothing.
+    /// Lowest address; 0 in an empty trace. Flushes have no address.
     pub min_offset: u64,
-    /// First byte after the highest addressed: the least size of a device that holds the trace.
+    /// First byte after the highest address: the smallest device that holds the trace.
     pub extent_bytes: u64,
     /// Bytes touched by reads or writes, in whole 4 KiB pages.
     pub footprint_bytes: u64,
@@ -37,20 +38,20 @@ pub struct Profile {
     pub read_footprint_bytes: u64,
     /// Bytes touched by writes, in whole 4 KiB pages.
     pub write_footprint_bytes: u64,
-    /// Whether the footprints are exact. Beyond 16,384 regions of 128 MiB they are lower bounds.
+    /// True if the footprints are exact; above 16,384 regions of 128 MiB they are lower bounds.
     pub footprint_exact: bool,
     /// Requests that begin where the previous one of the same operation ended, by [`Op`] number.
     pub sequential: [u64; 4],
     /// Reads, writes and trims whose offset and size are multiples of 4 KiB.
     pub aligned_4k: u64,
-    /// Those that read, write or trim, 0 being none.
+    /// Streams that read, write or trim, except 0 (none).
     streams: FxHashSet<u16>,
     sizes: FxHashMap<u32, u64>,
     ends: [u64; 4],
     chunks: HashMap<u64, Box<Chunk>>,
 }
 
-/// Pages touched in one region.
+/// Pages touched in one region, as bitmaps.
 #[derive(Clone, Debug)]
 struct Chunk {
     read: [u64; CHUNK_WORDS],
@@ -58,7 +59,7 @@ struct Chunk {
 }
 
 impl Profile {
-    /// An empty profile.
+    /// Creates an empty profile.
     pub fn new() -> Self {
         Self { footprint_exact: true, ..Self::default() }
     }
@@ -66,11 +67,11 @@ impl Profile {
     /// Adds requests in replay order.
     pub fn add(&mut self, requests: &[Request]) {
         for request in requests {
-            self.one(request);
+            self.add_one(request);
         }
     }
 
-    fn one(&mut self, request: &Request) {
+    fn add_one(&mut self, request: &Request) {
         let op = request.op as usize;
         let first = self.total_requests() == 0;
         if first {
@@ -136,46 +137,46 @@ impl Profile {
         self.footprint_bytes += fresh_in_any * PAGE;
     }
 
-    /// Requests of every operation.
+    /// Returns the number of requests of all operations.
     pub fn total_requests(&self) -> u64 {
         self.requests.iter().sum()
     }
 
-    /// Bytes of every operation.
+    /// Returns the bytes of all operations.
     pub fn total_bytes(&self) -> u64 {
         self.bytes.iter().sum()
     }
 
-    /// From the first to the last request, in ns.
+    /// Returns the time from the first to the last request, in ns.
     pub fn duration_ns(&self) -> u64 {
         self.last_ns.saturating_sub(self.first_ns)
     }
 
-    /// Mean arrival rate in requests per second; none where the trace has no duration.
+    /// Returns the mean arrival rate in requests per second; `None` if the trace has no duration.
     pub fn rate_per_second(&self) -> Option<f64> {
         let seconds = self.duration_ns() as f64 / 1e9;
         (seconds > 0.0).then(|| self.total_requests() as f64 / seconds)
     }
 
-    /// Share of reads and writes that begin where the previous one of their operation ended, 0 to 1; none
-    /// without any.
+    /// Returns the share of reads and writes that start where the previous one of their operation ended, 0 to 1; `None`
+    /// without reads and writes.
     pub fn sequential_share(&self) -> Option<f64> {
         let [reads, writes] = [Op::Read, Op::Write].map(|op| op as usize);
         share(self.sequential[reads] + self.sequential[writes], self.requests[reads] + self.requests[writes])
     }
 
-    /// Share of reads, writes and trims whose offset and size are multiples of 4 KiB, 0 to 1; none
-    /// without any.
+    /// Returns the share of reads, writes and trims whose offset and size are multiples of 4 KiB, 0 to 1; `None` if
+    /// there are none.
     pub fn aligned_share(&self) -> Option<f64> {
         share(self.aligned_4k, self.total_requests() - self.requests[Op::Flush as usize])
     }
 
-    /// Named streams that read, write or trim.
+    /// Returns the number of named streams that read, write or trim.
     pub fn streams(&self) -> u64 {
         self.streams.len() as u64
     }
 
-    /// The `count` most frequent sizes in bytes with their requests, most frequent first, smaller first of equals.
+    /// Returns the `count` most frequent sizes in bytes with their request counts; ties go to the smaller size.
     pub fn top_sizes(&self, count: usize) -> Vec<(u32, u64)> {
         let mut sizes: Vec<(u32, u64)> = self.sizes.iter().map(|(&size, &n)| (size, n)).collect();
         sizes.sort_unstable_by_key(|&(size, n)| (Reverse(n), size));
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_size_may_come_after_many_others() {
+    fn the_most_frequent_size_may_appear_late() {
         let mut profile = Profile::new();
         let once = (1..=5000).map(|size| request(0, Op::Read, 0, size));
         profile.add(&once.chain((0..3).map(|_| request(0, Op::Read, 0, 65_536))).collect::<Vec<_>>());
@@ -221,14 +222,14 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_those_that_address_something() {
+    fn only_streams_that_address_data_count() {
         let of = |stream, op| Request { stream, ..request(0, op, 0, if op == Op::Flush { 0 } else { 512 }) };
         let mut profile = Profile::new();
         profile.add(&[of(0, Op::Read), of(7, Op::Flush), of(300, Op::Read), of(9, Op::Trim), of(300, Op::Write)]);
         assert_eq!(profile.streams(), 2);
     }
 
-    /// Goal: the bitmap counts pages exactly. Method: against a set of pages, over chunk and word borders.
+    /// Goal: exact footprints. Method: comparison with a set of pages, across chunk and word boundaries.
     #[test]
     fn footprints_equal_a_set_of_pages() {
         let mut rng = ssdlab_core::Rng::named(9, "profile");
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_footprint_beyond_the_bound_says_so() {
+    fn a_footprint_beyond_the_bound_is_marked_inexact() {
         let mut profile = Profile::new();
         let all: Vec<Request> = (0..CHUNKS_MAX as u64 + 5).map(|n| request(0, Op::Read, n << 27, 4096)).collect();
         profile.add(&all);

@@ -1,7 +1,7 @@
-//! Reads traces: opens, recognises, merges, reorders and counts.
+//! Trace reader: opens files, detects formats, merges, sorts by time and counts.
 //!
-//! Files -> `Decoder` (parse, choose the device, check) -> merge by time -> `Reorder` -> spread whole
-//! seconds (Tencent) -> times relative to the first request. Everything between is bounded.
+//! Pipeline, with bounded buffers: files, `Decoder` (parse, select the device, check), merge by time, `Reorder`, spread
+//! over whole seconds (Tencent), times relative to the first request.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +17,7 @@ use crate::reorder::{Reorder, WINDOW};
 use crate::spread::Spread;
 use crate::{DeviceChoice, Files, Format, IngestReport, Placed, Progress, ReadOptions, Request, Source, TraceError};
 
-/// One file and the requests decoded from it.
+/// One file with its decoded requests.
 pub(crate) struct Lane {
     input: Input,
     decoder: Box<dyn Decoder>,
@@ -32,7 +32,7 @@ impl Lane {
         Self { input, decoder, batch: Vec::new(), next: 0, more: true }
     }
 
-    /// Decodes the next batch; `false` at the end.
+    /// Decodes the next batch; returns false at the end.
     pub fn refill(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
         self.decode(intake, BATCH)
     }
@@ -46,14 +46,14 @@ impl Lane {
         Ok(!self.batch.is_empty())
     }
 
-    /// Decodes the next request alone; `false` at the end.
+    /// Decodes the next line or record; returns false at the end.
     fn step(&mut self, intake: &mut Intake) -> Result<bool, TraceError> {
         self.decode(intake, 1)
     }
 
-    /// The request of the last step, if it ends beyond `capacity_bytes`: what was decoded last is its line or record.
+    /// Returns the request of the last step if it ends beyond `capacity_bytes`.
     fn stepped_beyond(&self, capacity_bytes: u64) -> Option<Placed> {
-        // There are several where it was cut into pieces.
+        // A request that was split has several pieces.
         let (first, last) = self.batch.first().zip(self.batch.last())?;
         last.ends_beyond(capacity_bytes).then(|| {
             let place = format!("{}:{}", shown(self.input.path()), self.decoder.place());
@@ -61,53 +61,53 @@ impl Lane {
         })
     }
 
-    /// Bytes of the file read so far.
+    /// Returns the bytes of the file read so far.
     pub fn read_bytes(&self) -> u64 {
         self.input.progress().0
     }
 }
 
-/// Reads one trace, of one or several files, as a [`Source`].
+/// Reader of a trace of one or several files, as a [`Source`].
 ///
-/// Times are relative to the first request and never decrease. Memory is bounded whatever the trace's
-/// length: two reorder windows, a window of bytes per file, and tables of at most 65,536 names.
+/// Times are relative to the first request and never decrease. Memory is bounded at any trace length: two reorder
+/// windows, one byte window per file, and tables of at most 65,536 names.
 pub struct TraceReader {
     origins: Vec<Origin>,
     options: ReadOptions,
     format: Format,
     lanes: Vec<Lane>,
-    /// The lane being read, where they are not merged.
+    /// Index of the lane being read, if lanes are not merged.
     lane: usize,
     intake: Intake,
-    /// Lanes with requests waiting, by the time of the next; unused with a single lane.
+    /// Lanes with pending requests, ordered by the time of the next one; unused with a single lane.
     order: BinaryHeap<Reverse<(u64, usize)>>,
     merging: bool,
     merged: Vec<Request>,
     reorder: Reorder,
     spread: Option<Spread>,
-    /// Requests in order, from `next` on still to be handed out.
+    /// Ordered requests; those from `next` on are still to be returned.
     ready: Vec<Request>,
     next: usize,
-    /// Time of the first request of the files being read, and what becomes of it.
+    /// Time of the first request of the current files, in the files and in the trace.
     first_ns: Option<u64>,
     base_ns: u64,
-    /// Time of the last request handed out.
+    /// Time of the last returned request.
     last_ns: u64,
-    /// What is handed out next is of another file, to which times are to be set anew.
+    /// True if the next request starts another file, so that times must be rebased.
     turned: bool,
     ended: bool,
-    /// The error that ended the reading; every further call repeats it.
+    /// Error that ended reading; returned by every further call.
     failed: Option<TraceError>,
 }
 
 impl TraceReader {
-    /// Opens the files of one trace; [`Files`] says what several are to each other.
+    /// Opens the files of a trace; [`Files`] defines how they relate.
     pub fn open(paths: &[PathBuf], options: &ReadOptions) -> Result<Self, TraceError> {
         let named: Vec<(PathBuf, PathBuf)> = paths.iter().map(|path| (path.clone(), path.clone())).collect();
         Self::open_as(&named, options)
     }
 
-    /// Opens files that messages know by other names, such as a copy of standard input.
+    /// Opens files, each with its name for messages (such as a copy of standard input).
     pub fn open_as(named: &[(PathBuf, PathBuf)], options: &ReadOptions) -> Result<Self, TraceError> {
         let origins: Vec<Origin> = named.iter().map(|(path, name)| Origin::File(path.clone(), name.clone())).collect();
         Self::over(&origins, options)
@@ -124,8 +124,8 @@ impl TraceReader {
         let parts = are_parts(&paths, format);
         if inputs.len() > 1 && options.files == Files::Parts && !parts {
             return Err(TraceError::Format(format!(
-                "{} files are given, which may be different traces; pass --concat to replay them one after the other, or \
-                 --merge to replay them side by side by their times",
+                "{} files given; pass --concat to replay them one after another, or --merge to \
+                 replay them together by time, each as a device",
                 inputs.len()
             )));
         }
@@ -171,24 +171,25 @@ impl TraceReader {
         })
     }
 
-    /// What has been met so far; complete once [`Source::fill`] has returned 0.
+    /// Returns the report so far; complete once [`Source::fill`] has returned 0.
     pub fn report(&self) -> &IngestReport {
         &self.intake.report
     }
 
-    /// Names of the streams (processes) met so far, by [`Request::stream`]; the first is empty: none.
+    /// Returns the stream (process) names so far, by [`Request::stream`]; the first is empty and means none.
     pub fn streams(&self) -> &[String] {
         self.intake.tables.streams.list()
     }
 
-    /// The format, given or recognised.
+    /// Returns the format, given or detected.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Looks, of a reader at its beginning, for the first request that ends beyond `capacity_bytes`: one file after the
-    /// other, line by line, whatever the order of times. No request keeps its line for that; those before it are read
-    /// once more. After so many requests as `most` it goes on when it is called again.
+    /// Searches a fresh reader for the first request, in file order, that ends beyond `capacity_bytes`.
+    ///
+    /// Examines `most` requests per call; call again while it returns `Continue`. Requests do not store their line
+    /// number, hence this second pass.
     ///
     /// # Errors
     /// If the files cannot be read.
@@ -200,14 +201,14 @@ impl TraceReader {
             };
             if !lane.step(&mut self.intake)? {
                 self.lane += 1;
-            } else if let Some(found) = lane.stepped_beyond(capacity_bytes) {
-                return Ok(ControlFlow::Break(Some(found)));
+            } else if let Some(request) = lane.stepped_beyond(capacity_bytes) {
+                return Ok(ControlFlow::Break(Some(request)));
             }
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Brings the next requests into `self.ready`, which is empty.
+    /// Refills `self.ready`, which must be used up.
     fn advance(&mut self) -> Result<(), TraceError> {
         self.ready.clear();
         self.next = 0;
@@ -259,7 +260,7 @@ impl TraceReader {
         Ok(())
     }
 
-    /// Merges the lanes' next requests by time (of equal times, earlier files first) into `self.merged`.
+    /// Merges the lanes' next requests by time into `self.merged`; ties go to the earlier file.
     fn merge(&mut self) -> Result<(), TraceError> {
         self.merged.clear();
         if !self.merging {
@@ -327,7 +328,7 @@ impl Source for TraceReader {
         Progress { done, total: Some(total) }
     }
 
-    /// Opens the files once more; the report begins anew as well.
+    /// Reopens the files and resets the report.
     fn rewind(&mut self) -> Result<(), TraceError> {
         *self = Self::over(&self.origins, &self.options)?;
         Ok(())
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_marks_blank_lines_and_a_missing_last_newline_do_not_matter() {
+    fn line_ends_byte_order_marks_and_blank_lines_do_not_matter() {
         let (plain, _) = read(Format::Csv, GOOD);
         for text in [
             GOOD.replace('\n', "\r\n"),
@@ -373,10 +374,10 @@ mod tests {
         assert_eq!(report.first_bad.as_deref(), message.strip_suffix("; fix it or pass --skip-bad"));
     }
 
-    /// Goal: what is left of a line is no request, though it can be parsed. Method: files cut after each byte of their
-    /// last line, whose last field begins in the end.
+    /// Goal: a line cut short is not taken as a request, even if it parses. Method: files cut after each byte of the
+    /// last line, up to the start of its last field.
     #[test]
-    fn a_last_line_that_breaks_off_is_told() {
+    fn a_last_line_cut_short_is_an_error() {
         for (format, before, last) in [
             (Format::Csv, "0,R,0,512,0x1,7\n", "10,W,8,4096,0x2,7"),
             (Format::Csv, "time_ns,op,sector,bytes,flags,pid\n", "10,W,8,4096,,"),
@@ -393,8 +394,8 @@ mod tests {
             for end in 1..whole {
                 let cut = format!("{before}{}", &last[..end]);
                 let message = read(false, &cut).unwrap_err().to_string();
-                let place = format!("memory: line {}, the last, breaks off: no line end, and ", cut.lines().count());
-                let remedy = "; copy or download it again, or pass --skip-bad to use what there is";
+                let place = format!("memory: the last line, {}, is cut short: no line end, and ", cut.lines().count());
+                let remedy = "; fetch the file again, or pass --skip-bad to read as far as it goes";
                 assert!(message.starts_with(&place) && message.ends_with(remedy), "{message}");
                 let (requests, report) = read(true, &cut).unwrap();
                 assert_eq!((requests, report.counts.bad_lines), (first.clone(), 1));
@@ -403,25 +404,25 @@ mod tests {
                 assert_eq!(read(false, &text).unwrap().0.len(), first.len() + 1, "{text:?}");
             }
         }
-        // Flags and pid may be left out by a line that is whole.
+        // Complete lines may omit flags and pid.
         assert_eq!(read(Format::Csv, &format!("{GOOD}20,R,0,512\n")).0.len(), 3);
         assert_eq!(read(Format::Csv, "0,R,0,512\n10,W,8,512,0x1,7").0.len(), 2);
     }
 
-    /// Place, offset and length of the first request beyond; looked for one request at a time.
+    /// Returns place, offset and length of the first request beyond the capacity, searching one request per call.
     fn beyond(bytes: &[u8], options: &ReadOptions, capacity_bytes: u64) -> Option<(String, u64, u64)> {
         let mut reader = TraceReader::over(&[Origin::Memory(bytes.into())], options).unwrap();
         loop {
-            if let ControlFlow::Break(found) = reader.find_beyond(capacity_bytes, 1).unwrap() {
-                return found.map(|one| (one.place, one.offset, one.bytes));
+            if let ControlFlow::Break(request) = reader.find_beyond(capacity_bytes, 1).unwrap() {
+                return request.map(|request| (request.place, request.offset, request.bytes));
             }
         }
     }
 
-    /// Goal: the line is that of the request, whatever else is in the file. Method: each request of a text with
-    /// everything that is no request is the first beyond the drive that ends a byte before its end.
+    /// Goal: the request's own line is returned, whatever else is in the file. Method: a text with every kind of
+    /// non-request; each request in turn is the first beyond a capacity one byte below its end.
     #[test]
-    fn a_request_beyond_a_drive_has_its_line() {
+    fn a_request_beyond_the_drive_is_found_with_its_line() {
         let text = format!(
             "\u{feff}time_ns,op,sector,bytes,flags,pid\r\n# a comment\n\n0,R,1,512\n5,R,9,0\n10,X,99,512\nrubbish\n{}\n\
              30,W,2,512\n \t\n20,R,3,512\n{}40,F,0,0\n50,D,9000,{}\n60,R,90000000,512",
@@ -442,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_beyond_a_drive_is_of_the_devices_that_are_taken() {
+    fn a_request_beyond_the_drive_is_of_a_selected_device() {
         let text = b"3,W,9000,512,1\n4,W,0,512,2\n3,W,8000,512,3\n4,W,1000,512,4\n";
         let of = |device, capacity_bytes| {
             let options = ReadOptions { format: Some(Format::Alibaba), device, ..ReadOptions::default() };
@@ -451,12 +452,12 @@ mod tests {
         assert_eq!(of(DeviceChoice::Named("4".into()), 1000), Some(("memory:4".into(), 1000, 512)));
         assert_eq!(of(DeviceChoice::First, 9511), Some(("memory:1".into(), 9000, 512)));
         assert_eq!(of(DeviceChoice::First, 9512), None);
-        // Side by side the second device begins at 1 MiB.
+        // Side by side, the second device starts at 1 MiB.
         assert_eq!(of(DeviceChoice::All, 1 << 20), Some(("memory:2".into(), 1 << 20, 512)));
     }
 
     #[test]
-    fn an_endless_line_is_refused_without_holding_it() {
+    fn an_endless_line_is_rejected_in_bounded_memory() {
         let endless = format!("0,R,0,512\n{}\n10,R,0,512\n", "9".repeat(1_000_000));
         let message = error(Format::Csv, &endless);
         assert!(message.starts_with("memory:2: ") && message.contains("more than 64 KiB"), "{message}");
@@ -480,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_stream_is_an_error_or_its_whole_lines() {
+    fn a_truncated_stream_is_an_error_or_gives_its_complete_lines() {
         let text = GOOD.repeat(5000);
         let whole = zstd::encode_all(text.as_bytes(), 3).unwrap();
         let cut = &whole[..whole.len() - 3];
@@ -488,11 +489,11 @@ mod tests {
         assert!(message.contains("the zstd stream ends early") && message.contains("or pass --skip-bad"), "{message}");
         let (requests, report) = read_with(cut, &csv(true)).unwrap();
         assert_eq!(report.counts.bad_lines, 1);
-        assert!(requests.iter().all(|r| r.bytes == 512 || r.bytes == 4096), "half a line was taken for a whole one");
+        assert!(requests.iter().all(|r| r.bytes == 512 || r.bytes == 4096), "a partial line was accepted");
     }
 
     #[test]
-    fn readers_and_writers_may_change_threads() {
+    fn readers_and_writers_are_send() {
         fn sendable<T: Send + ?Sized>() {}
         sendable::<TraceReader>();
         sendable::<dyn crate::TraceWriter>();
@@ -501,7 +502,7 @@ mod tests {
     #[test]
     fn nothing_to_read_is_a_clear_error() {
         let open = |paths: &[PathBuf]| TraceReader::open(paths, &ReadOptions::default()).err().unwrap().to_string();
-        assert_eq!(open(&[]), "no trace file is named; name at least one");
+        assert_eq!(open(&[]), "no trace file given; name at least one");
         assert!(open(&["no/such.csv".into()]).contains("check the path"));
         assert!(open(&["src".into()]).contains("is a directory"));
         let empty = read_with(&zstd::encode_all(&b""[..], 1).unwrap(), &ReadOptions::default()).unwrap_err();
@@ -533,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_relative_to_the_earliest_and_in_order() {
+    fn times_are_ordered_and_relative_to_the_earliest() {
         let (requests, report) = read(Format::Csv, "1000,R,0,512\n900,R,8,512\n1100,R,16,512\n1050,R,24,512\n");
         assert_eq!(
             requests.iter().map(|r| (r.time_ns, r.offset / 4096)).collect::<Vec<_>>(),
@@ -562,8 +563,8 @@ mod tests {
         assert_eq!((report.counts.requests, report.counts.records, report.counts.other_device), (4, 4, 0));
     }
 
-    /// Goal: devices that lie over each other keep their addresses. Method: two devices of MQSim at the same sector; the
-    /// sectors of each line times 512.
+    /// Goal: overlaid devices keep their addresses. Method: two MQSim devices at the same sector; expected offsets are
+    /// the sectors times 512.
     #[test]
     fn overlaid_devices_keep_their_addresses() {
         let text = "1000 4 8 8 1\n1500 3 8 8 0\n2000 4 16 8 0\n";
@@ -580,16 +581,16 @@ mod tests {
     }
 
     #[test]
-    fn more_processes_than_the_table_holds_are_folded_and_counted() {
+    fn processes_beyond_the_table_share_its_last_entry_and_are_counted() {
         let text: String = (1..=65_540).map(|pid| format!("{pid},R,0,512,0x1,{pid}\n")).collect();
         let (requests, report) = read(Format::Csv, &text);
         assert_eq!(requests.last().map(|r| r.stream), Some(u16::MAX));
-        // 65,535 have a name of their own; five more share the last.
+        // 65,535 have their own entry; five more share the last.
         assert_eq!(report.counts.streams_folded, 5);
     }
 
     #[test]
-    fn processes_of_other_devices_take_no_room() {
+    fn processes_of_other_devices_take_no_table_entries() {
         let line = |device, pid| format!("8,{device} 0 1 0.0 {pid} Q R 8 + 8 [dd]\n");
         let text: String = (1..=65_540).map(|pid| line(0, pid)).chain([line(16, 70_000), line(16, 8)]).collect();
         let (requests, report) = read_device(Format::Blkparse, &text, "8,16").unwrap();
@@ -602,8 +603,8 @@ mod tests {
         let text = "8,0 0 1 0.0 9 D R 8 + 8 [dd]\n";
         let (requests, report) = read(Format::Blkparse, text);
         assert!(requests.is_empty());
-        assert_eq!(report.notes, ["no event has the chosen action: choose with --action queue, issue or complete"]);
-        // The bookkeeping of fio is counted as such events, and fio has no actions.
+        assert!(report.notes[0].contains("no event has the chosen action"), "{:?}", report.notes);
+        // The bookkeeping entries of fio logs count as other actions too, but fio has no actions to choose.
         let (requests, report) = read(Format::FioV2, "fio version 2 iolog\n/a add\n/a open\n/a close\n");
         assert!(requests.is_empty() && report.notes.is_empty() && report.counts.other_actions == 3);
     }

@@ -1,19 +1,19 @@
-//! Puts requests in order of time, stably, within a bounded window.
+//! Stable sort of requests by time within a bounded window.
 //!
-//! Requests are held until twice the window waits; then the earlier half leaves, sorted if need be. A
-//! request that comes after its time has left is *late*: it keeps its place in the file and gets the
-//! time of its predecessor. An ordered trace costs one comparison and one copy a request.
+//! Requests are held until two windows' worth are waiting; then the older half is released, sorted if needed. A request
+//! earlier than one already released is *late*: it stays in file order and gets its predecessor's time. An ordered
+//! trace costs one comparison and one copy per request.
 
 use crate::Request;
 use crate::report::IngestCounts;
 
-/// Requests a disordered one may be moved over at least.
+/// Size of the window: every request can move back over at least this many others.
 pub(crate) const WINDOW: usize = 65_536;
 
-/// The window.
+/// Reorder window.
 pub(crate) struct Reorder {
     window: usize,
-    /// Those held, in file order: a window full that leaves next, and what has come since.
+    /// Requests held, in file order: a full window that is released next, and those after it.
     earlier: Vec<Request>,
     later: Vec<Request>,
     ordered: bool,
@@ -21,17 +21,17 @@ pub(crate) struct Reorder {
     newest: u64,
     /// Time of the last request seen, after clamping.
     previous: u64,
-    /// Time of the last request that left.
+    /// Time of the last request released.
     released: u64,
 }
 
 impl Reorder {
-    /// An empty window of `window` requests.
+    /// Creates an empty window of `window` requests.
     pub fn new(window: usize) -> Self {
         Self { window, earlier: Vec::new(), later: Vec::new(), ordered: true, newest: 0, previous: 0, released: 0 }
     }
 
-    /// Takes requests in file order, and moves those whose time has come to `ready`.
+    /// Takes requests in file order; moves released ones to `ready`.
     pub fn push(&mut self, batch: &mut [Request], ready: &mut Vec<Request>, counts: &mut IngestCounts) {
         for request in batch.iter_mut() {
             if request.time_ns < self.newest {
@@ -52,7 +52,7 @@ impl Reorder {
         }
     }
 
-    /// Moves everything left to `ready`.
+    /// Releases all remaining requests to `ready`.
     pub fn finish(&mut self, ready: &mut Vec<Request>) {
         self.release(self.earlier.len() + self.later.len(), ready);
     }
@@ -76,18 +76,18 @@ impl Reorder {
     }
 }
 
-/// Requests of files one after the other, put in order of time. Times count from the first request of each file, which
-/// begins when the one before it ends.
+/// Orders the requests of consecutive files by time. Times count from the first request of each file; a file starts
+/// when the previous one ends.
 pub struct InOrder {
     reorder: Reorder,
     counts: IngestCounts,
-    /// Requests in order at times of their file, from `next` on still to be handed out.
+    /// Ordered requests with times relative to their file; those from `next` on are still to be returned.
     ready: Vec<Request>,
     next: usize,
-    /// Time of the first request of the file, and its time in the trace.
+    /// Time of the file's first request, in the file and in the trace.
     first_ns: Option<u64>,
     base_ns: u64,
-    /// Time in the trace of the last request handed out.
+    /// Time of the last returned request in the trace.
     last_ns: u64,
 }
 
@@ -130,7 +130,7 @@ impl InOrder {
         }
     }
 
-    /// Hands out the next requests that are in order, at most `max`.
+    /// Returns up to `max` of the next ordered requests.
     pub fn take(&mut self, max: usize) -> Vec<Request> {
         let end = self.ready.len().min(self.next.saturating_add(max));
         let taken = self.ready[self.next..end].to_vec();
@@ -142,7 +142,7 @@ impl InOrder {
         taken
     }
 
-    /// Requests out of order, and those of them that were late, as [`IngestCounts`] has them.
+    /// Returns the numbers of out-of-order and of late requests, as defined in [`IngestCounts`].
     pub fn counts(&self) -> (u64, u64) {
         (self.counts.out_of_order, self.counts.late)
     }
@@ -158,15 +158,15 @@ mod tests {
         let (mut reorder, mut ready) = (Reorder::new(window), Vec::new());
         for (index, &time_ns) in times.iter().enumerate() {
             let offset = index as u64;
-            let mut one = [Request { time_ns, offset, bytes: 512, op: Op::Read, flags: 0, stream: 0 }];
-            reorder.push(&mut one, &mut ready, &mut counts);
+            let mut batch = [Request { time_ns, offset, bytes: 512, op: Op::Read, flags: 0, stream: 0 }];
+            reorder.push(&mut batch, &mut ready, &mut counts);
         }
         reorder.finish(&mut ready);
         (ready.iter().map(|r| (r.time_ns, r.offset)).collect(), counts.out_of_order, counts.late)
     }
 
     #[test]
-    fn a_file_begins_when_the_one_before_it_ends() {
+    fn a_file_starts_when_the_previous_one_ends() {
         let mut order = InOrder::default();
         let request = |time_ns| Request { time_ns, offset: 0, bytes: 512, op: Op::Read, flags: 0, stream: 0 };
         order.push(&mut [7, 5, 9].map(request));
@@ -174,7 +174,7 @@ mod tests {
         order.turn();
         order.push(&mut [100, 103].map(request));
         order.turn();
-        let times = |requests: Vec<Request>| requests.iter().map(|one| one.time_ns).collect::<Vec<_>>();
+        let times = |requests: Vec<Request>| requests.iter().map(|request| request.time_ns).collect::<Vec<_>>();
         assert_eq!((times(order.take(2)), times(order.take(9)), order.counts()), (vec![0, 2], vec![4, 4, 7], (1, 0)));
     }
 
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_within_the_window_finds_its_place() {
+    fn a_request_within_the_window_is_sorted() {
         assert_eq!(run(8, &[10, 30, 20, 40]), (vec![(10, 0), (20, 2), (30, 1), (40, 3)], 1, 0));
     }
 

@@ -1,49 +1,50 @@
-//! What a reader met on its way: everything that was not replayed as written is counted here.
+//! Report of a reader: counts everything that was not replayed as written.
 
 use ssdlab_core::counters;
 
 use crate::Format;
 
 counters! {
-    /// Counts of one ingestion.
+    /// Counts of one pass over a trace.
     pub struct IngestCounts {
-        requests: "requests", "Requests handed out, after splitting.";
+        requests: "requests", "Requests returned, after splitting.";
         records: "records", "Lines (without blank ones) or binary records read.";
         bytes_in: "bytes", "Bytes read from the files, before decompression.";
         headers: "lines", "Header, comment and summary lines.";
-        other_device: "requests", "Requests of devices that were not chosen.";
-        other_actions: "records", "Events other than the chosen action, or file bookkeeping and waits (fio).";
+        other_device: "requests", "Requests of other devices than the chosen one.";
+        other_actions: "records", "Events other than the chosen action; in fio logs, file bookkeeping and waits.";
         non_io: "records", "Records that move no data: messages, notes, pass-through commands.";
         unknown_op: "records", "Records whose operation is blank or not read, write, trim or flush; not replayed.";
-        short_waits: "records", "Waits below 100 us in a fio log version 2, which that format discards.";
-        zero_length: "requests", "Reads, writes and trims of no bytes; not replayed.";
-        split_overlong: "requests", "Requests beyond 4 GiB, replayed in pieces of 2 GiB.";
-        out_of_order: "requests", "Requests whose time is before an earlier line's; moved to their place.";
-        late: "requests", "Of those, beyond the reorder window: kept in file order with the time of their predecessor.";
-        bad_lines: "records", "Malformed lines or records skipped on request.";
-        streams_folded: "requests", "Requests whose process did not fit the table of 65,535; counted to the last one.";
+        short_waits: "records", "Waits below 100 us in a fio log version 2, which the format ignores.";
+        zero_length: "requests", "Reads, writes and trims of 0 bytes; not replayed.";
+        split_overlong: "requests", "Requests over 4 GiB, split into pieces of 2 GiB.";
+        out_of_order: "requests", "Requests earlier than a preceding line; moved to their place in time.";
+        late: "requests", "Out-of-order requests beyond the reorder window; kept in file order at their predecessor's time.";
+        bad_lines: "records", "Malformed lines or records skipped (--skip-bad).";
+        streams_folded: "requests", "Requests whose process exceeded the table of 65,535; assigned to its last entry.";
     }
 }
 
-/// What became of a trace's lines.
+/// Result of reading a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IngestReport {
-    /// The format the trace was read as.
+    /// Format of the trace.
     pub format: Format,
-    /// The counts.
+    /// Counts so far.
     pub counts: IngestCounts,
-    /// The device that was replayed; `None` before the first request and where all are.
+    /// The one device replayed; `None` before the first request and if several are replayed.
     pub device: Option<String>,
-    /// Devices not chosen with their requests, most first; at most [`Self::DEVICES_LISTED`]. Complete at the end.
+    /// Devices left out with their request counts, largest first; at most [`Self::DEVICES_LISTED`]. Complete at the
+    /// end.
     pub other_devices: Vec<(String, u64)>,
     /// Message of the first malformed line that was skipped.
     pub first_bad: Option<String>,
-    /// Sentences a person should read: what was left out and how to get it. Complete at the end of the trace.
+    /// Notes to the user on what was left out and how to include it. Complete at the end of the trace.
     pub notes: Vec<String>,
 }
 
 impl IngestReport {
-    /// Longest list of [`Self::other_devices`].
+    /// Maximum length of [`Self::other_devices`].
     pub const DEVICES_LISTED: usize = 32;
 
     pub(crate) fn new(format: Format) -> Self {
@@ -58,7 +59,7 @@ impl IngestReport {
     }
 }
 
-/// `1234567` as `1,234,567`.
+/// Formats a number with thousands separators: `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);

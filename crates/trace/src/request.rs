@@ -1,8 +1,8 @@
-//! The request: what the host asks of a block device.
+//! The request that a host sends to a block device.
 
 use crate::rwbs::Rwbs;
 
-/// What a request does.
+/// Operation of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Op {
@@ -17,18 +17,21 @@ pub enum Op {
 }
 
 impl Op {
-    /// Every operation, in the order of its number.
+    /// All operations, in numeric order.
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
 
-    /// Returns the operation of a word, as traces of all kinds spell it; see [`Self::with_flags`].
+    /// Returns the operation that a word names; see [`Self::with_flags`].
     pub fn parse(text: &[u8]) -> Option<Self> {
         Self::with_flags(text).map(|(op, _)| op)
     }
 
-    /// Returns the operation and the flags of a word, as traces of all kinds spell it: RWBS strings ([`Rwbs`]); `READ`,
-    /// `rd`, `0`; `Write`, `1`; `discard`; `sync`; SCSI's commands in hexadecimal, `28` and `2a`. Operations of key-value
-    /// caches, as memcached, Twitter's traces and CacheLib spell them, read (`get`), write (`set`, `incr`) or trim
-    /// (`delete`).
+    /// Returns the operation and flags that a word names, in any spelling found in traces:
+    ///
+    /// - RWBS strings ([`Rwbs`])
+    /// - words and numbers: `READ`, `rd`, `0`; `Write`, `1`; `discard`; `sync`
+    /// - SCSI commands in hexadecimal: `28`, `2a`
+    /// - operations of key-value caches (memcached, Twitter, CacheLib): `get` reads; `set` and `incr` write; `delete`
+    ///   trims
     pub fn with_flags(text: &[u8]) -> Option<(Self, u8)> {
         const WORDS: [(Op, &[&str]); 7] = [
             (Op::Read, &["r", "0", "read", "rd", "rs", "ra", "false", "08", "28", "88", "a8"]),
@@ -43,7 +46,7 @@ impl Op {
             (Op::Trim, &["delete", "del"]),
         ];
         if let Some(rwbs) = Rwbs::parse(text) {
-            // An RWBS string that only flushes first, such as `FN`, is a flush.
+            // A flush without an operation, such as `FN`.
             let flush = (rwbs.flags & flag::PREFLUSH != 0).then_some(Self::Flush);
             return Some((rwbs.op.or(flush)?, rwbs.flags));
         }
@@ -51,8 +54,7 @@ impl Op {
         WORDS.into_iter().find(|(_, words)| words.iter().any(is)).map(|(op, _)| (op, 0))
     }
 
-    /// The read or write that a word or its initial stands for, in upper or lower case: all that formats of block
-    /// devices without other operations have.
+    /// Returns the read or write that a word or its initial names, in any case; for formats with no other operations.
     #[inline]
     pub(crate) fn transfer(text: &[u8]) -> Option<Self> {
         match text {
@@ -64,7 +66,7 @@ impl Op {
         }
     }
 
-    /// Lower-case name: `read`, `write`, `trim`, `flush`.
+    /// Returns the lower-case name: `read`, `write`, `trim`, `flush`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -77,19 +79,19 @@ impl Op {
 
 /// Bits of [`Request::flags`].
 pub mod flag {
-    /// The issuer waits for it (blktrace SYNC).
+    /// Synchronous: a process waits for it (blktrace SYNC).
     pub const SYNC: u8 = 1;
     /// File-system metadata (blktrace META).
     pub const META: u8 = 2;
-    /// Read-ahead: may be dropped (blktrace AHEAD).
+    /// Read-ahead; may be dropped (blktrace AHEAD).
     pub const AHEAD: u8 = 4;
-    /// Durable before it completes (blktrace FUA).
+    /// Forced unit access: durable on completion (blktrace FUA).
     pub const FUA: u8 = 8;
-    /// Earlier writes must be durable first (a flush carried by this request).
+    /// Flush before the request: earlier writes must be durable first.
     pub const PREFLUSH: u8 = 16;
 }
 
-/// One request of a trace: 24 bytes, so that a billion of them stream through memory cheaply.
+/// One request of a trace; 24 bytes, to keep streaming cheap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Request {
@@ -99,43 +101,43 @@ pub struct Request {
     pub offset: u64,
     /// Length in bytes; 0 only for a flush.
     pub bytes: u32,
-    /// What to do.
+    /// Operation.
     pub op: Op,
     /// Bits of [`flag`].
     pub flags: u8,
-    /// Index into the trace's table of streams (processes); 0 where the trace names none.
+    /// Index into the trace's stream (process) table; 0 means none.
     pub stream: u16,
 }
 
 impl Request {
-    /// First byte after the request.
+    /// Returns the first byte after the request.
     #[inline]
     pub const fn end(&self) -> u64 {
         self.offset + self.bytes as u64
     }
 
-    /// Whether it ends beyond so many bytes; a flush, which has no address, never does.
+    /// True if the request ends beyond `bytes`; always false for a flush, which has no address.
     #[inline]
     pub const fn ends_beyond(&self, bytes: u64) -> bool {
         self.offset.saturating_add(self.bytes as u64) > bytes && !matches!(self.op, Op::Flush)
     }
 }
 
-/// A request and where it stands, for messages.
+/// A request and its place in the trace, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Where: file and line, file and record, row.
+    /// File and line, file and record, or row.
     pub place: String,
-    /// What it does.
+    /// Operation.
     pub op: Op,
     /// First byte addressed on the device.
     pub offset: u64,
-    /// Length in bytes, before it is cut into pieces.
+    /// Length in bytes, before any split.
     pub bytes: u64,
 }
 
 impl Placed {
-    /// One that stands there.
+    /// Creates the entry of a request at `place`.
     pub fn at(place: String, request: &Request) -> Self {
         Self { place, op: request.op, offset: request.offset, bytes: request.bytes.into() }
     }
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_of_the_kernel_have_their_flags() {
+    fn rwbs_strings_set_flags() {
         for (word, op, flags) in [
             ("WSM", Op::Write, flag::SYNC | flag::META),
             ("WFS", Op::Write, flag::FUA | flag::SYNC),
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn words_in_any_case_and_the_commands_of_scsi() {
+    fn words_in_any_case_and_scsi_commands() {
         for (op, words) in [
             (Op::Read, vec!["R", "read", "READ", "08", "28", "A8"]),
             (Op::Write, vec!["w", "Write", "0a", "0A", "2A", "2e", "8E", "ae"]),
@@ -193,7 +195,11 @@ mod tests {
             for (op, words) in [(Op::Read, ["r", "R", "READ", "read"]), (Op::Write, ["w", "W", "WRITE", "Write"])] {
                 for word in words {
                     let (requests, _) = read(format, &line.replace("OP", word));
-                    assert_eq!(requests.iter().map(|one| one.op).collect::<Vec<_>>(), [op], "{format:?} {word}");
+                    assert_eq!(
+                        requests.iter().map(|request| request.op).collect::<Vec<_>>(),
+                        [op],
+                        "{format:?} {word}"
+                    );
                 }
             }
         }

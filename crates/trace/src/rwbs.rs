@@ -1,27 +1,32 @@
-//! RWBS strings: an operation and its flags as the kernel's block tracepoints, blkparse and tools over them print it.
+//! RWBS strings: operation and flags as printed by the kernel's block tracepoints, blkparse and similar tools.
 //!
-//! In order: `F` for a flush before the request; the operation, `R`, `W`, `D` (discard; `DE` secure erase), `F` (flush),
-//! `N` (no data), `WZ` (write zeroes), or of a zoned device `ZA` (append), `ZR`, `ZO`, `ZC`, `ZF`; then any of `F` (forced
-//! unit access), `A` (read-ahead), `B` (barrier, before Linux 2.6.37), `S` (sync), `M` (metadata), `E` (secure) and `U`
-//! (atomic). Source: blk_fill_rwbs of the kernel's kernel/trace/blktrace.c, blkparse_fmt.c.
+//! Letters, in order:
+//!
+//! 1. `F`: flush before the request
+//! 2. operation: `R`, `W`, `D` (discard; `DE` secure erase), `F` (flush), `N` (no data), `WZ` (write zeroes); on zoned
+//!    devices `ZA` (append), `ZR`, `ZO`, `ZC`, `ZF`
+//! 3. flags: `F` (forced unit access), `A` (read-ahead), `B` (barrier, before Linux 2.6.37), `S` (sync), `M`
+//!    (metadata), `E` (secure), `U` (atomic)
+//!
+//! Source: blk_fill_rwbs in kernel/trace/blktrace.c of Linux; blkparse_fmt.c.
 
 use crate::{Op, flag};
 
 /// A parsed RWBS string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rwbs {
-    /// The operation; `None` if it moves no data and is no flush.
+    /// Operation; `None` if it neither moves data nor flushes.
     pub op: Option<Op>,
     /// Bits of [`flag`].
     pub flags: u8,
 }
 
 impl Rwbs {
-    /// Parses an RWBS string; `None` if it has letters or an order that the kernel never prints.
+    /// Parses an RWBS string; `None` if the kernel never prints it.
     #[inline]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let (preflush, letters) = match text {
-            // A single F is the flush operation; before an operation it is the flush that comes first.
+            // A lone F is the flush operation; before another operation it means "flush first".
             [b'F', rest @ ..] if rest.first().is_some_and(|letter| b"RWDFNZ".contains(letter)) => {
                 (flag::PREFLUSH, rest)
             }
@@ -29,7 +34,7 @@ impl Rwbs {
         };
         let (op, rest) = match letters {
             [b'R', rest @ ..] => (Some(Op::Read), rest),
-            // Writes zeroes: blktrace's binary records call it a write, too.
+            // WZ writes zeroes, which blktrace's binary records also call a write.
             [b'W', b'Z', rest @ ..] | [b'Z', b'A', rest @ ..] | [b'W', rest @ ..] => (Some(Op::Write), rest),
             [b'D', rest @ ..] => (Some(Op::Trim), rest),
             [b'F', rest @ ..] => (Some(Op::Flush), rest),
@@ -44,7 +49,7 @@ impl Rwbs {
                         b'A' => flag::AHEAD,
                         b'S' => flag::SYNC,
                         b'M' => flag::META,
-                        // A barrier flushes what was written before it.
+                        // A barrier flushes earlier writes.
                         b'B' => flag::PREFLUSH,
                         b'E' | b'U' => 0,
                         _ => return None,
@@ -54,7 +59,7 @@ impl Rwbs {
         Some(Self { op, flags })
     }
 
-    /// Returns the operation of a request of `bytes`: without data, a request that flushes first is a flush.
+    /// Returns the operation of a request of `bytes`; a request without data that flushes first is a flush.
     #[inline]
     pub fn op_of(self, bytes: u64) -> Option<Op> {
         if bytes == 0 && self.flags & flag::PREFLUSH != 0 { Some(Op::Flush) } else { self.op }
@@ -65,9 +70,9 @@ impl Rwbs {
 mod tests {
     use super::*;
 
-    /// The values follow from the order of letters in the kernel's function.
+    /// Expected values follow the letter order in blk_fill_rwbs.
     #[test]
-    fn every_string_the_kernel_prints_is_read() {
+    fn every_kernel_string_parses() {
         let (sync, meta, ahead, fua, preflush) = (flag::SYNC, flag::META, flag::AHEAD, flag::FUA, flag::PREFLUSH);
         for (text, op, flags) in [
             ("R", Some(Op::Read), 0),
@@ -118,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_first_without_data_is_a_flush() {
+    fn a_preflush_without_data_is_a_flush() {
         for (text, bytes, op) in [
             ("FN", 0, Some(Op::Flush)),
             ("FWS", 0, Some(Op::Flush)),

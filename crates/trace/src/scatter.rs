@@ -1,9 +1,9 @@
-//! A random permutation in O(1) memory: neighbours before it are far apart after it.
+//! Pseudo-random permutation in O(1) memory that separates neighbours.
 
 use ssdlab_core::Rng;
 
-/// A bijection of `0..count` onto itself: four Feistel rounds over the next power of four, walked until
-/// the value is in range (at most four steps on average).
+/// A bijection of `0..count`: four Feistel rounds over the next power of four, repeated until the value is in range
+/// (cycle walking; four times at most on average).
 #[derive(Clone, Debug)]
 pub(crate) struct Scatter {
     count: u64,
@@ -12,13 +12,13 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// The bijection of `count` values, at least 1, that `rng` chooses.
+    /// Draws a bijection of `count` values (at least 1) from `rng`.
     pub fn new(count: u64, rng: &mut Rng) -> Self {
         let bits = u64::BITS - (count - 1).leading_zeros();
         Self { count, half_bits: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| rng.next_u64()) }
     }
 
-    /// Where `value`, below the count, goes.
+    /// Returns the image of `value`, which must be below `count`.
     pub fn apply(&self, mut value: u64) -> u64 {
         let mask = (1 << self.half_bits) - 1;
         loop {
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_scattered_apart() {
+    fn neighbours_are_separated() {
         let scatter = Scatter::new(1 << 20, &mut Rng::named(5, "scatter"));
         let near = (0..1000).filter(|&k| scatter.apply(k).abs_diff(scatter.apply(k + 1)) < 1000).count();
         assert!(near < 10, "{near} of 1000 neighbours stayed close");

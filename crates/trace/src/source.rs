@@ -1,13 +1,13 @@
-//! Where requests come from: a file, a generator, memory. All stream in bounded memory.
+//! Sources of requests: files, generators, memory. All stream in bounded memory.
 
 use crate::{Request, TraceError};
 
-/// How far a source has been read, in a unit of its own (file bytes, requests).
+/// Progress of a source, in its own unit (file bytes or requests).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Units consumed.
     pub done: u64,
-    /// Units in all, where known.
+    /// Total units, if known.
     pub total: Option<u64>,
 }
 
@@ -16,10 +16,10 @@ pub trait Source {
     /// Appends at most `max` requests to `out` and returns how many; 0 means the end.
     fn fill(&mut self, out: &mut Vec<Request>, max: usize) -> Result<usize, TraceError>;
 
-    /// How far the source has been read.
+    /// Returns the progress.
     fn progress(&self) -> Progress;
 
-    /// Goes back to the first request.
+    /// Returns to the first request.
     ///
     /// # Errors
     /// If the requests cannot be read again.
@@ -34,7 +34,7 @@ pub struct SliceSource<'a> {
 }
 
 impl<'a> SliceSource<'a> {
-    /// Starts at the first of `requests`.
+    /// Creates a source at the first of `requests`.
     pub fn new(requests: &'a [Request]) -> Self {
         Self { requests, next: 0 }
     }

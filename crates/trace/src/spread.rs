@@ -1,19 +1,19 @@
-//! Spreads requests stamped with whole seconds over their second, evenly and in file order.
+//! Spreads requests with whole-second timestamps evenly over their second, in file order.
 //!
-//! The n requests of a second come at 0/n, 1/n, ... of it. Memory is bounded: when a second holds more
-//! than [`CAPACITY`] requests, each full block takes half of what is left of the second, so the order
-//! stays and only the density is uneven.
+//! The n requests of a second get the offsets 0/n, 1/n, ... Memory is bounded: when a second holds more than
+//! [`CAPACITY`] requests, each full block takes half of the remaining second. Order is kept; only the density is
+//! uneven.
 
 use crate::Request;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Requests of one second held at a time (24 MiB).
+/// Maximum number of requests of one second held in memory (24 MiB).
 const CAPACITY: usize = 1 << 20;
 
-/// The requests of the current second.
+/// Requests of the current second.
 pub(crate) struct Spread {
     held: Vec<Request>,
-    /// Of the current second, in ns: where the next block begins.
+    /// Start of the next block within the second, in ns.
     from: u64,
     capacity: usize,
 }
@@ -23,7 +23,7 @@ impl Spread {
         Self { held: Vec::new(), from: 0, capacity: CAPACITY }
     }
 
-    /// Takes requests in order of time; moves whole seconds from `batch` to `ready`.
+    /// Takes requests in time order; moves completed seconds to `ready`.
     pub fn push(&mut self, batch: &[Request], ready: &mut Vec<Request>) {
         for &request in batch {
             match self.held.first() {
@@ -38,7 +38,7 @@ impl Spread {
         }
     }
 
-    /// Moves everything left to `ready`.
+    /// Moves all remaining requests to `ready`.
     pub fn finish(&mut self, ready: &mut Vec<Request>) {
         self.release(SECOND_NS, ready);
         self.from = 0;
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_shared_evenly_in_file_order() {
+    fn requests_spread_evenly_over_a_second_in_file_order() {
         let (mut spread, mut ready) = (Spread::new(), Vec::new());
         spread.push(&[at(0, 1), at(0, 2), at(0, 3), at(0, 4), at(SECOND_NS, 5)], &mut ready);
         spread.finish(&mut ready);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowded_second_stays_ordered_and_inside_itself() {
+    fn a_second_over_capacity_keeps_order_and_bounds() {
         let (mut spread, mut ready) = (Spread::new(), Vec::new());
         spread.capacity = 4;
         for offset in 0..103 {

@@ -1,4 +1,4 @@
-//! Helpers of the tests: read a trace from memory, generate a workload.
+//! Test helpers that read traces from memory and generate workloads.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::input::Origin;
 use crate::{Arrival, DeviceChoice, Files, Format, Generator, IngestReport, Op, Pattern, ReadOptions, Request, Source};
 use crate::{TraceError, TraceReader, Workload};
 
-/// A request without flags and stream.
+/// Creates a request without flags and stream.
 pub(crate) fn request(time_ns: u64, op: Op, offset: u64, bytes: u32) -> Request {
     Request { time_ns, offset, bytes, op, flags: 0, stream: 0 }
 }
@@ -35,12 +35,12 @@ fn options(format: Format) -> ReadOptions {
     ReadOptions { format: Some(format), ..ReadOptions::default() }
 }
 
-/// Reads with any options.
+/// Reads with the given options.
 pub(crate) fn read_with(bytes: &[u8], options: &ReadOptions) -> Outcome {
     read_every(&[bytes], options)
 }
 
-/// Reads text of a format, which must be right.
+/// Reads valid text of a format.
 pub(crate) fn read(format: Format, text: &str) -> (Vec<Request>, IngestReport) {
     read_with(text.as_bytes(), &options(format)).unwrap()
 }
@@ -73,33 +73,33 @@ pub(crate) fn read_several(format: Option<Format>, files: Files, texts: &[&[u8]]
     read_every(texts, &ReadOptions { format, files, ..ReadOptions::default() })
 }
 
-/// Names of the streams of a text or of bytes.
+/// Returns the stream names of a trace.
 pub(crate) fn streams_of(format: Format, trace: impl AsRef<[u8]>) -> Vec<String> {
     let reader = reader(&[trace.as_ref()], &options(format)).unwrap();
     drain(reader).unwrap().1.streams().to_vec()
 }
 
-/// The message a text fails with.
+/// Returns the error message of invalid text.
 pub(crate) fn error(format: Format, text: &str) -> String {
     error_bytes(format, text.as_bytes())
 }
 
-/// The message bytes fail with.
+/// Returns the error message of invalid bytes.
 pub(crate) fn error_bytes(format: Format, bytes: &[u8]) -> String {
     read_with(bytes, &options(format)).unwrap_err().to_string()
 }
 
-/// The format a text is recognised as.
+/// Detects the format of text.
 pub(crate) fn detect(text: &str) -> Result<Format, TraceError> {
     detect_bytes(text.as_bytes())
 }
 
-/// The format bytes are recognised as.
+/// Detects the format of bytes.
 pub(crate) fn detect_bytes(bytes: &[u8]) -> Result<Format, TraceError> {
     Ok(reader(&[bytes], &ReadOptions::default())?.format())
 }
 
-/// A workload of 100,000 requests in 64 MiB.
+/// Creates a workload of 100,000 requests in 64 MiB.
 pub(crate) fn workload(pattern: Pattern) -> Workload {
     Workload {
         pattern,
@@ -113,7 +113,7 @@ pub(crate) fn workload(pattern: Pattern) -> Workload {
     }
 }
 
-/// Every request of a workload.
+/// Generates all requests of a workload.
 pub(crate) fn generate(workload: &Workload) -> Vec<Request> {
     let mut generator = Generator::new(workload).unwrap();
     let mut requests = Vec::new();
@@ -123,7 +123,7 @@ pub(crate) fn generate(workload: &Workload) -> Vec<Request> {
     requests
 }
 
-/// Why a workload is refused; empty if it is not.
+/// Returns the error message of an invalid workload; empty if valid.
 pub(crate) fn refusal(workload: &Workload) -> String {
     Generator::new(workload).err().map_or_else(String::new, |error| error.to_string())
 }

@@ -1,190 +1,190 @@
-//! The specification of a synthetic workload; `generate` turns it into a [`crate::Source`].
+//! Specification of a synthetic workload; `generate` turns it into a [`crate::Source`].
 
 use crate::generate::Personality;
 
-/// Which addresses a workload touches. Addresses are drawn in units of `align_bytes` inside `span_bytes`.
+/// Address pattern of a workload. Addresses are multiples of `align_bytes` within `span_bytes`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// Every address equally likely.
+    /// All addresses equally likely.
     Uniform,
-    /// Popularity of rank k proportional to `1 / k^theta`; ranks are scattered over the span.
+    /// Rank k has a probability proportional to `1 / k^theta`; ranks are scattered over the span.
     Zipf {
-        /// Skew, above 0 (0.99 is YCSB's).
+        /// Skew, above 0 (YCSB uses 0.99).
         theta: f64,
     },
-    /// `hot_requests` of the requests go to `hot_space` of the addresses (r and f of the literature).
+    /// A share `hot_requests` of the requests goes to a share `hot_space` of the addresses (r and f in the literature).
     HotCold {
         /// Share of requests that are hot, 0 to 1.
         hot_requests: f64,
         /// Share of the span that is hot, 0 to 1.
         hot_space: f64,
-        /// Where the hot addresses lie.
+        /// Location of the hot addresses.
         placement: Placement,
     },
-    /// Streams that each write their own stretch of the span from front to back, in turn.
+    /// Streams that write their own parts of the span front to back, taking turns.
     Sequential {
         /// Number of interleaved streams, at least 1.
         streams: u32,
     },
-    /// Short sequential runs of several streams interleaved with one another and with random requests.
+    /// Short sequential runs of several streams, interleaved with each other and with random requests.
     Streams(Streams),
-    /// Files written at the same time, each front to back, in turn; they lie one after another. Nothing is read, and
-    /// the workload ends when every file is written.
+    /// Files that lie one after another and are written concurrently, each front to back, in turn. Write-only; the
+    /// workload ends when all files are written.
     CopyFiles {
         /// Number of files, at least 1.
         files: u32,
-        /// Length of each file, at least 1.
+        /// Length of each file in bytes, at least 1.
         file_bytes: u64,
     },
-    /// Skew by blocks, which lie scattered over the span: hot ones, idle ones that no request touches, and the rest.
-    /// Within a class every block is equally likely.
+    /// Block-wise skew: hot blocks, idle blocks that are never accessed, and the rest, scattered over the span. Blocks
+    /// of a class are equally likely.
     Oltp {
-        /// Size of a block, a multiple of `align_bytes`; what the span holds beyond whole blocks is not used.
+        /// Size of a block, a multiple of `align_bytes`; a partial block at the end of the span is not used.
         block_bytes: u32,
-        /// Share of the blocks that is hot, 0 to 1.
+        /// Share of blocks that are hot, 0 to 1.
         hot_blocks: f64,
-        /// Share of the requests that goes to hot blocks, 0 to 1; the rest goes to blocks neither hot nor idle.
+        /// Share of requests that go to hot blocks, 0 to 1; the rest go to blocks neither hot nor idle.
         hot_requests: f64,
-        /// Share of the blocks that is idle, 0 to 1.
+        /// Share of blocks that are idle, 0 to 1.
         idle_blocks: f64,
     },
-    /// Runs that go on, return and jump, in few regions.
+    /// Runs that continue, repeat and jump, within a few regions.
     Locality(Locality),
-    /// Filebench on ext4; it decides when requests come, what they do and how large they are.
+    /// Filebench on ext4, which determines times, operations and sizes itself.
     Filebench(Filebench),
 }
 
-/// Where the hot addresses of [`Pattern::HotCold`] lie.
+/// Location of the hot addresses of [`Pattern::HotCold`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Placement {
-    /// In the first stretch of the span.
+    /// In one range at the start of the span.
     Together,
-    /// One by one all over the span.
+    /// Scattered individually over the span.
     Scattered,
 }
 
-/// [`Pattern::Streams`]. A slot is `align_bytes`; a stream is a succession of sub-streams, each of which runs through
-/// `length` slots from a random one on.
+/// Parameters of [`Pattern::Streams`]. A slot is `align_bytes`. A stream is a sequence of sub-streams, each of which
+/// accesses `length` consecutive slots from a random start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Streams {
     /// Concurrent streams, 1 to 65,534.
     pub streams: u32,
-    /// Slots of a sub-stream, at least 2. A request takes as many as it touches; one that would pass the end begins
+    /// Slots per sub-stream, at least 2. A request uses as many slots as it touches; one that would pass the end starts
     /// the next sub-stream.
     pub length: u64,
-    /// Share of requests that belong to a sub-stream, 0 to 1, each by its own draw; the others go to one random slot.
+    /// Probability that a request belongs to a sub-stream; otherwise it goes to a random slot.
     pub sequential: f64,
-    /// Size of a block, a multiple of `align_bytes`; a header is its first slot.
+    /// Size of a block, a multiple of `align_bytes`; the block header is its first slot.
     pub block_bytes: u32,
     /// Size of a sub-block, a multiple of `align_bytes` that divides the block.
     pub sub_block_bytes: u32,
-    /// Share of sub-streams made to start at a block header, 0 to 1.
+    /// Share of sub-streams that start at a block header, 0 to 1.
     pub block_headers: f64,
-    /// Share of sub-streams made to start at a sub-block header, 0 to 1; a block header is one too. Sub-streams of
-    /// neither share start anywhere.
+    /// Share of sub-streams that start at a sub-block header (which may be a block header), 0 to 1. The rest start
+    /// anywhere.
     pub sub_block_headers: f64,
-    /// Chance that the next stream in turn follows a sequential request, 0 to 1. The end of a sub-stream always
-    /// leads on: at 0 sub-streams follow one another whole, at 1 they interleave request by request.
+    /// Probability of switching to the next stream after a sequential request; the end of a sub-stream always switches.
+    /// At 0 whole sub-streams alternate, at 1 single requests.
     pub shuffle: f64,
-    /// Whether random requests may go to a block header.
+    /// True if random requests may go to a block header.
     pub random_headers: bool,
 }
 
-/// [`Pattern::Locality`]. A slot is `align_bytes`. With probability `jump` a request leaves its run; else it goes to
-/// the run's next slot, or to the same one again.
+/// Parameters of [`Pattern::Locality`]. A slot is `align_bytes`. With probability `jump` a request leaves its run;
+/// otherwise it goes to the run's next slot or repeats the last one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Locality {
-    /// Chance that a request leaves its run, 0 to 1.
+    /// Probability that a request leaves its run.
     pub jump: f64,
-    /// Chance that a request that stays goes on to the next slot, 0 to 1.
+    /// Probability that a request that stays advances to the next slot.
     pub advance: f64,
-    /// Chance that a jump returns to where an earlier run stopped, 0 to 1; else it begins a run at a new place.
+    /// Probability that a jump returns to where an earlier run stopped; otherwise it starts a run at a new place.
     pub back: f64,
-    /// The run that stopped d runs ago is returned to in proportion to this to the power of d; above 0, at most 1.
+    /// Recency weight of earlier runs: the run that stopped d runs ago has weight `decay^d`; above 0, at most 1.
     pub decay: f64,
-    /// Runs that can be returned to, 1 to 1,048,576.
+    /// Number of earlier runs remembered, 1 to 1,048,576.
     pub runs: u32,
-    /// A new place is 2^(b u^`spread`) slots away, either way, where b is log2 of all slots and u uniform from 0 to 1;
-    /// above 0. The larger, the nearer.
+    /// Nearness of new places, above 0; larger is nearer. The distance is 2^(b u^`spread`) slots in either direction,
+    /// with b = log2 of all slots and u uniform in 0 to 1.
     pub spread: f64,
-    /// Regions that the walk keeps to, at most 1,048,576 and those of the span; 0 for the whole span.
+    /// Number of regions accessed, at most 1,048,576 and at most the span's; 0 for the whole span.
     pub heads: u32,
     /// Size of a region, a multiple of `align_bytes`.
     pub region_bytes: u32,
-    /// Stretches of neighbouring regions that the regions form, 1 to `heads`, of random lengths at random places.
+    /// Number of contiguous stretches formed by the regions, 1 to `heads`, with random lengths and places.
     pub stretches: u32,
 }
 
-/// [`Pattern::Filebench`]. Sizes are in bytes, times in ns.
+/// Parameters of [`Pattern::Filebench`]. Sizes are in bytes, times in ns.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Filebench {
-    /// What the files are like and what the threads do.
+    /// Properties of the files and operations of the threads.
     pub personality: &'static Personality,
-    /// Files of the fileset.
+    /// Number of files in the fileset.
     pub files: u32,
-    /// Mean size of a file.
+    /// Mean file size.
     pub file_bytes: u64,
-    /// Threads, or reading processes of a database.
+    /// Number of threads, or of reading processes of a database.
     pub threads: u32,
-    /// Page cache, 4 MiB or more.
+    /// Size of the page cache, at least 4 MiB.
     pub cache_bytes: u64,
-    /// Whether processes draw random numbers of their own.
+    /// Seeding of the processes' random numbers.
     pub seeding: Seeding,
-    /// Largest request, at least a page of 4 KiB.
+    /// Maximum request size, at least 4 KiB.
     pub max_bio_bytes: u32,
-    /// Mean time of a thread between two operations, above 0; times are exponential.
+    /// Mean think time of a thread between operations, above 0; exponentially distributed.
     pub think_ns: u64,
-    /// Time that the nominal device takes for a request.
+    /// Service time of the nominal device per request.
     pub service_ns: u64,
-    /// Requests that it serves at once, at least 1.
+    /// Number of requests the nominal device serves concurrently, at least 1.
     pub depth: u32,
-    /// Bytes that it moves in a second, at least 1.
+    /// Bandwidth of the nominal device in bytes/s, at least 1.
     pub bytes_per_s: u64,
 }
 
-/// Random numbers of the processes of [`Filebench`].
+/// Seeding of the random numbers of [`Filebench`] processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Seeding {
-    /// Equal in all processes: Filebench seeds none.
+    /// The same seed for all processes, as Filebench does.
     Filebench,
-    /// Each process its own.
+    /// A separate seed for each process.
     Independent,
 }
 
-/// When requests arrive.
+/// Arrival process of the requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrival {
-    /// All at time 0: the replay's closed loop decides.
+    /// All at time 0, for closed-loop replay.
     Closed,
-    /// One every `1 / per_second`.
+    /// One every `1 / per_second` seconds.
     Fixed {
         /// Requests per second.
         per_second: f64,
     },
-    /// Exponential gaps of mean `1 / per_second`.
+    /// Exponential gaps with a mean of `1 / per_second` seconds.
     Poisson {
         /// Requests per second.
         per_second: f64,
     },
 }
 
-/// A synthetic workload; the same specification and seed give the same requests.
+/// A synthetic workload; equal specifications and seeds give equal requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// Which addresses.
+    /// Address pattern.
     pub pattern: Pattern,
-    /// When.
+    /// Arrival process.
     pub arrival: Arrival,
-    /// How many requests, at most.
+    /// Maximum number of requests.
     pub requests: u64,
-    /// Share of requests that read, 0 to 1; the rest write.
+    /// Share of reads, 0 to 1; the rest are writes.
     pub reads: f64,
-    /// Request sizes in bytes with their weights (any positive scale).
+    /// Request sizes in bytes with relative weights (positive, any scale).
     pub sizes: Vec<(u32, f64)>,
-    /// Addresses are multiples of this many bytes.
+    /// Alignment of addresses in bytes.
     pub align_bytes: u32,
-    /// Addresses lie in `0..span_bytes`.
+    /// Size of the address range, which starts at 0.
     pub span_bytes: u64,
-    /// Seed of the random streams.
+    /// Seed of the random number streams.
     pub seed: u64,
 }

@@ -1,7 +1,7 @@
-//! Writes traces: any [`crate::Source`]'s requests to a file of a format, compressed by the file's extension.
+//! Trace writers: write the requests of a [`crate::Source`] in any format, compressed according to the file extension.
 //!
-//! The bytes go to a temporary file beside the target, which takes its name only when all is written: an
-//! error or an early drop leaves neither a half-written trace nor a temporary file.
+//! Data goes to a temporary file next to the target, renamed when complete. An error or an early drop leaves neither a
+//! partial trace nor a temporary file.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -13,36 +13,36 @@ use crate::encode::{Encoder, Item, Keeps};
 use crate::{Format, Op, Request, TraceError};
 
 counters! {
-    /// What became of the requests written.
+    /// Counts of the requests written, and of information lost.
     pub struct WriteReport {
         requests: "requests", "Requests written.";
         bytes_out: "bytes", "Bytes written, before compression.";
-        unsupported_op: "requests", "Requests left out because the format has no such operation.";
-        op_dropped: "requests", "Requests that read back as reads because the format has no operations.";
-        widened: "requests", "Requests grown to whole sectors, which are all the format can address.";
-        time_rounded: "requests", "Requests whose time was rounded down to the format's unit.";
-        flags_dropped: "requests", "Requests whose flags the format cannot hold.";
-        streams_dropped: "requests", "Requests whose process the format cannot hold.";
+        unsupported_op: "requests", "Requests left out because the format lacks their operation.";
+        op_dropped: "requests", "Requests that will be read back as reads because the format has no operations.";
+        widened: "requests", "Requests extended to whole sectors, the format's unit of addresses.";
+        time_rounded: "requests", "Timestamps rounded down to the format's resolution.";
+        flags_dropped: "requests", "Requests that lost their flags.";
+        streams_dropped: "requests", "Requests that lost their process name.";
     }
 }
 
-/// A trace being written.
+/// Writer of a trace.
 pub trait TraceWriter: Send {
-    /// Appends requests; `streams` are the names that [`Request::stream`] points into (the first is "none").
+    /// Appends requests; `streams` holds the names that [`Request::stream`] indexes (the first means none).
     fn write(&mut self, requests: &[Request], streams: &[String]) -> Result<(), TraceError>;
 
-    /// Completes the file under its name.
+    /// Completes the file and gives it its final name.
     fn finish(self: Box<Self>) -> Result<WriteReport, TraceError>;
 }
 
-/// Starts a trace at `path`; `.gz` and `.zst` at its end compress.
+/// Creates a trace at `path`; a `.gz` or `.zst` extension selects compression.
 pub fn open_writer(path: &Path, format: Format) -> Result<Box<dyn TraceWriter>, TraceError> {
     let encoder = format.encoder()?;
     let mut out = Vec::new();
     Ok(Box::new(FileWriter { converter: Converter::new(encoder, &mut out), target: Target::create(path)?, out }))
 }
 
-/// Bytes collected before they go to the file.
+/// Bytes buffered before a write to the file.
 const FLUSH_BYTES: usize = 256 << 10;
 
 struct FileWriter {
@@ -71,7 +71,7 @@ impl TraceWriter for FileWriter {
     }
 }
 
-/// Rounds requests to what a format keeps, and counts what that loses.
+/// Rounds requests to what a format can hold and counts the losses.
 pub(crate) struct Converter {
     encoder: Box<dyn Encoder>,
     keeps: Keeps,
@@ -79,7 +79,7 @@ pub(crate) struct Converter {
 }
 
 impl Converter {
-    /// Begins a trace in `out`.
+    /// Writes the header to `out`.
     pub fn new(mut encoder: Box<dyn Encoder>, out: &mut Vec<u8>) -> Self {
         encoder.start(out);
         let report = WriteReport { bytes_out: out.len() as u64, ..WriteReport::default() };
@@ -111,7 +111,7 @@ impl Converter {
         report.streams_dropped += u64::from(request.stream != 0 && stream.is_empty());
         let item =
             Item { time: request.time_ns / keeps.unit_ns, op: request.op, offset, bytes, flags: request.flags, stream };
-        // Widening may pass what 32 bits hold: then two requests take its place.
+        // Widening may exceed 32 bits; the request is then written as two.
         let first = if bytes > u64::from(u32::MAX) { 1 << 31 } else { bytes };
         self.encoder.encode(&Item { bytes: first, ..item }, out);
         if first < bytes {
@@ -128,7 +128,7 @@ impl Converter {
     }
 }
 
-/// A compressor that can be told to write its last bytes.
+/// A compressor that can write its final bytes.
 trait Sink: Write + Send {
     fn complete(self: Box<Self>) -> std::io::Result<File>;
 }
@@ -151,11 +151,11 @@ impl Sink for zstd::stream::write::Encoder<'static, File> {
     }
 }
 
-/// The file on its way: a temporary one until completed, removed if dropped before.
+/// Output file: temporary until completed, removed if dropped earlier.
 struct Target {
-    /// As it was named.
+    /// Path as given by the user.
     path: PathBuf,
-    /// What is replaced: the same, behind any link.
+    /// File to replace: the path with links resolved.
     target: PathBuf,
     temporary: PathBuf,
     sink: Option<Box<dyn Sink>>,
@@ -163,13 +163,13 @@ struct Target {
 
 impl Target {
     fn create(path: &Path) -> Result<Self, TraceError> {
-        // A link keeps pointing where it points; the file there is replaced, but never a device or a directory.
+        // A symbolic link is kept and its target replaced; devices and directories never are.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if target.exists() && !target.is_file() {
-            return Err(TraceError::io(path, "exists and is no ordinary file; name another file"));
+            return Err(TraceError::io(path, "exists and is not a regular file; name another file"));
         }
         let Some(name) = target.file_name() else {
-            return Err(TraceError::io(path, "is not the name of a file; add one"));
+            return Err(TraceError::io(path, "has no file name; add one"));
         };
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
@@ -190,7 +190,7 @@ impl Target {
     }
 
     fn failed(&self, error: &std::io::Error) -> TraceError {
-        TraceError::io(&self.path, format!("cannot be written: {error}; nothing was left behind"))
+        TraceError::io(&self.path, format!("writing failed: {error}; the partial file was removed"))
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), TraceError> {
@@ -212,7 +212,7 @@ impl Target {
     }
 
     fn remove(&self) {
-        // It is gone already where the disk took it; there is nothing better to do about another failure.
+        // A failure to remove it cannot be handled any better.
         drop(std::fs::remove_file(&self.temporary));
     }
 }

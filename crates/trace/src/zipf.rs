@@ -1,38 +1,38 @@
 //! Exact Zipf ranks in O(1) time and memory.
 //!
-//! Rejection-inversion (Hormann and Derflinger, "Rejection-inversion to generate variates from monotone
-//! discrete distributions", ACM TOMACS 1996): invert the integral of the density's continuous hat, and
-//! reject what lies outside the histogram. Works for every exponent above 0, 1 included; on average
-//! fewer than 1.1 draws a sample. Logarithms come from `libm`, so the ranks are the same on every platform.
+//! Rejection-inversion (Hormann and Derflinger, "Rejection-inversion to generate variates from monotone discrete
+//! distributions", ACM TOMACS 1996): invert the integral of a continuous hat function and reject points outside the
+//! histogram. Works for every exponent above 0, including 1, with fewer than 1.1 draws per sample on average.
+//! Logarithms come from `libm`, so ranks are the same on every platform.
 
 use ssdlab_core::Rng;
 
-/// Ranks 1 to n, rank k with probability proportional to `1 / k^theta`.
+/// Distribution over ranks 1 to n; the probability of rank k is proportional to `1 / k^theta`.
 #[derive(Clone, Debug)]
 pub(crate) struct Zipf {
     count: f64,
     theta: f64,
     first: f64,
     last: f64,
-    /// Ranks this near below the inverted point are accepted without evaluating the density.
+    /// Ranks at most this far above the inverted point are accepted without evaluating the density.
     sure: f64,
 }
 
-/// `ln(1 + x) / x`, also near 0.
+/// Computes `ln(1 + x) / x`, also near 0.
 fn log_ratio(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::log1p(x) / x } else { 1.0 - x * (0.5 - x * (1.0 / 3.0 - 0.25 * x)) }
 }
 
-/// `(e^x - 1) / x`, also near 0.
+/// Computes `(e^x - 1) / x`, also near 0.
 fn exp_ratio(x: f64) -> f64 {
     if x.abs() > 1e-8 { libm::expm1(x) / x } else { 1.0 + x * 0.5 * (1.0 + x / 3.0 * (1.0 + 0.25 * x)) }
 }
 
 impl Zipf {
-    /// Largest exponent: beyond, nearly every request goes to one rank and the arithmetic fails.
+    /// Largest exponent. Beyond it, nearly every request goes to one rank and the arithmetic fails.
     pub const THETA_MAX: f64 = 50.0;
 
-    /// `count` ranks, at least 1 and at most 2^53; `theta` above 0 and at most [`Self::THETA_MAX`].
+    /// Creates a distribution of `count` ranks, 1 to 2^53; `theta` above 0, at most [`Self::THETA_MAX`].
     pub fn new(count: u64, theta: f64) -> Self {
         let mut zipf = Self { count: count as f64, theta, first: 0.0, last: 0.0, sure: 0.0 };
         zipf.first = zipf.integral(1.5) - 1.0;
@@ -45,7 +45,7 @@ impl Zipf {
         libm::exp(-self.theta * libm::log(x))
     }
 
-    /// The density's integral from 1 to `x`.
+    /// Returns the integral of the density from 1 to `x`.
     fn integral(&self, x: f64) -> f64 {
         let log = libm::log(x);
         exp_ratio((1.0 - self.theta) * log) * log
@@ -56,7 +56,7 @@ impl Zipf {
         libm::exp(log_ratio(t) * area)
     }
 
-    /// The next rank, from 1.
+    /// Draws a rank, from 1.
     pub fn sample(&self, rng: &mut Rng) -> u64 {
         loop {
             let area = self.last + rng.unit() * (self.first - self.last);
@@ -73,9 +73,9 @@ impl Zipf {
 mod tests {
     use super::*;
 
-    /// Goal: the sampler draws exactly the Zipf law. Method: chi-square against the closed frequencies.
+    /// Goal: the samples follow the Zipf law. Method: chi-square test against exact frequencies.
     #[test]
-    fn frequencies_are_the_laws() {
+    fn frequencies_follow_the_law() {
         for theta in [0.2, 0.8, 0.99, 1.0, 1.3, 3.0] {
             let (count, samples) = (50_u64, 400_000);
             let zipf = Zipf::new(count, theta);
@@ -98,7 +98,7 @@ mod tests {
             if rest.0 > 10.0 {
                 chi_square += (rest.1 - rest.0).powi(2) / rest.0;
             }
-            // Mean = degrees of freedom, standard deviation = sqrt(2 x them): five sigma.
+            // The statistic has mean = degrees of freedom and variance = 2 x that; the bound is five sigma.
             let bound = f64::from(cells) + 5.0 * (2.0 * f64::from(cells)).sqrt();
             assert!(chi_square < bound, "theta {theta}: chi-square {chi_square} of {cells} cells");
         }
@@ -110,7 +110,7 @@ mod tests {
         let zipf = Zipf::new(count, theta);
         let mut rng = Rng::named(3, "zipf");
         let hits = (0..200_000).filter(|_| zipf.sample(&mut rng) == 1).count() as f64 / 200_000.0;
-        // Harmonic number of order theta by Euler-Maclaurin.
+        // Generalized harmonic number by Euler-Maclaurin.
         let n = count as f64;
         let zeta_099 = -99.423_512_9; // zeta(0.99) = -1/(1-0.99) + Euler's constant + O(0.01)
         let expected = 1.0 / (n.powf(1.0 - theta) / (1.0 - theta) + zeta_099);

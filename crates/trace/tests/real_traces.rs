@@ -1,6 +1,6 @@
-//! Real traces give the figures their authors published with them.
+//! Compares figures of real traces with those published by their authors.
 //!
-//! Set `SSDLAB_TRACES` to the directory that holds them; without it every test here is skipped and says so.
+//! Set `SSDLAB_TRACES` to the directory with the traces; without it, every test here reports that it is skipped.
 
 use std::path::PathBuf;
 
@@ -8,17 +8,17 @@ use ssdlab_trace::{
     Action, Columns, DeviceChoice, Format, Op, Profile, ReadOptions, Request, Source, TraceReader, flag, open_writer,
 };
 
-/// Says why a test does nothing.
+/// Reports why a test is skipped.
 #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
 fn skip(why: &str) -> Option<PathBuf> {
     eprintln!("skipped: {why}");
     None
 }
 
-/// The trace at `path` inside the directory of real traces, or `None` with the reason printed.
+/// Returns a trace in the directory of real traces; `None` (with a report) if it is missing.
 fn real(path: &str) -> Option<PathBuf> {
     let Some(root) = std::env::var_os("SSDLAB_TRACES") else {
-        return skip("SSDLAB_TRACES does not name the directory of real traces");
+        return skip("SSDLAB_TRACES is not set to the directory of real traces");
     };
     let path = PathBuf::from(root).join(path);
     if path.exists() {
@@ -35,7 +35,7 @@ struct Trace {
 }
 
 impl Trace {
-    /// Requests with the names of their streams, which do not depend on how a format numbers them.
+    /// Returns the requests with their stream names, which do not depend on a format's numbering.
     fn named(&self) -> Vec<(Request, &str)> {
         let named = |r: &Request| (Request { stream: 0, ..*r }, self.names[usize::from(r.stream)].as_str());
         self.requests.iter().map(named).collect()
@@ -50,7 +50,7 @@ fn read(path: PathBuf, options: &ReadOptions) -> Trace {
     Trace { requests, names: reader.streams().to_vec(), reader, profile }
 }
 
-/// Figures of the `*.stats.txt` beside the captures.
+/// Figures from the `*.stats.txt` next to the captures.
 struct Stats {
     name: &'static str,
     reads: u64,
@@ -64,7 +64,7 @@ struct Stats {
 }
 
 #[test]
-fn the_traces_shipped_with_the_project_are_whole() {
+fn the_traces_shipped_with_the_project_are_complete() {
     for (name, requests) in [("varmail", [86_335, 133_240, 0, 5098]), ("oltp", [8098, 57_982, 0, 6202])] {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../traces/{name}.csv.zst"));
         if !path.exists() {
@@ -134,7 +134,7 @@ fn blktrace_head_equals_the_head_of_the_csv_capture() {
 }
 
 #[test]
-fn cloudphysics_vscsi_is_whole() {
+fn cloudphysics_vscsi_is_complete() {
     let Some(path) = real("libcachesim/cloudPhysicsIO.vscsi") else { return };
     let trace = read(path, &ReadOptions::default());
     assert_eq!(trace.reader.format(), Format::VscsiV1);
@@ -144,7 +144,7 @@ fn cloudphysics_vscsi_is_whole() {
 }
 
 #[test]
-fn simulator_traces_hold_several_devices() {
+fn simulator_traces_have_several_devices() {
     for (path, total, first) in [
         ("mqsim/tpcc-small.trace", 6999, 453),
         ("mqsim/wsrch-small.trace", 24_783, 8340),
@@ -163,15 +163,15 @@ fn simulator_traces_hold_several_devices() {
     }
 }
 
-/// Goal: libCacheSim and we have the same objects and next requests. Method: its own conversion of a trace against
-/// ours, record by record. Its times begin elsewhere, and it gives an object one size throughout.
+/// Goal: libCacheSim and ssdlab agree on objects and next requests. Method: libCacheSim's own conversion against ours,
+/// record by record. Its times have another origin, and it gives each object a single size.
 #[test]
-fn objects_are_written_as_libcachesim_writes_them() {
+fn objects_are_written_like_libcachesim() {
     let Some(path) = real("libcachesim/cloudPhysicsIO.oracleGeneral.bin") else { return };
     let Some(source) = real("libcachesim/cloudPhysicsIO.vscsi") else { return };
     let theirs = std::fs::read(&path).unwrap();
     let trace = read(source, &ReadOptions::default());
-    // Theirs are numbered by the first block.
+    // libCacheSim identifies objects by their first block.
     let objects: Vec<Request> = trace.requests.iter().map(|r| Request { offset: r.offset / 512, ..*r }).collect();
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cloud.bin");
     let mut writer = open_writer(&target, Format::OracleGeneral).unwrap();
@@ -183,12 +183,12 @@ fn objects_are_written_as_libcachesim_writes_them() {
     assert!(next(&ours) == next(&theirs));
     let read_back = read(path, &ReadOptions::default());
     assert_eq!(read_back.reader.format(), Format::OracleGeneral);
-    assert!(read_back.requests.iter().zip(&objects).all(|(one, other)| one.offset == other.offset));
+    assert!(read_back.requests.iter().zip(&objects).all(|(read, object)| read.offset == object.offset));
 }
 
-/// Its CSV has columns that are named to its own reader as well.
+/// libCacheSim's own reader also needs column names for its CSV.
 #[test]
-fn columns_of_libcachesim_are_read_as_the_binary_trace() {
+fn libcachesim_csv_columns_equal_the_binary_trace() {
     let Some(path) = real("libcachesim/cloudPhysicsIO.csv") else { return };
     let Some(source) = real("libcachesim/cloudPhysicsIO.vscsi") else { return };
     let columns = Some(Columns::parse("time=time:s,op=op,offset=lbn:sectors,size=size").unwrap());
@@ -199,16 +199,13 @@ fn columns_of_libcachesim_are_read_as_the_binary_trace() {
 }
 
 #[test]
-fn files_of_other_formats_are_not_taken_for_ours() {
+fn files_of_unknown_formats_are_rejected() {
     for path in
         ["libcachesim/cloudPhysicsIO.csv", "scheduler-oracle-linux6.18/mq-deadline.insert-dispatch-complete.csv.zst"]
     {
         let Some(path) = real(path) else { return };
         let error = TraceReader::open(&[path], &ReadOptions::default()).unwrap_err().to_string();
-        assert!(
-            error.contains("no trace format fits; if it is a trace, name its format with --format NAME"),
-            "{error}"
-        );
+        assert!(error.contains("no trace format fits; name its format with --format NAME"), "{error}");
     }
 }
 

@@ -1,11 +1,11 @@
-//! What a writer writes, the reader of the same format reads back; what is lost is counted.
+//! Round trips: a reader restores what the writer of its format wrote, and losses are counted.
 
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use ssdlab_trace::{Format, Op, ReadOptions, Request, Source, TraceReader, WriteReport, open_writer};
 
-/// A path of its own for each test, in the build's directory for temporary files.
+/// Returns a separate path for each test in the build's temporary directory.
 fn temporary(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
@@ -16,7 +16,7 @@ fn write(path: &Path, format: Format, requests: &[Request], streams: &[String]) 
     writer.finish().unwrap()
 }
 
-/// Requests with the names of their streams.
+/// Reads requests with their stream names.
 fn read(path: &Path, format: Option<Format>) -> (Vec<(Request, String)>, Format) {
     let options = ReadOptions { format, ..ReadOptions::default() };
     let mut reader = TraceReader::open(&[path.to_path_buf()], &options).unwrap();
@@ -30,10 +30,10 @@ fn streams() -> Vec<String> {
     ["", "17", "4242", "99999"].map(String::from).to_vec()
 }
 
-/// Requests every format can address: whole sectors, times in order from 0.
+/// Requests that every format can address: whole sectors, ordered times from 0.
 fn requests() -> impl Strategy<Value = Vec<Request>> {
-    let one = (0..5_000_000_u64, 0..1_u64 << 40, 1..5000_u32, 0..4_usize, 0..32_u8, 0..4_u16);
-    prop::collection::vec(one, 1..60).prop_map(|rows| {
+    let row = (0..5_000_000_u64, 0..1_u64 << 40, 1..5000_u32, 0..4_usize, 0..32_u8, 0..4_u16);
+    prop::collection::vec(row, 1..60).prop_map(|rows| {
         let mut time_ns = 0;
         let mut out = Vec::new();
         for (gap, sector, sectors, op, flags, stream) in rows {
@@ -46,7 +46,8 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     })
 }
 
-/// What a format should give back: its operations, its unit of time, perhaps flags and streams.
+/// Returns the requests that a format preserves: supported operations, times in its unit, flags and streams if it has
+/// them.
 fn kept(format: Format, requests: &[Request], streams: &[String]) -> Vec<(Request, String)> {
     let objects = matches!(format, Format::OracleGeneral | Format::CacheCsv);
     let (unit, trims, flushes, everything) = match format {
@@ -66,7 +67,7 @@ fn kept(format: Format, requests: &[Request], streams: &[String]) -> Vec<(Reques
     let convert = |r: &Request| {
         let mut flags = if everything { r.flags } else { 0 };
         if format == Format::Blktrace && r.op == Op::Flush {
-            // blktrace marks a flush by the same bit.
+            // blktrace uses the same bit for flushes.
             flags |= ssdlab_trace::flag::PREFLUSH;
         }
         let name = if everything { streams[usize::from(r.stream)].clone() } else { String::new() };
@@ -97,7 +98,7 @@ proptest! {
 }
 
 #[test]
-fn written_traces_are_recognised() {
+fn written_traces_are_detected() {
     let requests: Vec<Request> = (0..100)
         .map(|n| Request {
             time_ns: n * 1_234_567,
@@ -111,14 +112,14 @@ fn written_traces_are_recognised() {
     for format in Format::ALL.into_iter().filter(|format| format.writable()) {
         let path = temporary(&format!("recognised.{}", format.name()));
         write(&path, format, &requests, &streams());
-        // SSDsim's format is MQSim's.
+        // SSDsim is the same format as MQSim.
         let expected = if format == Format::SsdSim { Format::MqSim } else { format };
         assert_eq!(read(&path, None).1, expected);
     }
 }
 
 #[test]
-fn bytes_off_the_sectors_are_widened_and_counted() {
+fn unaligned_requests_are_widened_and_counted() {
     let odd = Request { time_ns: 0, offset: 700, bytes: 1000, op: Op::Write, flags: 0, stream: 0 };
     for (format, offset, bytes) in [(Format::Csv, 512, 1188), (Format::MqSim, 512, 1536), (Format::Msr, 700, 1000)] {
         let path = temporary(&format!("odd.{}", format.name()));
@@ -129,7 +130,7 @@ fn bytes_off_the_sectors_are_widened_and_counted() {
 }
 
 #[test]
-fn widening_past_32_bits_makes_two_requests() {
+fn widening_beyond_32_bits_writes_two_requests() {
     let huge = Request { time_ns: 0, offset: 511, bytes: u32::MAX, op: Op::Read, flags: 0, stream: 0 };
     let path = temporary("huge.vscsi1");
     write(&path, Format::VscsiV1, &[huge], &streams());
@@ -140,7 +141,7 @@ fn widening_past_32_bits_makes_two_requests() {
 }
 
 #[test]
-fn what_a_format_cannot_hold_is_counted() {
+fn losses_are_counted() {
     let request = |op, flags, stream| Request { time_ns: 150, offset: 0, bytes: 512, op, flags, stream };
     let path = temporary("lossy.msr");
     let report = write(&path, Format::Msr, &[request(Op::Read, 1, 2), request(Op::Trim, 0, 0)], &streams());
@@ -166,7 +167,7 @@ fn compression_follows_the_extension() {
 }
 
 #[test]
-fn an_unfinished_trace_leaves_nothing_behind() {
+fn an_unfinished_trace_leaves_no_file() {
     let directory = temporary("unfinished");
     std::fs::create_dir_all(&directory).unwrap();
     let path = directory.join("trace.csv.gz");
@@ -175,11 +176,11 @@ fn an_unfinished_trace_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_cannot_be_written_says_what_can() {
+fn write_errors_name_the_remedy() {
     let taken = temporary("taken");
     std::fs::create_dir_all(&taken).unwrap();
     let error = open_writer(&taken, Format::Csv).err().unwrap().to_string();
-    assert!(error.ends_with("taken: exists and is no ordinary file; name another file"), "{error}");
+    assert!(error.ends_with("taken: exists and is not a regular file; name another file"), "{error}");
     let error = open_writer(&temporary("x.fiu"), Format::Fiu).err().unwrap().to_string();
     assert!(error.starts_with("fiu can be read but not written; write one of ssdlab-csv, msr"), "{error}");
     let error = open_writer(Path::new("no/such/directory/x.csv"), Format::Csv).err().unwrap().to_string();

@@ -1,6 +1,6 @@
-//! The fuzzers' body on seeded mutations of good traces, fast enough for every test run.
+//! Runs the fuzzers' body on seeded mutations of valid traces; fast enough for every test run.
 //!
-//! A failure names format and seed; `fuzz/` searches the same body for longer.
+//! A failure names format and seed. `fuzz/` searches with the same body for longer.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use ssdlab_trace::{Format, Op, Parted, Partition, Request, fuzz, open_writer};
 
 const MUTATIONS: u64 = 1_500;
 
-/// A small good trace of a format.
+/// Returns a small valid trace of a format.
 fn sample(format: Format) -> Vec<u8> {
     let text = match format {
         Format::Systor17 => {
@@ -44,7 +44,7 @@ fn sample(format: Format) -> Vec<u8> {
     text.as_bytes().to_vec()
 }
 
-/// What our own writer makes of a few requests.
+/// Writes a few requests with our own writer.
 fn written(format: Format) -> Vec<u8> {
     let requests: Vec<Request> = (0..12)
         .map(|n| {
@@ -57,7 +57,7 @@ fn written(format: Format) -> Vec<u8> {
     let streams = ["", "17", "99"].map(String::from);
     if format == Format::Volume {
         let path = folder.join(Partition::file_name(0));
-        // A partition appends.
+        // A partition appends to existing files.
         let _ = std::fs::remove_file(&path);
         let (volumes, names) = (vec![0; requests.len()], vec!["7".into()]);
         let parted = Parted { requests, volumes, names, streams: streams.into(), whole_seconds: false };
@@ -71,7 +71,7 @@ fn written(format: Format) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-/// Tokens that parsers stumble over.
+/// Tokens that are difficult to parse.
 const TOKENS: [&[u8]; 14] = [
     b"",
     b"\n",

@@ -176,7 +176,7 @@ pub struct SchedulerRules {
     /// Name of the tunable, in sectors, that must not exceed the device.
     part_of_device: Option<&'static str>,
     /// Builds it from its tunables.
-    build: fn(&Settings, &Device) -> Result<Box<dyn Elevator>, TunableError>,
+    build: Build,
 }
 
 /// Returns the tunables of a scheduler, with changes to their defaults.

@@ -1,9 +1,9 @@
-//! What addresses and sizes are multiples of.
+//! Alignment of addresses and sizes.
 
 use super::{ByKind, KINDS};
 use crate::Request;
 
-/// The largest alignment told apart is 2^this bytes.
+/// Logarithm of the largest alignment counted separately.
 const LARGEST: u32 = 20;
 
 #[derive(Clone, Debug, Default)]
@@ -12,14 +12,14 @@ pub(super) struct Alignment {
     wholes: [ByKind; LARGEST as usize + 1],
 }
 
-/// Requests of one alignment.
+/// Requests with a given alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AlignmentCount {
-    /// A power of two, at most 1 MiB, which stands for all larger ones too.
+    /// Alignment: a power of two; 1 MiB also stands for all larger ones.
     pub bytes: u64,
-    /// Requests whose address has it as its largest power of two.
+    /// Requests whose address has this alignment.
     pub addresses: ByKind,
-    /// Requests whose address and size, taken together, have it as their largest power of two.
+    /// Requests whose address and size together have this alignment.
     pub wholes: ByKind,
 }
 
@@ -32,7 +32,7 @@ impl Alignment {
         self.wholes[(address | u64::from(request.bytes)).trailing_zeros() as usize][kind] += 1;
     }
 
-    /// The alignments that occur, from the smallest on.
+    /// Returns the alignments that occur, in ascending order.
     pub fn rows(&self) -> Vec<AlignmentCount> {
         let both = self.addresses.iter().zip(&self.wholes).enumerate();
         let rows = both.map(|(power, (&addresses, &wholes))| AlignmentCount { bytes: 1 << power, addresses, wholes });

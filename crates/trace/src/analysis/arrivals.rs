@@ -1,28 +1,29 @@
-//! When requests arrive.
+//! Arrival statistics.
 
 use ssdlab_core::LatencyHistogram;
 
 use crate::Request;
 
-/// Scales of time at which arrivals are counted, ns: 1 ms to 100 s.
+/// Window lengths for counting arrivals, in ns: 1 ms to 100 s.
 const SCALES: [u64; 6] = [1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000];
 
-/// Arrivals counted in equal stretches of time from the first one on, without the stretch in which the last arrives.
+/// Burstiness at one time scale, from arrivals counted in equal windows from the first arrival on, without the last,
+/// incomplete window.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Dispersion {
-    /// Length of a stretch.
+    /// Length of a window in ns.
     pub scale_ns: u64,
-    /// Stretches counted.
+    /// Number of windows counted.
     pub stretches: u64,
-    /// Variance of the arrivals of a stretch over their mean: 1 for a Poisson process, 0 for a metronome, more for
-    /// bursts. None for fewer than two stretches.
+    /// Index of dispersion: variance over mean of the arrivals per window. 1 for a Poisson process, 0 for fixed gaps,
+    /// more for bursts; `None` below two windows.
     pub index: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     width: u64,
-    /// End of the stretch under way.
+    /// End of the current window.
     end: u64,
     count: u64,
     stretches: u64,
@@ -46,7 +47,7 @@ impl Scale {
         self.sum += self.count;
         self.squares += u128::from(self.count) * u128::from(self.count);
         self.count = 0;
-        // At the end of time the last stretch stays open.
+        // At the end of the time range, the last window stays open.
         self.end = self.end.saturating_add(passed.saturating_mul(self.width));
     }
 
@@ -59,7 +60,7 @@ impl Scale {
 
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
-    /// First arrival and the latest of any kind and of each operation.
+    /// First arrival, and the latest of any and of each operation.
     first: Option<u64>,
     latest: u64,
     by_op: [Option<u64>; 4],
@@ -123,33 +124,33 @@ mod tests {
         arrivals
     }
 
-    /// Method: by hand. Stretches of 1 ms from 5 ms on hold 2, 0, 0, 1 and the last, unfinished one is left out.
+    /// Method: by hand. Windows of 1 ms from 5 ms on hold 2, 0, 0 and 1; the last is incomplete and not counted.
     #[test]
-    fn dispersion_is_that_of_the_definition() {
+    fn dispersion_follows_its_definition() {
         const MS: u64 = 1_000_000;
-        let found = arrivals([5 * MS, 5 * MS + 1, 8 * MS, 9 * MS + 5]);
+        let arrivals = arrivals([5 * MS, 5 * MS + 1, 8 * MS, 9 * MS + 5]);
         let index = (4.0 + 1.0) / 3.0 - 3.0 / 4.0;
-        assert_eq!(found.dispersion()[0], Dispersion { scale_ns: MS, stretches: 4, index: Some(index) });
-        assert_eq!(found.dispersion()[1], Dispersion { scale_ns: 10 * MS, stretches: 0, index: None });
-        assert_eq!(found.gaps()[0].sum_ns(), u128::from(4 * MS + 5));
-        assert_eq!((found.gaps()[1].count(), found.gaps()[2].count()), (3, 0));
+        assert_eq!(arrivals.dispersion()[0], Dispersion { scale_ns: MS, stretches: 4, index: Some(index) });
+        assert_eq!(arrivals.dispersion()[1], Dispersion { scale_ns: 10 * MS, stretches: 0, index: None });
+        assert_eq!(arrivals.gaps()[0].sum_ns(), u128::from(4 * MS + 5));
+        assert_eq!((arrivals.gaps()[1].count(), arrivals.gaps()[2].count()), (3, 0));
     }
 
     #[test]
-    fn a_poisson_process_has_index_1_and_a_metronome_0() {
+    fn a_poisson_process_has_index_1_and_fixed_gaps_0() {
         let times = |arrival| {
             let workload = Workload { arrival, ..workload(Pattern::Uniform) };
             generate(&workload).into_iter().map(|r| r.time_ns).collect::<Vec<_>>()
         };
         let poisson = arrivals(times(Arrival::Poisson { per_second: 5000.0 })).dispersion();
-        // 20,000 stretches of 1 ms: the index has a standard deviation of 0.01.
+        // With 20,000 windows of 1 ms, the index has a standard deviation of 0.01.
         assert!((poisson[0].index.unwrap() - 1.0).abs() < 0.06, "{poisson:?}");
         let fixed = arrivals(times(Arrival::Fixed { per_second: 5000.0 })).dispersion();
-        assert!(fixed[..4].iter().all(|one| one.index.unwrap() < 0.001), "{fixed:?}");
+        assert!(fixed[..4].iter().all(|scale| scale.index.unwrap() < 0.001), "{fixed:?}");
     }
 
     #[test]
-    fn the_end_of_time_is_an_arrival_like_any_other() {
+    fn the_largest_time_is_accepted() {
         assert_eq!(arrivals([0, u64::MAX, u64::MAX]).gaps()[0].max_ns(), u64::MAX);
     }
 }

@@ -1,12 +1,15 @@
-//! What a workload is like, for whoever designs a cache or a map for it: where, how far from one request to the next,
-//! how large, how much at a time, in which order, when. One pass, in at most some 240 MiB however long the trace.
+//! Workload analysis for the design of caches and address maps, in one pass: positions, distances between requests,
+//! sizes, working set, sequentiality, arrivals.
 //!
-//! Everything is counted exactly but for three bounds. Addresses beyond 1,048,576 ranges make the ranges of the table
-//! wider. Deviations beyond 65,535 ranges and sizes beyond 65,536 sectors are counted in steps 1.6 % wide. Pages beyond
-//! 3,145,728 groups of 16 neighbours are sampled by hash, and their number is then an estimate ([`WorkingSet`]).
+//! Memory is at most about 240 MiB at any trace length. All counts are exact, with three limits:
 //!
-//! Two bytes for each page touched hold the window of its last touch. That is enough to count the distinct pages of
-//! each window exactly while windows are still joined by twos.
+//! - Above 1,048,576 address ranges, the ranges get wider.
+//! - Deviations above 65,535 ranges and sizes above 65,536 sectors are counted in steps of 1.6 %.
+//! - Above 3,145,728 groups of 16 neighbouring pages, pages are sampled by hash, and their number is an estimate
+//!   ([`WorkingSet`]).
+//!
+//! Each touched page stores the window of its last touch in two bytes. This suffices to count the distinct pages of
+//! each window exactly, even though windows are later merged in pairs.
 
 mod alignment;
 mod arrivals;
@@ -32,21 +35,21 @@ pub use windows::WindowFigures;
 use windows::Windows;
 pub use working_set::WorkingSet;
 
-/// Operations that address something: read, write, trim.
+/// Number of operations with an address: read, write, trim.
 const KINDS: usize = 3;
 /// Requests by operation: read, write, trim.
 pub type ByKind = [u64; KINDS];
 
 const SECTOR: u64 = 512;
-/// Smallest and largest range, bytes.
+/// Smallest and largest range size in bytes.
 const RANGE_BYTES: std::ops::RangeInclusive<u64> = SECTOR..=1 << 40;
-/// Deviations told apart exactly, in ranges either way.
+/// Number of deviations counted exactly, in ranges in either direction.
 const DEVIATIONS: u64 = 1 << 16;
-/// Sizes told apart exactly, in sectors.
+/// Number of sizes counted exactly, in sectors.
 const SIZES: u64 = (1 << 16) + 1;
 
-/// Requests from the look at where a page's state is to the load of that state, and from there to its use: the states
-/// of a large working set are in no cache.
+/// Prefetch distance in requests, first from a page's slot to its state and then to the use of the state. The states of
+/// a large working set exceed every CPU cache.
 const AHEAD: usize = 8;
 
 /// Analysis of the requests added so far.
@@ -55,7 +58,7 @@ pub struct Analysis {
     requests: [u64; 4],
     bytes: [u64; 4],
     times: Option<(u64, u64)>,
-    /// Lowest first byte and highest end.
+    /// Lowest address and highest end.
     extent: Option<(u64, u64)>,
     range_bytes: u64,
     ranges: Ranges,
@@ -71,14 +74,14 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Nothing yet; addresses are counted in ranges of so many bytes.
+    /// Creates an empty analysis that counts addresses in ranges of `range_bytes`.
     ///
     /// # Errors
     ///
-    /// Ranges below 512 bytes or above 1 TiB.
+    /// If the range size is not 512 B to 1 TiB.
     pub fn new(range_bytes: u64) -> Result<Self, TraceError> {
         if !RANGE_BYTES.contains(&range_bytes) {
-            let why = format!("a range of {range_bytes} bytes is out of range: 512B to 1TiB");
+            let why = format!("range size {range_bytes} bytes is invalid; use 512B to 1TiB");
             return Err(TraceError::Analysis(why));
         }
         Ok(Self {
@@ -103,11 +106,11 @@ impl Analysis {
     pub fn add(&mut self, requests: &[Request]) {
         for (index, request) in requests.iter().enumerate() {
             self.windows.look_ahead([2 * AHEAD, AHEAD].map(|ahead| requests.get(index + ahead)));
-            self.one(request);
+            self.add_one(request);
         }
     }
 
-    fn one(&mut self, request: &Request) {
+    fn add_one(&mut self, request: &Request) {
         let kind = request.op as usize;
         self.times = Some((self.times.map_or(request.time_ns, |(first, _)| first), request.time_ns));
         self.requests[kind] += 1;
@@ -134,88 +137,89 @@ impl Analysis {
         self.runs.add(request);
     }
 
-    /// Requests by [`Op`] number.
+    /// Returns the number of requests by [`Op`] number.
     pub fn requests(&self) -> [u64; 4] {
         self.requests
     }
 
-    /// Bytes by [`Op`] number.
+    /// Returns the bytes by [`Op`] number.
     pub fn bytes(&self) -> [u64; 4] {
         self.bytes
     }
 
-    /// From the first to the last request, in ns.
+    /// Returns the time from the first to the last request, in ns.
     pub fn duration_ns(&self) -> u64 {
         self.times.map_or(0, |(first, last)| last.saturating_sub(first))
     }
 
-    /// Lowest first byte addressed, and the first byte after the highest; none if nothing is addressed.
+    /// Returns the lowest address and the first byte after the highest; `None` if nothing is addressed.
     pub fn extent(&self) -> Option<(u64, u64)> {
         self.extent
     }
 
-    /// Bytes of a range as asked, and as [`Self::ranges`] counts: more where the trace has more than 1,048,576 of them.
+    /// Returns the requested range size in bytes, and the one used by [`Self::ranges`], which is larger if the trace
+    /// spans more than 1,048,576 ranges.
     pub fn range_bytes(&self) -> (u64, u64) {
         (self.range_bytes, self.range_bytes << self.ranges.merged())
     }
 
-    /// Requests that begin in each range, by its number; ranges without any are left out.
+    /// Returns the non-empty ranges by number, with the requests that begin there.
     pub fn ranges(&self) -> Vec<(u64, ByKind)> {
         self.ranges.rows()
     }
 
-    /// How far requests begin from where the one before began: ranges from the first up to but without the second,
-    /// with the requests by their own kind. The request before is that of any kind; the first has none.
+    /// Returns the distances between the starts of consecutive requests of any kind, in ranges, as (first, end,
+    /// requests by kind); the end is exclusive.
     pub fn deviations(&self) -> Vec<(i64, i64, ByKind)> {
         let behind = self.behind.rows().into_iter().rev();
         let behind = behind.map(|step| (1 - step.upper as i64, 1 - step.lower as i64, step.requests));
         behind.chain(self.ahead.rows().into_iter().map(|s| (s.lower as i64, s.upper as i64, s.requests))).collect()
     }
 
-    /// Requests by size in sectors of 512 bytes, a sector in part counting whole.
+    /// Returns the requests by size in sectors of 512 bytes, rounded up.
     pub fn sizes(&self) -> Vec<Step> {
         self.sizes.rows()
     }
 
-    /// Requests by the largest power of two that their address, and both address and size, are multiples of.
+    /// Returns the requests by alignment of their address, and of address and size.
     pub fn alignments(&self) -> Vec<AlignmentCount> {
         self.alignment.rows()
     }
 
-    /// How requests follow one another, by kind.
+    /// Returns statistics of sequential runs by kind.
     pub fn runs(&self) -> [SequentialRuns; KINDS] {
         self.runs.figures()
     }
 
-    /// Named streams that made requests with an address.
+    /// Returns the number of named streams with addressed requests.
     pub fn streams(&self) -> u64 {
         self.runs.streams()
     }
 
-    /// Times between requests: of any kind, then of each [`Op`] to the one before of the same operation.
+    /// Returns the gaps between requests: of any kind first, then by [`Op`] between requests of that operation.
     pub fn gaps(&self) -> [&LatencyHistogram; 5] {
         self.arrivals.gaps()
     }
 
-    /// Index of dispersion of the arrivals at several scales of time.
+    /// Returns the index of dispersion of the arrivals at several time scales.
     pub fn dispersion(&self) -> Vec<Dispersion> {
         self.arrivals.dispersion()
     }
 
-    /// The trace in windows of equal numbers of requests, the last one shorter: a request each while there are at most
-    /// 512, and from then on twice as many whenever there are 512 windows.
+    /// Returns the number of requests per window, and the windows. Windows start at one request each; whenever there
+    /// are 512, they are merged in pairs. The last may be incomplete.
     pub fn windows(&self) -> (u64, Vec<WindowFigures>) {
         (self.windows.width(), self.windows.figures())
     }
 
-    /// Pages touched.
+    /// Returns the pages touched.
     pub fn working_set(&self) -> &WorkingSet {
         self.windows.working_set()
     }
 }
 
 impl Request {
-    /// First byte after the request, or the last address there is.
+    /// Returns the first byte after the request, or the highest address.
     fn end_or_last(&self) -> u64 {
         self.offset.saturating_add(self.bytes.into())
     }

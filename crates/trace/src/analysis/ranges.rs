@@ -1,15 +1,15 @@
-//! Requests by where they begin.
+//! Requests by address range.
 
 use super::{ByKind, KINDS};
 
-/// Most ranges counted: 24 MiB.
+/// Maximum number of ranges (24 MiB).
 const RANGES_MAX: u64 = 1 << 20;
 
-/// Counts by number of the range, from address 0 on.
+/// Counts by range number, from address 0.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
     counts: Vec<ByKind>,
-    /// Ranges were joined by twos so often.
+    /// Number of times that ranges were merged in pairs.
     merged: u32,
 }
 
@@ -33,12 +33,12 @@ impl Ranges {
         self.counts[index][kind] += 1;
     }
 
-    /// By what power of two the ranges counted are wider than those added.
+    /// Returns the logarithm of the factor by which the counted ranges are wider than those added.
     pub fn merged(&self) -> u32 {
         self.merged
     }
 
-    /// Ranges that hold any.
+    /// Returns the non-empty ranges.
     pub fn rows(&self) -> Vec<(u64, ByKind)> {
         let rows = self.counts.iter().enumerate().filter(|(_, counts)| **counts != [0; KINDS]);
         rows.map(|(index, &counts)| (index as u64, counts)).collect()

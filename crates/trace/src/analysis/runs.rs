@@ -1,40 +1,40 @@
-//! How requests continue one another: the one before of their kind, of their stream, or of any sequential run that is
-//! still open.
+//! Sequentiality: requests that continue the previous one of their kind, the previous one of their stream, or any open
+//! sequential run.
 
 use ssdlab_core::LatencyHistogram;
 
 use super::KINDS;
 use crate::Request;
 
-/// Open runs of each kind. A run may pause while 31 others begin.
+/// Maximum number of open runs per kind; a run stays open while 31 others begin.
 const OPEN: usize = 32;
-/// No request begins here.
+/// End of a free entry; no request begins there.
 const NOWHERE: u64 = u64::MAX;
 
-/// Requests that each begin where the one before ended.
+/// A sequential run: each request begins where the previous one ended.
 #[derive(Clone, Copy, Debug, Default)]
-struct Run {
+struct OpenRun {
     requests: u64,
-    /// Numbers of its first and last request among all.
+    /// Numbers of the first and last request among all requests.
     first: u64,
     last: u64,
 }
 
-/// Open runs of one kind, given up as by a clock: one continued since the hand last passed gets a second chance.
+/// Open runs of one kind with CLOCK replacement: a run continued since the hand last passed gets a second chance.
 #[derive(Clone, Debug)]
-struct Open {
-    /// Where each run goes on.
+struct OpenRuns {
+    /// End address of each run.
     ends: [u64; OPEN],
-    runs: [Run; OPEN],
+    runs: [OpenRun; OPEN],
     used: usize,
     hand: usize,
-    /// A bit for each run continued since the hand passed.
+    /// Bit mask of the runs continued since the hand passed.
     continued: u32,
-    /// Run that took the latest request.
+    /// Run of the latest request.
     latest: usize,
 }
 
-/// How requests of one kind follow one another.
+/// Sequentiality of one kind of request.
 #[derive(Clone, Debug, Default)]
 pub struct SequentialRuns {
     /// Requests that begin where the previous one of their kind ended.
@@ -43,18 +43,19 @@ pub struct SequentialRuns {
     pub after_stream: u64,
     /// Requests that continue any open run.
     pub continuing: u64,
-    /// Mean number of runs under way: requests, of any kind, from the first to the last of each run, over all requests.
+    /// Mean number of runs in progress: the requests (of any kind) spanned by each run, summed and divided by all
+    /// requests.
     pub concurrent: f64,
-    /// Runs by their length in requests, 1 for a request that nothing continues. Counts any whole number.
+    /// Run lengths in requests, 1 for a request that nothing continues. The histogram counts whole numbers, not times.
     pub lengths: LatencyHistogram,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
     kinds: [Kind; KINDS],
-    /// Requests so far.
+    /// Number of requests so far.
     position: u64,
-    /// By stream, where its last request of each kind ended, and whether it made any.
+    /// For each stream, the end of its last request of each kind, and whether it made any.
     streams: Vec<([u64; KINDS], bool)>,
 }
 
@@ -64,16 +65,22 @@ struct Kind {
     after_kind: u64,
     after_stream: u64,
     continuing: u64,
-    /// Sum over the closed runs of last - first.
+    /// Sum of last - first over the closed runs.
     spans: u64,
     lengths: LatencyHistogram,
-    open: Open,
+    open: OpenRuns,
 }
 
 impl Default for Kind {
     fn default() -> Self {
-        let open =
-            Open { ends: [NOWHERE; OPEN], runs: [Run::default(); OPEN], used: 0, hand: 0, continued: 0, latest: 0 };
+        let open = OpenRuns {
+            ends: [NOWHERE; OPEN],
+            runs: [OpenRun::default(); OPEN],
+            used: 0,
+            hand: 0,
+            continued: 0,
+            latest: 0,
+        };
         Self {
             end: NOWHERE,
             after_kind: 0,
@@ -86,7 +93,7 @@ impl Default for Kind {
     }
 }
 
-impl Open {
+impl OpenRuns {
     fn find(&self, offset: u64) -> Option<usize> {
         if self.ends[self.latest] == offset {
             return Some(self.latest);
@@ -94,7 +101,7 @@ impl Open {
         self.ends.iter().position(|&end| end == offset)
     }
 
-    /// Where a new run goes: a free place, or that of the run to close.
+    /// Returns the entry for a new run: a free one, or the entry of the run to close.
     fn place(&mut self) -> usize {
         if self.used < OPEN {
             self.used += 1;
@@ -111,7 +118,7 @@ impl Open {
 }
 
 impl Kind {
-    fn close(&mut self, run: Run) {
+    fn close(&mut self, run: OpenRun) {
         if run.requests > 0 {
             self.lengths.record(run.requests);
             self.spans += run.last - run.first;
@@ -130,7 +137,7 @@ impl Kind {
         } else {
             let place = self.open.place();
             self.close(self.open.runs[place]);
-            self.open.runs[place] = Run { requests: 1, first: position, last: position };
+            self.open.runs[place] = OpenRun { requests: 1, first: position, last: position };
             place
         };
         self.open.ends[place] = end;
@@ -144,20 +151,20 @@ impl Runs {
         if self.streams.len() <= stream {
             self.streams.resize(stream + 1, ([NOWHERE; KINDS], false));
         }
-        let (ends, met) = &mut self.streams[stream];
+        let (ends, seen) = &mut self.streams[stream];
         let own = &mut self.kinds[kind];
         own.after_stream += u64::from(ends[kind] == request.offset);
-        (ends[kind], *met) = (end, true);
+        (ends[kind], *seen) = (end, true);
         own.add(request.offset, end, self.position);
         self.position += 1;
     }
 
-    /// Streams that made requests; 0 stands for requests of none.
+    /// Returns the number of streams with requests; stream 0 (none) counts as one.
     pub fn streams(&self) -> u64 {
-        self.streams.iter().skip(1).filter(|(_, met)| *met).count() as u64
+        self.streams.iter().skip(1).filter(|(_, seen)| *seen).count() as u64
     }
 
-    /// Figures by kind; runs still open count as they are.
+    /// Returns the figures by kind; open runs count at their current length.
     pub fn figures(&self) -> [SequentialRuns; KINDS] {
         self.kinds.each_ref().map(|kind| {
             let mut kind = kind.clone();
@@ -188,20 +195,20 @@ mod tests {
     }
 
     #[test]
-    fn interleaved_streams_are_told_apart() {
-        let found = runs((0..3000).map(|n| (n % 3) * 1_000_000 + n / 3 * 100));
-        assert_eq!((found.after_kind, found.continuing), (0, 2997));
-        assert_eq!(found.lengths.buckets(), [(1000, 1008, 3)]);
-        assert!((found.concurrent - 3.0).abs() < 0.01, "{}", found.concurrent);
+    fn interleaved_streams_are_separate_runs() {
+        let figures = runs((0..3000).map(|n| (n % 3) * 1_000_000 + n / 3 * 100));
+        assert_eq!((figures.after_kind, figures.continuing), (0, 2997));
+        assert_eq!(figures.lengths.buckets(), [(1000, 1008, 3)]);
+        assert!((figures.concurrent - 3.0).abs() < 0.01, "{}", figures.concurrent);
     }
 
     #[test]
-    fn a_run_lives_through_31_others_that_begin() {
+    fn a_run_stays_open_while_31_others_begin() {
         for (others, continuing) in [(31, 1), (32, 0)] {
             let others = (0..others).map(|n| 10_000 + n * 1000);
             assert_eq!(runs([0].into_iter().chain(others).chain([100])).continuing, continuing);
         }
-        // Continued once, it gets a second chance.
+        // Once continued, it gets a second chance.
         let others = (0..50).map(|n| 10_000 + n * 1000);
         assert_eq!(runs([0, 100].into_iter().chain(others).chain([200])).continuing, 2);
     }

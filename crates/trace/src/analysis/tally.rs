@@ -1,4 +1,4 @@
-//! Requests by a whole number: each told apart up to a limit, in steps 1.6 % wide above it.
+//! Requests by a whole number: exact below a limit, in steps of 1.6 % above it.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use super::{ByKind, KINDS};
 pub(super) struct Tally {
     limit: u64,
     exact: Vec<ByKind>,
-    /// Counts any whole number; made when first needed.
+    /// Counts at and above the limit, allocated on first use; the histogram counts whole numbers.
     beyond: Option<Box<[LatencyHistogram; KINDS]>>,
 }
 
-/// Requests of the numbers from `lower` up to but without `upper`.
+/// Requests with numbers from `lower` to below `upper`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     /// Smallest number.
@@ -27,7 +27,7 @@ pub struct Step {
 }
 
 impl Tally {
-    /// Numbers below `limit` are told apart.
+    /// Creates counts that are exact below `limit`.
     pub fn new(limit: u64) -> Self {
         Self { limit, exact: Vec::new(), beyond: None }
     }
@@ -50,13 +50,13 @@ impl Tally {
         }
     }
 
-    /// The steps that hold any, from the smallest on.
+    /// Returns the non-empty steps in ascending order.
     pub fn rows(&self) -> Vec<Step> {
         let exact = self.exact.iter().enumerate().filter(|(_, counts)| **counts != [0; KINDS]);
         let mut rows: Vec<Step> =
             exact.map(|(n, &requests)| Step { lower: n as u64, upper: n as u64 + 1, requests }).collect();
         let beyond = self.beyond.as_ref().map(|all| steps(all.each_ref())).unwrap_or_default();
-        // A step may begin below the limit; what it holds does not.
+        // A step may begin below the limit, but its numbers are above.
         rows.extend(beyond.into_iter().map(|(lower, upper, requests)| Step {
             lower: lower.max(self.limit),
             upper,
@@ -66,7 +66,7 @@ impl Tally {
     }
 }
 
-/// The steps of several histograms side by side: from the first up to but without the second, with the counts of each.
+/// Returns the steps of several histograms side by side, as (first, end, counts); the end is exclusive.
 pub fn steps<const N: usize>(histograms: [&LatencyHistogram; N]) -> Vec<(u64, u64, [u64; N])> {
     let mut rows = BTreeMap::new();
     for (column, histogram) in histograms.into_iter().enumerate() {

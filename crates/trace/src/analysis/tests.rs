@@ -1,4 +1,4 @@
-//! The analysis against its definitions.
+//! Compares the analysis with direct implementations of its definitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,23 +15,23 @@ fn analyse(requests: &[Request]) -> Analysis {
     analysis
 }
 
-/// Requests in 8,000 sectors, so that pages and ends meet again; every thirteenth flushes.
+/// Requests within 8,000 sectors, so that pages and ends coincide; every thirteenth is a flush.
 fn requests() -> impl Strategy<Value = Vec<Request>> {
-    let one = (0..KINDS, 0_u64..8000, 1_u32..80, 0_u64..2_000_000, 0_u16..3, prop::bool::weighted(0.3));
-    prop::collection::vec(one, 1..1500).prop_map(|rows| {
+    let row = (0..KINDS, 0_u64..8000, 1_u32..80, 0_u64..2_000_000, 0_u16..3, prop::bool::weighted(0.3));
+    prop::collection::vec(row, 1..1500).prop_map(|rows| {
         let (mut time, mut end) = (0, 0);
-        let one = |(n, (op, sector, sectors, gap, stream, follows)): (usize, (usize, u64, u32, u64, u16, bool))| {
+        let request = |(n, (op, sector, sectors, gap, stream, follows)): (usize, (usize, u64, u32, u64, u16, bool))| {
             time += gap;
             if n % 13 == 12 {
                 return request(time, Op::Flush, 0, 0);
             }
-            // Sizes that are no whole sectors, too.
+            // Include sizes that are not whole sectors.
             let bytes = if sectors == 79 { 1000 } else { sectors * 512 };
             let offset = if follows { end } else { sector * 512 + u64::from(stream) * 5_000_000_000 };
             end = offset + u64::from(bytes);
             Request { stream, ..request(time, Op::ALL[op], offset, bytes) }
         };
-        rows.into_iter().enumerate().map(one).collect()
+        rows.into_iter().enumerate().map(request).collect()
     })
 }
 
@@ -48,7 +48,7 @@ fn pages<'a>(requests: impl IntoIterator<Item = &'a Request>) -> BTreeSet<u64> {
     moving.flat_map(|r| r.offset / 4096..=(r.end() - 1) / 4096).collect()
 }
 
-/// Whether the request before that `like` picks ended where this one begins.
+/// True if the last earlier request that satisfies `like` ended where this one begins.
 fn continues(requests: &[Request], at: usize, like: impl Fn(&Request) -> bool) -> bool {
     requests[..at].iter().rfind(|r| like(r)).is_some_and(|before| before.end() == requests[at].offset)
 }
@@ -56,26 +56,26 @@ fn continues(requests: &[Request], at: usize, like: impl Fn(&Request) -> bool) -
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(40))]
 
-    /// Goal: every figure is what its definition says. Method: the obvious way, from all requests at once.
+    /// Goal: every figure follows its definition. Method: direct computation from all requests.
     #[test]
     fn figures_are_those_of_their_definitions(all in requests()) {
-        let found = analyse(&all);
+        let analysis = analyse(&all);
         let addressed: Vec<Request> = all.iter().copied().filter(|r| r.op != Op::Flush).collect();
         let kind = |r: &Request| r.op as usize;
 
-        prop_assert_eq!(found.ranges(), count(addressed.iter().map(|r| (r.offset / RANGE, kind(r)))));
+        prop_assert_eq!(analysis.ranges(), count(addressed.iter().map(|r| (r.offset / RANGE, kind(r)))));
         let deviations = addressed.windows(2).map(|pair| {
             ((pair[1].offset / RANGE) as i64 - (pair[0].offset / RANGE) as i64, kind(&pair[1]))
         });
         let deviations: Vec<_> = count(deviations).into_iter().map(|(d, counts)| (d, d + 1, counts)).collect();
-        prop_assert_eq!(found.deviations(), deviations);
+        prop_assert_eq!(analysis.deviations(), deviations);
         let sizes = count(addressed.iter().map(|r| (u64::from(r.bytes).div_ceil(512), kind(r))));
         let sizes: Vec<_> =
             sizes.into_iter().map(|(lower, requests)| Step { lower, upper: lower + 1, requests }).collect();
-        prop_assert_eq!(found.sizes(), sizes);
+        prop_assert_eq!(analysis.sizes(), sizes);
 
         let largest = |number: u64| (0..=20).rev().map(|power| 1_u64 << power).find(|&p| number.is_multiple_of(p));
-        for row in found.alignments() {
+        for row in analysis.alignments() {
             let with = |test: &dyn Fn(&Request) -> Option<u64>| -> ByKind {
                 std::array::from_fn(|k| {
                     addressed.iter().filter(|r| kind(r) == k && test(r) == Some(row.bytes)).count() as u64
@@ -85,7 +85,7 @@ proptest! {
             prop_assert_eq!(row.wholes, with(&|r| largest(r.offset).min(largest(r.bytes.into()))));
         }
 
-        for (k, runs) in found.runs().iter().enumerate() {
+        for (k, runs) in analysis.runs().iter().enumerate() {
             let own: Vec<Request> = addressed.iter().copied().filter(|r| kind(r) == k).collect();
             let sum = |test: &dyn Fn(usize) -> bool| (0..own.len()).filter(|&at| test(at)).count() as u64;
             prop_assert_eq!(runs.after_kind, sum(&|at| continues(&own, at, |_| true)));
@@ -95,9 +95,9 @@ proptest! {
             prop_assert_eq!(runs.lengths.sum_ns(), own.len() as u128);
         }
         let streams: BTreeSet<u16> = addressed.iter().map(|r| r.stream).filter(|&stream| stream > 0).collect();
-        prop_assert_eq!(found.streams(), streams.len() as u64);
+        prop_assert_eq!(analysis.streams(), streams.len() as u64);
 
-        let (width, windows) = found.windows();
+        let (width, windows) = analysis.windows();
         prop_assert_eq!(width, if all.len() <= 512 { 1 } else if all.len() <= 1024 { 2 } else { 4 });
         prop_assert_eq!(windows.len(), all.len().div_ceil(width as usize));
         for (n, (window, own)) in windows.iter().zip(all.chunks(width as usize)).enumerate() {
@@ -117,16 +117,16 @@ proptest! {
         }
         let of = |op| pages(all.iter().filter(|r| r.op == op)).len() as u64 * 4096;
         prop_assert_eq!(
-            found.working_set().footprints(),
+            analysis.working_set().footprints(),
             [of(Op::Read), of(Op::Write), pages(&all).len() as u64 * 4096]
         );
-        prop_assert_eq!(found.working_set().sampling(), 1);
+        prop_assert_eq!(analysis.working_set().sampling(), 1);
 
         let gaps: Vec<u64> = all.windows(2).map(|pair| pair[1].time_ns - pair[0].time_ns).collect();
-        prop_assert_eq!(found.gaps()[0].sum_ns(), u128::from(found.duration_ns()));
-        prop_assert_eq!(found.gaps()[0].max_ns(), gaps.iter().copied().max().unwrap_or(0));
-        for scale in found.dispersion() {
-            let mut stretches = vec![0.0; (found.duration_ns() / scale.scale_ns) as usize + 1];
+        prop_assert_eq!(analysis.gaps()[0].sum_ns(), u128::from(analysis.duration_ns()));
+        prop_assert_eq!(analysis.gaps()[0].max_ns(), gaps.iter().copied().max().unwrap_or(0));
+        for scale in analysis.dispersion() {
+            let mut stretches = vec![0.0; (analysis.duration_ns() / scale.scale_ns) as usize + 1];
             all.iter().for_each(|r| stretches[((r.time_ns - all[0].time_ns) / scale.scale_ns) as usize] += 1.0);
             stretches.pop();
             let n = stretches.len() as f64;
@@ -139,8 +139,8 @@ proptest! {
     }
 }
 
-/// A trace small enough for pencil and paper: 16 MiB ranges, a read, a write on from it, a write two ranges up, a trim
-/// back in the first.
+/// A trace to check by hand, with 16 MiB ranges: a read, a write that continues it, a write two ranges up, a trim back
+/// in the first range.
 #[test]
 fn a_trace_counted_by_hand() {
     const MIB: u64 = 1 << 20;
@@ -164,7 +164,7 @@ fn a_trace_counted_by_hand() {
         runs.each_ref().map(|r| (r.after_kind, r.continuing, r.lengths.count())),
         [(0, 0, 1), (1, 1, 2), (0, 0, 1)]
     );
-    // One run lasts from the third to the fourth of five requests.
+    // One run spans requests 3 to 4 of five.
     assert_eq!(runs[1].concurrent, 0.2);
     // Pages 0, 1 | 2 | 8448 | - | 8448, 8449 | -.
     let pages: Vec<_> = analysis.windows().1.iter().map(|w| (w.pages, w.new_pages, w.pages_so_far)).collect();
@@ -174,15 +174,15 @@ fn a_trace_counted_by_hand() {
 }
 
 #[test]
-fn ranges_that_cannot_be_are_refused() {
+fn invalid_range_sizes_are_rejected() {
     for (bytes, good) in [(0, false), (511, false), (512, true), (1 << 40, true), ((1 << 40) + 1, false)] {
         assert_eq!(Analysis::new(bytes).is_ok(), good, "{bytes}");
     }
-    assert_eq!(Analysis::new(0).unwrap_err().to_string(), "a range of 0 bytes is out of range: 512B to 1TiB");
+    assert_eq!(Analysis::new(0).unwrap_err().to_string(), "range size 0 bytes is invalid; use 512B to 1TiB");
 }
 
 #[test]
-fn an_empty_trace_has_nothing() {
+fn an_empty_trace_has_no_figures() {
     let empty = analyse(&[]);
     assert_eq!((empty.extent(), empty.duration_ns(), empty.streams()), (None, 0, 0));
     assert!(empty.ranges().is_empty() && empty.deviations().is_empty() && empty.windows().1.is_empty());

@@ -1,35 +1,35 @@
-//! The trace in windows of equal numbers of requests.
+//! Trace figures in windows with equal numbers of requests.
 //!
-//! How many requests there are is known only at the end, so windows are joined by twos when there are too many. Numbers
-//! of distinct pages do not add up then, as a page may be touched in both; so pages fresh in a window are counted by
-//! the level at which the window joins the one of their previous touch, and leave the count at that level.
+//! The number of requests is unknown until the end, so windows are merged in pairs when there are too many. Distinct
+//! pages cannot be summed, as both windows may touch a page. Hence pages new to a window are counted by the merge level
+//! at which it joins the window of the page's previous touch, and dropped at that level.
 
 use super::ByKind;
 use super::working_set::WorkingSet;
 use crate::{Op, Request};
 
-/// Most windows.
+/// Maximum number of windows.
 const WINDOWS: usize = 512;
-/// Levels of pages fresh in a window: 0 if never touched before, else how often windows must be joined for this window
-/// and that of the previous touch to be one.
+/// Levels of pages new to a window: 0 if never touched before, else the number of pairwise merges that join this window
+/// with the window of the previous touch.
 pub(super) const LEVELS: usize = WINDOWS.ilog2() as usize + 1;
 
 /// Figures of one window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WindowFigures {
-    /// Requests before it.
+    /// Number of requests before the window.
     pub first_request: u64,
-    /// Arrival of its first request.
+    /// Arrival time of the first request.
     pub first_ns: u64,
     /// Requests by [`Op`] number.
     pub requests: [u64; 4],
     /// Bytes by operation.
     pub bytes: ByKind,
-    /// Distinct pages of 4 KiB that reads and writes touch.
+    /// Distinct 4 KiB pages touched by reads and writes.
     pub pages: u64,
-    /// Of these, pages that nothing touched before.
+    /// Pages among them never touched before.
     pub new_pages: u64,
-    /// Distinct pages touched up to its end.
+    /// Distinct pages touched from the start of the trace to the end of the window.
     pub pages_so_far: u64,
 }
 
@@ -45,9 +45,9 @@ struct Window {
 pub(super) struct Windows {
     set: WorkingSet,
     list: Vec<Window>,
-    /// Requests of a window.
+    /// Requests per window.
     width: u64,
-    /// Requests that the last window still takes.
+    /// Remaining requests of the last window.
     left: u64,
 }
 
@@ -76,7 +76,7 @@ impl Windows {
         }
     }
 
-    /// Loads what requests to come will need: of a later one where its state is, of an earlier one the state.
+    /// Prefetches for requests to come: the slot of a later request, the state of an earlier one.
     #[inline]
     pub fn look_ahead(&self, [later, earlier]: [Option<&Request>; 2]) {
         if let Some(request) = later {
@@ -97,7 +97,7 @@ impl Windows {
         self.left = self.width;
     }
 
-    /// Requests of a window.
+    /// Returns the number of requests per window.
     pub fn width(&self) -> u64 {
         self.width
     }
@@ -124,17 +124,17 @@ impl Windows {
     }
 }
 
-fn join(one: Window, two: Window) -> Window {
+fn join(first: Window, second: Window) -> Window {
     let fresh = std::array::from_fn(|level| match level {
-        0 => one.fresh[0] + two.fresh[0],
-        // What one window saw of the other is not fresh in both.
-        _ if level + 1 < LEVELS => one.fresh[level + 1] + two.fresh[level + 1],
+        0 => first.fresh[0] + second.fresh[0],
+        // Pages touched by both windows are new to the merged window only once.
+        _ if level + 1 < LEVELS => first.fresh[level + 1] + second.fresh[level + 1],
         _ => 0,
     });
     Window {
-        first_ns: one.first_ns,
-        requests: std::array::from_fn(|op| one.requests[op] + two.requests[op]),
-        bytes: std::array::from_fn(|kind| one.bytes[kind] + two.bytes[kind]),
+        first_ns: first.first_ns,
+        requests: std::array::from_fn(|op| first.requests[op] + second.requests[op]),
+        bytes: std::array::from_fn(|kind| first.bytes[kind] + second.bytes[kind]),
         fresh,
     }
 }

@@ -1,30 +1,30 @@
-//! Which pages were touched, and when last.
+//! Pages touched, with the window of their last touch.
 //!
-//! Exact up to [`GROUPS_MAX`] groups of 16 neighbouring pages. Then half of the groups, chosen by a hash of their
-//! number, are forgotten, pages of the others count twice from there on, and so on: an adaptive sample (Wegman;
-//! Flajolet 1990). With each page kept standing for s, an estimate of n pages has a standard error of at most 4 sqrt(s
-//! / n) of it, as pages come and go 16 at a time; for the footprint, of which a million pages at least are kept, below
-//! 0.4 %.
+//! Exact up to [`GROUPS_MAX`] groups of 16 neighbouring pages. At the limit, half of the groups, selected by a hash of
+//! their number, are dropped and the remaining pages count twice, and so on: adaptive sampling (Wegman; Flajolet 1990).
+//!
+//! If each kept page stands for s pages, the relative standard error of an estimate of n pages is at most 4 sqrt(s /
+//! n), as pages are sampled 16 at a time. For the footprint, which keeps at least a million pages, it is below 0.4 %.
 
 use ssdlab_core::mem::prefetch;
 
 use super::windows::LEVELS;
 
-/// Bytes of a page.
+/// Page size in bytes.
 const PAGE: u64 = 4096;
-/// Pages of a group.
+/// Pages per group.
 const GROUP: u64 = 16;
-/// Most groups kept: 144 MiB, and 16 MiB to find them. 192 GiB if touched densely, 12 GiB if a page each.
+/// Maximum number of groups (144 MiB, plus 16 MiB of index); covers 192 GiB if dense, 12 GiB at one page per group.
 const GROUPS_MAX: usize = 3 << 20;
 
 /// Pages touched by reads and writes.
 #[derive(Clone, Debug)]
 pub struct WorkingSet {
     groups: Vec<Group>,
-    /// Where to look a group up: its index + 1, or 0; a power of two long, at most three quarters full.
+    /// Hash table of group indices + 1, 0 if free; its length is a power of two, at most three quarters full.
     slots: Vec<u32>,
     groups_max: usize,
-    /// Groups are kept whose hash ends in so many zero bits.
+    /// Number of low hash bits that must be zero for a group to be kept.
     halvings: u32,
     read_pages: u64,
     written_pages: u64,
@@ -34,13 +34,13 @@ pub struct WorkingSet {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     number: u64,
-    /// Window in which each page was last touched, from 1 on; 0 if never.
+    /// Window of each page's last touch, from 1; 0 if never touched.
     last: [u16; GROUP as usize],
     read: u16,
     written: u16,
 }
 
-/// SplitMix64's finaliser: neighbouring numbers fall anywhere.
+/// SplitMix64 finalizer.
 fn hash(number: u64) -> u64 {
     let z = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -64,18 +64,18 @@ impl WorkingSet {
         }
     }
 
-    /// Pages that each page kept stands for; 1 while everything is exact.
+    /// Returns the number of pages that each kept page stands for; 1 while exact.
     pub fn sampling(&self) -> u64 {
         1 << self.halvings
     }
 
-    /// Bytes touched by reads, by writes, and by either, in whole pages of 4 KiB.
+    /// Returns the bytes touched by reads, by writes, and by either, in whole 4 KiB pages.
     pub fn footprints(&self) -> [u64; 3] {
         [self.read_pages, self.written_pages, self.pages].map(|pages| pages * PAGE)
     }
 
-    /// Touches the bytes from `offset` up to but without `end` in window `now`, counted from 1. `fresh` counts pages
-    /// not yet touched in it by how far back their last window is (see [`LEVELS`]).
+    /// Touches the bytes from `offset` to before `end` in window `now`, counted from 1. Pages not yet touched in it are
+    /// added to `fresh` by the level of their last window (see [`LEVELS`]).
     pub(super) fn touch(&mut self, offset: u64, end: u64, write: bool, now: u16, fresh: &mut [u64; LEVELS]) {
         if end <= offset {
             return;
@@ -114,7 +114,7 @@ impl WorkingSet {
         self.pages += weight * u64::from((new & !other).count_ones());
         for touched in &mut group.last[first..=last] {
             if *touched != now {
-                // The highest bit in which windows differ tells how often windows must be joined for them to be one.
+                // The highest bit in which the windows differ is the number of merges that join them.
                 let level = if *touched == 0 { 0 } else { u16::BITS - ((*touched - 1) ^ (now - 1)).leading_zeros() };
                 fresh[level as usize] += weight;
                 *touched = now;
@@ -122,14 +122,14 @@ impl WorkingSet {
         }
     }
 
-    /// Windows are joined by twos.
+    /// Merges windows in pairs.
     pub(super) fn join_windows(&mut self) {
         for last in self.groups.iter_mut().flat_map(|group| &mut group.last) {
             *last = last.div_ceil(2);
         }
     }
 
-    /// Index of a group, which is made if need be; none if it is not among those kept.
+    /// Returns the index of a group, created if necessary; `None` if it is not in the sample.
     #[inline]
     fn find(&mut self, number: u64) -> Option<usize> {
         let hash = hash(number);
@@ -146,20 +146,20 @@ impl WorkingSet {
         }
     }
 
-    /// Loads where the group of an address is found.
+    /// Prefetches the slot of an address's group.
     #[inline]
     pub(super) fn prefetch_slot(&self, offset: u64) {
         prefetch(&self.slots, self.first_slot(hash(offset / PAGE / GROUP)));
     }
 
-    /// Loads the group of an address, if it is where it is looked for first.
+    /// Prefetches the group of an address if it is in its first slot.
     #[inline]
     pub(super) fn prefetch_group(&self, offset: u64) {
         let index = self.slots[self.first_slot(hash(offset / PAGE / GROUP))];
         prefetch(&self.groups, (index as usize).wrapping_sub(1));
     }
 
-    /// Low bits of the hash choose what is kept, so others choose the slot.
+    /// Returns the first slot to probe. Uses high bits, as the low bits select the sample.
     fn first_slot(&self, hash: u64) -> usize {
         (hash >> 32) as usize & (self.slots.len() - 1)
     }
@@ -202,8 +202,8 @@ mod tests {
     use super::*;
     use ssdlab_core::Rng;
 
-    /// Goal: estimates keep to their bound. Method: pages of a million, thinly and densely, in a set of 1,024 groups;
-    /// four standard errors.
+    /// Goal: estimates stay within their error bound. Method: a million pages, sparse and dense, in a set of 1,024
+    /// groups; bound of four standard errors.
     #[test]
     fn a_sample_estimates_within_its_error() {
         for (pages, run) in [(300_000_u64, 1), (300_000, 40)] {
@@ -216,13 +216,13 @@ mod tests {
                 set.touch(page * PAGE, (page + run) * PAGE, write, 1, &mut fresh);
                 touched.extend(page..page + run);
             }
-            let (sampling, found) = (set.sampling(), set.footprints()[2] / PAGE);
+            let (sampling, estimate) = (set.sampling(), set.footprints()[2] / PAGE);
             assert!(set.groups.len() <= 1024 && sampling >= 32, "{sampling}");
             let error = 4.0 * (sampling as f64 / pages as f64).sqrt();
-            let off = found as f64 / touched.len() as f64 - 1.0;
+            let off = estimate as f64 / touched.len() as f64 - 1.0;
             assert!(off.abs() < 4.0 * error, "{off} with {error}");
-            assert_eq!(fresh[0], found);
-            // All of the estimate is in whole samples.
+            assert_eq!(fresh[0], estimate);
+            // Estimates are multiples of the sampling factor.
             assert!(set.footprints()[0] <= set.footprints()[2]);
         }
     }

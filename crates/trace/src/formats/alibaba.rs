@@ -1,7 +1,7 @@
 //! Alibaba block traces 2020: `device_id,opcode,offset,length,timestamp`.
 //!
-//! Opcode `R` or `W`, offset and length in bytes, Unix time in microseconds. No header. Hundreds of
-//! devices interleave, so choose one. Source: github.com/alibaba/block-traces, Li et al., IISWC 2020.
+//! Opcode `R` or `W`; offset and length in bytes; Unix time in microseconds. No header. Hundreds of devices are
+//! interleaved, so select one. Source: github.com/alibaba/block-traces, Li et al., IISWC 2020.
 //!
 //! `0,R,126703644672,4096,1577808000000626`
 
@@ -40,7 +40,7 @@ impl LineFormat for Alibaba {
     }
 }
 
-/// Writer: device 0, times from the epoch of 1970.
+/// Writer. Uses device 0 and times since 1970.
 pub(crate) struct AlibabaEncoder;
 
 impl Encoder for AlibabaEncoder {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn interleaved_devices_are_chosen_by_name() {
+    fn interleaved_devices_are_selected_by_name() {
         let (requests, report) = read_device(Format::Alibaba, ROWS, "3").unwrap();
         assert_eq!(requests, [request(0, Op::Write, 8192, 8192)]);
         assert_eq!(report.other_devices, [("0".into(), 2)]);

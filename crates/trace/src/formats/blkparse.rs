@@ -1,10 +1,11 @@
-//! blkparse's default text: `maj,min cpu seq time pid ACTION RWBS [sector + sectors] [process]`.
+//! blkparse default text: `maj,min cpu seq time pid ACTION RWBS [sector + sectors] [process]`.
 //!
-//! Time in seconds with nine digits, sectors of 512 bytes. A request passes through many events, so
-//! exactly one ([`crate::Action`]) is taken. RWBS: see [`Rwbs`]. Events without sector, messages (`m`), the lines of
-//! different CPUs and the summary at the end are all part of the format. Events before the reference time, the first
-//! event of the first CPU, have negative times, which blkparse prints unsigned and cut to 32 bits of seconds.
-//! Source: blktrace's blkparse_fmt.c.
+//! Times are in seconds with nine digits, sectors have 512 bytes; see [`Rwbs`] for RWBS. A request causes many events;
+//! only one kind ([`crate::Action`]) is used. Events without a sector, messages (`m`), lines of different CPUs and a
+//! final summary are part of the format.
+//!
+//! The reference time is the first event of the first CPU. Earlier events have negative times, which blkparse prints
+//! unsigned with the seconds cut to 32 bits. Source: blkparse_fmt.c of blktrace.
 //!
 //! `  7,0    1        0     0.000000000  3889  Q  WS 9887824 + 8 [varmail]`
 
@@ -19,19 +20,19 @@ use crate::rwbs::Rwbs;
 use crate::{Op, ReadOptions};
 
 const SECTOR: u64 = 512;
-/// What blkparse would print for a time just before the reference time, in ns: 2^64 ns without the seconds' high bits.
+/// Time, in ns, that blkparse would print just before the reference time: 2^64 ns without the high bits of the seconds.
 const WRAPPED_NS: u64 = u64::MAX - 4 * (1 << 32) * 1_000_000_000;
-/// Longest time before the reference time. All times are counted from so long before it, so that none is negative.
+/// Longest time before the reference time. All times are counted from there, so that none is negative.
 const BEFORE_NS: u64 = 3600 * 1_000_000_000;
 
 /// Parser.
 pub(crate) struct Blkparse {
     action: u8,
-    /// Inside the summary that follows the events.
+    /// True inside the summary that follows the events.
     summary: bool,
 }
 
-/// Lines that begin blkparse's summary.
+/// First words of the summary's lines.
 const SUMMARY: [&[u8]; 5] = [b"CPU", b"Total (", b"Throughput (", b"Input file ", b"Skips:"];
 
 impl LineFormat for Blkparse {
@@ -62,7 +63,7 @@ impl LineFormat for Blkparse {
             return match action {
                 b"m" => Ok(Entry::Skip(Skip::NonIo)),
                 _ if known => Ok(Entry::Skip(Skip::OtherAction)),
-                _ => Err(Fault::new("action", action, "is not one of blkparse's letters")),
+                _ => Err(Fault::new("action", action, "is not a blkparse action")),
             };
         }
         let Some(rwbs) = Rwbs::parse(fields.text("RWBS")?) else { return Ok(Entry::Skip(Skip::UnknownOp)) };
@@ -79,38 +80,38 @@ impl LineFormat for Blkparse {
     }
 }
 
-/// Operation and offset of a request; `None` if it is none.
+/// Returns operation and offset; `None` if the event is not a request.
 #[inline]
 pub(super) fn request(rwbs: Rwbs, offset: u64, bytes: u64) -> Option<(Op, u64)> {
     let op = rwbs.op_of(bytes)?;
     Some((op, if op == Op::Flush { 0 } else { offset }))
 }
 
-/// `7,0` as one number.
+/// Parses a device number such as `7,0`.
 pub(super) fn device_number(text: &[u8]) -> Option<u64> {
     let comma = text.iter().position(|&byte| byte == b',')?;
     let (major, minor) = (whole(&text[..comma]).ok()?, whole(&text[comma + 1..]).ok()?);
     Some(u64::from(u32::try_from(major).ok()?) << 32 | u64::from(u32::try_from(minor).ok()?))
 }
 
-/// Id of the device of a number.
+/// Returns the id of a device number.
 #[inline]
 pub(super) fn device_id(tables: &mut Tables, number: u64) -> u32 {
     tables.devices.keyed(number, |number| device_name(number >> 32, number & 0xFFFF_FFFF))
 }
 
-/// Time in ns, counted from [`BEFORE_NS`] before the reference time.
+/// Parses a time to ns since [`BEFORE_NS`] before the reference time.
 #[inline]
 fn time(text: &[u8]) -> Result<u64, Fault<'_>> {
     let printed = decimal(text, 9).map_err(|why| Fault::new("time", text, why))?;
     match WRAPPED_NS.checked_sub(printed) {
-        // The last nanosecond before the reference time is 2^64 - 1 ns.
+        // The last ns before the reference time wraps to 2^64 - 1 ns.
         Some(before) if before < BEFORE_NS => Ok(BEFORE_NS - 1 - before),
         _ => printed.checked_add(BEFORE_NS).ok_or(Fault::new("time", text, TOO_LARGE)),
     }
 }
 
-/// Fails if another record begins in `rest`, what follows the device of the first.
+/// Fails if another record begins in `rest`, the part of the line after its device.
 #[inline]
 fn alone(rest: &[u8]) -> Result<(), Fault<'_>> {
     for comma in memchr_iter(b',', rest) {
@@ -126,7 +127,7 @@ fn alone(rest: &[u8]) -> Result<(), Fault<'_>> {
     Ok(())
 }
 
-/// Checks the last field, a process in brackets, perhaps behind a time in parentheses: a line that breaks off lacks it.
+/// Checks the last field, a process in brackets, which may follow a time in parentheses. A truncated line lacks it.
 #[inline]
 fn process<'a>(fields: &Blanks<'a>) -> Result<(), Fault<'a>> {
     match fields.rest().map(<[u8]>::trim_ascii_end) {
@@ -136,13 +137,13 @@ fn process<'a>(fields: &Blanks<'a>) -> Result<(), Fault<'a>> {
     }
 }
 
-/// What stands between RWBS and the process.
+/// Fields between RWBS and the process.
 enum Extent {
-    /// `sector + count`, in bytes.
+    /// `sector + count`, converted to bytes.
     Sectors(u64, u64),
-    /// Nothing.
+    /// No fields.
     None,
-    /// A pass-through command: `bytes (cdb)`.
+    /// Pass-through command: `bytes (cdb)`.
     Command,
 }
 
@@ -213,7 +214,7 @@ Skips: 0 forward (0 -   0.0%)
     }
 
     #[test]
-    fn one_action_only() {
+    fn only_one_action_is_used() {
         for (action, count) in [(Action::Queue, 5), (Action::Issue, 2), (Action::Complete, 1)] {
             let options =
                 ReadOptions { action: Some(action), format: Some(Format::Blkparse), ..ReadOptions::default() };
@@ -221,8 +222,8 @@ Skips: 0 forward (0 -   0.0%)
         }
     }
 
-    /// Goal: times before the reference time come first. Method: blkparse prints the low 32 bits of the seconds of
-    /// 2^64 ns - 50 us, by hand: 18446744073.709501616 s - 4 * 4294967296 s = 1266874889.709501616 s.
+    /// Goal: times before the reference time come first. Method: blkparse prints the low 32 bits of the seconds of 2^64
+    /// ns - 50 us, by hand: 18446744073.709501616 s - 4 * 4294967296 s = 1266874889.709501616 s.
     #[test]
     fn times_before_the_reference_time_are_negative() {
         let line = |time, letters, sector| format!("8,0 1 1 {time} 901 Q {letters} {sector} + 8 [fio]\n");
@@ -239,7 +240,7 @@ Skips: 0 forward (0 -   0.0%)
             with(request(250_000, Op::Write, 808 * 512, 4096)),
         ];
         assert_eq!((requests, report.counts.late), (expected.to_vec(), 0));
-        // The nanosecond before the reference time, the second before it, and times of 2010 that are what they say.
+        // 1 ns and 1 s before the reference time, and real times in the year 2010.
         for (time, before) in [("1266874889.709551615", 1), ("1266874888.709551616", 1_000_000_000)] {
             let (requests, _) = read(Format::Blkparse, &(line("0.0", "W", 8) + &line(time, "R", 16)));
             assert_eq!(requests[1].time_ns, before, "{time}");
@@ -248,13 +249,13 @@ Skips: 0 forward (0 -   0.0%)
         assert_eq!(requests[1].time_ns, 200_000_000);
     }
 
-    /// Barriers of Linux before 2.6.37: a flush before the write, as in the binary records of the same events.
+    /// Barriers (Linux before 2.6.37) flush before the write, as in the binary records of the same events.
     #[test]
     fn barriers_flush_before_they_write() {
         let text = "8,16 2 1 0.0 16766 Q W 4096 + 8 [flush-8:16]\n8,16 2 1 0.00001 1200 Q WBS 8192 + 8 [jbd2/sdb1-8]\n\
                     8,16 2 1 0.00002 1200 Q WB 8200 + 8 [kjournald]\n8,16 2 1 0.00003 1200 Q R 8208 + 8 [cat]\n";
         let requests = read(Format::Blkparse, text).0;
-        let found: Vec<_> = requests.iter().map(|one| (one.op, one.offset / 512, one.flags)).collect();
+        let actual: Vec<_> = requests.iter().map(|request| (request.op, request.offset / 512, request.flags)).collect();
         let flushed = flag::PREFLUSH;
         let expected = [
             (Op::Write, 4096, 0),
@@ -262,11 +263,11 @@ Skips: 0 forward (0 -   0.0%)
             (Op::Write, 8200, flushed),
             (Op::Read, 8208, 0),
         ];
-        assert_eq!(found, expected);
+        assert_eq!(actual, expected);
     }
 
     #[test]
-    fn a_line_that_breaks_off_or_holds_two_records_is_an_error() {
+    fn a_truncated_line_or_two_joined_records_are_an_error() {
         let first = "8,0 1 1 0.000000001 1 Q W 0 + 16 [a b]";
         for (rest, why) in [
             ("  8,0 1 3 0.000000003 1 Q W 16 + 8 [z]", "8,0 1 3 0.000000003 1 Q W 16 + 8 [z]\" is a second record"),
@@ -289,7 +290,7 @@ Skips: 0 forward (0 -   0.0%)
     }
 
     #[test]
-    fn pass_through_commands_are_no_io() {
+    fn pass_through_commands_are_not_io() {
         let (requests, report) =
             read(Format::Blkparse, "8,0 0 1 0.0 9 Q R 252 (12 00 00 00 fc) [udev]\n8,0 0 2 0.1 9 Q R 8 + 8 [dd]\n");
         assert_eq!((requests.len(), report.counts.non_io), (1, 1));

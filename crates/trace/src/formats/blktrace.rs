@@ -1,10 +1,10 @@
-//! blktrace binary: `struct blk_io_trace`, 48 bytes and a tail of `pdu_len` bytes, in the byte order of
-//! the machine that wrote it (told by the magic number).
+//! blktrace binary: `struct blk_io_trace`, 48 bytes plus a tail of `pdu_len` bytes, in the writer's byte order
+//! (detected by the magic number).
 //!
 //! | offset | field |
 //! |---|---|
 //! | 0 | u32 magic `0x65617400` + version 7 |
-//! | 4 | u32 sequence (0 where ftrace made the file) |
+//! | 4 | u32 sequence (0 in files made from ftrace) |
 //! | 8 | u64 time, ns |
 //! | 16 | u64 sector, 512 bytes each |
 //! | 24 | u32 bytes |
@@ -15,10 +15,9 @@
 //! | 44 | u16 error |
 //! | 46 | u16 pdu_len |
 //!
-//! A request passes through many events, so exactly one ([`Action`]) is taken. The tail holds what is not
-//! needed here (remap targets are big-endian whatever the rest is) and is skipped. Per-CPU files
-//! (`sda.blktrace.0`, `.1`, ...) belong together: give all, they are merged by time.
-//! Source: include/uapi/linux/blktrace_api.h.
+//! A request causes many events; only one kind ([`Action`]) is used. The tail is not needed and is skipped (remap
+//! targets are always big-endian). Per-CPU files (`sda.blktrace.0`, `.1`, ...) belong together: pass all, and they are
+//! merged by time. Source: include/uapi/linux/blktrace_api.h.
 
 use super::category;
 use crate::decode::RecordFormat;
@@ -28,7 +27,7 @@ use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Action, Op, ReadOptions};
 
 const MAGIC: u32 = 0x6561_7407;
-/// The version of the records that are read, in the low byte of the magic number.
+/// Supported record version, the low byte of the magic number.
 const VERSION: u8 = MAGIC as u8;
 const SECTOR: u64 = 512;
 
@@ -41,19 +40,19 @@ pub(crate) struct Blktrace {
     action: u32,
 }
 
-/// Version of the records that a file begins with; `None` without blktrace's magic number.
+/// Returns the record version of a file; `None` without the magic number.
 fn version(head: &[u8]) -> Option<u8> {
     let bytes = *head.first_chunk::<4>()?;
     let magics = [u32::from_le_bytes(bytes), u32::from_be_bytes(bytes)];
     magics.into_iter().find(|magic| magic >> 8 == MAGIC >> 8).map(|magic| magic as u8)
 }
 
-/// How well the beginning of a file fits, in percent. Other versions fit as well, so that a message can name them.
+/// Returns how well the start of a file fits, in percent. Other versions fit as well, so that the error can name them.
 pub(crate) fn sniff(head: &[u8]) -> u32 {
     if version(head).is_some() { 100 } else { 0 }
 }
 
-/// A device number as blkparse prints it.
+/// Formats a device number like blkparse.
 pub(super) fn device_name(major: u64, minor: u64) -> String {
     format!("{major},{minor}")
 }
@@ -73,7 +72,7 @@ impl RecordFormat for Blktrace {
     fn begin(&self, head: &[u8]) -> Result<(), String> {
         match version(head) {
             Some(other) if other != VERSION => Err(format!(
-                "blktrace of version {other} is not read, only {VERSION}; print the records with 'blkparse -i FILE' and \
+                "blktrace version {other} is not supported, only {VERSION}; print the records with 'blkparse -i FILE' and \
                  read that text"
             )),
             _ => Ok(()),
@@ -88,7 +87,7 @@ impl RecordFormat for Blktrace {
         } else if u32_at::<true>(head, 0) == MAGIC {
             Ok(self.native::<true>(head, tables))
         } else {
-            Err(Fault::new("magic", &head[..4], "is not blktrace's, version 7"))
+            Err(Fault::new("magic", &head[..4], "is not the magic number of blktrace version 7"))
         }
     }
 
@@ -96,7 +95,7 @@ impl RecordFormat for Blktrace {
         let magic = MAGIC.to_le_bytes();
         let swapped = MAGIC.to_be_bytes();
         let next = bytes.windows(4).skip(1).position(|window| window == magic || window == swapped);
-        // Without another magic number in view, keep the last three bytes: one may begin there.
+        // If there is no further magic number, keep the last three bytes: one may begin there.
         next.map_or(bytes.len().saturating_sub(3).max(1), |index| index + 1)
     }
 }
@@ -123,7 +122,7 @@ impl Blktrace {
         let entry = if mask & category::NOTIFY != 0 {
             Entry::Skip(Skip::NonIo)
         } else if action & 0xFF != self.action {
-            // Bit 8 only says that the tail begins with a cgroup id.
+            // Bit 8 only means that the tail begins with a cgroup id.
             Entry::Skip(Skip::OtherAction)
         } else {
             request(mask, u64::from(u32_at::<BIG>(head, 24)), |op, bytes| {
@@ -132,7 +131,7 @@ impl Blktrace {
                 Io {
                     time_ns: u64_at::<BIG>(head, 8),
                     op,
-                    // A sector beyond 2^55 saturates, and is refused as beyond any device.
+                    // A sector above 2^55 saturates and is rejected as too large.
                     offset: u64_at::<BIG>(head, 16).saturating_mul(SECTOR),
                     bytes,
                     device: Device::Id(device),
@@ -145,7 +144,7 @@ impl Blktrace {
     }
 }
 
-/// What a category mask with `bytes` asks for, as blkparse would name it.
+/// Returns operation and flags of a category mask for `bytes` of data, named as in blkparse.
 #[inline(always)]
 fn request(mask: u64, bytes: u64, io: impl FnOnce(Op, u64) -> Io<'static>) -> Entry<'static> {
     if mask & category::PC != 0 {
@@ -163,13 +162,13 @@ fn request(mask: u64, bytes: u64, io: impl FnOnce(Op, u64) -> Io<'static>) -> En
         return Entry::Skip(Skip::NonIo);
     };
     if entry.op == Op::Flush {
-        // The sector of an empty flush is -1 in some kernels.
+        // In some kernels, an empty flush has sector -1.
         entry.offset = 0;
     }
     Entry::Io(entry)
 }
 
-/// Writer: queue events of device 8,0 on CPU 0, little-endian; processes need a number for a name.
+/// Writer of queue events: device 8,0, CPU 0, little-endian; process names must be numbers.
 pub(crate) struct BlktraceEncoder;
 
 fn number(name: &str) -> bool {
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn one_action_is_taken_tails_are_skipped_and_notes_are_no_io() {
+    fn one_action_is_used_tails_are_skipped_and_notes_are_not_io() {
         let bytes: Vec<u8> = life().iter().flat_map(Event::little).collect();
         let (requests, report) = read_bytes(Format::Blktrace, &bytes, &ReadOptions::default()).unwrap();
         let with = |flags, request| Request { flags, stream: 1, ..request };
@@ -308,14 +307,14 @@ mod tests {
     }
 
     #[test]
-    fn bad_magic_names_record_and_byte_and_skipping_resynchronises() {
+    fn a_bad_magic_number_is_located_and_skipping_resynchronizes() {
         let mut bytes: Vec<u8> = life()[..2].iter().flat_map(Event::little).collect();
         let bad = bytes.len();
         bytes.extend([0xEE; 77]);
         bytes.extend(life()[6].little());
         let message = error_bytes(Format::Blktrace, &bytes);
         let expected = format!(
-            "memory:record 3 at byte {bad}: field \"magic\": \"\\xee\\xee\\xee\\xee\" is not blktrace's, version 7"
+            "memory:record 3 at byte {bad}: field \"magic\": \"\\xee\\xee\\xee\\xee\" is not the magic number of blktrace version 7"
         );
         assert!(message.starts_with(&expected), "{message}");
         let options = ReadOptions { skip_bad: true, ..ReadOptions::default() };
@@ -323,12 +322,12 @@ mod tests {
         assert_eq!((requests.len(), report.counts.bad_lines), (2, 1));
     }
 
-    /// Linux 6.19 writes records of version 8; 7 is the only one before.
+    /// Linux 6.19 writes version 8; all earlier kernels write version 7.
     #[test]
-    fn another_version_is_named() {
+    fn an_unsupported_version_is_named() {
         for bytes in [0x6561_7408_u32.to_le_bytes(), 0x6561_7408_u32.to_be_bytes()] {
             let file = [&bytes[..], &[0; 60]].concat();
-            let expected = "memory: blktrace of version 8 is not read, only 7; print the records with 'blkparse -i FILE' \
+            let expected = "memory: blktrace version 8 is not supported, only 7; print the records with 'blkparse -i FILE' \
                             and read that text";
             let detected = read_with(&file, &ReadOptions::default()).unwrap_err().to_string();
             assert_eq!((detected.as_str(), error_bytes(Format::Blktrace, &file).as_str()), (expected, expected));
@@ -336,22 +335,22 @@ mod tests {
     }
 
     #[test]
-    fn a_request_beyond_a_drive_has_its_record_and_byte() {
+    fn a_request_beyond_the_drive_is_found_with_record_and_byte() {
         let bytes: Vec<u8> = life().iter().flat_map(Event::little).collect();
         let before: usize = life()[..8].iter().map(|event| event.little().len()).sum();
         let mut reader = TraceReader::over(&[Origin::Memory(bytes.into())], &ReadOptions::default()).unwrap();
-        let ControlFlow::Break(Some(found)) = reader.find_beyond(12_288, 10).unwrap() else { panic!("none is found") };
+        let ControlFlow::Break(Some(request)) = reader.find_beyond(12_288, 10).unwrap() else { panic!("not found") };
         let place = format!("memory:record 9 at byte {before}");
-        assert_eq!(found, Placed { place, op: Op::Trim, offset: 12_288, bytes: 8192 });
+        assert_eq!(request, Placed { place, op: Op::Trim, offset: 12_288, bytes: 8192 });
     }
 
     #[test]
-    fn a_partial_record_is_one_clear_error() {
+    fn a_partial_record_is_an_error() {
         let mut bytes = life()[0].little();
         bytes.extend(&life()[1].little()[..20]);
         let message = error_bytes(Format::Blktrace, &bytes);
         assert!(message.contains("the file ends inside record 2 (20 bytes of it at byte 48)"), "{message}");
-        // A tail that is announced but not there is the same error, and allocates nothing.
+        // A missing tail is the same error and allocates nothing.
         let mut bytes = life()[0].little();
         bytes[46..48].copy_from_slice(&u16::MAX.to_le_bytes());
         assert!(error_bytes(Format::Blktrace, &bytes).contains("ends inside record 1 (48 bytes"));

@@ -1,24 +1,24 @@
-//! blktrace's category mask (`BLK_TC_*`, include/uapi/linux/blktrace_api.h), which the Linux-made formats share.
+//! blktrace's category mask (`BLK_TC_*`, include/uapi/linux/blktrace_api.h), shared by the Linux formats.
 
 use crate::{Op, flag};
 
-/// Reads.
+/// Read.
 pub(crate) const READ: u64 = 1 << 0;
-/// Writes.
+/// Write.
 pub(crate) const WRITE: u64 = 1 << 1;
-/// Carries a flush of the device's cache.
+/// Flush of the device's cache.
 pub(crate) const FLUSH: u64 = 1 << 2;
-/// Somebody waits for it.
+/// Synchronous: a process waits for it.
 pub(crate) const SYNC: u64 = 1 << 3;
-/// A pass-through command.
+/// Pass-through command.
 pub(crate) const PC: u64 = 1 << 9;
-/// A note, not an event.
+/// Note rather than an event.
 pub(crate) const NOTIFY: u64 = 1 << 10;
 /// Read-ahead.
 pub(crate) const AHEAD: u64 = 1 << 11;
 /// Metadata.
 pub(crate) const META: u64 = 1 << 12;
-/// A discard.
+/// Discard.
 pub(crate) const DISCARD: u64 = 1 << 13;
 /// Forced unit access.
 pub(crate) const FUA: u64 = 1 << 15;
@@ -26,13 +26,13 @@ pub(crate) const FUA: u64 = 1 << 15;
 const PAIRS: [(u64, u8); 5] =
     [(SYNC, flag::SYNC), (META, flag::META), (AHEAD, flag::AHEAD), (FUA, flag::FUA), (FLUSH, flag::PREFLUSH)];
 
-/// The request flags in a mask.
+/// Returns the request flags of a mask.
 #[inline]
 pub(crate) fn flags(mask: u64) -> u8 {
     PAIRS.iter().fold(0, |flags, &(bit, flag)| if mask & bit != 0 { flags | flag } else { flags })
 }
 
-/// The mask of an operation and its flags.
+/// Returns the mask of an operation and flags.
 pub(crate) fn of(op: Op, flags: u8) -> u64 {
     let op = match op {
         Op::Read => READ,

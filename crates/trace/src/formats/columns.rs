@@ -1,14 +1,15 @@
-//! Any text in columns. A specification says what they hold: `time=0:us,op=2,offset=3:sectors,size=4`.
+//! Text in columns with a user-defined layout, such as `time=0:us,op=2,offset=3:sectors,size=4`.
 //!
-//! A column is named by its number, from 0, or by its heading. A unit follows after a colon: `ns` (the default), `us`,
-//! `ms`, `s` or a multiple such as `100ns` for times; bytes (the default), `sectors` of 512 bytes, or a size such as
-//! `4KiB` for offsets and sizes. Times may also be clock times or dates. `op` and `size` may be constants instead of
-//! columns: `op='W'`, `size=4KiB`. Where requests are for objects, the offset may be a key of any text. A request is made
-//! `repeat` times.
+//! - **Column**: a number from 0, or a heading.
+//! - **Unit**, after a colon: `ns` (default), `us`, `ms`, `s` or a multiple such as `100ns` for times; bytes (default),
+//!   `sectors` of 512 bytes, or a size such as `4KiB` for offsets and sizes. Times may also be clock times or dates.
+//! - **Constant**, instead of a column for `op` and `size`: `op='W'`, `size=4KiB`.
+//! - **Object key**: for requests to objects, the offset may be any text.
+//! - **`repeat`**: number of times the request is issued.
 //!
-//! Fields are separated by commas, semicolons, tabs or blanks, whichever the first line has, and may stand in quotes.
-//! The first line may hold headings. Lines that begin with `#` are comments. Operations may be spelt in many ways
-//! ([`Op::parse`]). The source is our own: there is no such format.
+//! Fields are separated by commas, semicolons, tabs or blanks, as in the first line, and may be quoted. The first line
+//! may hold headings; lines that begin with `#` are comments. Operations may be written in many ways ([`Op::parse`]).
+//! This format is our own.
 //!
 //! `17.5,sda,Write,8,16`
 
@@ -23,14 +24,14 @@ use crate::intake::{Device, Entry, Io, REQUEST_MAX, Skip, Stream, Tables};
 use crate::{Op, ReadOptions, Target, TraceError};
 
 const SECTOR: u64 = 512;
-/// Columns that a line may have.
+/// Maximum number of columns.
 const MOST: usize = 64;
-/// Bytes of the headings that a message shows.
+/// Maximum number of heading bytes shown in a message.
 const HEADINGS_SHOWN: usize = 400;
-/// Most times that one line may repeat its request.
+/// Maximum repetitions of one line's request.
 const REPEATS_MAX: u64 = 1 << 20;
-const NOT_AN_ADDRESS: &str = "is not a whole number; only objects have keys of text ('ssdlab cache sim --objects')";
-/// What columns may hold; the first ones are required.
+const NOT_AN_ADDRESS: &str = "is not a whole number; text keys need 'ssdlab cache sim --objects'";
+/// Names of the values; the first three are required.
 const NAMES: [&str; 7] = ["op", "offset", "size", "time", "stream", "device", "repeat"];
 const REQUIRED: usize = 3;
 const OP: usize = 0;
@@ -41,32 +42,32 @@ const STREAM: usize = 4;
 const DEVICE: usize = 5;
 const REPEAT: usize = 6;
 
-/// Where a value is.
+/// Location of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
     Number(usize),
-    /// A heading or, if no column has it, a constant without quotes.
+    /// Heading, or an unquoted constant if no column has this heading.
     Heading(String),
-    /// The same value in every line, in the unit of the data: the number of an operation, bytes.
+    /// Constant in the unit of the data: number of an operation, or bytes.
     Constant(u64),
 }
 
-/// How columns are written, for messages.
+/// Example layout for messages.
 pub(super) const EXAMPLE: &str = "time=0:us,op=2,offset=3:sectors,size=4";
 
-/// What the columns of a text hold.
+/// Column layout of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// Place and unit, in the order of the names.
+    /// Location and unit of each value, in the order of `NAMES`.
     held: [Option<(Place, u64)>; NAMES.len()],
 }
 
 impl Columns {
-    /// Reads `time=0:us,op=2,offset=3:sectors,size=4`.
+    /// Parses a layout such as `time=0:us,op=2,offset=3:sectors,size=4`.
     ///
     /// # Errors
     ///
-    /// Any other text, with how to write it.
+    /// For any other text; the message shows the syntax.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let wrong = |why: String| TraceError::Format(format!("columns {text:?}: {why}; write them like {EXAMPLE}"));
         let mut held = [const { None }; NAMES.len()];
@@ -81,11 +82,11 @@ impl Columns {
             let unit = unit.map_or(Some(1), |unit| scale(at, unit));
             let Some(unit) = unit else {
                 let units = match at {
-                    TIME => "write one of ns, us, ms, s",
-                    OFFSET | SIZE => "write bytes, sectors or a size such as 4KiB",
+                    TIME => "use ns, us, ms or s",
+                    OFFSET | SIZE => "use bytes, sectors or a size such as 4KiB",
                     _ => "it has none",
                 };
-                return Err(wrong(format!("{part:?} has no unit of {name}: {units}")));
+                return Err(wrong(format!("{part:?} has no valid unit of {name}: {units}")));
             };
             let place = match (place.parse(), unquoted(place)) {
                 (Ok(number), _) if number >= MOST => {
@@ -100,8 +101,8 @@ impl Columns {
                     Some(value) => Place::Constant(value),
                     None => {
                         let constants = match at {
-                            OP => "write an operation, such as 'read'",
-                            SIZE => "write a size, such as '4KiB'",
+                            OP => "use an operation such as 'read'",
+                            SIZE => "use a size such as '4KiB'",
                             _ => "only op and size can be constants",
                         };
                         return Err(wrong(format!("{part:?} is not a constant for {name}: {constants}")));
@@ -130,7 +131,7 @@ fn unquoted(text: &str) -> Option<&str> {
     ['\'', '"'].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
 }
 
-/// Number of the operation or bytes of the size that a constant stands for.
+/// Parses a constant: the number of an operation, or a size in bytes.
 fn constant(at: usize, text: &str, unit: u64) -> Option<u64> {
     match at {
         OP => Op::parse(text.as_bytes()).map(|op| op as u64),
@@ -142,9 +143,9 @@ fn constant(at: usize, text: &str, unit: u64) -> Option<u64> {
     }
 }
 
-/// Nanoseconds or bytes of a unit of a column.
+/// Returns a column unit in ns or bytes.
 fn scale(at: usize, unit: &str) -> Option<u64> {
-    // `us` is one of them, `100ns` a hundred.
+    // Accepts `us` as well as `100ns`.
     let counted = if unit.starts_with(|c: char| c.is_ascii_digit()) { unit.into() } else { format!("1{unit}") };
     let scale = match at {
         TIME => Nanos::parse(&counted).ok()?.0,
@@ -164,38 +165,38 @@ impl Default for Columns {
     }
 }
 
-/// Where the values of the file at hand are.
+/// Location of a value in the current file.
 #[derive(Clone, Copy)]
-enum Found {
+enum Value {
     Column { number: usize, unit: u64 },
     Constant(u64),
 }
 
-type AllFound = [Option<Found>; NAMES.len()];
+type Values = [Option<Value>; NAMES.len()];
 
 /// Parser.
 pub(crate) struct Text {
     columns: Columns,
     target: Target,
-    found: AllFound,
+    values: Values,
     separator: u8,
-    /// Fields of the first line.
+    /// Number of fields of the first line.
     width: usize,
-    /// The next line is the first, and holds headings.
+    /// True if the next line is the first and holds headings.
     at_headings: bool,
     calendar: Calendar,
     repeats: u32,
 }
 
 impl LineFormat for Text {
-    // The first comment may hold the headings.
+    // The first comment may hold headings.
     const COMMENTS: bool = false;
 
     fn new(options: &ReadOptions) -> Self {
         Self {
             columns: options.columns.clone().unwrap_or_default(),
             target: options.target,
-            found: [None; NAMES.len()],
+            values: [None; NAMES.len()],
             separator: b',',
             width: MOST,
             at_headings: false,
@@ -211,18 +212,18 @@ impl LineFormat for Text {
         self.separator = separator.unwrap_or(b' ');
         let mut fields = [&b""[..]; MOST];
         let count = split(line, self.separator, &mut fields);
-        let found = self.columns.find(&fields[..count]);
-        if comment.is_some() && !found.as_ref().is_ok_and(|found| self.columns.by_heading(found)) {
+        let located = self.columns.find(&fields[..count]);
+        if comment.is_some() && !located.as_ref().is_ok_and(|values| self.columns.by_heading(values)) {
             return Ok(false);
         }
-        self.found = found?;
+        self.values = located?;
         self.width = count;
-        self.at_headings = self.columns.by_heading(&self.found) || self.is_heading(&fields);
+        self.at_headings = self.columns.by_heading(&self.values) || self.is_heading(&fields);
         Ok(true)
     }
 
     fn separator(&self) -> Option<u8> {
-        // Blanks come in runs.
+        // Blanks come in runs, so fields cannot be counted.
         Some(self.separator).filter(|separator| *separator != b' ')
     }
 
@@ -239,10 +240,10 @@ impl LineFormat for Text {
         if std::mem::take(&mut self.at_headings) || line.trim_ascii_start().starts_with(b"#") {
             return Ok(Entry::Skip(Skip::Header));
         }
-        let found = &self.found;
+        let values = &self.values;
         let mut fields = [&b""[..]; MOST];
         let count = split(line, self.separator, &mut fields);
-        // Some programs end each line with a separator.
+        // Trailing empty fields are allowed: some programs end lines with a separator.
         if let Some(surplus) = fields[..count].iter().skip(self.width).find(|field| !field.is_empty()) {
             let why = "follows the last column of the first line; two lines may have been joined";
             return Err(Fault::new("", surplus, why));
@@ -251,15 +252,15 @@ impl LineFormat for Text {
             Some(field) if !field.is_empty() => Ok(*field),
             _ => Err(Fault::missing(name)),
         };
-        let op = match found[OP] {
-            Some(Found::Constant(op)) => Op::ALL.get(op as usize).map(|op| (*op, 0)),
-            Some(Found::Column { number, .. }) => Op::with_flags(text(number, NAMES[OP])?),
+        let op = match values[OP] {
+            Some(Value::Constant(op)) => Op::ALL.get(op as usize).map(|op| (*op, 0)),
+            Some(Value::Column { number, .. }) => Op::with_flags(text(number, NAMES[OP])?),
             None => None,
         };
         let Some((op, flags)) = op else { return Ok(Entry::Skip(Skip::UnknownOp)) };
-        let number = |at: usize| match found[at] {
-            Some(Found::Constant(value)) => Ok(value),
-            Some(Found::Column { number: column, unit }) => {
+        let number = |at: usize| match values[at] {
+            Some(Value::Constant(value)) => Ok(value),
+            Some(Value::Column { number: column, unit }) => {
                 let field = text(column, NAMES[at])?;
                 let fault = |why| Fault::new(NAMES[at], field, why);
                 let text_key = at == OFFSET && self.target == Target::Drive && unit == 1;
@@ -271,8 +272,8 @@ impl LineFormat for Text {
             }
             None => Err(Fault::missing(NAMES[at])),
         };
-        let time_ns = match found[TIME] {
-            Some(Found::Column { number, unit }) => {
+        let time_ns = match values[TIME] {
+            Some(Value::Column { number, unit }) => {
                 let field = text(number, NAMES[TIME])?;
                 let calendar = &mut self.calendar;
                 let time = fraction(field, unit)
@@ -281,23 +282,23 @@ impl LineFormat for Text {
             }
             _ => 0,
         };
-        let offset = || match found[OFFSET] {
-            Some(Found::Column { number, unit: 1 }) if self.target != Target::Drive => {
+        let offset = || match values[OFFSET] {
+            Some(Value::Column { number, unit: 1 }) if self.target != Target::Drive => {
                 Ok(key(text(number, NAMES[OFFSET])?))
             }
             _ => number(OFFSET),
         };
         let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (offset()?, number(SIZE)?) };
-        if let Some(Found::Column { number: column, .. }) = found[REPEAT] {
+        if let Some(Value::Column { number: column, .. }) = values[REPEAT] {
             let repeats = number(REPEAT)?;
             if !(1..=REPEATS_MAX).contains(&repeats) || repeats.saturating_mul(bytes) > REQUEST_MAX {
-                let why = "is not 1 to 1,048,576, or comes to more than 256 TiB";
+                let why = "must be 1 to 1,048,576, with at most 256 TiB in total";
                 return Err(Fault::new(NAMES[REPEAT], text(column, NAMES[REPEAT])?, why));
             }
             self.repeats = repeats as u32;
         }
-        let name = |at: usize| match found[at] {
-            Some(Found::Column { number, .. }) => text(number, NAMES[at]).map(Some),
+        let name = |at: usize| match values[at] {
+            Some(Value::Column { number, .. }) => text(number, NAMES[at]).map(Some),
             _ => Ok(None),
         };
         let stream = name(STREAM).ok().flatten().map_or(Stream::None, Stream::Named);
@@ -306,68 +307,68 @@ impl LineFormat for Text {
     }
 }
 
-/// Identity of an object. A number in decimal digits is itself; any other text becomes the upper 63 bits of its XXH3
-/// hash, so that no size takes it beyond 64 bits.
+/// Returns the identity of an object. A canonical decimal number is itself; other text becomes the upper 63 bits of its
+/// XXH3 hash, so that adding a size cannot overflow.
 fn key(text: &[u8]) -> u64 {
     let canonical = text == b"0" || text.first().is_some_and(|first| (b'1'..=b'9').contains(first));
     whole(text).ok().filter(|_| canonical).unwrap_or_else(|| XxHash3_64::oneshot(text) >> 1)
 }
 
 impl Columns {
-    /// Finds the values, given the fields of the first line, which may be headings.
-    fn find(&self, first: &[&[u8]]) -> Result<AllFound, String> {
-        let mut all_found = [None; NAMES.len()];
-        for (at, (held, found)) in self.held.iter().zip(&mut all_found).enumerate() {
+    /// Locates all values, given the fields of the first line, which may be headings.
+    fn find(&self, first: &[&[u8]]) -> Result<Values, String> {
+        let mut values = [None; NAMES.len()];
+        for (at, (held, value)) in self.held.iter().zip(&mut values).enumerate() {
             let Some((place, unit)) = held else { continue };
-            *found = Some(match place {
-                Place::Number(number) => Found::Column { number: *number, unit: *unit },
-                Place::Constant(value) => Found::Constant(*value),
+            *value = Some(match place {
+                Place::Number(number) => Value::Column { number: *number, unit: *unit },
+                Place::Constant(value) => Value::Constant(*value),
                 Place::Heading(heading) => {
                     let number = first.iter().position(|field| field.eq_ignore_ascii_case(heading.as_bytes()));
-                    let column = number.map(|number| Found::Column { number, unit: *unit });
-                    let found = column.or_else(|| constant(at, heading, *unit).map(Found::Constant));
-                    found.ok_or_else(|| {
+                    let column = number.map(|number| Value::Column { number, unit: *unit });
+                    let located = column.or_else(|| constant(at, heading, *unit).map(Value::Constant));
+                    located.ok_or_else(|| {
                         let there = first.join(&b", "[..]);
                         let shown = String::from_utf8_lossy(&there[..there.len().min(HEADINGS_SHOWN)]);
                         format!(
-                            "columns {}={heading}: no heading is {heading:?}; the first line has {shown:?}: name one of \
-                             these, or a column by its number from 0",
+                            "columns {}={heading}: no heading is {heading:?}; the first line has {shown:?}: use one of \
+                             them, or a column number from 0",
                             NAMES[at]
                         )
                     })?
                 }
             });
         }
-        Ok(all_found)
+        Ok(values)
     }
 
-    /// Returns true if a column was found by its heading.
-    fn by_heading(&self, found: &AllFound) -> bool {
-        let mut both = self.held.iter().flatten().zip(found.iter().flatten());
-        both.any(|((place, _), found)| matches!((place, found), (Place::Heading(_), Found::Column { .. })))
+    /// True if a column was located by its heading.
+    fn by_heading(&self, values: &Values) -> bool {
+        let mut both = self.held.iter().flatten().zip(values.iter().flatten());
+        both.any(|((place, _), value)| matches!((place, value), (Place::Heading(_), Value::Column { .. })))
     }
 }
 
 impl Text {
-    /// Returns true if the first line holds headings although no column is named by one: it has no operation, and none of
-    /// its numbers begins with a digit.
+    /// True if the first line holds headings, although the layout uses none: no valid operation, and no number starts
+    /// with a digit.
     fn is_heading(&self, fields: &[&[u8]; MOST]) -> bool {
-        let field = |at: usize| match self.found[at] {
-            Some(Found::Column { number, .. }) => fields.get(number),
+        let field = |at: usize| match self.values[at] {
+            Some(Value::Column { number, .. }) => fields.get(number),
             _ => None,
         };
         let is_number = |field: &&[u8]| field.first().is_some_and(u8::is_ascii_digit);
-        // A key need not begin with a digit.
+        // A key need not start with a digit.
         let keyed = self.target != Target::Drive;
         let numbers = [TIME, SIZE].into_iter().chain((!keyed).then_some(OFFSET));
-        let mut told = numbers.map(|at| field(at).map(is_number)).chain([field(OP).map(|op| Op::parse(op).is_some())]);
-        let told: Vec<bool> = told.by_ref().flatten().collect();
-        !told.is_empty() && !told.contains(&true)
+        let is_op = field(OP).map(|op| Op::parse(op).is_some());
+        let is_data: Vec<bool> = numbers.map(|at| field(at).map(is_number)).chain([is_op]).flatten().collect();
+        !is_data.is_empty() && !is_data.contains(&true)
     }
 }
 
-/// Splits a line into fields without blanks and quotes around them; returns how many there are. A separator in quotes
-/// does not separate.
+/// Splits a line into fields, without surrounding blanks and quotes; returns their number. Separators in quotes do not
+/// split.
 fn split<'a>(line: &'a [u8], separator: u8, fields: &mut [&'a [u8]; MOST]) -> usize {
     let ends = |byte: &u8| *byte == separator || (separator == b' ' && *byte == b'\t');
     let mut count = 0;
@@ -376,7 +377,7 @@ fn split<'a>(line: &'a [u8], separator: u8, fields: &mut [&'a [u8]; MOST]) -> us
         let Some(slot) = fields.get_mut(count) else { break };
         let start = if separator == b' ' { line.trim_ascii_start() } else { line };
         let quoted = start.trim_ascii_start().strip_prefix(b"\"");
-        // A quote that is never closed, or goes on after its end, is a character like others.
+        // An unclosed quote, or one followed by more text, is an ordinary character.
         let closed = quoted.and_then(|quoted| {
             let close = quoted.iter().position(|&byte| byte == b'"')?;
             let after = &quoted[close + 1..];
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_found_by_number_and_by_heading_in_any_unit_and_separator() {
+    fn columns_are_located_by_number_or_heading_with_any_unit_and_separator() {
         let expected =
             [request(0, Op::Write, 4096, 8192), request(1500, Op::Read, 8192, 512), request(2000, Op::Trim, 0, 512)];
         for (columns, text) in [
@@ -436,22 +437,22 @@ mod tests {
         assert_eq!(report.other_devices, [("sdb".into(), 1)]);
     }
 
-    /// No line can be left out to mend it.
+    /// Skipping bad lines does not help.
     #[test]
-    fn a_heading_that_is_not_there_is_named_with_those_that_are() {
+    fn a_missing_heading_is_reported_with_the_existing_ones() {
         for skip_bad in [false, true] {
             let options = ReadOptions { skip_bad, ..options("op=o,offset=p,size=s") };
             let error = read_with(b"\n\"o\", p ,bytes\nR,0,1\n", &options).unwrap_err();
             assert_eq!(
                 error.to_string(),
-                "memory:2: columns size=s: no heading is \"s\"; the first line has \"o, p, bytes\": name one of these, or \
-                 a column by its number from 0"
+                "memory:2: columns size=s: no heading is \"s\"; the first line has \"o, p, bytes\": use one of them, or \
+                 a column number from 0"
             );
         }
     }
 
     #[test]
-    fn what_is_wrong_names_column_and_line() {
+    fn errors_name_column_and_line() {
         let fails = |columns, text: &str| read_with(text.as_bytes(), &options(columns)).unwrap_err().to_string();
         let plain = "time=0,op=1,offset=2,size=3";
         assert!(fails(plain, "0,R,1,512\n1,R,x,512\n").contains("memory:2: field \"offset\": \"x\" is not a whole"));
@@ -462,8 +463,8 @@ mod tests {
             ("op=0,offset=1", "size is missing (for a constant write size=4KiB)"),
             ("offset=1,size=2", "op is missing (for a constant write op='read')"),
             ("op=0,size=2", "offset is missing; write"),
-            ("op='X',offset=1,size=2", "\"op='X'\" is not a constant for op: write an operation, such as 'read'"),
-            ("op=0,offset=1,size='4.5'", "\"size='4.5'\" is not a constant for size: write a size, such as '4KiB'"),
+            ("op='X',offset=1,size=2", "\"op='X'\" is not a constant for op: use an operation such as 'read'"),
+            ("op=0,offset=1,size='4.5'", "\"size='4.5'\" is not a constant for size: use a size such as '4KiB'"),
             (
                 "op=0,offset='7',size=2",
                 "\"offset='7'\" is not a constant for offset: only op and size can be constants",
@@ -473,11 +474,11 @@ mod tests {
             ("op=0,offset=1,length=2", "\"length\" is not one of op, offset, size, time, stream, device, repeat"),
             (
                 "op=0,offset=1:us,size=2",
-                "\"offset=1:us\" has no unit of offset: write bytes, sectors or a size such as 4KiB; write",
+                "\"offset=1:us\" has no valid unit of offset: use bytes, sectors or a size such as 4KiB; write",
             ),
-            ("time=0:h,op=1,offset=2,size=3", "\"time=0:h\" has no unit of time: write one of ns, us, ms, s; write"),
-            ("op=0:s,offset=1,size=2", "\"op=0:s\" has no unit of op: it has none; write"),
-            ("op=0,offset=1:1.3KiB,size=2", "\"offset=1:1.3KiB\" has no unit of offset"),
+            ("time=0:h,op=1,offset=2,size=3", "\"time=0:h\" has no valid unit of time: use ns, us, ms or s; write"),
+            ("op=0:s,offset=1,size=2", "\"op=0:s\" has no valid unit of op: it has none; write"),
+            ("op=0,offset=1:1.3KiB,size=2", "\"offset=1:1.3KiB\" has no valid unit of offset"),
             ("op=0,offset=99,size=2", "column 99 is beyond 63"),
         ] {
             let message = Columns::parse(columns).unwrap_err().to_string();
@@ -497,7 +498,7 @@ mod tests {
         read_with(text.as_bytes(), &options(columns)).unwrap_err().to_string()
     }
 
-    /// 12 sectors are 6,144 bytes.
+    /// 12 sectors = 6,144 bytes.
     #[test]
     fn operation_and_size_may_be_constants() {
         let expected = [request(0, Op::Read, 71, 5000), request(1_000_000_000, Op::Read, 72, 20)];
@@ -507,20 +508,20 @@ mod tests {
             assert_eq!(requests(columns, "1 71 5000\n2 72 20\n"), expected, "{columns}");
         }
         for size in ["4KiB", "'4KiB'", "'4096'", "4096B", "'8':sectors"] {
-            let found = requests(&format!("op=W,offset=0:4KiB,size={size}"), "3\n5\n");
-            assert_eq!(found, [request(0, Op::Write, 12288, 4096), request(0, Op::Write, 20480, 4096)], "{size}");
+            let actual = requests(&format!("op=W,offset=0:4KiB,size={size}"), "3\n5\n");
+            assert_eq!(actual, [request(0, Op::Write, 12288, 4096), request(0, Op::Write, 20480, 4096)], "{size}");
         }
-        // A heading of this name comes first.
+        // A heading takes precedence over a constant.
         assert_eq!(requests("op=w,offset=lba,size=4KiB", "lba,w\n4096,R\n"), [request(0, Op::Read, 4096, 4096)]);
         assert_eq!(requests("op='w',offset=lba,size=4KiB", "lba,w\n4096,R\n"), [request(0, Op::Write, 4096, 4096)]);
         assert!(fails("op=X,offset=0,size=4KiB", "3\n").contains("no heading is \"X\""));
     }
 
     #[test]
-    fn whole_numbers_may_be_floats_or_hexadecimal() {
+    fn whole_numbers_may_be_written_as_floats_or_in_hexadecimal() {
         let text = "time,op,offset,size\n0.0,R,0.0,4096.0\n1000.5,W,0x2000,1e3\n";
-        let found = requests("time=time:us,op=op,offset=offset,size=size", text);
-        assert_eq!(found, [request(0, Op::Read, 0, 4096), request(1_000_500, Op::Write, 8192, 1000)]);
+        let actual = requests("time=time:us,op=op,offset=offset,size=size", text);
+        assert_eq!(actual, [request(0, Op::Read, 0, 4096), request(1_000_500, Op::Write, 8192, 1000)]);
         let message = fails("op=0,offset=1,size=2", "R,0,4096\nR,0,4096.5\n");
         assert!(message.contains("memory:2: field \"size\": \"4096.5\" is not a whole number"), "{message}");
     }
@@ -536,14 +537,14 @@ mod tests {
             fails("time=0,op=1,offset=2,size=3", &text[9..].replace(',', "  ")).starts_with(&why.replace('4', "3"))
         );
         let options = ReadOptions { skip_bad: true, ..options(columns) };
-        let (found, report) = read_with(text.as_bytes(), &options).unwrap();
-        assert_eq!((found.len(), report.counts.bad_lines), (2, 1));
-        // Separators at the end of each line are no fields.
+        let (kept, report) = read_with(text.as_bytes(), &options).unwrap();
+        assert_eq!((kept.len(), report.counts.bad_lines), (2, 1));
+        // A separator at the end of a line adds no field.
         assert_eq!(requests(columns, "t,op,o,s\n0,W,0,4096,\n").len(), 1);
     }
 
     #[test]
-    fn comments_do_not_tell_separator_or_headings() {
+    fn comments_do_not_define_separator_or_headings() {
         let expected = [request(0, Op::Write, 7, 8371), request(103_000_000, Op::Write, 8, 31)];
         for comment in
             ["# written by my tool 1.2\n", "#\n# a;b\n\n", "  # timestamp (ms), op, id, size\n", "\u{feff}# x\ty\n"]
@@ -557,13 +558,13 @@ mod tests {
         assert_eq!(requests("time=t:ms,op=op,offset=id,size=size", text), expected);
     }
 
-    /// The second line's quote is never closed, so that the line has a field too many.
+    /// The unclosed quote in the second line makes it one field too long.
     #[test]
-    fn separators_in_quotes_do_not_separate() {
+    fn separators_in_quotes_do_not_split() {
         let text = "\"Name, Path\",op,\"offset\",size\n\"a, b\",R,\"4096\" ,512\n\"c,d,R,8192,512\n";
         let options = ReadOptions { skip_bad: true, ..options("stream=0,op=op,offset=offset,size=size") };
-        let (found, report) = read_with(text.as_bytes(), &options).unwrap();
-        assert_eq!((found.len(), found[0].offset, report.counts.bad_lines), (1, 4096, 1));
+        let (quoted, report) = read_with(text.as_bytes(), &options).unwrap();
+        assert_eq!((quoted.len(), quoted[0].offset, report.counts.bad_lines), (1, 4096, 1));
         assert_eq!(requests("op=0,offset=2,size=3", "R \"a b\" \"8192\" 512\n")[0].offset, 8192);
     }
 
@@ -577,8 +578,8 @@ mod tests {
             ("2026-01-02T03:04:05.678", "2026-01-02T03:04:06.678", 1_000_000_000),
             ("2026-01-02 03:04:05+01:00", "2026-01-02 03:04:05Z", 3_600_000_000_000),
         ] {
-            let found = requests(columns, &format!("{first},W,0,4096\n{second},R,0,4096\n"));
-            assert_eq!(found.iter().map(|one| one.time_ns).collect::<Vec<_>>(), [0, apart_ns], "{first}");
+            let actual = requests(columns, &format!("{first},W,0,4096\n{second},R,0,4096\n"));
+            assert_eq!(actual.iter().map(|request| request.time_ns).collect::<Vec<_>>(), [0, apart_ns], "{first}");
         }
         let message = fails(columns, "17:58:57,W,0,4096\n17:58:99,W,0,4096\n");
         assert!(
@@ -587,19 +588,19 @@ mod tests {
         );
     }
 
-    /// `xxhash.xxh3_64_intdigest(b"A") >> 1` of the Python package xxhash.
+    /// Expected key: `xxhash.xxh3_64_intdigest(b"A") >> 1` of the Python package xxhash.
     #[test]
-    fn keys_of_objects_may_be_text() {
+    fn object_keys_may_be_text() {
         let text = "0,R,A,10\n1,R,7,10\n2,R,A,10\n3,R,007,10\n4,R,18446744073709551616,10\n";
-        let (found, _) = objects("time=0,op=1,offset=2,size=3", Target::CountedObjects, text);
-        let keys: Vec<u64> = found.iter().map(|one| one.offset).collect();
+        let (requests, _) = objects("time=0,op=1,offset=2,size=3", Target::CountedObjects, text);
+        let keys: Vec<u64> = requests.iter().map(|request| request.offset).collect();
         assert_eq!((keys[0], keys[1], keys[2]), (7_523_909_072_658_799_170, 7, 7_523_909_072_658_799_170));
         assert!(keys[3] != 7 && keys.iter().all(|key| key >> 63 == 0), "{keys:?}");
-        // A file of keys alone has no headings.
-        let (found, _) = objects("op=R,offset=0,size=1B", Target::SizedObjects, "B\nA\n");
-        assert_eq!((found.len(), found[1].offset), (2, 7_523_909_072_658_799_170));
+        // A file of only keys has no headings.
+        let (requests, _) = objects("op=R,offset=0,size=1B", Target::SizedObjects, "B\nA\n");
+        assert_eq!((requests.len(), requests[1].offset), (2, 7_523_909_072_658_799_170));
         let message = fails("time=0,op=1,offset=2,size=3", text);
-        assert!(message.contains("\"A\" is not a whole number; only objects have keys of text"), "{message}");
+        assert!(message.contains("\"A\" is not a whole number; text keys need"), "{message}");
     }
 
     #[test]
@@ -608,28 +609,28 @@ mod tests {
         for (target, kept, dropped) in
             [(Target::Drive, 1, 3), (Target::SizedObjects, 2, 2), (Target::CountedObjects, 4, 0)]
         {
-            let (found, report) = objects("op=0,offset=1,size=2", target, text);
-            assert_eq!((found.len(), report.counts.zero_length), (kept, dropped), "{target:?}");
+            let (requests, report) = objects("op=0,offset=1,size=2", target, text);
+            assert_eq!((requests.len(), report.counts.zero_length), (kept, dropped), "{target:?}");
         }
     }
 
-    /// 3 + 1 gets, and a line of CacheLib that its own reader refuses.
+    /// 3 + 1 reads, and a CacheLib line that its own reader rejects.
     #[test]
     fn a_line_may_repeat_its_request() {
         let text = "key,op,size,op_count\n5,GET,0,3\n6,SET,82,1\n";
         let columns = "op=op,offset=key,size=size,repeat=op_count";
-        let (found, report) = objects(columns, Target::CountedObjects, text);
-        assert_eq!(found.iter().map(|one| one.offset).collect::<Vec<_>>(), [5, 5, 5, 6]);
+        let (requests, report) = objects(columns, Target::CountedObjects, text);
+        assert_eq!(requests.iter().map(|request| request.offset).collect::<Vec<_>>(), [5, 5, 5, 6]);
         assert_eq!((report.counts.records, report.counts.requests), (3, 4));
         for count in ["0", "1048577"] {
             assert!(fails(columns, &format!("{text}7,GET,1,{count}\n")).contains("\"repeat\": \""), "{count}");
         }
     }
 
-    /// 64 TiB are 32,768 pieces of 2 GiB.
+    /// 64 TiB = 32,768 pieces of 2 GiB.
     #[test]
     fn a_trim_may_be_as_long_as_the_largest_drive() {
         assert_eq!(requests("op=0,offset=1,size=2", "D,0,70368744177664\n").len(), 32_768);
-        assert!(fails("op=0,offset=1,size=2", "D,0,281474976710657\n").contains("256 TiB a request"));
+        assert!(fails("op=0,offset=1,size=2", "D,0,281474976710657\n").contains("256 TiB per request"));
     }
 }

@@ -1,11 +1,13 @@
 //! `ssdlab-csv`, our own text format: `time_ns,op,sector,bytes,flags,pid`, with that header line.
 //!
-//! Times in ns; `R`, `W`, `D` (discard) or `F` (flush); sectors of 512 bytes, size in bytes; the flags are
-//! blktrace's category mask in hexadecimal ([`super::category`]); the pid may be any name without a comma
-//! and is empty where there is none. Flags and pid may be left out. The only text format that keeps every
-//! field of a [`crate::Request`]; offsets must be whole sectors (the writer widens others and counts them). Where the
-//! last line has no line end, and fewer fields than the one before, the file
-//! was cut.
+//! - Time in ns; sector of 512 bytes; size in bytes.
+//! - Operation: `R`, `W`, `D` (discard) or `F` (flush).
+//! - Flags: blktrace's category mask in hexadecimal ([`super::category`]); optional.
+//! - Pid: any name without a comma; empty for none; optional.
+//!
+//! The only text format that keeps every field of a [`crate::Request`]. Offsets must be whole sectors; the writer
+//! widens other requests and counts them. A last line without a line end and with fewer fields than the one before
+//! means that the file was cut.
 //!
 //! `468101,W,9884656,16384,0x1a,3950`
 
@@ -52,7 +54,7 @@ impl LineFormat for Csv {
         let bytes = fields.number("bytes")?;
         let flags = match fields.next() {
             None | Some(b"") => 0,
-            // One digit reads the same in either base. Without a pid after it the line may be Alibaba's.
+            // One digit is the same in both bases. Without a pid after it, the line may be Alibaba's.
             Some([digit @ b'0'..=b'9']) if fields.rest().is_some() => u64::from(digit - b'0'),
             Some(text) => hexadecimal(text).map_err(|why| Fault::new("flags", text, why))?,
         };
@@ -72,7 +74,7 @@ impl LineFormat for Csv {
 /// Writer.
 pub(crate) struct CsvEncoder;
 
-/// Whether a name stays one field as it is, and another than "no process".
+/// True if a name is valid as a field and differs from "no process".
 fn plain(name: &str) -> bool {
     name != "0" && name.trim_ascii() == name && !name.contains([',', '\n', '\r'])
 }
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_are_skipped_and_hide_no_format() {
+    fn comments_are_skipped_and_do_not_hide_the_format() {
         let rows = "0,R,0,512,0x11,7\n";
         let bare = read(Format::Csv, rows).0;
         for comments in ["# made\n", "# made by me on Monday\n", "#\n# made in 2024, by me\n"] {

@@ -1,8 +1,8 @@
 //! DiskSim's default ASCII: `arrival devno blkno bcount flags`, separated by spaces or tabs.
 //!
-//! The arrival time is a decimal fraction of MILLISECONDS, which also tells it from MQSim's. Blocks of
-//! 512 bytes; the flags are hexadecimal and bit 0 set means read. Traces that DiskSim ships as "validate"
-//! have other columns. Source: DiskSim 4.0 reference manual, section 5.1.
+//! The arrival time is in milliseconds, with a decimal fraction (which distinguishes it from MQSim). Blocks have 512
+//! bytes; flags are hexadecimal, and bit 0 means read. The "validate" traces shipped with DiskSim have other columns.
+//! Source: DiskSim 4.0 reference manual, section 5.1.
 //!
 //! `0.000000 0 4536800 8 1`
 
@@ -20,7 +20,7 @@ const READ: u64 = 1;
 pub(crate) struct DiskSim;
 
 impl LineFormat for DiskSim {
-    /// Some first column must have a fraction: whole numbers are MQSim's.
+    /// A first column must have a fraction; whole numbers are MQSim.
     fn may_begin(head: &[u8]) -> bool {
         let fraction = |line: &[u8]| Blanks::new(line).next().is_some_and(|column| column.contains(&b'.'));
         head.split(|&byte| byte == b'\n').take(64).any(fraction)
@@ -48,7 +48,7 @@ impl LineFormat for DiskSim {
     }
 }
 
-/// Writer: device 0, six digits of a millisecond.
+/// Writer. Uses device 0 and six decimals of a millisecond.
 pub(crate) struct DiskSimEncoder;
 
 impl Encoder for DiskSimEncoder {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fractional_first_column_tells_it_from_mqsim() {
+    fn a_fractional_first_column_distinguishes_it_from_mqsim() {
         assert_eq!(detect("0.0 0 8 8 1\n1.5 0 8 8 0\n").unwrap(), Format::DiskSim);
         assert_eq!(detect("0 0 8 8 1\n1500 0 8 8 0\n").unwrap(), Format::MqSim);
         assert_eq!(detect("0 0 8 8 1\n1500.25 0 8 8 0\n").unwrap(), Format::DiskSim);

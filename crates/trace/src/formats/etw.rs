@@ -1,11 +1,14 @@
-//! Disk events of Windows (ETW) as xperf's dumper writes them: the Microsoft production traces of SNIA IOTTA.
+//! Windows disk events (ETW) as written by xperf's dumper: the Microsoft production traces of SNIA IOTTA.
 //!
-//! `DiskRead, TimeStamp, Process Name ( PID), ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum, IrpFlags,
-//! DiskSvcTime, I/O Pri, VolSnap, FileObject, FileName`; a block between `BeginHeader` and `EndHeader` names the columns of
-//! each event. Times are in microseconds, offset and size in bytes and hexadecimal, the name of the file in quotes. An
-//! event is written when its request completes: with `--action complete` its time is taken, else the time before which
-//! the request began, `TimeStamp - ElapsedTime` (0 if that was before the recording). `DiskRead`, `DiskWrite` and
-//! `DiskFlush`, which has no offset, size and file, are taken; other events are counted.
+//! Columns: `DiskRead, TimeStamp, Process Name ( PID), ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum,
+//! IrpFlags, DiskSvcTime, I/O Pri, VolSnap, FileObject, FileName`. A block between `BeginHeader` and `EndHeader` names
+//! the columns of each event.
+//!
+//! Times are in microseconds; offset and size are in bytes and hexadecimal; the file name is quoted. Events are written
+//! on completion: `--action complete` uses that time, otherwise the start is `TimeStamp - ElapsedTime` (0 if before the
+//! recording). `DiskRead`, `DiskWrite` and `DiskFlush` (without offset, size and file) are used; other events are
+//! counted.
+//!
 //! Source: readme files of the traces; Kavalanekar et al., IISWC 2008; Windows' DiskIo_TypeGroup1.
 //!
 //! `DiskRead, 12000, store.exe (1234), 5678, 0xfffffa80, 0x01234000, 0x00008000, 400, 2, 0x060043, 390, Normal, ...`
@@ -19,7 +22,7 @@ use crate::{Action, Op, ReadOptions};
 const TICK_NS: u64 = 1000;
 /// Events that are requests.
 const EVENTS: [(&[u8], Op); 3] = [(b"DiskRead", Op::Read), (b"DiskWrite", Op::Write), (b"DiskFlush", Op::Flush)];
-/// Columns of reads and writes, and of flushes, where no header names them.
+/// Default columns of reads and writes, and of flushes, without a header.
 const TRANSFER: &[u8] =
     b"DiskRead,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ByteOffset,IOSize,ElapsedTime,DiskNum,\
                           IrpFlags,DiskSvcTime,I/O Pri,VolSnap,FileObject,FileName";
@@ -40,7 +43,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// Columns named by a line of the header; `None` if one that is needed is missing.
+    /// Parses the columns in a header line; `None` if a required one is missing.
     fn named(line: &[u8], op: Op) -> Option<Self> {
         let names: Vec<&[u8]> = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).collect();
         let at = |name: &str| names.iter().position(|column| *column == name.as_bytes());
@@ -68,7 +71,7 @@ pub(crate) struct Etw {
     columns: [Option<Columns>; EVENTS.len()],
 }
 
-/// Splits a line at commas outside of quotes, into fields without blanks around them.
+/// Splits a line at commas outside quotes and trims the fields.
 fn split(line: &[u8]) -> Vec<&[u8]> {
     let mut quoted = false;
     let is_end = |byte: &u8| {
@@ -78,7 +81,7 @@ fn split(line: &[u8]) -> Vec<&[u8]> {
     line.split(is_end).map(<[u8]>::trim_ascii).collect()
 }
 
-/// A number, hexadecimal if it begins with `0x`.
+/// Parses a number, hexadecimal with prefix `0x`.
 fn number<'a>(text: &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
     let value = if text.starts_with(b"0x") { hexadecimal(text) } else { whole(text) };
     value.map_err(|why| Fault::new(name, text, why))
@@ -87,7 +90,7 @@ fn number<'a>(text: &'a [u8], name: &'static str) -> Result<u64, Fault<'a>> {
 impl LineFormat for Etw {
     const HEADER: &'static [u8] = b"BeginHeader";
 
-    /// Some event must be of a disk: any text may have times behind commas.
+    /// Requires a disk event, as any text may have numbers after commas.
     fn may_begin(head: &[u8]) -> bool {
         let is_disk = |line: &[u8]| EVENTS.iter().any(|(event, _)| line.trim_ascii_start().starts_with(event));
         head.split(|&byte| byte == b'\n').take(64).any(|line| line.starts_with(Self::HEADER) || is_disk(line))
@@ -113,23 +116,23 @@ impl LineFormat for Etw {
         }
         let fields = split(line);
         let Some(event) = event else {
-            // Any other event has its time behind its name; a line about the recording has none.
+            // Other events have a time after their name; lines about the recording do not.
             let is_event = fields.get(1).is_some_and(|time| whole(time).is_ok());
             return match name {
                 _ if is_event => Ok(Entry::Skip(Skip::OtherAction)),
                 [b'O', b'S', b' ', ..] => Ok(Entry::Skip(Skip::Header)),
-                _ => Err(Fault::new("event", name, "is not an event with a time behind it")),
+                _ => Err(Fault::new("event", name, "is not an event with a time after it")),
             };
         };
         let Some(columns) = &self.columns[event] else { return Ok(Entry::Skip(Skip::UnknownOp)) };
         if let Some(more) = fields.get(columns.count) {
             return Err(Fault::new("", more, SURPLUS));
         }
-        // A quoted name that goes on behind its quotes belongs to two records.
+        // A quoted name followed by more text means two joined records.
         if let Some(last) = fields.last().filter(|last| last.contains(&b'"'))
             && !(last.len() > 1 && last.starts_with(b"\"") && last.ends_with(b"\""))
         {
-            return Err(Fault::new("FileName", last, "is not one name in quotes"));
+            return Err(Fault::new("FileName", last, "is not a single quoted name"));
         }
         let text =
             |at: usize, name| fields.get(at).copied().filter(|text| !text.is_empty()).ok_or(Fault::missing(name));
@@ -172,9 +175,10 @@ OS Version: 6.0.6001, Trace Size: 1024KB
 "#;
     const FLUSH: &str = "DiskFlush, 14000, System (   4), 5678, 0xfffffa8001234560, 100, 2, 0x060043, 90, Normal\n";
 
-    /// Goal: requests begin when they do. Method: by hand, 12,000 - 400 = 11,600 us and 13,000 - 1,500 = 11,500 us.
+    /// Goal: the time of a request is its start. Method: by hand, 12,000 - 400 = 11,600 us and 13,000 - 1,500 = 11,500
+    /// us.
     #[test]
-    fn requests_begin_before_they_complete() {
+    fn request_times_are_start_times() {
         let (read_at, write_at) = (0x0001_2340_0000, 0x0001_2350_0000);
         for text in [format!("{HEADER}{BODY}"), BODY.into()] {
             assert_eq!(detect(&text).unwrap(), Format::Etw);
@@ -188,7 +192,8 @@ OS Version: 6.0.6001, Trace Size: 1024KB
             assert_eq!(report.device.as_deref(), Some("2"));
             assert_eq!(streams_of(Format::Etw, &text), ["", "store.exe (1234)", "System (   4)"]);
             let options = ReadOptions { action: Some(Action::Complete), ..ReadOptions::default() };
-            let times: Vec<_> = read_with(text.as_bytes(), &options).unwrap().0.iter().map(|one| one.time_ns).collect();
+            let times: Vec<_> =
+                read_with(text.as_bytes(), &options).unwrap().0.iter().map(|request| request.time_ns).collect();
             assert_eq!(times, [0, 1_000_000]);
         }
     }
@@ -201,9 +206,9 @@ OS Version: 6.0.6001, Trace Size: 1024KB
         }
     }
 
-    /// A header that lacks columns makes its event unknown; one with other columns is followed.
+    /// A header that lacks required columns makes its event unknown; a header with other columns is obeyed.
     #[test]
-    fn the_header_says_where_columns_are() {
+    fn the_header_defines_the_columns() {
         let header = "BeginHeader\nDiskRead, TimeStamp, IOSize, ByteOffset, ElapsedTime, DiskNum, Process Name ( PID)\n\
                       DiskWrite, TimeStamp\nEndHeader\n";
         let (requests, report) =
@@ -213,7 +218,7 @@ OS Version: 6.0.6001, Trace Size: 1024KB
     }
 
     #[test]
-    fn what_is_wrong_names_the_field() {
+    fn errors_name_the_field() {
         let row = BODY.lines().next().unwrap();
         for (text, why) in [
             (row.replace("0x0123400000", "-5"), "field \"ByteOffset\": \"-5\" is negative"),
@@ -223,7 +228,7 @@ OS Version: 6.0.6001, Trace Size: 1024KB
             (format!("{row}{row}"), "\"12000\" follows the last column"),
             (
                 row[..row.len() - 1].into(),
-                "field \"FileName\": \"\\\"C:\\\\data\\\\a, b.edb\" is not one name in quotes",
+                "field \"FileName\": \"\\\"C:\\\\data\\\\a, b.edb\" is not a single quoted name",
             ),
             ("hello world".into(), "field \"event\": \"hello world\" is not an event"),
         ] {

@@ -1,11 +1,13 @@
 //! fio's I/O logs (`write_iolog`), versions 2 and 3.
 //!
-//! Version 2, after `fio version 2 iolog`: `file action [offset bytes]`, or `file wait us`, where waits
-//! are relative and add up; those below 100 us are discarded, as the manual defines, and counted.
-//! Version 3, after `fio version 3 iolog`: `us file action [offset bytes]` with the time since the start;
-//! the manual says ms, the files hold us. Actions are read, write, trim, sync and datasync (both flush),
-//! and add, open, close, which are bookkeeping. Every file of a log is a device.
-//! A flush may come with or without offset and bytes. Comments begin with `#` and a blank, as file names may begin with `#`.
+//! - Version 2, after the line `fio version 2 iolog`: `file action [offset bytes]`, or `file wait us`. Waits are
+//!   relative and add up; waits below 100 us are ignored, as the manual defines, and counted.
+//! - Version 3, after the line `fio version 3 iolog`: `us file action [offset bytes]`, with the time since the start.
+//!   The manual says ms, but files hold us.
+//!
+//! Actions are read, write, trim, sync and datasync (both flushes); add, open and close are bookkeeping. Every file of
+//! a log is a device. A flush may have an offset and a size. Comments begin with `#` and a blank, as file names may
+//! begin with `#`.
 //! Source: fio 3.33, HOWTO "Trace file format" and iolog.c.
 //!
 //! `1990294 /dev/sda write 4096 8192`
@@ -18,19 +20,19 @@ use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions};
 
 const TICK_NS: u64 = 1000;
-/// Version 2 discards shorter waits.
+/// Shortest wait that version 2 counts.
 const WAIT_MIN_NS: u64 = 100_000;
 
 /// Parser of version `VERSION`, 2 or 3.
 pub(crate) struct Fio<const VERSION: u8> {
-    /// Version 2's clock: the sum of the waits, in ns.
+    /// Clock of version 2: the sum of the waits, in ns.
     clock_ns: u64,
-    /// The last file name and its device.
+    /// Last file name and its device.
     file: Vec<u8>,
     device: u32,
 }
 
-/// How well the beginning of a file fits, in percent: only the title line tells.
+/// Returns how well the start of a file fits, in percent; only the title line counts.
 pub(crate) fn sniff<const VERSION: u8>(head: &[u8]) -> u32 {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
     if head.starts_with(format!("fio version {VERSION} iolog").as_bytes()) { 100 } else { 0 }
@@ -69,7 +71,7 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
                     return Ok(Entry::Skip(Skip::ShortWait));
                 }
                 let clock = self.clock_ns.checked_add(wait);
-                self.clock_ns = clock.ok_or(Fault::new("wait", text, "adds up beyond 64 bits"))?;
+                self.clock_ns = clock.ok_or(Fault::new("wait", text, "exceeds 64 bits in total"))?;
                 return Ok(Entry::Skip(Skip::OtherAction));
             }
             _ if action.iter().all(u8::is_ascii_alphabetic) => {
@@ -93,7 +95,7 @@ impl<const VERSION: u8> LineFormat for Fio<VERSION> {
     }
 }
 
-/// Writer of either version, with one file named `device`.
+/// Writer of either version. The log has one file, named `device`.
 #[derive(Default)]
 pub(crate) struct FioEncoder<const VERSION: u8> {
     /// Time of the last entry, in the unit of [`Self::UNIT_NS`].
@@ -103,7 +105,7 @@ pub(crate) struct FioEncoder<const VERSION: u8> {
 const FILE: &str = "device";
 
 impl<const VERSION: u8> FioEncoder<VERSION> {
-    /// Version 2 rounds to its shortest wait, or short gaps would vanish and the times drift.
+    /// Unit of the times. Version 2 uses its shortest wait; otherwise short gaps would vanish and times drift.
     const UNIT_NS: u64 = if VERSION == 2 { WAIT_MIN_NS } else { TICK_NS };
 
     fn entry(&self, out: &mut Vec<u8>, rest: std::fmt::Arguments<'_>) {
@@ -156,7 +158,7 @@ mod tests {
     use crate::{Format, Op};
 
     #[test]
-    fn version_2_waits_are_relative_and_short_ones_do_not_count() {
+    fn version_2_waits_are_relative_and_short_ones_are_ignored() {
         let text = "fio version 2 iolog\n/a add\n/a open\n/a write 0 4096\n/a wait 150\n/a read 4096 512\n/a wait 100\n/a wait 99\n/a datasync 0 0\n/a trim 0 8192\n/a close\n";
         assert_eq!(detect(text).unwrap(), Format::FioV2);
         let (requests, report) = read(Format::FioV2, text);
@@ -189,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_words_are_counted_and_garbage_stops() {
+    fn unknown_words_are_counted_and_garbage_is_an_error() {
         let (requests, report) = read(Format::FioV2, "fio version 2 iolog\na inval 0 0\na read 0 512\n");
         assert_eq!((requests.len(), report.counts.unknown_op), (1, 1));
         assert!(error(Format::FioV2, "fio version 2 iolog\na 17 0\n").contains("memory:2: field \"action\": \"17\""));

@@ -1,8 +1,8 @@
 //! FIU (IODedup, SRCMap): `ts pid process lba size op major minor md5`, separated by blanks.
 //!
-//! Times in ns, LBA and size in sectors of 512 bytes, `R` or `W`, one MD5 per 4 KiB (per 512 bytes in the
-//! "homes" set), which is not used. The process name may hold any character, blanks too, so the columns
-//! behind it are found from the right. Source: SNIA IOTTA, Koller and Rangaswami, FAST 2010.
+//! Time in ns; LBA and size in sectors of 512 bytes; `R` or `W`; one MD5 per 4 KiB (per 512 bytes in the "homes" set),
+//! which is not used. The process name may hold any character, including blanks, so later columns are located from the
+//! right. Source: SNIA IOTTA, Koller and Rangaswami, FAST 2010.
 //!
 //! `89966034855846 4892 syslogd 904265560 8 W 6 0 b14a9b5c5d4a0bd9d8b3c2dd4a6d5f0b`
 
@@ -17,7 +17,7 @@ const SECTOR: u64 = 512;
 /// Parser.
 pub(crate) struct Fiu;
 
-/// Takes the last field off `rest`.
+/// Removes the last field from `rest` and returns it.
 fn last<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<&'a [u8], Fault<'a>> {
     let text = rest.trim_ascii_end();
     let start = text.iter().rposition(|&byte| byte == b' ' || byte == b'\t').map_or(0, |blank| blank + 1);
@@ -35,7 +35,7 @@ fn last_sectors<'a>(rest: &mut &'a [u8], name: &'static str) -> Result<u64, Faul
     sectors.checked_mul(SECTOR).ok_or(Fault::new(name, text, "is too large in this format's unit"))
 }
 
-/// Fails if the name of a process holds the columns `lba size op major minor` of a record.
+/// Fails if a process name contains the columns `lba size op major minor` of another record.
 fn alone(process: &[u8]) -> Result<(), Fault<'_>> {
     let process = process.trim_ascii();
     if !process.iter().any(u8::is_ascii_whitespace) {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn process_names_may_hold_anything() {
+    fn process_names_may_hold_any_character() {
         for process in ["kworker/0:1", "a,b", "gnome terminal 2", "\u{e9}t\u{e9}", "[(null)]"] {
             let (requests, _) = read(Format::Fiu, &format!("1 2 {process} 8 8 R 6 0 {MD5}\n"));
             assert_eq!((requests[0].offset, requests[0].bytes), (4096, 4096), "{process}");

@@ -1,22 +1,22 @@
-//! A table of damaged and oddly spelt inputs, with what the reader of each format makes of them.
+//! Table of damaged and unusual inputs, with the expected result of every format's reader.
 //!
-//! [`kinds`] matches on every format and [`Kinds`] has a field for every kind of input, so neither a new format nor a new
-//! kind compiles without its rows. Requests and messages are worked out by hand from the description of each format.
+//! [`kinds`] matches on every format and [`Kinds`] has a field for every kind of input, so a new format or kind does
+//! not compile without its rows. Expected requests and messages are derived by hand from the formats' descriptions.
 
 use super::volume::{self, Name};
 use super::{Columns, Format};
 use crate::testing::{detect_bytes, read_with};
 use crate::{Op, ReadOptions, Request};
 
-/// A request: time in ns after the first, operation, offset and bytes.
+/// Request: time in ns since the first, operation, offset, bytes.
 type Row = (u64, Op, u64, u32);
 
-/// What a reader makes of an input.
+/// Expected result of reading an input.
 enum Outcome {
     Reads(Vec<Row>),
-    /// Fails with a message that begins so.
+    /// Fails with a message that begins with this text.
     Fails(&'static str),
-    /// The kind does not exist in the format, for this reason.
+    /// Cannot occur in the format, with the reason.
     Never(&'static str),
 }
 
@@ -25,29 +25,29 @@ struct Case {
     outcome: Outcome,
 }
 
-/// Inputs of a format, of every kind.
+/// Inputs of a format, one of each kind.
 struct Kinds {
     /// Two good requests.
     good: Case,
-    /// The file breaks off inside its last record.
+    /// The file ends inside its last record.
     truncated: Case,
-    /// Two records without what separates them, or two files one behind the other.
+    /// Two records without a separator, or two files concatenated.
     joined: Case,
-    /// A record with an empty field, or a file with a header alone.
+    /// A record with an empty field, or only a header.
     empty: Case,
-    /// The later request comes first.
+    /// The later request is first.
     reordered: Case,
     negative: Case,
-    /// A number of more than 64 bits, or one that its unit takes beyond.
+    /// A number over 64 bits, or one that exceeds them when converted.
     huge: Case,
     quoted: Case,
     commented: Case,
-    /// A number that is not written in decimal digits.
+    /// A number in other than decimal notation.
     non_decimal: Case,
 }
 
 impl Kinds {
-    /// Every kind with its name.
+    /// Returns all kinds with their names.
     fn all(self) -> [(&'static str, Case); 10] {
         let Self { good, truncated, joined, empty, reordered, negative, huge, quoted, commented, non_decimal } = self;
         [
@@ -77,8 +77,8 @@ fn never(why: &'static str) -> Case {
     Case { input: Vec::new(), outcome: Outcome::Never(why) }
 }
 
-/// Rows of a text format: a header, two good rows, and rows in the place of the second, with how their messages go on
-/// after "memory".
+/// Rows of a text format: a header, two valid rows, and replacements for the second with the messages expected after
+/// "memory".
 struct Text {
     header: &'static str,
     first: &'static str,
@@ -112,7 +112,7 @@ impl Text {
     }
 }
 
-/// Kinds of a binary format, whose records have no place for the spelling of numbers.
+/// Creates the kinds of a binary format, in which numbers have no notation.
 fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Case, huge: Case) -> Kinds {
     let text = "numbers are binary";
     Kinds {
@@ -129,7 +129,8 @@ fn binary(good: Case, truncated: Case, joined: Case, empty: Case, reordered: Cas
     }
 }
 
-/// Kinds of a binary format of plain records behind a header: two records, the rows that they are, and a huge one.
+/// Creates the kinds of a binary format of plain records after a header, from two records, their rows and a huge
+/// record.
 fn records(
     header: &[u8],
     two: [Vec<u8>; 2],
@@ -144,7 +145,7 @@ fn records(
     let joined = if header.is_empty() {
         let (start, gap) = (rows[0], rows[1].0);
         assert!(gap > 0);
-        // The second file's first request has the time of the first file's, and takes its place behind it.
+        // The second file's first request has the first file's start time and is sorted after it.
         reads([&good[..], &good].concat(), &[start, start, rows[1], rows[1]])
     } else {
         fails([&good[..], &good].concat(), "memory:record")
@@ -155,7 +156,7 @@ fn records(
 }
 
 fn fio(version: u8) -> Kinds {
-    // Version 2 has waits, version 3 times.
+    // Version 2 has waits, version 3 has times.
     let two = version == 2;
     let title = format!("fio version {version} iolog\n");
     let (first, wait, second, later) = if two {
@@ -174,7 +175,10 @@ fn fio(version: u8) -> Kinds {
         empty: case("write", "memory:3: field \"offset\" is missing"),
         reordered: if two { never("waits are relative") } else { reads(format!("{title}{second}\n{first}\n"), &rows) },
         negative: case("write -8192 512", "memory:3: field \"offset\": \"-8192\" is negative"),
-        huge: case("write 99999999999999999999 512", "memory:3: field \"offset\": \"99999999999999999999\" is larger"),
+        huge: case(
+            "write 99999999999999999999 512",
+            "memory:3: field \"offset\": \"99999999999999999999\" does not fit",
+        ),
         quoted: case("write \"8192\" 512", "memory:3: field \"offset\": \"\\\"8192\\\"\" is not a whole number"),
         commented: reads(format!("{title}# by hand\n{first}\n#\n{wait}{second}\n"), &rows),
         non_decimal: case("write 0x2000 512", "memory:3: field \"offset\": \"0x2000\" is not a whole number"),
@@ -215,7 +219,7 @@ fn kinds(format: Format) -> Kinds {
             first: "1000,R,8,512,0x1,7",
             second: "3000,W,16,4096,0x2,7",
             rows: [(0, Op::Read, 4096, 512), (2000, Op::Write, 8192, 4096)],
-            truncated: ("3000,W,16,40", ": line 3, the last, breaks off"),
+            truncated: ("3000,W,16,40", ": the last line, 3, is cut short"),
             joined: ":2: \"W\" follows the last column",
             empty: ("3000,W,,4096,0x2,7", ":3: field \"sector\" is missing"),
             negative: ("3000,W,-16,4096,0x2,7", ":3: field \"sector\": \"-16\" is negative"),
@@ -229,9 +233,9 @@ fn kinds(format: Format) -> Kinds {
             first: "128166372003061629,hm,0,Read,8192,4096,1000",
             second: "128166372003061639,hm,0,Write,512,1024,10",
             rows: [(0, Op::Read, 8192, 4096), (1000, Op::Write, 512, 1024)],
-            truncated: ("128166372003061639,hm,0,Write,512,10", ": line 2, the last, breaks off"),
-            // The response time takes in the next time: 1000128166372003061639 has 22 digits.
-            joined: ":1: field \"ResponseTime\": \"1000128166372003061639\" is larger than 64 bits can hold",
+            truncated: ("128166372003061639,hm,0,Write,512,10", ": the last line, 2, is cut short"),
+            // The response time merges with the next time: 1000128166372003061639 has 22 digits.
+            joined: ":1: field \"ResponseTime\": \"1000128166372003061639\" does not fit 64 bits",
             empty: ("128166372003061639,hm,0,Write,,1024,10", ":2: field \"Offset\" is missing"),
             negative: ("128166372003061639,hm,0,Write,-512,1024,10", ":2: field \"Offset\": \"-512\" is negative"),
             huge: (
@@ -251,14 +255,11 @@ fn kinds(format: Format) -> Kinds {
             second: "0,16,512,W,0.75",
             rows: [(0, Op::Read, 4096, 4096), (250_000_000, Op::Write, 8192, 512)],
             truncated: ("0,16,512,W", ":2: field \"Timestamp\" is missing"),
-            // Further fields are allowed, but no second opcode.
+            // More fields are allowed, but not a second opcode.
             joined: ":1: \"W\" is the opcode of a second record on this line",
             empty: ("0,16,,W,0.75", ":2: field \"Size\" is missing"),
             negative: ("0,16,512,W,-0.75", ":2: field \"Timestamp\": \"-0.75\" is negative"),
-            huge: (
-                "0,99999999999999999999,512,W,0.75",
-                ":2: field \"LBA\": \"99999999999999999999\" is larger than 64",
-            ),
+            huge: ("0,99999999999999999999,512,W,0.75", ":2: field \"LBA\": \"99999999999999999999\" does not fit 64"),
             quoted: ("0,\"16\",512,W,0.75", ":2: field \"LBA\": \"\\\"16\\\"\" is not a whole number"),
             non_decimal: ("0,16,5e2,W,0.75", ":2: field \"Size\": \"5e2\" is not a whole number"),
         }
@@ -274,7 +275,7 @@ fn kinds(format: Format) -> Kinds {
             negative: ("1455592800.75,,W,0,-8192,1024", ":3: field \"Offset\": \"-8192\" is negative"),
             huge: (
                 "1455592800.75,,W,0,99999999999999999999,1024",
-                ":3: field \"Offset\": \"99999999999999999999\" is larger",
+                ":3: field \"Offset\": \"99999999999999999999\" does not fit",
             ),
             quoted: ("1455592800.75,,W,\"0\",8192,1024", ":3: field \"LUN\": \"\\\"0\\\"\" is not a whole number"),
             non_decimal: ("1455592800.75,,W,0,0x2000,1024", ":3: field \"Offset\": \"0x2000\" is not a whole number"),
@@ -289,10 +290,7 @@ fn kinds(format: Format) -> Kinds {
             joined: ":1: \"W\" follows the last column",
             empty: ("4,W,,1024,1577808000000629", ":2: field \"offset\" is missing"),
             negative: ("4,W,512,-1,1577808000000629", ":2: field \"length\": \"-1\" is negative"),
-            huge: (
-                "4,W,18446744073709551615,1024,1577808000000629",
-                ":2: offset and size exceed what a device can hold",
-            ),
+            huge: ("4,W,18446744073709551615,1024,1577808000000629", ":2: offset or size too large"),
             quoted: (
                 "\"4\",W,512,1024,1577808000000629",
                 ":2: field \"device_id\": \"\\\"4\\\"\" is not a whole number",
@@ -339,7 +337,7 @@ fn kinds(format: Format) -> Kinds {
             negative: ("  8,0 1 2 0.000000005 1 Q R -16 + 16 [y]", ":2: field \"process\": \"-16 + 16 [y]\" should be"),
             huge: (
                 "8,0 1 2 0.5 1 Q R 99999999999999999999 + 8 [y]",
-                ":2: field \"sector\": \"99999999999999999999\" is larger",
+                ":2: field \"sector\": \"99999999999999999999\" does not fit",
             ),
             quoted: ("\"8,0\" 1 2 0.5 1 Q R 16 + 8 [y]", ":2: field \"device\": \"\\\"8,0\\\"\" is not MAJOR,MINOR"),
             non_decimal: ("8,0 1 2 0.5 1 Q R 0x10 + 8 [y]", ":2: field \"sector\": \"0x10\" is not a whole number"),
@@ -375,7 +373,7 @@ fn kinds(format: Format) -> Kinds {
         }
         .kinds(),
         Format::Etw => Kinds {
-            // Names of files are always quoted, numbers are decimal or hexadecimal.
+            // File names are always quoted; numbers are decimal or hexadecimal.
             quoted: reads(
                 "DiskRead, 1400, a (1), 5, 0xf, 0x2000, 0x1000, 400, 2, 0x6, 9, Normal, x, 0xf, \"C:\\a, b\"\n",
                 &[(0, Op::Read, 8192, 4096)],
@@ -388,7 +386,7 @@ fn kinds(format: Format) -> Kinds {
                 header: "",
                 first: "DiskRead, 1400, a (1), 5, 0xf, 0x2000, 0x1000, 400, 2, 0x6, 9, Normal, x, 0xf, \"C:\\a\"",
                 second: "DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x400, 300, 2, 0x6, 9, Normal, x, 0xf, \"C:\\b\"",
-                // 1900 - 300 us is 600 us after 1400 - 400 us.
+                // (1900 - 300) us - (1400 - 400) us = 600 us.
                 rows: [(0, Op::Read, 8192, 4096), (600_000, Op::Write, 512, 1024)],
                 truncated: ("DiskWrite, 1900, a (1), 5, 0xf, 0x200, 0x4", ":2: field \"ElapsedTime\" is missing"),
                 joined: ":1: \"1900\" follows the last column",
@@ -399,7 +397,7 @@ fn kinds(format: Format) -> Kinds {
                 ),
                 huge: (
                     "DiskWrite, 1900, a (1), 5, 0xf, 0x10000000000000000, 0x400, 300, 2",
-                    ":2: field \"ByteOffset\": \"0x10000000000000000\" is larger than 64 bits",
+                    ":2: field \"ByteOffset\": \"0x10000000000000000\" does not fit 64 bits",
                 ),
                 quoted: ("", ""),
                 non_decimal: ("", ""),
@@ -414,7 +412,7 @@ fn kinds(format: Format) -> Kinds {
             second: "1500 4 16 16 0",
             rows: [(0, Op::Read, 4096, 4096), (500, Op::Write, 8192, 8192)],
             truncated: ("1500 4 16 16", ":2: field \"type\" is missing"),
-            // The type, 11500, is unknown; the fields behind it are told first.
+            // The type, 11500, is unknown, but the extra fields are reported first.
             joined: ":1: \"4\" follows the last column",
             empty: ("1500 4 16", ":2: field \"sectors\" is missing"),
             negative: ("1500 4 -16 16 0", ":2: field \"start_sector\": \"-16\" is negative"),
@@ -424,7 +422,7 @@ fn kinds(format: Format) -> Kinds {
         }
         .kinds(),
         Format::DiskSim => Kinds {
-            // The flags are hexadecimal: bit 0 of 1b is set.
+            // Flags are hexadecimal; bit 0 of 1b is set.
             non_decimal: reads(
                 "0.5 0 8 8 1\n1.5 0 16 16 1b\n",
                 &[(0, Op::Read, 4096, 4096), (1_000_000, Op::Read, 8192, 8192)],
@@ -458,7 +456,7 @@ fn kinds(format: Format) -> Kinds {
             non_decimal: ("12.5,9,64,-1", ":3: field \"clock_time\": \"12.5\" is not a whole number"),
         }
         .kinds(),
-        // Fields may stand in quotes.
+        // Fields may be quoted.
         Format::Columns => Kinds {
             quoted: reads(
                 "5,R,4096,512\n\"7\",\"W\",\"0\",\"64\"\n",
@@ -469,13 +467,13 @@ fn kinds(format: Format) -> Kinds {
                 first: "5,R,4096,512",
                 second: "7,W,0,64",
                 rows: [(0, Op::Read, 4096, 512), (2, Op::Write, 0, 64)],
-                truncated: ("7,W,0", ": line 3, the last, breaks off"),
+                truncated: ("7,W,0", ": the last line, 3, is cut short"),
                 joined: ":2: \"W\" follows the last column",
                 empty: ("7,W,,64", ":3: field \"offset\" is missing"),
                 negative: ("7,W,-1,64", ":3: field \"offset\": \"-1\" is "),
                 huge: (
                     "7,W,99999999999999999999,64",
-                    ":3: field \"offset\": \"99999999999999999999\" is larger than 64 bits",
+                    ":3: field \"offset\": \"99999999999999999999\" does not fit 64 bits",
                 ),
                 quoted: ("", ""),
                 non_decimal: ("7,W,0,6x4", ":3: field \"size\": \"6x4\" is not a whole number"),
@@ -489,7 +487,7 @@ fn kinds(format: Format) -> Kinds {
                 [&0x6561_7407_u32.to_le_bytes()[..], &[0; 4], &time, &sector, words.as_flattened()].concat()
             };
             let two = [event(100, 8, 4096, 1), event(130, 16, 512, 2)];
-            let huge = (event(130, u64::MAX, 512, 2), "memory:record 2 at byte 48: offset and size exceed");
+            let huge = (event(130, u64::MAX, 512, 2), "memory:record 2 at byte 48: offset or size too large");
             let cut = "memory: the file ends inside record 2 (47 bytes of it at byte 48)";
             records(b"", two, [(0, Op::Read, 4096, 4096), (30, Op::Write, 8192, 512)], cut, huge)
         }
@@ -501,19 +499,19 @@ fn kinds(format: Format) -> Kinds {
                 [&seconds.to_le_bytes()[..], &object.to_le_bytes(), &bytes.to_le_bytes(), &next].concat()
             };
             let two = [record(10, 7, 512), record(12, 9, 64)];
-            let huge = (record(12, u64::MAX, 512), "memory:record 2 at byte 24: offset and size exceed");
+            let huge = (record(12, u64::MAX, 512), "memory:record 2 at byte 24: offset or size too large");
             let cut = "memory: the file ends inside record 2 (23 bytes of it at byte 24)";
             records(b"", two, [(0, Op::Read, 7, 512), (2_000_000_000, Op::Read, 9, 64)], cut, huge)
         }
         Format::Lcs => {
-            // Version 1: the records of oracleGeneral behind a header.
+            // Version 1: oracleGeneral records after a header.
             let mut header = [0x1234_5678_9abc_def0_u64, 1].map(u64::to_le_bytes).as_flattened().to_vec();
             header.resize(8192, 0);
             let record = |seconds: u32, object: u64, bytes: u32| {
                 [&seconds.to_le_bytes()[..], &object.to_le_bytes(), &bytes.to_le_bytes(), &[0xFF; 8]].concat()
             };
             let two = [record(10, 7, 512), record(12, 9, 64)];
-            let huge = (record(12, u64::MAX, 512), "memory:record 3 at byte 8216: offset and size exceed");
+            let huge = (record(12, u64::MAX, 512), "memory:record 3 at byte 8216: offset or size too large");
             let cut = "memory: the file ends inside record 3 (23 bytes of it at byte 8216)";
             records(&header, two, [(0, Op::Read, 7, 512), (2_000_000_000, Op::Read, 9, 64)], cut, huge)
         }
@@ -524,17 +522,17 @@ fn kinds(format: Format) -> Kinds {
                 volume::record(&Request { time_ns, offset, bytes, op, flags: 0, stream: 0 }).to_vec()
             };
             let two = [record(5, Op::Read, 4096, 512), record(9, Op::Write, 0, 64)];
-            let huge = (record(9, Op::Write, u64::MAX, 64), "memory:record 4 at byte 72: offset and size exceed");
+            let huge = (record(9, Op::Write, u64::MAX, 64), "memory:record 4 at byte 72: offset or size too large");
             let cut = "memory: the file ends inside record 4 (23 bytes of it at byte 72)";
             records(&header, two, [(0, Op::Read, 4096, 512), (4, Op::Write, 0, 64)], cut, huge)
         }
     }
 }
 
-/// What a reader makes of a case that it should not; `None` if all is right.
+/// Compares a reader's result with the expected one; returns the difference, if any.
 fn wrong(options: &ReadOptions, kind: &str, case: &Case) -> Option<String> {
-    let found = read_with(&case.input, options);
-    match (&case.outcome, found) {
+    let result = read_with(&case.input, options);
+    match (&case.outcome, result) {
         (Outcome::Never(why), _) => why.is_empty().then(|| "has no reason".into()),
         (Outcome::Fails(message), Err(error)) => {
             let message = if message.starts_with(':') { format!("memory{message}") } else { (*message).into() };
@@ -544,7 +542,8 @@ fn wrong(options: &ReadOptions, kind: &str, case: &Case) -> Option<String> {
         (Outcome::Fails(_), Ok((requests, _))) => Some(format!("{requests:?}")),
         (Outcome::Reads(_), Err(error)) => Some(error.to_string()),
         (Outcome::Reads(rows), Ok((requests, report))) => {
-            let read: Vec<Row> = requests.iter().map(|one| (one.time_ns, one.op, one.offset, one.bytes)).collect();
+            let read: Vec<Row> =
+                requests.iter().map(|request| (request.time_ns, request.op, request.offset, request.bytes)).collect();
             let counts = report.counts;
             let moved = counts.out_of_order > 0;
             let right = read == *rows
@@ -556,7 +555,7 @@ fn wrong(options: &ReadOptions, kind: &str, case: &Case) -> Option<String> {
 }
 
 #[test]
-fn every_format_says_what_becomes_of_every_kind_of_input() {
+fn every_kind_of_input_has_its_expected_result_in_every_format() {
     let mut failures = Vec::new();
     for format in Format::ALL {
         let columns = (format == Format::Columns).then(Columns::default);
@@ -570,13 +569,13 @@ fn every_format_says_what_becomes_of_every_kind_of_input() {
 }
 
 #[test]
-fn good_rows_are_recognised_as_their_format() {
+fn valid_rows_are_detected_as_their_format() {
     for format in Format::ALL.into_iter().filter(|format| !matches!(format, Format::Columns | Format::SsdSim)) {
         assert_eq!(detect_bytes(&kinds(format).good.input).unwrap(), format);
     }
 }
 
-/// A file of blank lines, or of a byte order mark and a comment, has no requests and is no error.
+/// Blank lines, or a byte order mark and a comment: no requests, but no error.
 #[test]
 fn a_text_without_rows_has_no_requests() {
     for format in Format::ALL {

@@ -1,8 +1,7 @@
-//! Every trace format, one file each, and the table that registers them.
+//! All trace formats, one file each, and their registration table.
 //!
-//! To add a format: write its file (columns, units, source and a sample line first; then a
-//! `LineFormat` or `RecordFormat` of `decode.rs`), and add a
-//! variant to [`Format`] and a line to `FORMATS`.
+//! To add a format: write its file (start with columns, units, source and a sample line; then implement `LineFormat` or
+//! `RecordFormat` of `decode.rs`), and add a variant to [`Format`] and an entry to `FORMATS`.
 
 mod alibaba;
 mod blkparse;
@@ -34,15 +33,15 @@ use crate::error::shown;
 use crate::{ReadOptions, TraceError};
 use ssdlab_core::suggest::{list, named, nearest};
 
-/// Characters of a heading that a message shows.
+/// Maximum number of heading characters shown in a message.
 const HEADING_SHOWN: usize = 80;
 
 /// A trace format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Our own text format; keeps every field.
+    /// Our own text format; lossless.
     Csv,
-    /// Our own binary format, of one volume of a fleet.
+    /// Our own binary format for one volume of a fleet.
     Volume,
     /// MSR Cambridge.
     Msr,
@@ -60,42 +59,42 @@ pub enum Format {
     VscsiV2,
     /// FIU (IODedup).
     Fiu,
-    /// blkparse's text.
+    /// blkparse text.
     Blkparse,
-    /// blktrace's binary records.
+    /// blktrace binary.
     Blktrace,
-    /// fio's I/O log, version 2.
+    /// fio I/O log, version 2.
     FioV2,
-    /// fio's I/O log, version 3.
+    /// fio I/O log, version 3.
     FioV3,
-    /// MQSim's ASCII.
+    /// MQSim ASCII.
     MqSim,
-    /// DiskSim's ASCII.
+    /// DiskSim ASCII.
     DiskSim,
-    /// SSDsim's ASCII; the same as MQSim's.
+    /// SSDsim ASCII; same as MQSim.
     SsdSim,
-    /// libCacheSim's oracleGeneral, binary.
+    /// libCacheSim oracleGeneral, binary.
     OracleGeneral,
-    /// libCacheSim's lcs, binary.
+    /// libCacheSim lcs, binary.
     Lcs,
-    /// libCacheSim's objects as text.
+    /// libCacheSim CSV.
     CacheCsv,
-    /// Linux's block events as text: ftrace, trace-cmd, perf script.
+    /// Linux block events as text: ftrace, trace-cmd, perf script.
     Ftrace,
-    /// Windows' disk events as text.
+    /// Windows disk events as text.
     Etw,
     /// Any text in columns.
     Columns,
 }
 
-/// What is known of a format.
+/// Registration of a format.
 struct Registration {
     format: Format,
     name: &'static str,
     help: &'static str,
-    /// How well the first bytes of a file fit, in percent. Of equals, the first in the table wins.
+    /// Returns how well the first bytes of a file fit, in percent. The first format in the table wins ties.
     sniff: fn(&[u8]) -> u32,
-    /// Finds a fault that hides the format.
+    /// Finds a fault that prevents detection.
     near: fn(&[u8]) -> Option<NearMiss>,
     decoder: fn(&ReadOptions) -> Box<dyn Decoder>,
     encoder: Option<fn() -> Box<dyn Encoder>>,
@@ -104,7 +103,7 @@ struct Registration {
 macro_rules! formats {
     ($($format:ident, $name:literal, $help:literal, $sniff:expr, $decoder:ty, $encoder:expr;)+) => {
         impl Format {
-            /// Every format.
+            /// All formats.
             pub const ALL: [Self; FORMATS.len()] = [$(Self::$format),+];
         }
 
@@ -120,11 +119,11 @@ macro_rules! formats {
     };
 }
 
-// In the order of the enum.
+// In the order of the enum, which is the index.
 formats! {
     Csv, "ssdlab-csv", "time_ns,op,sector,bytes,flags,pid; keeps every field",
         sniff_lines::<csv::Csv>, Lines<csv::Csv>, Some(|| Box::new(csv::CsvEncoder));
-    Volume, "ssdlab-volume", "binary; a volume of a fleet, as 'ssdlab fleet' parts a trace",
+    Volume, "ssdlab-volume", "binary; one volume of a fleet, written by 'ssdlab fleet'",
         volume::Volume::sniff, Records<volume::Volume>, None;
     Msr, "msr", "MSR Cambridge CSV (FILETIME, bytes)",
         sniff_lines::<msr::Msr>, Lines<msr::Msr>, Some(|| Box::new(msr::MsrEncoder));
@@ -142,9 +141,9 @@ formats! {
         vscsi::V2::sniff, Records<vscsi::V2>, Some(|| Box::new(vscsi::VscsiEncoder::<2>::default()));
     Fiu, "fiu", "FIU IODedup text (ns, sectors, process, MD5)",
         sniff_lines::<fiu::Fiu>, Lines<fiu::Fiu>, None;
-    Blkparse, "blkparse", "blkparse's default text; one action is taken",
+    Blkparse, "blkparse", "blkparse default text; one action is used",
         sniff_lines::<blkparse::Blkparse>, Lines<blkparse::Blkparse>, None;
-    Blktrace, "blktrace", "blktrace binary, either byte order; one action is taken",
+    Blktrace, "blktrace", "blktrace binary, either byte order; one action is used",
         blktrace::sniff, Records<blktrace::Blktrace>, Some(|| Box::new(blktrace::BlktraceEncoder));
     FioV2, "fio2", "fio I/O log version 2 (relative waits in us)",
         fio::sniff::<2>, Lines<fio::Fio<2>>, Some(|| Box::new(fio::FioEncoder::<2>::default()));
@@ -154,7 +153,7 @@ formats! {
         sniff_lines::<mqsim::MqSim>, Lines<mqsim::MqSim>, Some(|| Box::new(mqsim::MqSimEncoder));
     DiskSim, "disksim", "DiskSim ASCII (ms with a fraction, 512 B blocks)",
         sniff_lines::<disksim::DiskSim>, Lines<disksim::DiskSim>, Some(|| Box::new(disksim::DiskSimEncoder));
-    SsdSim, "ssdsim", "SSDsim ASCII; the same as MQSim's",
+    SsdSim, "ssdsim", "SSDsim ASCII; same as MQSim",
         sniff_lines::<mqsim::MqSim>, Lines<mqsim::MqSim>, Some(|| Box::new(mqsim::MqSimEncoder));
     OracleGeneral, "oracle-general", "libCacheSim oracleGeneral binary, for caches (objects without operations)",
         objects::OracleGeneral::sniff, Records<objects::OracleGeneral>,
@@ -164,7 +163,7 @@ formats! {
     CacheCsv, "cache-csv", "libCacheSim CSV, for caches: clock_time,obj_id,obj_size,next_access_vtime",
         sniff_lines::<objects::CacheCsv>, Lines<objects::CacheCsv>,
         Some(|| Box::new(objects::ObjectEncoder::<objects::CacheCsv>::default()));
-    Ftrace, "ftrace", "block events of ftrace, trace-cmd report or perf script; one action is taken (issue)",
+    Ftrace, "ftrace", "block events of ftrace, trace-cmd report or perf script; one action is used (issue)",
         sniff_lines::<ftrace::Ftrace>, Lines<ftrace::Ftrace>, None;
     Etw, "etw", "Windows ETW disk events as CSV (Microsoft production traces; us, bytes)",
         sniff_lines::<etw::Etw>, Lines<etw::Etw>, None;
@@ -172,7 +171,7 @@ formats! {
         |_| 0, Lines<columns::Text>, None;
 }
 
-/// What files begin with that are compressed in a way that is not read, and the tool that restores them.
+/// Magic numbers of unsupported compressions, with the tool that decompresses them.
 const COMPRESSED: [(&[u8], &str); 3] = [(b"\xFD7zXZ\0", "xz"), (b"BZh", "bzip2"), (b"\x04\x22\x4D\x18", "lz4")];
 
 impl Format {
@@ -180,27 +179,27 @@ impl Format {
         &FORMATS[self as usize]
     }
 
-    /// Name on the command line, such as `msr`.
+    /// Returns the name on the command line, such as `msr`.
     pub fn name(self) -> &'static str {
         self.registration().name
     }
 
-    /// What the format is, in a line.
+    /// Returns a one-line description.
     pub fn help(self) -> &'static str {
         self.registration().help
     }
 
-    /// Whether its requests are for objects of a cache, which lie at no address of a drive.
+    /// True if requests are for objects of a cache, which have no address.
     pub fn holds_objects(self) -> bool {
         matches!(self, Self::OracleGeneral | Self::Lcs | Self::CacheCsv)
     }
 
-    /// Whether [`crate::open_writer`] can write it.
+    /// True if [`crate::open_writer`] supports the format.
     pub fn writable(self) -> bool {
         self.registration().encoder.is_some()
     }
 
-    /// Reads a name; an unknown one is an error that proposes the nearest.
+    /// Parses a name; the error for an unknown name suggests the nearest.
     pub fn parse(name: &str) -> Result<Self, TraceError> {
         let known = FORMATS.iter().map(|known| known.name);
         let meant = named(name, known.clone());
@@ -213,7 +212,7 @@ impl Format {
         Err(TraceError::Format(format!("{name:?} is not a trace format; {hint}known: {names}")))
     }
 
-    /// The format whose files begin like `head` (decompressed).
+    /// Detects the format of a file from its first (decompressed) bytes.
     pub(crate) fn detect(head: &[u8], path: &std::path::Path) -> Result<Self, TraceError> {
         let mut best = (0, None);
         for known in FORMATS {
@@ -225,7 +224,7 @@ impl Format {
         let first = without_mark(head).split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
         if is_heading(first) && best.1.is_none_or(|format| (format.registration().sniff)(first) == 0) {
             return Err(TraceError::Format(format!(
-                "{}: its first line, {:?}, is the heading of no format that is known; say what the columns hold, such as \
+                "{}: its first line, {:?}, is the heading of no known format; describe the columns, as in \
                  --columns time=time:us,op=op,offset=offset,size=size",
                 shown(path),
                 String::from_utf8_lossy(&first[..first.len().min(HEADING_SHOWN)])
@@ -234,15 +233,13 @@ impl Format {
         best.1.ok_or_else(|| {
             if let Some((_, tool)) = COMPRESSED.iter().find(|(magic, _)| head.starts_with(magic)) {
                 return TraceError::Format(format!(
-                    "{}: is compressed with {tool}, and only gzip and zstd are read; pipe it, with - for the \
-                     file: {tool} -dc FILE | ssdlab ...",
+                    "{}: {tool} compression is not supported; decompress it into a pipe: {tool} -dc FILE | ssdlab ... -",
                     shown(path)
                 ));
             }
             if let Some((name, miss)) = nearest_format(head) {
                 return TraceError::Format(format!(
-                    "{}:{}: {}; no trace format fits, and {name} comes closest: fix the lines, or name another format with \
-                     --format NAME",
+                    "{}:{}: {}; no trace format fits, {name} comes closest: fix the lines, or select another format with --format NAME",
                     shown(path),
                     miss.line,
                     miss.why
@@ -250,8 +247,7 @@ impl Format {
             }
             let names = list(FORMATS.iter().map(|known| known.name));
             TraceError::Format(format!(
-                "{}: no trace format fits; if it is a trace, name its format with --format NAME ({names}), or say what \
-                 the columns of a text hold, like --columns {}",
+                "{}: no trace format fits; name its format with --format NAME ({names}), or describe the columns of a text, as in --columns {}",
                 shown(path),
                 columns::EXAMPLE
             ))
@@ -272,15 +268,15 @@ impl Format {
     }
 }
 
-/// Name of the format that most lines of a file would have but for one field each, with the first such fault.
+/// Returns the format that most lines of a file would fit except for one field each, and the first such fault.
 fn nearest_format(head: &[u8]) -> Option<(&'static str, NearMiss)> {
     let named = FORMATS.iter().filter(|known| known.format != Format::Columns);
     let misses = named.filter_map(|known| Some((known.name, (known.near)(head)?)));
-    // Of equals, the first in the table.
+    // The first in the table wins ties.
     misses.reduce(|best, next| if next.1.share > best.1.share { next } else { best })
 }
 
-/// Whether a line names columns and holds no data: some words, and no digit.
+/// True if a line has only column names and no data: at least three words and no digit.
 fn is_heading(line: &[u8]) -> bool {
     let words = line.split(|byte| b",;\t ".contains(byte)).filter(|word| word.iter().any(u8::is_ascii_alphabetic));
     words.count() >= 3
@@ -302,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_proposes_the_nearest() {
+    fn an_unknown_name_suggests_the_nearest() {
         let message = Format::parse("vcsi1").unwrap_err().to_string();
         assert!(
             message
@@ -313,10 +309,10 @@ mod tests {
         assert!(!Format::parse("parquetry").unwrap_err().to_string().contains("did you mean"));
     }
 
-    /// Goal: columns are not taken for others by their order. Method: headings that are no format's own above rows that
-    /// are one's.
+    /// Goal: columns are not assigned to a format by position alone. Method: unknown headings above rows that fit a
+    /// format.
     #[test]
-    fn headings_of_no_format_ask_what_they_mean() {
+    fn unknown_headings_are_an_error_that_shows_columns() {
         for heading in ["time,op,offset,size", "time_ns,op,offset,bytes", "Time\top\tlba", "a;b;c", "time op addr"] {
             for row in ["0,R,0,512\n10,W,8,512\n", "", "x,y,z"] {
                 let message = detect(&format!("{heading}\n{row}")).unwrap_err().to_string();
@@ -327,9 +323,9 @@ mod tests {
         assert_eq!(detect("time_ns,op,sector,bytes\n0,R,0,512\n").unwrap(), Format::Csv);
     }
 
-    /// One row of every text format, as its source has it.
+    /// One row of every text format, as given by its source.
     #[test]
-    fn every_text_format_is_recognised_by_its_rows() {
+    fn every_text_format_is_detected_by_its_rows() {
         let rows = [
             (Format::Csv, "0,W,9887824,4096,0x1a,3889"),
             (Format::Csv, "time_ns,op,sector,bytes,flags,pid"),
@@ -365,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_tells_the_format_whatever_the_rows_hold() {
+    fn a_header_identifies_the_format_whatever_the_rows() {
         for (format, header) in [
             (Format::Csv, "time_ns,op,sector,bytes,flags,pid"),
             (Format::Msr, "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime"),
@@ -386,21 +382,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_in_a_way_that_is_not_read_names_the_tool() {
+    fn unsupported_compression_names_the_tool() {
         for (head, tool) in [
             (&b"\xFD7zXZ\0\0\x04\xE6\xD6"[..], "xz"),
             (b"BZh91AY&SY\x1Cb", "bzip2"),
             (b"\x04\x22\x4D\x18\x64\x40", "lz4"),
         ] {
             let message = Format::detect(head, "a".as_ref()).unwrap_err().to_string();
-            let says = format!(
-                "a: is compressed with {tool}, and only gzip and zstd are read; pipe it, with - for the file: {tool} -dc FILE | "
-            );
+            let says = format!("a: {tool} compression is not supported; decompress it into a pipe: {tool} -dc FILE | ");
             assert!(message.starts_with(&says), "{message}");
         }
     }
 
-    /// Goal: a file whose lines all have a fault names the fault. Method: each line of a format with one bad field.
+    /// Goal: a file with a fault in every line reports the fault. Method: lines of a format with one bad field each.
     #[test]
     fn the_closest_format_is_named_with_line_and_field() {
         for (text, start, name) in [
@@ -411,7 +405,7 @@ mod tests {
             ),
             (
                 "Some title\n128166372003061629,hm,0,Read,99999999999999999999,32768,5\n1,hm,0,Read,0,512,5\n",
-                "memory:2: field \"Offset\": \"99999999999999999999\" is larger than 64 bits can hold; no trace",
+                "memory:2: field \"Offset\": \"99999999999999999999\" does not fit 64 bits; no trace",
                 "msr",
             ),
             (
@@ -421,7 +415,7 @@ mod tests {
             ),
             (
                 "1,hm,0,Read,0,32768,5,1,hm,0,Read,0,512,5\n",
-                "memory:1: \"1\" follows the last column: a field too many, or a second record on this line; no trace",
+                "memory:1: \"1\" follows the last column: an extra field, or a second record on this line; no trace",
                 "msr",
             ),
             (
@@ -431,12 +425,12 @@ mod tests {
             ),
             (
                 "1,hm,0,Read,0,32768,1000\n2,hm,0,Read,0,32768,1000128166372013061629,hm,0,Write,0,4096,10\n",
-                "memory:2: field \"ResponseTime\": \"1000128166372013061629\" is larger than 64 bits can hold; no trace",
+                "memory:2: field \"ResponseTime\": \"1000128166372013061629\" does not fit 64 bits; no trace",
                 "msr",
             ),
             (
                 "0 0 100 8 0\n10 0 200 8 120 0 300 8 0\n",
-                "memory:2: \"0\" follows the last column: a field too many, or a second record on this line; no trace",
+                "memory:2: \"0\" follows the last column: an extra field, or a second record on this line; no trace",
                 "mqsim",
             ),
             (
@@ -447,20 +441,20 @@ mod tests {
             ("0,8,512,r\n0,8,512,r\n", "memory:1: field \"Timestamp\" is missing; no trace", "spc"),
         ] {
             let message = detect(text).unwrap_err().to_string();
-            assert!(message.starts_with(start) && message.contains(&format!("and {name} comes closest")), "{message}");
+            assert!(message.starts_with(start) && message.contains(&format!("{name} comes closest")), "{message}");
         }
     }
 
     #[test]
-    fn what_fits_nothing_names_the_way_out() {
+    fn an_unknown_format_is_an_error_with_remedies() {
         let message = detect("hello\nworld\n").unwrap_err().to_string();
         assert!(
             message.starts_with(
-                "memory: no trace format fits; if it is a trace, name its format with --format NAME (ssdlab-csv, ssdlab-volume,"
+                "memory: no trace format fits; name its format with --format NAME (ssdlab-csv, ssdlab-volume,"
             ),
             "{message}"
         );
-        let columns = "or say what the columns of a text hold, like --columns time=0:us,op=2,offset=3:sectors,size=4";
+        let columns = "or describe the columns of a text, as in --columns time=0:us,op=2,offset=3:sectors,size=4";
         assert!(message.ends_with(columns), "{message}");
     }
 }

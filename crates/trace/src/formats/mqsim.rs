@@ -1,10 +1,9 @@
 //! MQSim ASCII, and the identical SSDsim: `arrival device start_sector sectors type`, separated by blanks.
 //!
-//! Times in ns (MQSim's XML may name another unit; ns is its default and all that is read here), sectors
-//! of 512 bytes, type 0 = write and 1 = read (the reverse of most formats). Several devices interleave; MQSim itself
-//! replays all of them on one drive, as `--device overlay` does.
-//! Source: github.com/CMU-SAFARI/MQSim; SSDsim's `time device lsn size operation` has the same columns
-//! and codes, so the two cannot be told apart and need not be.
+//! Time in ns (MQSim's XML may select another unit; only the default, ns, is read here); sectors of 512 bytes; type 0 =
+//! write and 1 = read (the reverse of most formats). Several devices are interleaved; MQSim itself replays all on one
+//! drive, as does `--device overlay`. Source: github.com/CMU-SAFARI/MQSim. SSDsim's `time device lsn size operation`
+//! has the same columns and codes.
 //!
 //! `938513000 4 264719034 16 0`
 
@@ -44,7 +43,7 @@ impl LineFormat for MqSim {
     }
 }
 
-/// Writer: device 0.
+/// Writer. Uses device 0.
 pub(crate) struct MqSimEncoder;
 
 impl Encoder for MqSimEncoder {

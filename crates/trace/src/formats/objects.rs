@@ -1,16 +1,16 @@
-//! libCacheSim's own formats: requests for the objects of a cache, which have an identity and a size but no address.
+//! libCacheSim formats: requests for objects of a cache, which have an id and a size but no address.
 //!
-//! - `oracleGeneral`, 24 bytes a request, little-endian: u32 time in s, u64 object, u32 bytes, i64 number of the next
-//!   request for it (from 1), -1 for none. Operations are not told.
-//! - `lcs`: a header of 8,192 bytes between two magic numbers (version, figures of the trace), then the same fields;
-//!   from version 2 on with an operation (8 bits) and a tenant (24 bits) behind the size, and from version 3 on with a
-//!   size of u64 and a time to live (u32, s, 0 for ever) behind those, which names the stream of the request. Versions
-//!   4 to 8 add fields at the end, which are not needed. Version 2 is written.
-//! - CSV: the fields of oracleGeneral under the headings below.
+//! - `oracleGeneral`, little-endian records of 24 bytes: u32 time in s, u64 object, u32 bytes, i64 number of the
+//!   object's next request (from 1; -1 for none). There are no operations.
+//! - `lcs`: a header of 8,192 bytes between two magic numbers (version, statistics), then the same fields. Version 2
+//!   adds operation (8 bits) and tenant (24 bits) after the size. Version 3 has a u64 size and adds a time to live
+//!   (u32, in s, 0 = unlimited), which is used as the stream. Versions 4 to 8 add fields at the end, which are ignored.
+//!   The writer uses version 2.
+//! - CSV: the fields of oracleGeneral with the headings below.
 //!
-//! An object becomes a request at the offset of its number, and what addresses a drive an object of the number of its
-//! first byte; so caches of objects see the same. Objects of no bytes are not replayed, as libCacheSim ignores them.
-//! Source: libCacheSim's oracleGeneralBin.h, lcs.h, enum.h and traceConv.
+//! An object is read as a request at the offset given by its id, and a request to a drive is written as an object whose
+//! id is its offset; object caches see no difference. Objects of 0 bytes are not replayed, as in libCacheSim. Source:
+//! oracleGeneralBin.h, lcs.h, enum.h and traceConv of libCacheSim.
 //!
 //! `5633898,42932745,512,-1`
 
@@ -25,17 +25,17 @@ use crate::{Op, ReadOptions};
 
 const SECOND_NS: u64 = 1_000_000_000;
 const HEADER: &str = "clock_time,obj_id,obj_size,next_access_vtime";
-/// At both ends of the header of an lcs file.
+/// Magic number at both ends of the header of an lcs file.
 const MAGIC: u64 = 0x1234_5678_9abc_def0;
 const LCS_HEADER: usize = 8192;
-/// Bytes behind the first 24 of a record, by version from 1.
+/// Bytes per record after the first 24, by version from 1.
 const LCS_TAILS: [usize; 8] = [0, 4, 12, 16, 20, 28, 44, 76];
-/// Where records have their time to live, from which version on.
+/// Offset of the time to live in a record, and the first version that has it.
 const LCS_TTL: (usize, usize) = (24, 3);
-/// Records looked at to recognise oracleGeneral.
+/// Number of records examined to detect oracleGeneral.
 const SNIFF_RECORDS: usize = 64;
 
-/// The request for an object.
+/// Creates the request for an object.
 fn request(seconds: u32, object: u64, bytes: u32, op: Op) -> Entry<'static> {
     let time_ns = u64::from(seconds) * SECOND_NS;
     Entry::Io(Io {
@@ -67,8 +67,8 @@ fn u64_at(record: &[u8], at: usize) -> u64 {
 pub(crate) struct OracleGeneral;
 
 impl OracleGeneral {
-    /// How well the beginning of a file fits, in percent. There is no magic number, but times do not go back and the
-    /// next request for an object comes later.
+    /// Returns how well the start of a file fits, in percent. There is no magic number; but times must not decrease,
+    /// and an object's next request must be later.
     pub fn sniff(head: &[u8]) -> u32 {
         let records = || head.chunks_exact(Self::HEAD).take(SNIFF_RECORDS);
         let fits = |(number, record): (u64, &[u8])| match u64_at(record, 16) as i64 {
@@ -92,20 +92,20 @@ impl RecordFormat for OracleGeneral {
     }
 }
 
-/// Parser of lcs; the version is known once the header has been read.
+/// Parser of lcs. The version is known once the header has been read.
 pub(crate) struct Lcs {
     version: usize,
 }
 
 impl Lcs {
-    /// How well the beginning of a file fits, in percent.
+    /// Returns how well the start of a file fits, in percent.
     pub fn sniff(head: &[u8]) -> u32 {
         if head.len() >= Self::HEAD && u64_at(head, 0) == MAGIC { 100 } else { 0 }
     }
 }
 
 impl RecordFormat for Lcs {
-    // The first record stands for the header.
+    // The header is treated as the first record.
     const HEAD: usize = 24;
 
     fn new(_: &ReadOptions) -> Self {
@@ -115,17 +115,17 @@ impl RecordFormat for Lcs {
     fn record<'a>(&mut self, record: &'a [u8], _: &mut Tables) -> Result<(Entry<'a>, usize), Fault<'a>> {
         if self.version == 0 {
             if u64_at(record, 0) != MAGIC {
-                return Err(Fault::new("start_magic", &record[..8], "is not that of lcs"));
+                return Err(Fault::new("start_magic", &record[..8], "is not the magic number of lcs"));
             }
             let version = usize::try_from(u64_at(record, 8)).unwrap_or(usize::MAX);
             if !(1..=LCS_TAILS.len()).contains(&version) {
-                return Err(Fault::new("version", &record[8..16], "is not 1 to 8"));
+                return Err(Fault::new("version", &record[8..16], "must be 1 to 8"));
             }
             self.version = version;
             return Ok((Entry::Skip(Skip::Header), LCS_HEADER - Self::HEAD));
         }
         if u64_at(record, 0) == MAGIC {
-            return Err(Fault::new("", b"", "a second file begins here; separate them"));
+            return Err(Fault::new("", b"", "a second file begins here; split the files"));
         }
         let tail = LCS_TAILS[self.version - 1];
         let (bytes, kind) = match self.version {
@@ -144,7 +144,7 @@ impl RecordFormat for Lcs {
     }
 }
 
-/// What an operation of libCacheSim does to a cache; those that are not told read.
+/// Returns the effect of a libCacheSim operation on a cache; a missing operation is a read.
 fn operation(kind: u8) -> Option<Op> {
     Some(match kind {
         // nop, get, gets, read
@@ -157,7 +157,7 @@ fn operation(kind: u8) -> Option<Op> {
     })
 }
 
-/// The next field as a number of 32 bits.
+/// Parses the next field as a 32-bit number.
 fn narrow<'a>(fields: &mut Commas<'a>, name: &'static str) -> Result<u32, Fault<'a>> {
     let text = fields.text(name)?;
     let number = crate::fields::whole(text).map_err(|why| Fault::new(name, text, why))?;
@@ -191,16 +191,16 @@ impl LineFormat for CacheCsv {
     }
 }
 
-/// How the requests gathered for a file are written.
+/// Output layout of the requests collected for a file.
 pub(crate) trait Layout: Send {
-    /// Whether operations are.
+    /// True if operations are written.
     const OPERATIONS: bool = false;
 
-    /// Appends what comes first.
+    /// Appends the header.
     fn start(gathered: &[Gathered], out: &mut Vec<u8>);
 
-    /// Appends one request, whose next one has a number from 1, or -1.
-    fn put(one: &Gathered, next: i64, out: &mut Vec<u8>);
+    /// Appends a request; `next` is the number (from 1) of the object's next request, or -1.
+    fn put(request: &Gathered, next: i64, out: &mut Vec<u8>);
 }
 
 /// A request for an object.
@@ -211,7 +211,7 @@ pub(crate) struct Gathered {
     op: Op,
 }
 
-/// Writer: keeps the requests until the last, as each tells the number of the next for its object.
+/// Writer. Holds all requests until the end, as each stores the number of its object's next request.
 pub(crate) struct ObjectEncoder<L> {
     gathered: Vec<Gathered>,
     layout: std::marker::PhantomData<L>,
@@ -249,11 +249,11 @@ impl<L: Layout> Encoder for ObjectEncoder<L> {
         L::start(&self.gathered, out);
         let mut later: FxHashMap<u64, i64> = FxHashMap::default();
         let mut next = vec![-1; self.gathered.len()];
-        for (at, one) in self.gathered.iter().enumerate().rev() {
-            next[at] = later.insert(one.object, at as i64 + 1).unwrap_or(-1);
+        for (at, request) in self.gathered.iter().enumerate().rev() {
+            next[at] = later.insert(request.object, at as i64 + 1).unwrap_or(-1);
         }
-        for (one, next) in self.gathered.iter().zip(next) {
-            L::put(one, next, out);
+        for (request, next) in self.gathered.iter().zip(next) {
+            L::put(request, next, out);
         }
     }
 }
@@ -261,10 +261,10 @@ impl<L: Layout> Encoder for ObjectEncoder<L> {
 impl Layout for OracleGeneral {
     fn start(_: &[Gathered], _: &mut Vec<u8>) {}
 
-    fn put(one: &Gathered, next: i64, out: &mut Vec<u8>) {
-        out.extend(one.seconds.to_le_bytes());
-        out.extend(one.object.to_le_bytes());
-        out.extend(one.bytes.to_le_bytes());
+    fn put(request: &Gathered, next: i64, out: &mut Vec<u8>) {
+        out.extend(request.seconds.to_le_bytes());
+        out.extend(request.object.to_le_bytes());
+        out.extend(request.bytes.to_le_bytes());
         out.extend(next.to_le_bytes());
     }
 }
@@ -274,8 +274,8 @@ impl Layout for CacheCsv {
         put(out, format_args!("{HEADER}\n"));
     }
 
-    fn put(one: &Gathered, next: i64, out: &mut Vec<u8>) {
-        put(out, format_args!("{},{},{},{next}\n", one.seconds, one.object, one.bytes));
+    fn put(request: &Gathered, next: i64, out: &mut Vec<u8>) {
+        put(out, format_args!("{},{},{},{next}\n", request.seconds, request.object, request.bytes));
     }
 }
 
@@ -283,18 +283,19 @@ impl Layout for Lcs {
     const OPERATIONS: bool = true;
 
     fn start(gathered: &[Gathered], out: &mut Vec<u8>) {
-        let sizes: FxHashMap<u64, u64> = gathered.iter().map(|one| (one.object, one.bytes.into())).collect();
-        let of = |op| gathered.iter().filter(|one| one.op == op).count() as u64;
-        let time = |one: Option<&Gathered>| one.map_or(0, |one| one.seconds.into());
+        let sizes: FxHashMap<u64, u64> =
+            gathered.iter().map(|request| (request.object, request.bytes.into())).collect();
+        let of = |op| gathered.iter().filter(|request| request.op == op).count() as u64;
+        let time = |request: Option<&Gathered>| request.map_or(0, |request| request.seconds.into());
         let begin = out.len();
         let figures = [
             MAGIC,
             2,
-            // The version of the figures; requests and objects, and their bytes.
+            // Version of the statistics; then requests and objects with their bytes.
             1,
             gathered.len() as u64,
             sizes.len() as u64,
-            gathered.iter().map(|one| u64::from(one.bytes)).sum(),
+            gathered.iter().map(|request| u64::from(request.bytes)).sum(),
             sizes.values().sum(),
             time(gathered.first()),
             time(gathered.last()),
@@ -305,20 +306,20 @@ impl Layout for Lcs {
             sizes.values().copied().max().unwrap_or(0),
         ];
         out.extend(figures.into_iter().flat_map(u64::to_le_bytes));
-        // Further figures, such as the commonest sizes, are for display; files from before they were added have zeros.
+        // The remaining statistics are only for display; older files have zeros there too.
         out.resize(begin + LCS_HEADER - 8, 0);
         out.extend(MAGIC.to_le_bytes());
     }
 
-    fn put(one: &Gathered, next: i64, out: &mut Vec<u8>) {
-        let operation: u32 = match one.op {
+    fn put(request: &Gathered, next: i64, out: &mut Vec<u8>) {
+        let operation: u32 = match request.op {
             Op::Read | Op::Flush => 12,
             Op::Write => 13,
             Op::Trim => 9,
         };
-        out.extend(one.seconds.to_le_bytes());
-        out.extend(one.object.to_le_bytes());
-        out.extend(one.bytes.to_le_bytes());
+        out.extend(request.seconds.to_le_bytes());
+        out.extend(request.object.to_le_bytes());
+        out.extend(request.bytes.to_le_bytes());
         out.extend(operation.to_le_bytes());
         out.extend(next.to_le_bytes());
     }
@@ -346,12 +347,12 @@ mod tests {
     }
 
     #[test]
-    fn oracle_general_is_told_by_its_order() {
+    fn oracle_general_is_detected_by_its_order() {
         let bytes = oracle(&ROWS);
         assert_eq!(detect_bytes(&bytes).unwrap(), Format::OracleGeneral);
         let (requests, report) = read_bytes(Format::OracleGeneral, &bytes, &ReadOptions::default()).unwrap();
         assert_eq!((requests.as_slice(), report.counts.zero_length), (expected().as_slice(), 1));
-        // A next request in the past, and times that go back.
+        // A next request in the past, and decreasing times.
         assert!(detect_bytes(&oracle(&[ROWS[0], ROWS[1], (12, 7, 512, 1)])).is_err());
         assert!(detect_bytes(&oracle(&[ROWS[2], ROWS[0]])).is_err());
         assert!(error_bytes(Format::OracleGeneral, &bytes[..30]).contains("ends inside record 2"));
@@ -373,7 +374,7 @@ mod tests {
                     2 => bytes.extend([*size, 12].map(u32::to_le_bytes).as_flattened()),
                     _ => {
                         bytes.extend(u64::from(*size).to_le_bytes());
-                        // The last of them lives for 300 s.
+                        // The last request lives for 300 s.
                         let ttl_s = if *seconds == 12 { 300 } else { 0 };
                         bytes.extend([1, ttl_s].map(u32::to_le_bytes).as_flattened());
                     }
@@ -390,14 +391,14 @@ mod tests {
             assert_eq!(streams, ["", "300"][..=usize::from(version >= 3)]);
         }
         let mut bytes = vec![0; 30];
-        assert!(error_bytes(Format::Lcs, &bytes).contains("is not that of lcs"));
+        assert!(error_bytes(Format::Lcs, &bytes).contains("is not the magic number of lcs"));
         bytes[..8].copy_from_slice(&MAGIC.to_le_bytes());
         bytes[8] = 9;
         assert!(error_bytes(Format::Lcs, &bytes).contains("field \"version\""));
     }
 
     #[test]
-    fn the_text_has_the_same_fields() {
+    fn the_csv_has_the_same_fields() {
         let text = format!("{HEADER}\n10,7,512,3\n10,1152921504606846976,4096,-1\n12,7,512,9223372036854775807\n");
         let (requests, report) = read(Format::CacheCsv, &text);
         assert_eq!((requests.as_slice(), report.counts.headers), (expected().as_slice(), 1));
@@ -406,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_object_tells_its_next_request() {
+    fn a_written_object_stores_its_next_request() {
         let item = |time, offset| Item { time, op: Op::Write, offset, bytes: 512, flags: 0, stream: "" };
         let mut encoder = ObjectEncoder::<CacheCsv>::default();
         let mut out = Vec::new();

@@ -1,8 +1,8 @@
 //! SPC-1 / UMass (Financial, WebSearch): `ASU,LBA,Size,Opcode,Timestamp[,...]`.
 //!
-//! The LBA counts blocks of 512 bytes, the size is in bytes (not always whole blocks), the opcode is `r`
-//! or `w` in either case, the time is in seconds with a fraction. An LBA is relative to its ASU, so each
-//! ASU is a device. Source: UMass Trace Repository, "SPC trace file format specification" 1.0.1.
+//! The LBA counts blocks of 512 bytes; the size is in bytes (not always whole blocks); the opcode is `r` or `w` in
+//! either case; the time is in seconds with a fraction. LBAs are relative to the ASU, so each ASU is a device. Source:
+//! UMass Trace Repository, "SPC trace file format specification" 1.0.1.
 //!
 //! `0,20941264,8192,W,0.551706`
 
@@ -31,7 +31,7 @@ impl LineFormat for Spc {
         let bytes = fields.number("Size")?;
         let op = Op::transfer(fields.text("Opcode")?);
         let time_ns = fields.decimal("Timestamp", 9)?;
-        // The specification allows further fields, of any meaning but an opcode.
+        // The specification allows more fields of any kind; an opcode means a second record.
         while let Some(more) = fields.next() {
             if Op::transfer(more).is_some() {
                 return Err(Fault::new("", more, "is the opcode of a second record on this line"));
@@ -43,7 +43,7 @@ impl LineFormat for Spc {
     }
 }
 
-/// Writer: ASU 0, nine digits of a second.
+/// Writer. Uses ASU 0 and nine decimals of a second.
 pub(crate) struct SpcEncoder;
 
 impl Encoder for SpcEncoder {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_need_not_be_whole_blocks_and_further_fields_are_allowed() {
+    fn partial_blocks_and_further_fields_are_allowed() {
         let (requests, _) = read(Format::Spc, "0,1,1000,r,0.5,1,2\n");
         assert_eq!(requests, [request(0, Op::Read, 512, 1000)]);
     }

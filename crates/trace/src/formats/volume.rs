@@ -1,25 +1,26 @@
-//! The requests of one volume of a fleet, as [`crate::Partition`] writes them: little-endian records of 24 bytes.
+//! Requests of one volume of a fleet, written by [`crate::Partition`]: little-endian records of 24 bytes.
 //!
-//! The first record says what the file is: the magic number, and 1 in its 17th byte where times are whole seconds that
-//! are to be spread. Each other record holds u64 time in ns in the epoch of the trace, u64 offset, u32 bytes, u8
-//! operation, u8 flags, u16 stream. Operations 4 and 5 are pieces of the name of the volume and of the next stream: 20
-//! bytes from the first on, of which the flags tell how many count; the stream is 1 where more pieces follow. So a file
-//! can be written in pieces, of which each names the streams that are new in it.
+//! - First record: magic number; byte 16 is 1 if times are whole seconds to be spread.
+//! - Request: u64 time in ns (epoch of the trace), u64 offset, u32 bytes, u8 operation, u8 flags, u16 stream.
+//! - Name piece: operation 4 for the volume, 5 for the next stream. Up to 20 bytes of the name from the start of the
+//!   record; the flags hold their number; the stream is 1 if another piece follows.
+//!
+//! Stream names precede their first use, so a file can be written in parts.
 
 use crate::decode::RecordFormat;
 use crate::fault::Fault;
 use crate::intake::{Device, Entry, Io, Skip, Stream, Tables};
 use crate::{Op, ReadOptions, Request, flag};
 
-/// Bytes of a record.
+/// Size of a record in bytes.
 pub(crate) const RECORD: usize = 24;
 const MAGIC: &[u8; 16] = b"ssdlab-volume 1\n";
-/// Bytes of a name in a piece.
+/// Maximum bytes of a name per piece.
 const PIECE: usize = 20;
-/// Longest name believed.
+/// Maximum length of a name in bytes.
 const NAME_MAX: usize = 4096;
 
-/// Operations that are none.
+/// Operation codes of name pieces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Name {
@@ -32,12 +33,12 @@ pub(crate) struct Volume {
     begun: bool,
     name: Vec<u8>,
     device: Device,
-    /// Ids in [`Tables::streams`] by the numbers of the file.
+    /// Ids in [`Tables::streams`] by stream number in the file.
     streams: Vec<u32>,
 }
 
 impl Volume {
-    /// How well the beginning of a file fits, in percent.
+    /// Returns how well the start of a file fits, in percent.
     pub fn sniff(head: &[u8]) -> u32 {
         if head.starts_with(MAGIC) { 100 } else { 0 }
     }
@@ -46,7 +47,7 @@ impl Volume {
         let piece = record.get(..usize::from(record[21]).min(PIECE)).unwrap_or_default();
         self.name.extend_from_slice(piece);
         if self.name.len() > NAME_MAX {
-            return Err(Fault::new("name", piece, "ends a name of more than 4 KiB, which nothing has"));
+            return Err(Fault::new("name", piece, "makes the name longer than 4 KiB, the maximum"));
         }
         if record[22] == 0 {
             match of {
@@ -66,7 +67,7 @@ fn u64_at(record: &[u8; RECORD], at: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// All that a request may have.
+/// All valid flags.
 const FLAGS: u8 = flag::SYNC | flag::META | flag::AHEAD | flag::FUA | flag::PREFLUSH;
 
 impl RecordFormat for Volume {
@@ -82,28 +83,32 @@ impl RecordFormat for Volume {
         if !self.begun {
             self.begun = true;
             if !record.starts_with(MAGIC) {
-                return Err(Fault::new("head", &record[..MAGIC.len()], "is not that of a volume of a fleet"));
+                return Err(Fault::new(
+                    "head",
+                    &record[..MAGIC.len()],
+                    "is not the beginning of an ssdlab-volume file",
+                ));
             }
             tables.whole_seconds |= record[MAGIC.len()] == 1;
             return Ok((Entry::Skip(Skip::Header), 0));
         }
         if record.starts_with(MAGIC) {
-            return Err(Fault::new("", b"", "a second file begins here; separate them"));
+            return Err(Fault::new("", b"", "a second file begins here; split the files"));
         }
         let Some(&op) = Op::ALL.get(usize::from(record[20])) else {
             let entry = match record[20] {
                 4 => self.piece(Name::Volume, record, tables)?,
                 5 => self.piece(Name::Stream, record, tables)?,
-                _ => return Err(Fault::new("operation", &record[20..21], "is none")),
+                _ => return Err(Fault::new("operation", &record[20..21], "is unknown")),
             };
             return Ok((entry, 0));
         };
         let number = u16::from_le_bytes([record[22], record[23]]);
         let Some(&stream) = self.streams.get(usize::from(number)) else {
-            return Err(Fault::new("stream", &record[22..24], "has no name before it"));
+            return Err(Fault::new("stream", &record[22..24], "was not named before"));
         };
         if record[21] & !FLAGS != 0 {
-            return Err(Fault::new("flags", &record[21..22], "are not all known"));
+            return Err(Fault::new("flags", &record[21..22], "has unknown bits"));
         }
         let io = Io {
             time_ns: u64_at(record, 0),
@@ -118,7 +123,7 @@ impl RecordFormat for Volume {
     }
 }
 
-/// The record that a file begins with.
+/// Creates the first record of a file.
 pub(crate) fn head(whole_seconds: bool) -> [u8; RECORD] {
     let mut record = [0; RECORD];
     record[..MAGIC.len()].copy_from_slice(MAGIC);
@@ -138,7 +143,7 @@ pub(crate) fn name(of: Name, text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// A request as a record.
+/// Encodes a request as a record.
 #[inline]
 pub(crate) fn record(request: &Request) -> [u8; RECORD] {
     let mut record = [0; RECORD];
@@ -165,23 +170,23 @@ mod tests {
         out
     }
 
-    const LONG: &str = "a volume whose name takes three pieces, as none does";
+    const LONG: &str = "a volume name that is long enough for three pieces";
 
     #[test]
-    fn every_field_and_name_comes_back() {
-        let one = Request { time_ns: 5, offset: 4096, bytes: 512, op: Op::Trim, flags: flag::SYNC, stream: 2 };
+    fn every_field_and_name_is_preserved() {
+        let first = Request { time_ns: 5, offset: 4096, bytes: 512, op: Op::Trim, flags: flag::SYNC, stream: 2 };
         let two = Request { time_ns: 9, offset: 0, bytes: 0, op: Op::Flush, flags: flag::FUA, stream: 0 };
         let names = [(Name::Volume, LONG), (Name::Stream, "7"), (Name::Stream, "")];
-        let bytes = file(false, &names, &[one, two]);
+        let bytes = file(false, &names, &[first, two]);
         assert_eq!(detect_bytes(&bytes).unwrap(), Format::Volume);
         let (requests, report) = read_bytes(Format::Volume, &bytes, &ReadOptions::default()).unwrap();
-        // An empty name is that of no stream.
-        assert_eq!(requests, [Request { time_ns: 0, stream: 0, ..one }, Request { time_ns: 4, ..two }]);
+        // An empty stream name means no stream.
+        assert_eq!(requests, [Request { time_ns: 0, stream: 0, ..first }, Request { time_ns: 4, ..two }]);
         assert_eq!(report.device.as_deref(), Some(LONG));
     }
 
     #[test]
-    fn whole_seconds_are_spread_if_the_head_says_so() {
+    fn whole_seconds_are_spread_if_the_first_record_says_so() {
         let at = |offset| Request { time_ns: 0, offset, bytes: 512, op: Op::Read, flags: 0, stream: 0 };
         let times = |whole_seconds| {
             let bytes = file(whole_seconds, &[(Name::Volume, "7")], &[at(0), at(512)]);
@@ -192,17 +197,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_named() {
+    fn invalid_fields_are_named() {
         let at = |stream| Request { time_ns: 0, offset: 0, bytes: 512, op: Op::Read, flags: 0, stream };
         let message = error_bytes(Format::Volume, &file(false, &[], &[at(1)]));
         assert_eq!(
             message,
-            "memory:record 2 at byte 24: field \"stream\": \"\\x01\\x00\" has no name before it; fix it or pass --skip-bad"
+            "memory:record 2 at byte 24: field \"stream\": \"\\x01\\x00\" was not named before; fix it or pass --skip-bad"
         );
         let mut bad = file(false, &[], &[at(0)]);
         bad[RECORD + 20] = 9;
-        assert!(error_bytes(Format::Volume, &bad).contains("field \"operation\": \"\\t\" is none"));
-        assert!(error_bytes(Format::Volume, &record(&at(0))).contains("is not that of a volume of a fleet"));
+        assert!(error_bytes(Format::Volume, &bad).contains("field \"operation\": \"\\t\" is unknown"));
+        assert!(error_bytes(Format::Volume, &record(&at(0))).contains("is not the beginning of an ssdlab-volume file"));
         let cut = file(false, &[], &[at(0)]);
         assert!(error_bytes(Format::Volume, &cut[..cut.len() - 1]).contains("the file ends inside record 2"));
     }

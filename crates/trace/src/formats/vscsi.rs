@@ -1,10 +1,12 @@
-//! vSCSI traces (VMware's vscsiStats, CloudPhysics), little-endian, no header.
+//! vSCSI traces (VMware vscsiStats, CloudPhysics): little-endian records, no header.
 //!
-//! Version 1, 32 bytes: u32 serial, u32 bytes, u32 scatter-gather entries, u16 SCSI command, u16 version,
-//! u64 block (512 bytes), u64 time in us. Version 2, 40 bytes: u16 command, u16 version, u32 serial,
-//! u32 bytes, u32 entries, u64 block, u64 time in us, u64 response time. The version is the high byte
-//! of its field. Commands other than reads, writes and cache flushes are counted as unknown (the ranges
-//! of an UNMAP are not in the trace). Source: Waldspurger et al., FAST 2015; libCacheSim's vscsi.h.
+//! - Version 1, 32 bytes: u32 serial, u32 bytes, u32 scatter-gather entries, u16 SCSI command, u16 version, u64 block
+//!   (512 bytes), u64 time in us.
+//! - Version 2, 40 bytes: u16 command, u16 version, u32 serial, u32 bytes, u32 entries, u64 block, u64 time in us, u64
+//!   response time.
+//!
+//! The version is the high byte of its field. Commands other than reads, writes and cache flushes are counted as
+//! unknown (the trace lacks the ranges of UNMAP). Source: Waldspurger et al., FAST 2015; vscsi.h of libCacheSim.
 
 use crate::decode::RecordFormat;
 use crate::encode::{Encoder, Item, Keeps};
@@ -14,7 +16,7 @@ use crate::{Op, ReadOptions};
 
 const BLOCK: u64 = 512;
 const TICK_NS: u64 = 1000;
-/// Records looked at to recognise a version.
+/// Number of records examined to detect a version.
 const SNIFF_RECORDS: usize = 4;
 
 /// Parser of `VERSION` 1 (`SIZE` 32) or 2 (40).
@@ -23,7 +25,7 @@ pub(crate) struct Vscsi<const VERSION: u8, const SIZE: usize>;
 pub(crate) type V1 = Vscsi<1, 32>;
 pub(crate) type V2 = Vscsi<2, 40>;
 
-/// Operation of a SCSI command (SBC-4).
+/// Returns the operation of a SCSI command (SBC-4).
 #[inline]
 fn operation(command: u16) -> Option<Op> {
     Some(match command {
@@ -53,7 +55,7 @@ impl<const VERSION: u8, const SIZE: usize> Vscsi<VERSION, SIZE> {
         u16_at(record, Self::AT[0]) >> 8 == u16::from(VERSION)
     }
 
-    /// How well the beginning of a file fits, in percent.
+    /// Returns how well the start of a file fits, in percent.
     pub fn sniff(head: &[u8]) -> u32 {
         let mut records = head.chunks_exact(SIZE).take(SNIFF_RECORDS).peekable();
         if records.peek().is_some() && records.all(Self::fits) { 100 } else { 0 }
@@ -72,7 +74,7 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
         let Some(record) = head.first_chunk::<SIZE>() else { return Err(Fault::missing("record")) };
         let [version, command, bytes, block, time] = Self::AT;
         if !Self::fits(record) {
-            return Err(Fault::new("version", &head[version..version + 2], "is not this format's"));
+            return Err(Fault::new("version", &head[version..version + 2], "is not the version of this format"));
         }
         let Some(op) = operation(u16_at(record, command)) else { return Ok((Entry::Skip(Skip::UnknownOp), 0)) };
         let scale = |at: usize, unit: u64, name: &'static str| {
@@ -88,7 +90,7 @@ impl<const VERSION: u8, const SIZE: usize> RecordFormat for Vscsi<VERSION, SIZE>
     }
 }
 
-/// Writer of either version: 16-byte READ and WRITE commands, SYNCHRONIZE CACHE for a flush.
+/// Writer of either version: 16-byte READ and WRITE commands; SYNCHRONIZE CACHE for a flush.
 #[derive(Default)]
 pub(crate) struct VscsiEncoder<const VERSION: u8> {
     serial: u32,
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_are_recognised_and_agree() {
+    fn both_versions_are_detected_and_agree() {
         let expected = [
             request(0, Op::Write, 42932745 * 512, 512),
             request(7_000, Op::Read, 4096, 4096),
@@ -193,12 +195,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_version_and_a_cut_record_are_errors() {
+    fn a_wrong_version_and_a_partial_record_are_errors() {
         let mut bytes = scene(v1);
         bytes[32 + 15] = 9;
         let message = error_bytes(Format::VscsiV1, &bytes);
         assert!(
-            message.starts_with("memory:record 2 at byte 32: field \"version\": \"\\x00\\t\" is not this format's"),
+            message.starts_with(
+                "memory:record 2 at byte 32: field \"version\": \"\\x00\\t\" is not the version of this format"
+            ),
             "{message}"
         );
         let bytes = scene(v2);

@@ -1,28 +1,28 @@
-//! When each request arrives.
+//! Arrival times of generated requests.
 
 use ssdlab_core::Rng;
 
 use super::wrong;
 use crate::{Arrival, TraceError};
 
-/// Longest duration in ns: half of what 64 bits hold, so that random gaps cannot pass it.
+/// Longest duration in ns: half of 64 bits, so that random gaps cannot overflow.
 const DURATION_MAX_NS: f64 = 9.0e18;
 
-/// Checks that `requests` requests arrive within the times that can be told.
+/// Checks that all requests arrive within the representable time.
 pub(super) fn check(arrival: &Arrival, requests: u64) -> Result<(), TraceError> {
     let (Arrival::Fixed { per_second } | Arrival::Poisson { per_second }) = *arrival else { return Ok(()) };
     if !(per_second.is_finite() && per_second > 0.0) {
-        return wrong("per_second", format!("{per_second} is not a rate above 0; set it to 1000/s"));
+        return wrong("per_second", format!("{per_second} is not a positive rate; set it to 1000/s"));
     }
     if requests as f64 * (1e9 / per_second) > DURATION_MAX_NS {
         let least = libm::ceil(requests as f64 * 1e9 / DURATION_MAX_NS);
-        let why = format!("{requests} requests at {per_second} a second last over 285 years; raise it to {least}/s");
+        let why = format!("{requests} requests at {per_second} a second take over 285 years; raise it to {least}/s");
         return wrong("per_second", why);
     }
     Ok(())
 }
 
-/// Arrival times; the first request comes at 0.
+/// Generator of arrival times; the first is 0.
 #[derive(Clone, Debug)]
 pub(super) enum Clock {
     Closed,
@@ -41,7 +41,7 @@ impl Clock {
         }
     }
 
-    /// Time of request number `index`; to be called once for each, in order.
+    /// Returns the time of request `index`; call once per request, in order.
     #[inline]
     pub fn tick(&mut self, index: u64) -> u64 {
         match self {
@@ -49,7 +49,7 @@ impl Clock {
             Self::Fixed { gap_ns } => libm::round(index as f64 * *gap_ns) as u64,
             Self::Poisson { gap_ns, now_ns, fraction, rng } => {
                 let now = *now_ns;
-                // Whole ns and the rest apart, so that long runs stay exact.
+                // Whole ns and the fraction are kept separately, so that long runs stay exact.
                 *fraction -= libm::log(1.0 - rng.unit()) * *gap_ns;
                 let whole = libm::floor(*fraction);
                 *now_ns = now_ns.saturating_add(whole as u64);

@@ -1,31 +1,30 @@
-//! Files copied onto the device at the same time, each front to back.
+//! Files copied to the device concurrently, each front to back.
 
 use super::{STREAMS_MAX, Space, Target, countable, wrong};
 use crate::TraceError;
 use ssdlab_core::units::write_bytes;
 
-/// Checks that the files fit into the span without gaps; `request_bytes` is the only size of the requests, if there is
-/// but one.
+/// Checks that the files fit into the span without gaps; `request_bytes` is the request size, if there is only one.
 pub(super) fn check(files: u32, file_bytes: u64, request_bytes: Option<u32>, space: Space) -> Result<(), TraceError> {
     let Space { align, span, largest } = space;
     countable("files", files, STREAMS_MAX)?;
     let whole = write_bytes((largest / align * align).max(align));
     let Some(request_bytes) = request_bytes else {
-        return wrong("sizes", format!("files are copied in requests of one size; set it to {whole}"));
+        return wrong("sizes", format!("copied files need a single request size; set it to {whole}"));
     };
     if !u64::from(request_bytes).is_multiple_of(align) {
         let why = format!(
-            "{} is not a multiple of the alignment {}, so that a file would have gaps; set it to {whole}",
+            "{} is not a multiple of the alignment {}, which leaves gaps in files; set it to {whole}",
             write_bytes(request_bytes.into()),
             write_bytes(align)
         );
         return wrong("sizes", why);
     }
     if file_bytes == 0 {
-        return wrong("file_bytes", "0 bytes are no file; set it to 100MiB");
+        return wrong("file_bytes", "a file must have at least 1 byte; set it to 100MiB");
     }
     let stride = file_bytes.checked_next_multiple_of(align);
-    // Behind the last file nothing need follow.
+    // No gap is needed after the last file.
     let end = stride.and_then(|stride| stride.checked_mul(u64::from(files) - 1)?.checked_add(file_bytes));
     if end.is_some_and(|end| end <= span) {
         return Ok(());
@@ -47,7 +46,7 @@ pub(super) fn check(files: u32, file_bytes: u64, request_bytes: Option<u32>, spa
 pub(super) struct CopyFiles {
     files: u64,
     file_bytes: u64,
-    /// Bytes from the start of one file to that of the next.
+    /// Distance between the starts of consecutive files in bytes.
     stride: u64,
     request_bytes: u32,
     made: u64,
@@ -68,7 +67,7 @@ impl CopyFiles {
         self.files as usize
     }
 
-    /// How many requests write every file.
+    /// Returns the number of requests needed to write all files.
     pub fn requests(&self) -> u64 {
         self.file_bytes.div_ceil(self.request_bytes.into()).saturating_mul(self.files)
     }
@@ -91,7 +90,7 @@ mod tests {
         Workload { sizes: vec![(65_536, 1.0)], ..workload(Pattern::CopyFiles { files, file_bytes }) }
     }
 
-    /// Goal: each byte of each file is written once, in order, files taking turns.
+    /// Goal: each byte of each file is written once, in order, and files take turns.
     #[test]
     fn every_file_is_written_once_front_to_back_in_turn() {
         let (files, file_bytes) = (7_u64, (1 << 20) + 5000);
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_that_cannot_be_are_refused() {
+    fn impossible_copies_are_rejected() {
         assert_eq!(
             refusal(&copy(10, 10 << 20)),
             "workload file_bytes: 10 files of 10MiB exceed the span 64MiB; lower it to 6552KiB"
@@ -127,9 +126,9 @@ mod tests {
         assert_eq!(refusal(&Workload { span_bytes: 10 * 6_709_248, ..copy(10, 6_709_248) }), "");
         assert!(refusal(&copy(10, u64::MAX)).contains("exceed the span"));
         assert!(refusal(&copy(0, 4096)).contains("raise it to 1"));
-        assert!(refusal(&copy(1, 0)).contains("no file"));
+        assert!(refusal(&copy(1, 0)).contains("at least 1 byte"));
         let mixed = Workload { sizes: vec![(4096, 1.0), (8192, 1.0)], ..copy(2, 1 << 20) };
-        assert!(refusal(&mixed).contains("one size; set it to 8KiB"));
+        assert!(refusal(&mixed).contains("single request size; set it to 8KiB"));
         let odd = Workload { sizes: vec![(5000, 1.0)], ..copy(2, 1 << 20) };
         assert!(refusal(&odd).contains("set it to 4KiB"));
     }

@@ -1,4 +1,4 @@
-//! Two classes of addresses, each uniform.
+//! Hot and cold addresses, each uniformly distributed.
 
 use ssdlab_core::Rng;
 
@@ -6,7 +6,7 @@ use super::{percent, share, share_of, up, wrong};
 use crate::scatter::Scatter;
 use crate::{Placement, TraceError};
 
-/// Checks that there are hot and cold addresses among the `slots`, as far as requests go to them.
+/// Checks that each class that gets requests has at least one of the `slots`.
 pub(super) fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(), TraceError> {
     share("hot_requests", hot_requests)?;
     share("hot_space", hot_space)?;
@@ -20,7 +20,10 @@ pub(super) fn check(hot_requests: f64, hot_space: f64, slots: u64) -> Result<(),
     };
     if slots < 2 {
         let all = if part == "hot" { "lower it to 0%" } else { "raise it to 100%" };
-        return wrong("hot_requests", format!("the only address of the span cannot be both hot and cold; {all}"));
+        return wrong(
+            "hot_requests",
+            format!("the span has a single address, which cannot be both hot and cold; {all}"),
+        );
     }
     let why = format!("{} of {slots} addresses leaves none {part}; {remedy}", percent(hot_space));
     wrong("hot_space", why)
@@ -31,7 +34,7 @@ pub(super) struct HotCold {
     hot_requests: f64,
     hot_slots: u64,
     cold_slots: u64,
-    /// Where the slots go whose first are hot; as they are if they lie together.
+    /// Permutation of the slots, the first of which are hot; `None` if hot slots lie together.
     scatter: Option<Scatter>,
 }
 
@@ -42,7 +45,7 @@ impl HotCold {
         Self { hot_requests, hot_slots, cold_slots: slots - hot_slots, scatter }
     }
 
-    /// The next slot.
+    /// Draws the next slot.
     pub fn next(&self, rng: &mut Rng) -> u64 {
         let hot = rng.unit() < self.hot_requests;
         let slot = if hot { rng.below(self.hot_slots) } else { self.hot_slots + rng.below(self.cold_slots) };
@@ -64,10 +67,10 @@ mod tests {
         assert!((hot - 0.8).abs() < 0.01, "{hot}");
     }
 
-    /// Goal: scattering moves the hot slots and keeps their share. Method: the slots asked for most are as many as
-    /// configured, take the configured share, and leave no part of the span without one.
+    /// Goal: scattering moves the hot slots and keeps their share. Method: the most requested slots match the
+    /// configured number and share, and every part of the span has some.
     #[test]
-    fn scattered_hot_slots_lie_all_over_the_span() {
+    fn scattered_hot_slots_cover_the_span() {
         let pattern = Pattern::HotCold { hot_requests: 0.9, hot_space: 0.1, placement: Placement::Scattered };
         let mut workload = workload(pattern);
         workload.sizes = vec![(4096, 1.0)];
@@ -76,7 +79,7 @@ mod tests {
         for request in generate(&workload) {
             counts[request.offset as usize / 4096] += 1;
         }
-        // 900 requests of a hot slot and 11 of a cold one, on average.
+        // On average 900 requests per hot slot and 11 per cold one.
         let hot: Vec<usize> = (0..1000).filter(|&slot| counts[slot] > 300).collect();
         assert_eq!(hot.len(), 100);
         let share = hot.iter().map(|&slot| f64::from(counts[slot])).sum::<f64>() / 1e5;

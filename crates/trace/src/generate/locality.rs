@@ -1,7 +1,7 @@
-//! Runs that go on, come back and jump: locality of reference in time and space, after a map-cache study.
+//! Runs that continue, return and jump: temporal and spatial locality, modelled on a study of map caches.
 //!
-//! The walk takes place in the slots of `heads` regions put side by side, in the order of their addresses; a run that
-//! reaches the end of a region goes on in the next one.
+//! The walk uses the slots of `heads` regions as one address space, in address order; a run that reaches the end of a
+//! region continues in the next.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,15 +12,15 @@ use super::{Space, share, wrong};
 use crate::workload::Locality;
 use crate::{Pattern, TraceError};
 
-/// Most regions: 8 MiB to know where they are.
+/// Maximum number of regions (8 MiB of region numbers).
 const HEADS_MAX: u32 = 1 << 20;
-/// Most runs remembered.
+/// Maximum number of runs remembered.
 const RUNS_MAX: u32 = 1 << 20;
 
 impl Pattern {
-    /// [`Pattern::Locality`] fitted to the first boot of Android in the map cache document, for a span of 1 GiB in
-    /// slots of 8 KiB: of 24 misses of segment caches, from 8 KiB to 256 KiB in segments of 1 to 8 KiB, each comes out
-    /// within 20 %, as a mean over seeds.
+    /// [`Pattern::Locality`] fitted to the first Android boot of the map cache document, for a span of 1 GiB in slots
+    /// of 8 KiB. It matches 24 miss rates of segment caches (8 KiB to 256 KiB, segments of 1 to 8 KiB) within 20 %,
+    /// averaged over seeds.
     pub const LOCALITY: Self = Self::Locality(Locality {
         jump: 5.4 / 100.0,
         advance: 0.79,
@@ -37,15 +37,15 @@ impl Pattern {
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     rules: Locality,
-    /// Number of each region, in the order of their addresses.
+    /// Region numbers in address order.
     regions: Vec<u64>,
-    /// Slots from one region to the next.
+    /// Slots per region.
     region_slots: u64,
-    /// Slots of a region from which the largest request ends within it.
+    /// Slots of a region at which the largest request can start and still end within it.
     starts: u64,
-    /// Where the run under way is, in slots of the regions put side by side.
+    /// Position of the current run, in slots of the concatenated regions.
     at: u64,
-    /// Where the other runs stopped, the latest first.
+    /// Positions where other runs stopped, latest first.
     stopped: VecDeque<u64>,
 }
 
@@ -61,7 +61,7 @@ impl Walk {
         Self { rules, regions, region_slots, starts, at, stopped: VecDeque::new() }
     }
 
-    /// The next slot.
+    /// Draws the next slot.
     pub fn next(&mut self, rng: &mut Rng) -> u64 {
         let slots = self.regions.len() as u64 * self.starts;
         if rng.unit() >= self.rules.jump {
@@ -88,7 +88,7 @@ impl Walk {
         self.stopped.truncate(self.rules.runs as usize);
     }
 
-    /// How many runs to pass over on the way back: geometric, among those there are.
+    /// Draws the number of runs to skip when returning: geometric, limited to the existing runs.
     fn depth(&self, rng: &mut Rng) -> usize {
         let (runs, decay) = (self.stopped.len(), self.rules.decay);
         if decay >= 1.0 {
@@ -99,17 +99,17 @@ impl Walk {
     }
 }
 
-/// Checks the chances, and that the regions have room in the span.
+/// Checks the probabilities, and that the regions fit into the span.
 pub(super) fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
     let Locality { jump, advance, back, decay, runs, spread, heads, region_bytes, stretches } = *rules;
     for (field, value) in [("jump", jump), ("advance", advance), ("back", back)] {
         share(field, value)?;
     }
     if !(decay > 0.0 && decay <= 1.0) {
-        return wrong("decay", format!("{decay} is not a ratio above 0 and at most 1; set it to 0.9"));
+        return wrong("decay", format!("{decay} is not above 0 and at most 1; set it to 0.9"));
     }
     if !(spread > 0.0 && spread.is_finite()) {
-        return wrong("spread", format!("{spread} is not an exponent above 0; set it to 2"));
+        return wrong("spread", format!("{spread} is not a positive exponent; set it to 2"));
     }
     super::countable("runs", runs, RUNS_MAX)?;
     if heads == 0 {
@@ -122,24 +122,23 @@ pub(super) fn check(rules: &Locality, space: Space) -> Result<(), TraceError> {
     let heads = u64::from(heads);
     if heads > most {
         let (region, span) = (write_bytes(region_bytes.into()), write_bytes(space.span));
-        let why =
-            format!("{heads} regions of {region} are more than the {most} in the span {span}; lower it to {most}");
+        let why = format!("{heads} regions of {region} exceed the {most} of the span {span}; lower it to {most}");
         return wrong("heads", why);
     }
     let most = heads.min(whole - heads + 1);
     if !(1..=most).contains(&stretches.into()) {
-        let why = format!("{heads} of {whole} regions cannot lie in {stretches} stretches; set it to {most}");
+        let why = format!("{heads} of {whole} regions cannot form {stretches} stretches; set it to {most}");
         return wrong("stretches", why);
     }
     Ok(())
 }
 
-/// Numbers of the regions: stretches of random lengths with random gaps, of at least a region, between them.
+/// Draws region numbers: stretches of random lengths, separated by random gaps of at least one region.
 fn regions(rules: &Locality, space: Space, rng: &mut Rng) -> Vec<u64> {
     let whole = space.span / u64::from(rules.region_bytes);
     let (heads, stretches) = (u64::from(rules.heads), u64::from(rules.stretches));
     let lengths = parts(heads, stretches, rng);
-    // A gap at either end may be empty.
+    // The gaps at both ends may be empty.
     let gaps = parts(whole - heads + 2, stretches + 1, rng);
     let (mut numbers, mut next) = (Vec::with_capacity(heads as usize), 0);
     for (index, (length, gap)) in lengths.into_iter().zip(gaps).enumerate() {
@@ -150,9 +149,9 @@ fn regions(rules: &Locality, space: Space, rng: &mut Rng) -> Vec<u64> {
     numbers
 }
 
-/// `whole` in so many parts of at least 1, every division equally likely.
+/// Splits `whole` into `parts` parts of at least 1; all splits are equally likely.
 fn parts(whole: u64, parts: u64, rng: &mut Rng) -> Vec<u64> {
-    // Floyd's choice of distinct cuts among 1..whole.
+    // Floyd's algorithm for distinct random cuts in 1..whole.
     let mut cuts = BTreeSet::new();
     for most in whole - parts + 1..whole {
         let cut = 1 + rng.below(most);
@@ -174,7 +173,7 @@ mod tests {
         _ => unreachable!(),
     };
 
-    /// 100,000 requests of a slot of 8 KiB in 1 GiB.
+    /// Workload of 100,000 requests of 8 KiB (one slot) in 1 GiB.
     fn walk(rules: Locality) -> Workload {
         Workload {
             sizes: vec![(8192, 1.0)],
@@ -193,23 +192,23 @@ mod tests {
     }
 
     #[test]
-    fn runs_stay_advance_and_jump_as_often_as_asked() {
+    fn runs_stay_advance_and_jump_as_configured() {
         let rules = Locality { jump: 0.2, advance: 0.6, back: 0.0, spread: 1.0, heads: 0, ..FITTED };
         let slots = slots(rules);
-        // Of jumps, those of less than 2 slots are 1 in 17; half of these go ahead and look like an advance.
+        // 1 in 17 jumps is shorter than 2 slots; half of those go ahead and look like an advance.
         let hidden = 0.2 / 34.0;
-        // Standard deviations are below 0.0016: six sigma.
-        for (found, expected) in [
-            (share(&slots, |one, two| two == one), 0.8 * 0.4),
-            (share(&slots, |one, two| two == one + 1), 0.8 * 0.6 + hidden),
-            (share(&slots, |one, two| one.abs_diff(two) > 1 || two + 1 == one), 0.2 - hidden),
+        // Standard deviations are below 0.0016; the bound is six sigma.
+        for (actual, expected) in [
+            (share(&slots, |slot, next| next == slot), 0.8 * 0.4),
+            (share(&slots, |slot, next| next == slot + 1), 0.8 * 0.6 + hidden),
+            (share(&slots, |slot, next| slot.abs_diff(next) > 1 || next + 1 == slot), 0.2 - hidden),
         ] {
-            assert!((found - expected).abs() < 0.01, "{found} instead of {expected}");
+            assert!((actual - expected).abs() < 0.01, "{actual} instead of {expected}");
         }
     }
 
-    /// Goal: returns go as deep as asked. Method: every request jumps; runs are told apart by their slots, which differ
-    /// as new places are far apart, and kept in a list of our own.
+    /// Goal: the depth of returns is as configured. Method: every request jumps; runs are identified by their slots
+    /// (new places are far apart) and tracked in a separate list.
     #[test]
     fn returns_have_a_geometric_depth() {
         let rules = Locality { jump: 1.0, back: 0.9, decay: 0.8, runs: 50, spread: 0.01, heads: 0, ..FITTED };
@@ -239,23 +238,23 @@ mod tests {
     }
 
     #[test]
-    fn addresses_keep_to_the_regions() {
+    fn addresses_stay_in_the_regions() {
         let requests = slots(FITTED);
         let regions: BTreeSet<u64> = requests.iter().map(|slot| slot / 256).collect();
         assert_eq!(regions.len(), 90);
         assert_eq!(regions.iter().filter(|&&region| !regions.contains(&(region + 1))).count(), 6);
         let all = Locality { heads: 512, stretches: 1, ..FITTED };
         assert!(slots(all).iter().all(|&slot| slot < 1 << 17));
-        // Requests larger than a slot stay within their region.
+        // Requests larger than a slot also stay within their region.
         let mut large = walk(FITTED);
         large.sizes = vec![(65_536, 1.0)];
         assert!(generate(&large).iter().all(|r| r.offset >> 21 == (r.end() - 1) >> 21));
     }
 
-    /// Goal: the fitted walk has the misses that it was fitted to. Method: a cache of segments by stack distance, means
-    /// of 24,561 look-ups over seeds; the table is that of the map cache document.
+    /// Goal: the fitted walk has the miss rates it was fitted to. Method: segment caches by stack distance, means over
+    /// seeds of 24,561 look-ups; expected values from the map cache document.
     #[test]
-    fn fitted_misses_are_those_of_the_document() {
+    fn fitted_misses_match_the_document() {
         let document = [
             [341.0, 245.0, 177.0, 106.0, 91.0, 89.0],
             [323.0, 218.0, 140.0, 79.0, 49.0, 49.0],
@@ -267,7 +266,7 @@ mod tests {
         for seed in seeds.clone() {
             let requests = generate(&Workload { seed, requests: 24_561, ..walk(FITTED) });
             for (segment, row) in misses.iter_mut().enumerate() {
-                // A segment of 2^segment KiB of 4-byte entries maps 2 MiB and its doubles.
+                // A segment of 1 KiB (4-byte entries) maps 2 MiB; larger ones map proportionally more.
                 let mut stack: Vec<u64> = Vec::new();
                 for request in &requests {
                     let number = request.offset >> (21 + segment);
@@ -286,25 +285,27 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_cannot_be_are_refused() {
-        let told = |rules| refusal(&walk(rules));
-        assert_eq!(told(FITTED), "");
-        assert!(told(Locality { jump: 1.5, ..FITTED }).contains("jump: 1.5 is not a share"));
-        assert!(told(Locality { decay: 0.0, ..FITTED }).contains("decay: 0 is not a ratio"));
-        assert!(told(Locality { spread: f64::NAN, ..FITTED }).contains("spread: NaN is not an exponent"));
-        assert!(told(Locality { runs: 0, ..FITTED }).contains("runs: 0 is out of range, 1 to 1048576; raise it to 1"));
-        assert_eq!(
-            told(Locality { heads: 513, ..FITTED }),
-            "workload heads: 513 regions of 2MiB are more than the 512 in the span 1GiB; lower it to 512"
+    fn invalid_rules_are_rejected() {
+        let message = |rules| refusal(&walk(rules));
+        assert_eq!(message(FITTED), "");
+        assert!(message(Locality { jump: 1.5, ..FITTED }).contains("jump: 1.5 is not a share"));
+        assert!(message(Locality { decay: 0.0, ..FITTED }).contains("decay: 0 is not above 0"));
+        assert!(message(Locality { spread: f64::NAN, ..FITTED }).contains("spread: NaN is not a positive exponent"));
+        assert!(
+            message(Locality { runs: 0, ..FITTED }).contains("runs: 0 is out of range, 1 to 1048576; raise it to 1")
         );
         assert_eq!(
-            told(Locality { heads: 510, ..FITTED }),
-            "workload stretches: 510 of 512 regions cannot lie in 6 stretches; set it to 3"
+            message(Locality { heads: 513, ..FITTED }),
+            "workload heads: 513 regions of 2MiB exceed the 512 of the span 1GiB; lower it to 512"
         );
-        assert!(told(Locality { region_bytes: 10_000, ..FITTED }).contains("not a multiple of the alignment"));
-        // Without regions their size does not matter.
-        assert_eq!(told(Locality { heads: 0, region_bytes: 10_000, decay: 1.0, ..FITTED }), "");
+        assert_eq!(
+            message(Locality { heads: 510, ..FITTED }),
+            "workload stretches: 510 of 512 regions cannot form 6 stretches; set it to 3"
+        );
+        assert!(message(Locality { region_bytes: 10_000, ..FITTED }).contains("not a multiple of the alignment"));
+        // Without regions, their size is not checked.
+        assert_eq!(message(Locality { heads: 0, region_bytes: 10_000, decay: 1.0, ..FITTED }), "");
         let large = Workload { sizes: vec![(4 << 20, 1.0)], ..walk(FITTED) };
-        assert!(refusal(&large).contains("region_bytes: 2MiB is less than a request of 4MiB; raise it to 4MiB"));
+        assert!(refusal(&large).contains("region_bytes: 2MiB is smaller than a request of 4MiB; raise it to 4MiB"));
     }
 }

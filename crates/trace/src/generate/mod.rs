@@ -1,8 +1,8 @@
-//! Synthetic requests from a [`Workload`], streamed.
+//! Workload generators: stream the requests of a [`Workload`].
 //!
-//! Addresses are multiples of `align_bytes`, drawn inside the span; one file holds each pattern that is more than a
-//! line. Address, operation, size and gap each come from a random stream of their own, so changing one
-//! part of a workload leaves the others' draws alone; the same workload gives the same requests everywhere.
+//! Addresses are multiples of `align_bytes` within the span; each pattern longer than a line has its own file. Address,
+//! operation, size and gap use separate random streams, so changing one setting does not change the draws of the
+//! others. Equal workloads give equal requests on all platforms.
 
 mod clock;
 mod copy_files;
@@ -33,18 +33,18 @@ use sequential::Sequential;
 use sizes::Sizes;
 use streams::Interleaved;
 
-/// Most slots: ranks stay exact in an `f64`.
+/// Maximum number of slots, so that ranks are exact in an `f64`.
 const SLOTS_MAX: u64 = 1 << 53;
-/// Most named streams: each is a [`Request::stream`].
+/// Maximum number of named streams; each is a [`Request::stream`].
 const STREAMS_MAX: u32 = 65_535;
-/// All of something: what shares may add up to, rounding included.
+/// Limit for the sum of shares, with a tolerance for rounding.
 const WHOLE: f64 = 1.0 + 1e-9;
-/// Largest part of the span that a pattern may be made of: a block, a region.
+/// Maximum size of a block or region in bytes.
 const PART_MAX: u64 = 1 << 30;
-/// Most bytes of all requests together, so that sums of bytes stay within 64 bits.
+/// Maximum total bytes of all requests, so that sums fit 64 bits.
 const BYTES_MAX: u64 = i64::MAX as u64;
 
-/// Generates the requests of a workload.
+/// Generator of the requests of a workload.
 #[derive(Clone, Debug)]
 pub struct Generator {
     workload: Workload,
@@ -54,18 +54,18 @@ pub struct Generator {
     streams: Vec<String>,
 }
 
-/// Where requests come from.
+/// Source of requests.
 #[derive(Clone, Debug)]
 enum Requests {
-    /// Each part of a request is drawn on its own.
-    Parts(Box<Parts>),
-    /// A simulated system makes them whole.
+    /// The parts of a request are drawn independently.
+    Drawn(Box<RequestParts>),
+    /// A simulated system produces whole requests.
     Filebench(Box<Run>),
 }
 
-/// The parts of requests.
+/// Generators of the parts of a request.
 #[derive(Clone, Debug)]
-struct Parts {
+struct RequestParts {
     addresses: Addresses,
     sizes: Sizes,
     clock: Clock,
@@ -74,24 +74,24 @@ struct Parts {
     op_rng: Rng,
 }
 
-/// Where addresses may lie.
+/// Address space of a workload.
 #[derive(Clone, Copy, Debug)]
 struct Space {
-    /// Bytes of a slot, the unit of addresses.
+    /// Size of a slot, the unit of addresses, in bytes.
     align: u64,
-    /// Bytes from 0 on.
+    /// Size of the address space in bytes, from 0.
     span: u64,
-    /// Largest request, bytes; no more than the span.
+    /// Size of the largest request in bytes; at most `span`.
     largest: u64,
 }
 
 impl Space {
-    /// Slots from which the largest request still fits into the span.
+    /// Returns the number of slots at which the largest request fits into the span.
     fn starts(&self) -> u64 {
         (self.span - self.largest) / self.align + 1
     }
 
-    /// Checks that `bytes` are whole slots within the span.
+    /// Checks that `bytes` is a multiple of the slot size and within the span.
     fn check_slots(&self, field: &'static str, bytes: u32) -> Result<(), TraceError> {
         let (bytes, align) = (u64::from(bytes), self.align);
         let size = write_bytes(bytes);
@@ -102,15 +102,12 @@ impl Space {
         }
         if bytes > self.span {
             let most = write_bytes(self.span / align * align);
-            return wrong(
-                field,
-                format!("{size} is more than the span {}; lower it to {most}", write_bytes(self.span)),
-            );
+            return wrong(field, format!("{size} exceeds the span {}; lower it to {most}", write_bytes(self.span)));
         }
         Ok(())
     }
 
-    /// Checks that whole slots of `bytes` hold the largest request.
+    /// Checks that the whole slots in `bytes` hold the largest request.
     fn check_holds_largest(&self, field: &'static str, bytes: u32) -> Result<(), TraceError> {
         if self.largest <= bytes.into() {
             return Ok(());
@@ -119,13 +116,13 @@ impl Space {
         let least = self.largest.next_multiple_of(self.align);
         if least <= self.span.min(PART_MAX) {
             let least = write_bytes(least);
-            return wrong(field, format!("{size} is less than a request of {request}; raise it to {least}"));
+            return wrong(field, format!("{size} is smaller than a request of {request}; raise it to {least}"));
         }
-        wrong("sizes", format!("{request} is more than the {size} that requests stay in; lower it to {size}"))
+        wrong("sizes", format!("{request} exceeds the {size} that requests must stay within; lower it to {size}"))
     }
 }
 
-/// A request without its time and operation.
+/// Address, size and stream of a request.
 struct Target {
     offset: u64,
     bytes: u32,
@@ -135,12 +132,12 @@ struct Target {
 #[derive(Clone, Debug)]
 struct Addresses {
     align: u64,
-    pattern: Drawn,
+    pattern: PatternState,
 }
 
-/// A pattern on its way.
+/// State of a pattern.
 #[derive(Clone, Debug)]
-enum Drawn {
+enum PatternState {
     Uniform { slots: u64 },
     Zipf { zipf: Zipf, scatter: Scatter },
     HotCold(HotCold),
@@ -152,58 +149,64 @@ enum Drawn {
 }
 
 impl Addresses {
-    /// The pattern at its start; [`Workload::check`] has accepted it.
+    /// Creates a pattern at its start; [`Workload::check`] must have accepted it.
     fn new(pattern: &Pattern, space: Space, sizes: &Sizes, rng: &mut Rng) -> Result<Self, TraceError> {
         let slots = space.starts();
         let pattern = match *pattern {
-            Pattern::Uniform => Drawn::Uniform { slots },
-            Pattern::Zipf { theta } => Drawn::Zipf { zipf: Zipf::new(slots, theta), scatter: Scatter::new(slots, rng) },
-            Pattern::HotCold { hot_requests, hot_space, placement } => {
-                Drawn::HotCold(HotCold::new(hot_requests, hot_space, placement, slots, rng))
+            Pattern::Uniform => PatternState::Uniform { slots },
+            Pattern::Zipf { theta } => {
+                PatternState::Zipf { zipf: Zipf::new(slots, theta), scatter: Scatter::new(slots, rng) }
             }
-            Pattern::Sequential { streams } => Drawn::Sequential(Sequential::new(streams, space)),
-            Pattern::Streams(ref streams) => Drawn::Streams(Interleaved::new(streams, space)),
+            Pattern::HotCold { hot_requests, hot_space, placement } => {
+                PatternState::HotCold(HotCold::new(hot_requests, hot_space, placement, slots, rng))
+            }
+            Pattern::Sequential { streams } => PatternState::Sequential(Sequential::new(streams, space)),
+            Pattern::Streams(ref streams) => PatternState::Streams(Interleaved::new(streams, space)),
             Pattern::CopyFiles { files, file_bytes } => {
-                Drawn::CopyFiles(CopyFiles::new(files, file_bytes, sizes.largest(), space))
+                PatternState::CopyFiles(CopyFiles::new(files, file_bytes, sizes.largest(), space))
             }
             Pattern::Oltp { block_bytes, hot_blocks, hot_requests, idle_blocks } => {
-                Drawn::Oltp(Oltp::new(block_bytes, [hot_blocks, idle_blocks], hot_requests, space, rng))
+                PatternState::Oltp(Oltp::new(block_bytes, [hot_blocks, idle_blocks], hot_requests, space, rng))
             }
-            Pattern::Locality(rules) => Drawn::Locality(Walk::new(rules, space, rng)),
-            Pattern::Filebench(_) => return wrong("pattern", "Filebench makes requests whole; it draws no addresses"),
+            Pattern::Locality(rules) => PatternState::Locality(Walk::new(rules, space, rng)),
+            Pattern::Filebench(_) => {
+                return wrong("pattern", "Filebench produces whole requests and draws no addresses");
+            }
         };
         Ok(Self { align: space.align, pattern })
     }
 
-    /// Names of the streams from 1 on.
+    /// Returns the names of the streams from 1 on.
     fn streams(&self) -> Vec<String> {
         let numbered = |name: &str, count: usize| (1..=count).map(|n| format!("{name}{n}")).collect::<Vec<_>>();
         match &self.pattern {
-            Drawn::Sequential(sequential) => numbered("seq", sequential.streams()),
-            Drawn::Streams(interleaved) => {
+            PatternState::Sequential(sequential) => numbered("seq", sequential.streams()),
+            PatternState::Streams(interleaved) => {
                 let mut names = numbered("seq", interleaved.streams());
                 names.push("random".into());
                 names
             }
-            Drawn::CopyFiles(copy) => numbered("file", copy.files()),
-            Drawn::Uniform { .. } | Drawn::Zipf { .. } | Drawn::HotCold(_) | Drawn::Oltp(_) | Drawn::Locality(_) => {
-                Vec::new()
-            }
+            PatternState::CopyFiles(copy) => numbered("file", copy.files()),
+            PatternState::Uniform { .. }
+            | PatternState::Zipf { .. }
+            | PatternState::HotCold(_)
+            | PatternState::Oltp(_)
+            | PatternState::Locality(_) => Vec::new(),
         }
     }
 
-    /// Where the next request goes, which is to be `bytes` long.
+    /// Returns the target of the next request, which has `bytes` bytes.
     #[inline]
     fn next(&mut self, bytes: u32, rng: &mut Rng) -> Target {
         let slot = match &mut self.pattern {
-            Drawn::Uniform { slots } => rng.below(*slots),
-            Drawn::Zipf { zipf, scatter } => scatter.apply(zipf.sample(rng) - 1),
-            Drawn::HotCold(hot_cold) => hot_cold.next(rng),
-            Drawn::Oltp(oltp) => oltp.next(rng),
-            Drawn::Locality(walk) => walk.next(rng),
-            Drawn::Sequential(sequential) => return sequential.next(bytes),
-            Drawn::Streams(interleaved) => return interleaved.next(bytes, rng),
-            Drawn::CopyFiles(copy) => return copy.next(),
+            PatternState::Uniform { slots } => rng.below(*slots),
+            PatternState::Zipf { zipf, scatter } => scatter.apply(zipf.sample(rng) - 1),
+            PatternState::HotCold(hot_cold) => hot_cold.next(rng),
+            PatternState::Oltp(oltp) => oltp.next(rng),
+            PatternState::Locality(walk) => walk.next(rng),
+            PatternState::Sequential(sequential) => return sequential.next(bytes),
+            PatternState::Streams(interleaved) => return interleaved.next(bytes, rng),
+            PatternState::CopyFiles(copy) => return copy.next(),
         };
         Target { offset: slot * self.align, bytes, stream: 0 }
     }
@@ -217,25 +220,25 @@ fn share(field: &'static str, value: f64) -> Result<(), TraceError> {
     if (0.0..=1.0).contains(&value) {
         return Ok(());
     }
-    wrong(field, format!("{value} is not a share; write a number from 0 to 1"))
+    wrong(field, format!("{value} is not a share from 0 to 1"))
 }
 
-/// A share for a message.
+/// Formats a share for a message.
 fn percent(share: f64) -> String {
     format!("{}%", libm::round(share * 1e6) / 1e4)
 }
 
-/// A share rounded down to the precision of [`percent`].
+/// Rounds a share down to the precision of [`percent`].
 fn down(share: f64) -> f64 {
     libm::floor(share * 1e6) / 1e6
 }
 
-/// A share rounded up to the precision of [`percent`].
+/// Rounds a share up to the precision of [`percent`].
 fn up(share: f64) -> f64 {
     libm::ceil(share * 1e6) / 1e6
 }
 
-/// Refuses numbers of streams that cannot be told apart.
+/// Checks a number of streams, which must be 1 to `most`.
 fn countable(field: &'static str, count: u32, most: u32) -> Result<(), TraceError> {
     if (1..=most).contains(&count) {
         return Ok(());
@@ -244,16 +247,16 @@ fn countable(field: &'static str, count: u32, most: u32) -> Result<(), TraceErro
     wrong(field, format!("{count} is out of range, 1 to {most}; {change}"))
 }
 
-/// `share` of `whole` in whole units.
+/// Returns a `share` of `whole`, in whole units.
 fn share_of(whole: u64, share: f64) -> u64 {
     (libm::round(whole as f64 * share) as u64).min(whole)
 }
 
 impl Workload {
-    /// Checks from the numbers alone that the workload can be generated: constant time and memory.
+    /// Checks that the workload can be generated, from its parameters alone, in constant time and memory.
     ///
     /// # Errors
-    /// The first rule that is broken, with the field and a value for it that keeps the rule.
+    /// The first violated rule, with the field and a valid value for it.
     pub fn check(&self) -> Result<(), TraceError> {
         if let Pattern::Filebench(filebench) = &self.pattern {
             filebench::check(filebench, self.span_bytes)?;
@@ -261,7 +264,7 @@ impl Workload {
         }
         share("reads", self.reads)?;
         if self.align_bytes == 0 {
-            return wrong("align_bytes", "0 aligns nothing; set it to 4KiB");
+            return wrong("align_bytes", "must be at least 1; set it to 4KiB");
         }
         sizes::check(&self.sizes)?;
         let space = self.space();
@@ -269,7 +272,7 @@ impl Workload {
         if largest > span {
             let most = if align <= span { span / align * align } else { span / 512 * 512 };
             let why = format!(
-                "{} is more than the span {}; lower it to {}",
+                "{} exceeds the span {}; lower it to {}",
                 write_bytes(largest),
                 write_bytes(span),
                 write_bytes(most)
@@ -277,14 +280,18 @@ impl Workload {
             return wrong("sizes", why);
         }
         if space.starts() > SLOTS_MAX {
-            return wrong("span_bytes", "more than 2^53 addresses; enlarge the alignment or shrink the span");
+            return wrong(
+                "span_bytes",
+                "the span has more than 2^53 addresses; enlarge the alignment or shrink the span",
+            );
         }
         clock::check(&self.arrival, self.requests)?;
         match self.pattern {
             Pattern::Uniform | Pattern::Filebench(_) => {}
             Pattern::Zipf { theta } if theta > 0.0 && theta <= Zipf::THETA_MAX => {}
             Pattern::Zipf { theta } => {
-                let why = format!("{theta} is not a skew above 0 and at most {}; set it to 0.99", Zipf::THETA_MAX);
+                let why =
+                    format!("invalid skew {theta}: must be above 0 and at most {}; set it to 0.99", Zipf::THETA_MAX);
                 return wrong("theta", why);
             }
             Pattern::HotCold { hot_requests, hot_space, .. } => {
@@ -293,7 +300,7 @@ impl Workload {
             Pattern::Sequential { streams } => sequential::check(streams, space)?,
             Pattern::Streams(ref streams) => streams::check(streams, space)?,
             Pattern::CopyFiles { files, file_bytes } => {
-                // It writes each byte of the span once at most.
+                // Each byte of the span is written at most once.
                 return copy_files::check(files, file_bytes, sizes::only(&self.sizes), space);
             }
             Pattern::Oltp { block_bytes, hot_blocks, hot_requests, idle_blocks } => {
@@ -304,14 +311,14 @@ impl Workload {
         self.check_bytes(largest as u32)
     }
 
-    /// Checks that requests of `largest` bytes add up to no more than is counted.
+    /// Checks that the total of all requests, up to `largest` bytes each, fits the counters.
     fn check_bytes(&self, largest: u32) -> Result<(), TraceError> {
         let most = BYTES_MAX / u64::from(largest.max(1));
         if self.requests <= most {
             return Ok(());
         }
         let why = format!(
-            "{} requests of {} are more than the {} that are counted; lower it to {most}",
+            "{} requests of {} exceed the countable total of {}; lower it to {most}",
             self.requests,
             write_bytes(largest.into()),
             Bytes(BYTES_MAX)
@@ -326,7 +333,7 @@ impl Workload {
 }
 
 impl Generator {
-    /// Checks `workload` and starts at its first request.
+    /// Checks `workload` and creates a generator at its first request.
     pub fn new(workload: &Workload) -> Result<Self, TraceError> {
         workload.check()?;
         let mut streams = vec![String::new()];
@@ -335,49 +342,50 @@ impl Generator {
             streams.extend(run.streams());
             (Requests::Filebench(Box::new(run)), workload.requests)
         } else {
-            let parts = Parts::new(workload)?;
+            let parts = RequestParts::new(workload)?;
             streams.extend(parts.addresses.streams());
             let total = parts.total(workload.requests);
-            (Requests::Parts(Box::new(parts)), total)
+            (Requests::Drawn(Box::new(parts)), total)
         };
         Ok(Self { workload: workload.clone(), requests, done: 0, total, streams })
     }
 
-    /// Names by [`Request::stream`]; the first is empty. `seq1` and on are the sequential streams, `file1` and on the
-    /// files, `random` the requests between sub-streams; Filebench names its threads and the kernel's.
+    /// Returns the stream names by [`Request::stream`]; the first is empty. Sequential streams are `seq1` and so on,
+    /// files `file1` and so on, and requests between sub-streams `random`; Filebench has its threads and those of the
+    /// kernel.
     pub fn streams(&self) -> &[String] {
         &self.streams
     }
 }
 
-impl Parts {
-    /// The parts at their start; [`Workload::check`] has accepted the workload.
+impl RequestParts {
+    /// Creates the generators at their start; [`Workload::check`] must have accepted the workload.
     fn new(workload: &Workload) -> Result<Self, TraceError> {
         let Workload { pattern, arrival, reads, seed, .. } = workload;
         let rng = |name| Rng::named(*seed, name);
         let sizes = Sizes::new(&workload.sizes, rng("workload.size"));
         let mut address_rng = rng("workload.address");
         let addresses = Addresses::new(pattern, workload.space(), &sizes, &mut address_rng)?;
-        let reads = if let Drawn::CopyFiles(_) = addresses.pattern { 0.0 } else { *reads };
+        let reads = if let PatternState::CopyFiles(_) = addresses.pattern { 0.0 } else { *reads };
         let (clock, op_rng) = (Clock::new(arrival, rng("workload.arrival")), rng("workload.op"));
         Ok(Self { addresses, sizes, clock, reads, address_rng, op_rng })
     }
 
-    /// Requests there are where `asked` are asked for.
+    /// Returns the number of requests generated if `asked` are requested.
     fn total(&self, asked: u64) -> u64 {
         match &self.addresses.pattern {
-            Drawn::CopyFiles(copy) => copy.requests().min(asked),
+            PatternState::CopyFiles(copy) => copy.requests().min(asked),
             _ => asked,
         }
     }
 
-    /// Requests of these numbers.
+    /// Appends the requests with the given indices.
     fn fill(&mut self, out: &mut Vec<Request>, indices: Range<u64>) {
         let pure = self.reads <= 0.0 || self.reads >= 1.0;
         match (&self.addresses.pattern, self.sizes.only(), &self.clock) {
-            // Nothing but addresses to draw is the common case of studies: a loop without decisions, its generator in
-            // registers.
-            (&Drawn::Uniform { slots }, Some(bytes), Clock::Closed) if pure => {
+            // Fast path for the common case of studies, in which only addresses are drawn: a loop without branches,
+            // with the random generator in registers.
+            (&PatternState::Uniform { slots }, Some(bytes), Clock::Closed) if pure => {
                 let op = if self.reads >= 1.0 { Op::Read } else { Op::Write };
                 let (align, mut rng) = (self.addresses.align, self.address_rng.clone());
                 out.extend(indices.map(|_| {
@@ -390,12 +398,12 @@ impl Parts {
         }
     }
 
-    /// Request number `index`.
+    /// Generates request `index`.
     #[inline]
     fn next(&mut self, index: u64) -> Request {
         let bytes = self.sizes.draw();
         let Target { offset, bytes, stream } = self.addresses.next(bytes, &mut self.address_rng);
-        // Drawn only if it decides anything: a pure workload is the common case of write studies.
+        // PatternState only if needed; pure reads or writes are the common case of studies.
         let reads = self.reads >= 1.0 || (self.reads > 0.0 && self.op_rng.unit() < self.reads);
         let op = if reads { Op::Read } else { Op::Write };
         let time_ns = self.clock.tick(index);
@@ -408,7 +416,7 @@ impl Source for Generator {
         let count = usize::try_from(self.total - self.done).unwrap_or(max).min(max);
         let indices = self.done..self.done + count as u64;
         match &mut self.requests {
-            Requests::Parts(parts) => parts.fill(out, indices),
+            Requests::Drawn(parts) => parts.fill(out, indices),
             Requests::Filebench(run) => {
                 for _ in indices {
                     out.push(run.next()?);
@@ -488,12 +496,12 @@ mod tests {
     fn shares_of_reads_and_sizes_are_kept() {
         let requests = generate(&workload(Pattern::Uniform));
         let share = |test: &dyn Fn(&Request) -> bool| requests.iter().filter(|r| test(r)).count() as f64 / 1e5;
-        // Standard deviation below 0.0016: six sigma.
+        // Standard deviation below 0.0016; the bound is six sigma.
         assert!((share(&|r| r.op == Op::Read) - 0.3).abs() < 0.01);
         assert!((share(&|r| r.bytes == 4096) - 0.75).abs() < 0.01);
     }
 
-    /// Published results name a seed; these are the requests that seed has always given.
+    /// Published results name a seed; its requests must never change.
     #[test]
     fn requests_of_a_seed_stay_the_same() {
         let fold = |hash: u64, value: u64| (hash ^ value).wrapping_mul(0x0000_0100_0000_01B3);
@@ -516,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn changing_the_arrivals_leaves_the_addresses_alone() {
+    fn changing_the_arrivals_does_not_change_the_addresses() {
         let addresses =
             |arrival| generate(&arriving(Pattern::Uniform, arrival)).iter().map(|r| r.offset).collect::<Vec<_>>();
         assert_eq!(addresses(Arrival::Closed), addresses(Arrival::Poisson { per_second: 10.0 }));
@@ -534,11 +542,14 @@ mod tests {
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
         assert!((mean / 1e6 - 1.0).abs() < 0.02, "mean {mean}");
-        assert!((variance.sqrt() / mean - 1.0).abs() < 0.03, "an exponential law's deviation is its mean");
+        assert!(
+            (variance.sqrt() / mean - 1.0).abs() < 0.03,
+            "the deviation of an exponential distribution equals its mean"
+        );
     }
 
     #[test]
-    fn sequential_streams_take_turns_through_their_stretches() {
+    fn sequential_streams_take_turns() {
         let mut workload = workload(Pattern::Sequential { streams: 2 });
         workload.sizes = vec![(4096, 1.0)];
         workload.span_bytes = 4 * 4096 + 100;
@@ -548,18 +559,18 @@ mod tests {
     }
 
     #[test]
-    fn impossible_workloads_are_refused_with_a_remedy() {
+    fn impossible_workloads_are_rejected_with_a_remedy() {
         let good = || workload(Pattern::Uniform);
         let text = refusal(&Workload { span_bytes: 8192, ..good() });
-        assert_eq!(text, "workload sizes: 16KiB is more than the span 8KiB; lower it to 8KiB");
+        assert_eq!(text, "workload sizes: 16KiB exceeds the span 8KiB; lower it to 8KiB");
         assert!(refusal(&Workload { reads: 1.5, ..good() }).contains("from 0 to 1"));
         assert!(refusal(&Workload { sizes: vec![], ..good() }).contains("at least one"));
-        assert!(refusal(&Workload { sizes: vec![(0, 1.0)], ..good() }).contains("0 bytes"));
+        assert!(refusal(&Workload { sizes: vec![(0, 1.0)], ..good() }).contains("at least 1 byte"));
         assert!(refusal(&Workload { align_bytes: 0, ..good() }).contains("align_bytes"));
         assert!(refusal(&workload(Pattern::Zipf { theta: f64::NAN })).contains("0.99"));
         assert!(refusal(&workload(Pattern::Sequential { streams: 0 })).contains("raise it to 1"));
         assert!(refusal(&workload(Pattern::Sequential { streams: 9999 })).contains("streams: 9999 streams share"));
-        assert!(refusal(&arriving(Pattern::Uniform, Arrival::Fixed { per_second: 0.0 })).contains("above 0"));
+        assert!(refusal(&arriving(Pattern::Uniform, Arrival::Fixed { per_second: 0.0 })).contains("positive rate"));
         assert!(refusal(&arriving(Pattern::Uniform, Arrival::Poisson { per_second: 1e-9 })).contains("285 years"));
         let all_hot = Pattern::HotCold { hot_requests: 0.5, hot_space: 1.0, placement: Placement::Together };
         assert!(refusal(&workload(all_hot)).contains("leaves none cold"));

@@ -1,4 +1,4 @@
-//! Blocks of three classes: hot, idle and the rest.
+//! Three classes of blocks: hot, idle and others.
 
 use ssdlab_core::Rng;
 
@@ -7,7 +7,7 @@ use crate::TraceError;
 use crate::scatter::Scatter;
 use ssdlab_core::units::write_bytes;
 
-/// Checks that each class of blocks has one if requests go to it; `hot` and `idle` are shares of the blocks.
+/// Checks that each class that gets requests has a block; `hot` and `idle` are shares of the blocks.
 pub(super) fn check(
     block_bytes: u32,
     [hot, idle]: [f64; 2],
@@ -22,11 +22,11 @@ pub(super) fn check(
     let blocks = space.span / u64::from(block_bytes);
     let of = |count: u64| count as f64 / blocks as f64;
     let (hot_blocks, idle_blocks) = (share_of(blocks, hot), share_of(blocks, idle));
-    // What the other requests need, if there are any.
+    // Number of other blocks required.
     let others = u64::from(hot_requests < 1.0);
     if blocks < 2 && hot_requests > 0.0 && hot_requests < 1.0 {
         let why = format!(
-            "the span holds one block of {}, which all requests go to; raise it to 100%",
+            "the span holds a single block of {}, which gets all requests; raise it to 100%",
             write_bytes(block_bytes.into())
         );
         return wrong("hot_requests", why);
@@ -46,7 +46,7 @@ pub(super) fn check(
     if hot_blocks + idle_blocks + others > blocks || hot + idle > WHOLE {
         let most = percent(down(of(blocks - hot_blocks - others).min(1.0 - hot)));
         let why = format!(
-            "{} idle beside {} hot of {blocks} blocks leaves none for the other requests; lower it to {most}",
+            "{} idle and {} hot of {blocks} blocks leave none for the other requests; lower it to {most}",
             percent(idle),
             percent(hot)
         );
@@ -59,18 +59,18 @@ pub(super) fn check(
 pub(super) struct Oltp {
     hot_requests: f64,
     hot_blocks: u64,
-    /// Blocks neither hot nor idle.
+    /// Number of blocks neither hot nor idle.
     other_blocks: u64,
-    /// Slots of a block.
+    /// Slots per block.
     block_slots: u64,
-    /// Slots of a block from which the largest request ends within it.
+    /// Slots of a block at which the largest request can start and still end within it.
     starts: u64,
-    /// Where the blocks go of which the first are hot, the next neither and the last idle.
+    /// Permutation of the blocks: hot ones first, then the others, then idle ones.
     scatter: Scatter,
 }
 
 impl Oltp {
-    /// `hot` and `idle` are shares of the blocks.
+    /// Creates the pattern; `hot` and `idle` are shares of the blocks.
     pub fn new(block_bytes: u32, [hot, idle]: [f64; 2], hot_requests: f64, space: Space, rng: &mut Rng) -> Self {
         let Space { align, span, largest } = space;
         let block = u64::from(block_bytes);
@@ -86,7 +86,7 @@ impl Oltp {
         }
     }
 
-    /// The next slot.
+    /// Draws the next slot.
     pub fn next(&self, rng: &mut Rng) -> u64 {
         let hot = rng.unit() < self.hot_requests;
         let block = if hot { rng.below(self.hot_blocks) } else { self.hot_blocks + rng.below(self.other_blocks) };
@@ -103,8 +103,8 @@ mod tests {
         workload(Pattern::Oltp { block_bytes: 128 << 10, hot_blocks, hot_requests, idle_blocks })
     }
 
-    /// Goal: classes have their sizes and shares. Method: 512 blocks; 66 % of 10^5 requests on 11 of them, the rest
-    /// on 395, and none on 106.
+    /// Goal: classes have their configured sizes and shares. Method: 512 blocks; 66 % of 10^5 requests go to 11 of
+    /// them, the rest to 395, and none to 106.
     #[test]
     fn classes_of_blocks_have_their_shares() {
         let mut counts = vec![0_u32; 512];
@@ -116,21 +116,21 @@ mod tests {
         let idle = counts.iter().filter(|&&n| n == 0).count();
         let hot: Vec<u32> = counts.iter().copied().filter(|&n| n > 1000).collect();
         assert_eq!((idle, hot.len()), (106, 11));
-        // Standard deviation 0.0015, and within the class 76 of 6,000: six sigma.
+        // Standard deviations: 0.0015 for the share, 76 of 6,000 within the class; the bounds are six sigma.
         let share = f64::from(hot.iter().sum::<u32>()) / 1e5;
         assert!((share - 0.66).abs() < 0.01, "{share}");
         assert!(hot.iter().all(|n| n.abs_diff(6000) < 450), "{hot:?}");
-        // Classes are scattered: hot blocks do not stand together.
+        // Classes are scattered: hot blocks are not adjacent.
         let first = counts.iter().position(|&n| n > 1000).unwrap();
         assert!(counts[first..first + 11].iter().any(|&n| n < 1000));
     }
 
     #[test]
-    fn shares_that_leave_nothing_are_refused() {
+    fn shares_that_leave_an_empty_class_are_rejected() {
         assert_eq!(refusal(&oltp(0.022, 0.66, 0.208)), "");
         assert_eq!(
             refusal(&oltp(0.6, 0.66, 0.5)),
-            "workload idle_blocks: 50% idle beside 60% hot of 512 blocks leaves none for the other requests; lower it to \
+            "workload idle_blocks: 50% idle and 60% hot of 512 blocks leave none for the other requests; lower it to \
              39.8437%"
         );
         assert_eq!(refusal(&oltp(0.6, 0.66, 0.398_437)), "");
@@ -147,8 +147,8 @@ mod tests {
             let pattern = Pattern::Oltp { block_bytes, hot_blocks: 0.5, hot_requests: 0.5, idle_blocks: 0.0 };
             refusal(&workload(pattern))
         };
-        assert!(block(8192).contains("block_bytes: 8KiB is less than a request of 16KiB; raise it to 16KiB"));
+        assert!(block(8192).contains("block_bytes: 8KiB is smaller than a request of 16KiB; raise it to 16KiB"));
         assert!(block(10_000).contains("10kB is not a multiple of the alignment 4KiB; set it to 8KiB"));
-        assert!(block(128 << 20).contains("more than the span"));
+        assert!(block(128 << 20).contains("exceeds the span"));
     }
 }

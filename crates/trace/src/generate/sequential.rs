@@ -1,10 +1,10 @@
-//! Streams that each go through their own stretch of the span, front to back and again.
+//! Streams that cycle through their own parts of the span, front to back.
 
 use super::{STREAMS_MAX, Space, Target, countable, wrong};
 use crate::TraceError;
 use ssdlab_core::units::write_bytes;
 
-/// Checks that the stretch of each stream holds the largest request.
+/// Checks that the part of each stream holds the largest request.
 pub(super) fn check(streams: u32, space: Space) -> Result<(), TraceError> {
     let Space { align, span, largest } = space;
     countable("streams", streams, STREAMS_MAX)?;
@@ -14,10 +14,10 @@ pub(super) fn check(streams: u32, space: Space) -> Result<(), TraceError> {
     }
     let (size, all) = (write_bytes(largest), write_bytes(span));
     match span / largest.next_multiple_of(align) {
-        // What lies behind the last whole slot belongs to no stretch.
+        // A partial slot at the end of the span belongs to no stream.
         0 => {
             let most = write_bytes(span / align * align);
-            wrong("sizes", format!("{size} is more than the whole slots in the span {all}; lower it to {most}"))
+            wrong("sizes", format!("{size} exceeds the whole slots of the span {all}; lower it to {most}"))
         }
         most => {
             let stretch = write_bytes(stretch);
@@ -33,9 +33,9 @@ pub(super) fn check(streams: u32, space: Space) -> Result<(), TraceError> {
 #[derive(Clone, Debug)]
 pub(super) struct Sequential {
     align: u64,
-    /// Bytes of each stream's stretch.
+    /// Size of each stream's part in bytes.
     stretch: u64,
-    /// Next byte of each stream, from the start of its stretch.
+    /// Next byte of each stream, relative to its part.
     cursors: Vec<u64>,
     turn: usize,
 }

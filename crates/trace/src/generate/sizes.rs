@@ -1,4 +1,4 @@
-//! How large each request is.
+//! Sizes of generated requests.
 
 use ssdlab_core::Rng;
 
@@ -9,33 +9,33 @@ use crate::TraceError;
 pub(super) fn check(sizes: &[(u32, f64)]) -> Result<(), TraceError> {
     for &(size, weight) in sizes {
         if size == 0 {
-            return wrong("sizes", "0 bytes is no request; remove that size");
+            return wrong("sizes", "a request must have at least 1 byte; remove the size 0");
         }
         if !(weight.is_finite() && weight >= 0.0) {
-            return wrong("sizes", format!("weight {weight} of {size} bytes is not a number from 0 up"));
+            return wrong("sizes", format!("weight {weight} of {size} bytes must be at least 0"));
         }
     }
     if weighted(sizes).next().is_none() {
-        return wrong("sizes", "no size has a weight above 0; write at least one, such as 4KiB with weight 1");
+        return wrong("sizes", "no size has a weight above 0; set at least one, such as 4KiB with weight 1");
     }
     if !sizes.iter().map(|(_, weight)| weight).sum::<f64>().is_finite() {
-        return wrong("sizes", "the weights add up to infinity; scale them down");
+        return wrong("sizes", "the sum of the weights is infinite; scale them down");
     }
     Ok(())
 }
 
-/// The sizes that are drawn.
+/// Returns the sizes with a weight above 0.
 pub(super) fn weighted(sizes: &[(u32, f64)]) -> impl Iterator<Item = u32> {
     sizes.iter().filter(|(_, weight)| *weight > 0.0).map(|(size, _)| *size)
 }
 
-/// The size in bytes, if there is but one.
+/// Returns the size in bytes if there is only one.
 pub(super) fn only(sizes: &[(u32, f64)]) -> Option<u32> {
     let first = weighted(sizes).next()?;
     weighted(sizes).all(|size| size == first).then_some(first)
 }
 
-/// Sizes with the sum of the weights up to and including each.
+/// Sizes with cumulative weights.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
     steps: Vec<(f64, u32)>,
@@ -43,7 +43,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Sizes in bytes with their weights.
+    /// Creates the distribution from sizes in bytes and weights.
     pub fn new(sizes: &[(u32, f64)], rng: Rng) -> Self {
         let mut total = 0.0;
         let weighted = sizes.iter().filter(|(_, weight)| *weight > 0.0);
@@ -54,18 +54,18 @@ impl Sizes {
         Self { steps: weighted.map(step).collect(), rng }
     }
 
-    /// The largest size, bytes.
+    /// Returns the largest size in bytes.
     pub fn largest(&self) -> u32 {
         self.steps.iter().map(|(_, size)| *size).max().unwrap_or(0)
     }
 
-    /// The size in bytes, if there is but one.
+    /// Returns the size in bytes if there is only one.
     pub fn only(&self) -> Option<u32> {
         let (_, first) = self.steps[0];
         self.steps.iter().all(|(_, size)| *size == first).then_some(first)
     }
 
-    /// Size of the next request, bytes.
+    /// Draws the size of the next request in bytes.
     pub fn draw(&mut self) -> u32 {
         let (total, last) = self.steps[self.steps.len() - 1];
         if self.steps.len() == 1 {

@@ -1,4 +1,4 @@
-//! Interleaved sequential sub-streams among random requests.
+//! Interleaved sequential sub-streams and random requests.
 
 use ssdlab_core::Rng;
 use ssdlab_core::units::write_bytes;
@@ -6,7 +6,7 @@ use ssdlab_core::units::write_bytes;
 use super::{STREAMS_MAX, Space, Target, WHOLE, countable, down, percent, share, wrong};
 use crate::{Streams, TraceError};
 
-/// Checks the shares, that sub-blocks divide blocks, and that a sub-stream has room in the span.
+/// Checks the shares, that sub-blocks divide blocks, and that a sub-stream fits into the span.
 pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let Space { align, span, largest } = space;
     countable("streams", options.streams, STREAMS_MAX - 1)?;
@@ -17,7 +17,7 @@ pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let both = options.block_headers + options.sub_block_headers;
     if both > WHOLE {
         let why = format!(
-            "{} beside block_headers = {} make {} of the sub-streams, more than all; lower it to {}",
+            "{} and block_headers = {} add up to {} of the sub-streams, over 100%; lower it to {}",
             percent(options.sub_block_headers),
             percent(options.block_headers),
             percent(both),
@@ -39,7 +39,7 @@ pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     let (length, slots) = (options.length, span / align);
     if slots < 2 {
         let half = write_bytes(1 << (span / 2).max(1).ilog2());
-        let why = format!("{} is the only address of the span {}", write_bytes(align), write_bytes(span));
+        let why = format!("{} is the only slot of the span {}", write_bytes(align), write_bytes(span));
         return match span {
             0..1024 => {
                 wrong("span_bytes", format!("{why}, and a run needs two; raise it to {}", write_bytes(2 * align)))
@@ -48,12 +48,12 @@ pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
         };
     }
     if length < 2 {
-        return wrong("length", format!("{length} is no sequence; raise it to 2"));
+        return wrong("length", "a sub-stream needs at least 2 slots; raise it to 2");
     }
     let needed = largest.div_ceil(align);
     if needed > slots {
         let (size, most) = (write_bytes(largest), write_bytes(slots * align));
-        return wrong("sizes", format!("{size} is more than the whole slots of the span; lower it to {most}"));
+        return wrong("sizes", format!("{size} exceeds the whole slots of the span; lower it to {most}"));
     }
     let of = format!("{length} slots of {}", write_bytes(align));
     if length > slots {
@@ -62,11 +62,11 @@ pub(super) fn check(options: &Streams, space: Space) -> Result<(), TraceError> {
     if needed > length {
         return wrong(
             "length",
-            format!("{of} are less than a request of {}; raise it to {needed}", write_bytes(largest)),
+            format!("{of} are smaller than a request of {}; raise it to {needed}", write_bytes(largest)),
         );
     }
     if random_slots(options, space) == 0 && options.sequential < 1.0 {
-        let why = "every address is a block header, which leaves random requests none; set it to true";
+        let why = "every slot is a block header, so random requests have none; set it to true";
         return wrong("random_headers", why);
     }
     Ok(())
@@ -76,32 +76,32 @@ fn slots_of(bytes: u32, space: Space) -> u64 {
     u64::from(bytes) / space.align
 }
 
-/// Slots that random requests draw from.
+/// Returns the number of slots that random requests can use.
 fn random_slots(options: &Streams, space: Space) -> u64 {
     let starts = space.starts();
     if options.random_headers { starts } else { starts - starts.div_ceil(slots_of(options.block_bytes, space)) }
 }
 
-fn greatest_common_divisor(one: u32, other: u32) -> u32 {
-    if other == 0 { one } else { greatest_common_divisor(other, one % other) }
+fn greatest_common_divisor(first: u32, second: u32) -> u32 {
+    if second == 0 { first } else { greatest_common_divisor(second, first % second) }
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Interleaved {
     options: Streams,
     align: u64,
-    /// Slots of a block and of a sub-block.
+    /// Slots per block and per sub-block.
     block: u64,
     sub_block: u64,
-    /// Slots from which a whole sub-stream fits into the span.
+    /// Slots at which a whole sub-stream fits into the span.
     starts: u64,
-    /// Slots that random requests draw from.
+    /// Number of slots that random requests can use.
     random_slots: u64,
     streams: Vec<SubStream>,
     turn: usize,
 }
 
-/// What is left of a stream's sub-stream.
+/// Remaining part of a stream's sub-stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct SubStream {
     next_slot: u64,
@@ -123,7 +123,7 @@ impl Interleaved {
         }
     }
 
-    /// Sequential streams.
+    /// Returns the number of sequential streams.
     pub fn streams(&self) -> usize {
         self.streams.len()
     }
@@ -137,9 +137,9 @@ impl Interleaved {
         Target { offset: slot * self.align, bytes, stream: stream as u16 + 1 }
     }
 
-    /// Slot and index of the stream of a request of this many slots.
+    /// Returns the slot and stream index of a sequential request of `slots` slots.
     fn next_sequential(&mut self, slots: u64, rng: &mut Rng) -> (u64, usize) {
-        // A rest too short for the request is given up, and as with any end the next stream has its turn.
+        // A remainder too short for the request is dropped; like any end, it passes the turn to the next stream.
         while (1..slots).contains(&self.streams[self.turn].slots_left) {
             self.streams[self.turn].slots_left = 0;
             self.advance();
@@ -162,7 +162,7 @@ impl Interleaved {
         self.turn = (self.turn + 1) % self.streams.len();
     }
 
-    /// First slot of a new sub-stream.
+    /// Draws the first slot of a new sub-stream.
     fn start(&self, rng: &mut Rng) -> u64 {
         let Streams { block_headers, sub_block_headers, .. } = self.options;
         let kind = rng.unit();
@@ -178,7 +178,7 @@ impl Interleaved {
 
     fn random_slot(&self, rng: &mut Rng) -> u64 {
         let slot = rng.below(self.random_slots);
-        // Slots numbered without the headers: one is skipped at the start of each block.
+        // Slots are numbered without headers: skip one at the start of each block.
         if self.options.random_headers { slot } else { slot + slot / (self.block - 1) + 1 }
     }
 }
@@ -190,7 +190,7 @@ mod tests {
     use crate::{Generator, Pattern, Request, Workload};
 
     const SLOT: u64 = 4096;
-    /// Slots of a block and of a sub-block.
+    /// Slots per block.
     const BLOCK: u64 = 32;
     const SUB_BLOCK: u64 = 8;
 
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// Pages one by one over 16,384 slots.
+    /// Workload of single pages in 16,384 slots.
     fn pages(options: Streams) -> Workload {
         Workload { sizes: vec![(SLOT as u32, 1.0)], ..workload(Pattern::Streams(options)) }
     }
@@ -217,7 +217,7 @@ mod tests {
         requests.iter().filter(|r| r.stream == stream).map(|r| r.offset / SLOT).collect()
     }
 
-    /// First slots of the sub-streams of every stream, all of which must be whole but the last of each.
+    /// Returns the first slots of all streams' sub-streams; all must be complete except the last of each stream.
     fn sub_streams(requests: &[Request], options: &Streams) -> Vec<u64> {
         let mut starts = Vec::new();
         for stream in 1..=options.streams as u16 {
@@ -238,9 +238,9 @@ mod tests {
         for sequential in [0.0, 0.3, 1.0] {
             let requests = generate(&pages(Streams { sequential, ..options() }));
             let kinds: Vec<u64> = requests.iter().map(|r| u64::from(r.stream <= 4)).collect();
-            // Standard deviation below 0.0016: six sigma.
+            // Standard deviation below 0.0016; the bound is six sigma.
             assert!((share(&kinds, |kind| kind == 1) - sequential).abs() < 0.01);
-            // Neighbours are as independent as coins.
+            // Consecutive requests are independent.
             let both: Vec<u64> = kinds.windows(2).map(|pair| pair[0] * pair[1]).collect();
             assert!((share(&both, |both| both == 1) - sequential * sequential).abs() < 0.01);
         }
@@ -251,7 +251,7 @@ mod tests {
         let options = options();
         let starts = sub_streams(&generate(&pages(options.clone())), &options);
         assert!((780..=784).contains(&starts.len()), "{}", starts.len());
-        // 782 draws of 1/32 and 1/8 each.
+        // 782 draws with probabilities 1/32 and 1/8.
         assert!(share(&starts, |slot| slot.is_multiple_of(BLOCK)) < 0.07);
         assert!((share(&starts, |slot| slot.is_multiple_of(SUB_BLOCK)) - 0.125).abs() < 0.07);
         assert!((starts.iter().sum::<u64>() as f64 / starts.len() as f64 / 8160.0 - 1.0).abs() < 0.15);
@@ -262,11 +262,11 @@ mod tests {
         for (block_headers, sub_block_headers) in [(1.0, 0.0), (0.0, 1.0), (0.3, 0.5), (0.5, 0.0)] {
             let options = Streams { block_headers, sub_block_headers, sequential: 1.0, length: 16, ..options() };
             let starts = sub_streams(&generate(&pages(options.clone())), &options);
-            // A sub-block header is a block header in 8 of 32 cases, any slot a header of either by chance.
+            // 8 of 32 sub-block headers are block headers; any slot may be a header by chance.
             let anywhere = 1.0 - block_headers - sub_block_headers;
             let blocks = block_headers + sub_block_headers / 4.0 + anywhere / 32.0;
             let sub_blocks = block_headers + sub_block_headers + anywhere / 8.0;
-            // Of 6,250 sub-streams: standard deviation below 0.0064, five sigma.
+            // 6,250 sub-streams: standard deviation below 0.0064; the bound is five sigma.
             assert!((share(&starts, |slot| slot.is_multiple_of(BLOCK)) - blocks).abs() < 0.032);
             assert!((share(&starts, |slot| slot.is_multiple_of(SUB_BLOCK)) - sub_blocks).abs() < 0.032);
         }
@@ -282,13 +282,13 @@ mod tests {
         assert!(order(0.0).iter().enumerate().all(|(index, &stream)| stream as usize == index / 64 % 4 + 1));
         let half = order(0.5);
         let moves = half.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64 / 1e5;
-        // Half of the requests, and the ends of sub-streams among the others.
+        // Half of the requests switch streams, as do the ends of sub-streams among the rest.
         assert!((moves - (0.5 + 0.5 / 64.0)).abs() < 0.01, "{moves}");
         assert!(half.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0] % 4 + 1));
     }
 
     #[test]
-    fn random_requests_avoid_headers_if_told_to() {
+    fn random_requests_avoid_headers_if_configured() {
         let random = |random_headers| {
             let options = Streams { sequential: 0.0, random_headers, ..options() };
             slots(&generate(&pages(options)), 5)
@@ -296,14 +296,14 @@ mod tests {
         assert!((share(&random(true), |slot| slot.is_multiple_of(BLOCK)) - 1.0 / 32.0).abs() < 0.004);
         let kept = random(false);
         assert_eq!(share(&kept, |slot| slot.is_multiple_of(BLOCK)), 0.0);
-        // All others are still drawn alike, the first and the last too.
+        // All other slots are still equally likely, including the first and last.
         let place = |slot: u64| share(&kept, |other| other % BLOCK == slot);
         assert!((1..BLOCK).all(|slot| (place(slot) - 1.0 / 31.0).abs() < 0.004));
         assert!(kept.iter().any(|&slot| slot < 100) && kept.iter().any(|&slot| slot >= 16_384 - 100));
     }
 
-    /// Requests of several slots run on from one another, none passes the end of its sub-stream, and no more is given
-    /// up than the largest request could need.
+    /// Requests of several slots are contiguous, none passes the end of its sub-stream, and no more slots are dropped
+    /// than the largest request could need.
     #[test]
     fn requests_of_several_sizes_fill_a_sub_stream() {
         let options = Streams { sequential: 1.0, length: 10, shuffle: 0.7, ..options() };
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_that_cannot_be_are_refused() {
+    fn impossible_streams_are_rejected() {
         let refused = |options| refusal(&pages(options));
         assert_eq!(refused(options()), "");
         assert_eq!(
@@ -349,9 +349,9 @@ mod tests {
         );
         assert!(refused(Streams { block_bytes: 6000, ..options() }).contains("set it to 4KiB"));
         let headers = Streams { block_headers: 0.75, sub_block_headers: 0.5, ..options() };
-        assert!(refused(headers).contains("make 125% of the sub-streams, more than all; lower it to 25%"));
+        assert!(refused(headers).contains("add up to 125% of the sub-streams, over 100%; lower it to 25%"));
         let headers = Streams { block_bytes: 4096, sub_block_bytes: 4096, random_headers: false, ..options() };
-        assert!(refused(headers.clone()).contains("random_headers: every address is a block header"));
+        assert!(refused(headers.clone()).contains("random_headers: every slot is a block header"));
         assert_eq!(refused(Streams { sequential: 1.0, ..headers }), "");
         let large = Workload { sizes: vec![(300_000, 1.0)], ..pages(options()) };
         assert!(refusal(&large).contains("raise it to 74"));

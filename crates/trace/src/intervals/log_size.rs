@@ -1,4 +1,4 @@
-//! How large a log is, as people write it.
+//! Log sizes as text.
 
 use ssdlab_core::Bytes;
 use ssdlab_core::units::parse_percent;
@@ -6,23 +6,23 @@ use ssdlab_core::units::parse_percent;
 use super::WrittenPages;
 use crate::TraceError;
 
-/// The size of a log.
+/// Size of a log.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum LogSize {
-    /// A share of the pages that the trace writes, `"10%"`; 1 is all of them.
+    /// Share of the pages that the trace writes, as in `"10%"`; 1 is all of them.
     Share(f64),
-    /// A size, `"64MiB"`.
+    /// Size in bytes, as in `"64MiB"`.
     Bytes(u64),
-    /// A number of pages, `"4096"`.
+    /// Number of pages, as in `"4096"`.
     Pages(u64),
 }
 
 impl LogSize {
-    /// Reads a share with `%`, a size with its unit, or a whole number of pages.
+    /// Parses a share with `%`, a size with its unit, or a number of pages.
     ///
     /// # Errors
     ///
-    /// Any other text, with how to write it.
+    /// For any other text.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let text = text.trim();
         let read = if text.ends_with('%') {
@@ -34,17 +34,17 @@ impl LogSize {
         };
         read.ok_or_else(|| {
             TraceError::Intervals(format!(
-                "{text:?} is not the size of a log; write a share of the written pages such as \"10%\", a size such as \
-                 \"64MiB\" or pages such as \"4096\""
+                "{text:?} is not a log size; use a share of the written pages such as \"10%\", a size such as \
+                 \"64MiB\" or a number of pages such as \"4096\""
             ))
         })
     }
 
-    /// The log in whole pages, a share rounded to the nearest and a size down.
+    /// Returns the size in pages; a share is rounded to the nearest page, a size down.
     ///
     /// # Errors
     ///
-    /// A log of less than a page.
+    /// If the log is smaller than a page.
     pub fn pages(&self, written: &WrittenPages) -> Result<u64, TraceError> {
         let (pages, text) = match *self {
             Self::Share(share) => {
@@ -55,7 +55,7 @@ impl LogSize {
             Self::Pages(pages) => (pages, format!("{pages} pages")),
         };
         if pages == 0 {
-            let why = format!("a log of {text} holds no page of {}; enlarge it", Bytes(written.page_bytes()));
+            let why = format!("a log of {text} is smaller than a page of {}; enlarge it", Bytes(written.page_bytes()));
             return Err(TraceError::Intervals(why));
         }
         Ok(pages)
@@ -69,7 +69,7 @@ mod tests {
     use crate::testing::request;
 
     #[test]
-    fn sizes_come_to_pages() {
+    fn sizes_convert_to_pages() {
         let mut written = WrittenPages::new(4096).unwrap();
         written.add(&[request(0, Op::Write, 0, 1000 * 4096)]).unwrap();
         let pages =
@@ -79,14 +79,14 @@ mod tests {
         {
             assert_eq!(pages(text), Ok(expected), "{text}");
         }
-        assert_eq!(pages("0").unwrap_err(), "a log of 0 pages holds no page of 4.00 KiB; enlarge it");
+        assert_eq!(pages("0").unwrap_err(), "a log of 0 pages is smaller than a page of 4.00 KiB; enlarge it");
         assert_eq!(
             pages("0.01%").unwrap_err(),
-            "a log of 0.01% of 1000 written pages holds no page of 4.00 KiB; enlarge it"
+            "a log of 0.01% of 1000 written pages is smaller than a page of 4.00 KiB; enlarge it"
         );
-        assert!(pages("4095B").unwrap_err().contains("4.00 KiB holds no page"));
+        assert!(pages("4095B").unwrap_err().contains("4.00 KiB is smaller than a page"));
         for wrong in ["", "-5%", "x", "5x", "99999999999999999999", "1.5", "%"] {
-            assert!(pages(wrong).unwrap_err().contains("is not the size of a log"), "{wrong}");
+            assert!(pages(wrong).unwrap_err().contains("is not a log size"), "{wrong}");
         }
     }
 }

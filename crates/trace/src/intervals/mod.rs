@@ -1,15 +1,21 @@
-//! How soon written pages are written again, and how much of that a log of some pages sees.
+//! Write intervals: how soon pages are rewritten, and how many rewrites a log of a given size absorbs.
 //!
-//! The *write interval* of a page write is the number of page writes, of any page, since the previous write of the same
-//! page, itself included: 1 where a page is written twice in a row. Against a first-in first-out log of W pages the
-//! FASTer slides call an interval of at most W hot, one of at most 2 W warm, as a second chance doubles the stay in the
-//! log, and a longer one cold. A page in the log is invalidated before its eviction exactly if its next write comes
-//! within W page writes: the share of writes invalidated in time is the share with a hot interval, counted at the other
-//! end.
+//! The *write interval* of a page write is the number of page writes since the previous write of the same page,
+//! including itself: 1 if a page is written twice in a row. For a FIFO log of W pages, the FASTer slides define three
+//! classes:
 //!
-//! Two passes: [`WrittenPages`] tells how much is written, then [`Intervals`] counts, exactly. Shares of the written
-//! pages and equal steps of time and address are known only after the first; counting them exactly in one pass would
-//! take memory for each write instead of each page written.
+//! | class | interval |
+//! |---|---|
+//! | hot | at most W |
+//! | warm | at most 2 W (a second chance doubles the stay in the log) |
+//! | cold | longer |
+//!
+//! A page is invalidated in the log before eviction if and only if it is rewritten within W page writes. So the share
+//! of hot writes is the share invalidated in time.
+//!
+//! Two passes: [`WrittenPages`] counts the pages written, then [`Intervals`] counts intervals exactly. Log sizes as
+//! shares of the written pages, and equal steps of time and address, need the first pass. One exact pass would take
+//! memory per write instead of per page.
 
 mod log_size;
 mod written;
@@ -24,27 +30,27 @@ pub use log_size::LogSize;
 pub use written::WrittenPages;
 use written::{no_memory, pages_of};
 
-/// Neighbouring pages whose states lie together, so that a long write looks them up once.
+/// Pages per group; states of a group are adjacent, so that a long write looks them up once.
 const GROUP: u64 = 64;
-/// Most steps of the picture of writes over time and over addresses.
+/// Maximum number of time steps, and of address steps, in the write map.
 const TIME_STEPS: u64 = 256;
 const ADDRESS_STEPS: u64 = 128;
 
-/// Write intervals of a trace: 24 bytes for each page written, and as much for its neighbours in groups of 64.
+/// Write intervals of a trace; memory: 24 bytes per page of every group of 64 that is written.
 #[derive(Clone, Debug)]
 pub struct Intervals {
     page_bytes: u64,
     page_writes: u64,
     windows: Vec<Window>,
-    /// Counts any whole number; here page writes rather than nanoseconds.
+    /// Interval histogram; counts page writes, not ns.
     histogram: LatencyHistogram,
-    /// Where the states of a group are, by its number.
+    /// Position of a group's states, by group number.
     index: HashMap<u64, usize>,
     groups: Vec<[Page; GROUP as usize]>,
     picture: Picture,
 }
 
-/// Intervals counted against one log.
+/// Counts for one log size.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     log_pages: u64,
@@ -52,7 +58,7 @@ struct Window {
     warm: u64,
 }
 
-/// When a page was written, in page writes before it.
+/// Write history of a page; times are in page writes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Page {
     first: u64,
@@ -60,7 +66,7 @@ struct Page {
     writes: u64,
 }
 
-/// Page writes by time, which is page writes too, and address, in equal steps.
+/// Page writes by time (in page writes) and address, in equal steps.
 #[derive(Clone, Debug)]
 struct Picture {
     counts: Vec<u64>,
@@ -78,7 +84,7 @@ impl Picture {
         Self { counts: vec![0; (steps.0 * steps.1) as usize], steps, writes, first_page: extent.start, pages }
     }
 
-    /// Counts a write; one that the first pass has not seen counts at the edge.
+    /// Counts a write; one outside the range of the first pass counts at the border.
     fn add(&mut self, position: u64, page: u64) {
         let step = |value: u64, whole: u64, steps: u64| {
             let step = u128::from(value) * u128::from(steps) / u128::from(whole.max(1));
@@ -94,28 +100,28 @@ impl Picture {
     }
 }
 
-/// What a log of some pages sees. Writes are classed by their interval; pages by the mean of theirs. What was not
-/// written before, and a page written once, is cold.
+/// Page writes and pages by class for one log size. Writes are classified by their interval, pages by their mean
+/// interval. First writes, and pages written once, are cold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogWindow {
-    /// Pages of the log.
+    /// Size of the log in pages.
     pub log_pages: u64,
-    /// Page writes whose interval is at most the log.
+    /// Page writes with an interval of at most the log size.
     pub hot_writes: u64,
-    /// Page writes whose interval is longer, but at most twice the log.
+    /// Page writes with an interval above the log size and at most twice that.
     pub warm_writes: u64,
     /// All other page writes.
     pub cold_writes: u64,
-    /// Pages whose mean interval is at most the log.
+    /// Pages with a mean interval of at most the log size.
     pub hot_pages: u64,
-    /// Pages whose mean interval is longer, but at most twice the log.
+    /// Pages with a mean interval above the log size and at most twice that.
     pub warm_pages: u64,
     /// All other pages.
     pub cold_pages: u64,
 }
 
 impl Intervals {
-    /// Counts against logs of so many pages, in a trace of which `written` has seen every request.
+    /// Creates counters for logs of `log_pages` pages; `written` must have seen the whole trace.
     pub fn new(written: &WrittenPages, log_pages: &[u64]) -> Self {
         Self {
             page_bytes: written.page_bytes(),
@@ -132,7 +138,7 @@ impl Intervals {
     ///
     /// # Errors
     ///
-    /// If the system refuses the memory that their pages take.
+    /// If memory runs out.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         for request in requests {
             let pages = pages_of(request, self.page_bytes);
@@ -179,17 +185,17 @@ impl Intervals {
         page.last = position;
     }
 
-    /// Every page written, in the order of its group's first write.
+    /// Returns all written pages, in the order of their group's first write.
     fn pages(&self) -> impl Iterator<Item = &Page> {
         self.groups.iter().flatten().filter(|page| page.writes > 0)
     }
 
-    /// Page writes so far.
+    /// Returns the number of page writes so far.
     pub fn page_writes(&self) -> u64 {
         self.page_writes
     }
 
-    /// What each log sees, in the order asked.
+    /// Returns the counts for each log, in the order given.
     pub fn windows(&self) -> Vec<LogWindow> {
         let mut windows: Vec<LogWindow> = self
             .windows
@@ -207,7 +213,7 @@ impl Intervals {
         for page in self.pages() {
             let (whole, intervals) = (u128::from(page.last - page.first), u128::from(page.writes - 1));
             for window in &mut windows {
-                // The mean is compared as a sum.
+                // The mean is compared through the sum, to stay exact.
                 let limit = u128::from(window.log_pages) * intervals;
                 let class = if intervals > 0 && whole <= limit {
                     &mut window.hot_pages
@@ -222,13 +228,13 @@ impl Intervals {
         windows
     }
 
-    /// The intervals in steps that hold any: (shortest, first of the next step, page writes); steps are exact below
-    /// 128 and 1.6 % wide above.
+    /// Returns the non-empty histogram steps as (shortest interval, start of the next step, page writes). Steps are
+    /// exact below 128 and 1.6 % wide above.
     pub fn histogram(&self) -> Vec<(u64, u64, u64)> {
         self.histogram.buckets()
     }
 
-    /// How many pages were written how often: pages by their number of writes.
+    /// Returns the number of pages by their number of writes.
     pub fn pages_by_writes(&self) -> BTreeMap<u64, u64> {
         let mut pages = BTreeMap::new();
         for page in self.pages() {
@@ -237,8 +243,8 @@ impl Intervals {
         pages
     }
 
-    /// Page writes by time and, within it, by address, and the numbers of steps of time and of address. Time counts
-    /// page writes; its steps are equal, as are those from the lowest to the highest page written.
+    /// Returns page writes by time step and, within it, by address step, with the numbers of steps. Time is counted in
+    /// page writes; addresses range from the lowest to the highest page written.
     pub fn time_address(&self) -> (&[u64], (u64, u64)) {
         (&self.picture.counts, self.picture.steps)
     }
@@ -262,20 +268,20 @@ mod tests {
         (written, intervals)
     }
 
-    /// Writes of `(first page, pages)`, every fifth a read instead.
+    /// Writes given as `(first page, pages)`; every fifth is a read instead.
     fn requests(runs: &[(u64, u64)]) -> Vec<Request> {
         let op = |index: usize| if index % 5 == 4 { Op::Read } else { Op::Write };
-        // Neither end is aligned: what is written in part counts whole.
-        let one = |(index, &(page, count)): (usize, &(u64, u64))| {
+        // Both ends are unaligned: partially written pages count fully.
+        let request = |(index, &(page, count)): (usize, &(u64, u64))| {
             request(0, op(index), page * PAGE + 512, (count * PAGE - 1000) as u32)
         };
-        runs.iter().enumerate().map(one).collect()
+        runs.iter().enumerate().map(request).collect()
     }
 
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Goal: counts are what their definitions say. Method: every pair of page writes is looked at.
+        /// Goal: counts follow their definitions. Method: direct examination of every pair of page writes.
         #[test]
         fn counts_are_those_of_the_definition(
             runs in prop::collection::vec((0_u64..150, 1_u64..70), 0..30),
@@ -313,7 +319,7 @@ mod tests {
                 prop_assert_eq!([window.hot_writes, window.warm_writes, window.hot_pages, window.warm_pages], hot_and_warm);
                 prop_assert_eq!(window.hot_writes + window.warm_writes + window.cold_writes, writes.len() as u64);
                 prop_assert_eq!(window.hot_pages + window.warm_pages + window.cold_pages, pages.len() as u64);
-                // A page is invalidated in the log if it is written again soon: the same pairs from their other end.
+                // A page is invalidated in the log if it is rewritten soon: the same pairs seen from the first write.
                 let next = |at: usize| (at + 1..writes.len()).find(|&after| writes[after] == writes[at]);
                 let in_time = |at: &usize| next(*at).is_some_and(|after| (after - at) as u64 <= log);
                 prop_assert_eq!((0..writes.len()).filter(in_time).count() as u64, window.hot_writes);
@@ -337,7 +343,7 @@ mod tests {
         }
     }
 
-    /// Uniform writes to N pages: the next W writes hit a page with chance `1 - (1 - 1/N)^W`.
+    /// Uniform writes to N pages: one of the next W writes hits a page with probability `1 - (1 - 1/N)^W`.
     #[test]
     fn uniform_writes_follow_the_closed_form() {
         let pages = 1000_u64;
@@ -353,7 +359,7 @@ mod tests {
         for window in intervals.windows() {
             let share = |writes: u64| writes as f64 / intervals.page_writes() as f64;
             let expected = |log: u64| 1.0 - (1.0 - 1.0 / pages as f64).powi(log as i32);
-            // Pages have a first write without interval, one in 400; a standard deviation is below 0.0008.
+            // First writes (1 in 400) have no interval; the standard deviation is below 0.0008.
             let (once, twice) = (share(window.hot_writes), share(window.hot_writes + window.warm_writes));
             assert!((once - expected(window.log_pages)).abs() < 0.006, "{once} of {}", window.log_pages);
             assert!((twice - expected(2 * window.log_pages)).abs() < 0.006, "{twice} of {}", window.log_pages);
@@ -361,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_out_of_range_are_refused() {
+    fn page_sizes_out_of_range_are_rejected() {
         for bytes in [0, 511, (1 << 30) + 1] {
             assert!(WrittenPages::new(bytes).unwrap_err().to_string().contains("512B to 1GiB"));
         }

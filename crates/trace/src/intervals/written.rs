@@ -1,25 +1,25 @@
-//! How much is written, and where: what must be known before intervals can be told.
+//! First pass of the write intervals: pages written and their extent.
 
 use std::collections::{HashMap, TryReserveError};
 use std::ops::Range;
 
 use crate::{Op, Request, TraceError};
 
-/// Smallest and largest page, bytes.
+/// Smallest and largest page size in bytes.
 const PAGE_BYTES: std::ops::RangeInclusive<u64> = 512..=1 << 30;
 
-/// The pages that a trace writes, from a first pass: a bit for each page of every 64 neighbours that one write touches.
+/// Pages that a trace writes: a 64-bit mask for every group of 64 pages with a write.
 #[derive(Clone, Debug)]
 pub struct WrittenPages {
     page_bytes: u64,
     page_writes: u64,
     pages: u64,
     extent: Range<u64>,
-    /// Pages of each 64, by the number of the 64.
+    /// Mask of each group, by group number.
     masks: HashMap<u64, u64>,
 }
 
-/// The pages a request writes; none unless it is a write. A page written in part counts as any other.
+/// Returns the pages that a request writes, partially or fully; empty unless it is a write.
 pub(super) fn pages_of(request: &Request, page_bytes: u64) -> Range<u64> {
     if request.op != Op::Write || request.bytes == 0 {
         return 0..0;
@@ -28,22 +28,21 @@ pub(super) fn pages_of(request: &Request, page_bytes: u64) -> Range<u64> {
     request.offset / page_bytes..last / page_bytes + 1
 }
 
-/// What is said where pages take more memory than there is.
+/// Returns the error for memory that cannot be allocated.
 pub(super) fn no_memory(_refused: TryReserveError) -> TraceError {
-    let why = "there is no memory for what is counted of each page written; take larger pages with --page, or a part of \
-               the trace";
+    let why = "not enough memory for the write intervals; use larger pages with --page, or a part of the trace";
     TraceError::Intervals(why.into())
 }
 
 impl WrittenPages {
-    /// Nothing written yet, in pages of this many bytes.
+    /// Creates an empty set of pages of `page_bytes`.
     ///
     /// # Errors
     ///
-    /// Pages below 512 bytes or above 1 GiB.
+    /// If the page size is not 512 B to 1 GiB.
     pub fn new(page_bytes: u64) -> Result<Self, TraceError> {
         if !PAGE_BYTES.contains(&page_bytes) {
-            let why = format!("a page of {page_bytes} bytes is out of range: 512B to 1GiB");
+            let why = format!("page size {page_bytes} bytes is invalid; use 512B to 1GiB");
             return Err(TraceError::Intervals(why));
         }
         Ok(Self { page_bytes, page_writes: 0, pages: 0, extent: 0..0, masks: HashMap::default() })
@@ -53,7 +52,7 @@ impl WrittenPages {
     ///
     /// # Errors
     ///
-    /// If the system refuses the memory that their pages take.
+    /// If memory runs out.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         for request in requests {
             let pages = pages_of(request, self.page_bytes);
@@ -79,22 +78,22 @@ impl WrittenPages {
         Ok(())
     }
 
-    /// Bytes of a page.
+    /// Returns the page size in bytes.
     pub fn page_bytes(&self) -> u64 {
         self.page_bytes
     }
 
-    /// Page writes of all requests: a request counts once for each page that it touches.
+    /// Returns the number of page writes; a request counts once per page it touches.
     pub fn page_writes(&self) -> u64 {
         self.page_writes
     }
 
-    /// Different pages written.
+    /// Returns the number of distinct pages written.
     pub fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// From the lowest page written to the one behind the highest.
+    /// Returns the range from the lowest to after the highest page written.
     pub fn extent(&self) -> Range<u64> {
         self.extent.clone()
     }

@@ -1,23 +1,22 @@
-//! What a cache of any size would see of one sequence of uses, from a single pass over it.
+//! Hits and write-backs of LRU caches of every size, from a single pass over a sequence of uses.
 //!
-//! The *stack distance* of a use is the number of other items used since the same item was used last. A cache that
-//! gives up the item used longest ago (LRU) holds exactly the items used last, so that one of C items hits if and only
-//! if the distance is below C: a histogram of distances tells the hits of every size at once.
+//! The *stack distance* of a use is the number of other items used since the item's previous use. An LRU cache of C
+//! items holds the C items used last, so it hits if and only if the distance is below C. A histogram of distances gives
+//! the hits of every size.
 //!
-//! **Write-backs.** A changed item is dirty in every cache, and is written back when it is given up. At a use at
-//! distance d it had been given up by the caches of at most d items. Let w be the largest distance since its last
-//! change, 0 right after it: caches of at most w items wrote it back then and have held it clean since, if at all. So
-//! this use finds it written back, since its last one, by the caches of w + 1 to d items: one more and one less in an
-//! array of differences. At the end of the pass the same holds with the number of items used since in place of d. What
-//! is never changed is never written back.
+//! **Write-backs.** A changed item is dirty in every cache, and is written back on eviction. At a use at distance d,
+//! caches of at most d items have evicted it. Let w be the largest distance since its last change (0 right after it).
+//! Caches of at most w items wrote it back earlier, and it has been clean there since. So this use adds a write-back
+//! for caches of w + 1 to d items: one increment and one decrement in a difference array. At the end of the pass, d is
+//! the number of other items used since. Items never changed are never written back.
 //!
-//! Cost: O(1) for a use of the same item as before; otherwise that of [`recency`], a few vector instructions for some
-//! thousand items. Distances are told apart up to the largest cache asked for. Memory: 8 bytes for each item there is,
-//! some 60 for each item of the largest cache.
+//! Cost: O(1) for repeated uses of an item, otherwise a [`recency`] update (a few vector instructions at some thousand
+//! items). Distances are exact up to the largest cache requested. Memory: 8 bytes per item plus about 60 per item of
+//! the largest cache.
 //!
-//! Source: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2),
-//! 1970 (stack distances); write-backs: derived above, as Thompson and Smith's dirty levels ("Efficient (stack)
-//! algorithms for analysis of write-back and sector memories", ACM TOCS 7(1), 1989).
+//! Sources: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2),
+//! 1970 (stack distances). Write-backs: derived above, like the dirty levels of Thompson and Smith, "Efficient (stack)
+//! algorithms for analysis of write-back and sector memories", ACM TOCS 7(1), 1989.
 
 mod recency;
 
@@ -26,20 +25,20 @@ use ssdlab_core::mem::prefetch;
 
 use recency::{LastUse, Recency};
 
-/// So many uses ahead, what a use needs is loaded.
+/// Prefetch distance in uses.
 const AHEAD: usize = 16;
 
-/// Reads among the kinds of uses.
+/// Index of reads among the kinds of uses.
 const READS: usize = 0;
 
-/// Uses of one kind by their stack distance.
+/// Histogram of one kind of use by stack distance.
 #[derive(Clone, Debug)]
 struct Uses {
-    /// By distance, below the largest cache.
+    /// Uses by distance, below the largest cache.
     near: HugeVec<u64>,
-    /// At larger distances.
+    /// Uses at larger distances.
     far: u64,
-    /// First uses, which no cache has.
+    /// First uses, which miss in every cache.
     first: u64,
 }
 
@@ -54,34 +53,34 @@ impl Uses {
     }
 }
 
-/// Stack distances of uses of numbered items, reads and changes apart.
+/// Stack distances of uses of numbered items, with reads and changes counted separately.
 #[derive(Clone, Debug)]
 pub struct StackDistances {
     recency: Recency,
-    /// The largest distance since the last change; `most` for what is clean in every cache.
+    /// Largest distance since the last change of each item; `most` if it is clean in every cache.
     since_change: Vec<u32>,
     most: u32,
     newest: u32,
-    /// Reads, and changes.
+    /// Histograms of reads and of changes.
     uses: [Uses; 2],
-    /// Differences: write-backs of a cache of C items are the sum up to index C.
+    /// Difference array: its prefix sum up to C is the number of write-backs of a cache of C items.
     write_backs: Vec<i64>,
-    /// Whether anything was changed: what is only read need not be looked up among what is dirty.
+    /// True once any item was changed; until then the dirty state is not looked up.
     changed: bool,
 }
 
-/// What caches of 1, 2, 3 ... items see: one entry for each size.
+/// Hits and write-backs of caches of 1, 2, 3 ... items; one entry per size.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CacheCurves {
-    /// Reads that find their item.
+    /// Read hits.
     pub read_hits: Vec<u64>,
-    /// Changes that find their item.
+    /// Change hits.
     pub change_hits: Vec<u64>,
-    /// Items written back because they were changed and gave way; what is cached at the end is not.
+    /// Changed items written back on eviction; dirty items still cached at the end do not count.
     pub write_backs: Vec<u64>,
 }
 
-/// All uses of one kind.
+/// Numbers of uses by kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct UseCounts {
     /// Reads.
@@ -91,8 +90,7 @@ pub struct UseCounts {
 }
 
 impl StackDistances {
-    /// Nothing used yet of items `0..items`, for caches of up to `most` items, at least one. A cache larger than all
-    /// items is one of all items.
+    /// Creates a counter for items `0..items` and caches of 1 to `most` items (at most `items`).
     pub fn new(items: u32, most: u32) -> Self {
         let most = most.min(items).max(1);
         let uses = Uses { near: HugeVec::zeros(most as usize), far: 0, first: 0 };
@@ -107,31 +105,31 @@ impl StackDistances {
         }
     }
 
-    /// Reads all `items` in their order: the same as [`Self::add`] for each, with what they need loaded ahead.
+    /// Reads all `items` in order; equivalent to [`Self::add`] for each, with prefetching.
     pub fn read_all(&mut self, items: impl Iterator<Item = u32> + Clone) {
-        let mut lying = items.clone().skip(2 * AHEAD);
-        let mut counted = items.clone().skip(AHEAD);
-        let mut found = Vec::with_capacity(AHEAD);
+        let mut items_ahead = items.clone().skip(2 * AHEAD);
+        let mut slots_ahead = items.clone().skip(AHEAD);
+        let mut distances = Vec::with_capacity(AHEAD);
         for item in items {
-            lying.next().inspect(|&item| self.recency.prefetch_item(item));
-            counted.next().inspect(|&item| self.recency.prefetch_slot(item));
+            items_ahead.next().inspect(|&item| self.recency.prefetch_item(item));
+            slots_ahead.next().inspect(|&item| self.recency.prefetch_slot(item));
             let last = if item == self.newest { LastUse::Distance(0) } else { self.renew(item) };
             let uses = &mut self.uses[READS];
             if let LastUse::Distance(distance) = last {
-                // What counts this distance is loaded while others are found.
+                // Prefetch the counter while other distances are computed.
                 prefetch(&uses.near, distance as usize);
-                found.push(distance);
-                if found.len() == AHEAD {
-                    found.drain(..).for_each(|distance| uses.near[distance as usize] += 1);
+                distances.push(distance);
+                if distances.len() == AHEAD {
+                    distances.drain(..).for_each(|distance| uses.near[distance as usize] += 1);
                 }
             } else {
                 uses.count(last);
             }
         }
-        found.into_iter().for_each(|distance| self.uses[READS].near[distance as usize] += 1);
+        distances.into_iter().for_each(|distance| self.uses[READS].near[distance as usize] += 1);
     }
 
-    /// Uses `item` so many times in a row, at least once; `changes` makes it dirty.
+    /// Uses `item` the given number of times in a row, at least once; `changes` makes it dirty.
     #[inline]
     pub fn add(&mut self, item: u32, times: u64, changes: bool) {
         if item == self.newest {
@@ -148,7 +146,7 @@ impl StackDistances {
         }
     }
 
-    /// When an item other than the newest was used before; it is the newest now.
+    /// Returns the last use of an item other than the newest, and makes it the newest.
     #[inline]
     fn renew(&mut self, item: u32) -> LastUse {
         self.newest = item;
@@ -164,7 +162,7 @@ impl StackDistances {
         last
     }
 
-    /// Caches of at most `distance` items have given up `item`: those which held it dirty have written it back.
+    /// Counts write-backs in the caches of at most `distance` items, which have evicted `item`.
     #[inline]
     fn given_up(&mut self, item: u32, distance: u32) {
         let since_change = &mut self.since_change[item as usize];
@@ -175,24 +173,24 @@ impl StackDistances {
         }
     }
 
-    /// The largest cache told apart, in items.
+    /// Returns the largest cache size covered, in items.
     pub fn most(&self) -> u32 {
         self.most
     }
 
-    /// All uses.
+    /// Returns the numbers of uses.
     pub fn uses(&self) -> UseCounts {
         let [reads, changes] = self.uses.each_ref().map(|uses| uses.near.iter().sum::<u64>() + uses.far + uses.first);
         UseCounts { reads, changes }
     }
 
-    /// First uses of items, which miss in every cache.
+    /// Returns the numbers of first uses, which miss in every cache.
     pub fn first_uses(&self) -> UseCounts {
         let [reads, changes] = self.uses.each_ref().map(|uses| uses.first);
         UseCounts { reads, changes }
     }
 
-    /// What caches of 1 to [`Self::most`] items have seen so far.
+    /// Returns the curves so far for caches of 1 to [`Self::most`] items.
     pub fn curves(&self) -> CacheCurves {
         let mut differences = self.write_backs.clone();
         for (item, distance) in self.recency.distances() {
@@ -226,11 +224,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// One LRU cache by hand: the newest item first, each with whether it is dirty.
+    /// Reference LRU cache: newest item first, each with its dirty flag.
     struct Cache {
         items: Vec<(u32, bool)>,
         capacity: usize,
-        /// Of reads and of changes.
+        /// Hits of reads and of changes.
         hits: [u64; 2],
         write_backs: u64,
     }
@@ -257,12 +255,12 @@ mod tests {
         }
     }
 
-    /// Compares caches of `sizes` with the curves of one pass.
+    /// Compares reference caches of `sizes` with the curves of one pass.
     fn compare(items: u32, most: u32, sizes: impl Iterator<Item = u32>, uses: &[(u32, bool)]) {
         let mut distances = StackDistances::new(items, most);
         let mut rest = uses;
         while let Some(&(item, changes)) = rest.first() {
-            let times = rest.iter().take_while(|&&one| one == (item, changes)).count();
+            let times = rest.iter().take_while(|&&entry| entry == (item, changes)).count();
             distances.add(item, times as u64, changes);
             rest = &rest[times..];
         }
@@ -274,11 +272,11 @@ mod tests {
             assert_eq!([curves.read_hits[at], curves.change_hits[at]], cache.hits, "a cache of {size}");
             assert_eq!(curves.write_backs[at], cache.write_backs, "a cache of {size}");
         }
-        let changes = uses.iter().filter(|one| one.1).count() as u64;
+        let changes = uses.iter().filter(|entry| entry.1).count() as u64;
         let counts = UseCounts { reads: uses.len() as u64 - changes, changes };
         assert_eq!(distances.uses(), counts);
         let mut seen = std::collections::BTreeSet::new();
-        let first: Vec<bool> = uses.iter().filter(|one| seen.insert(one.0)).map(|one| one.1).collect();
+        let first: Vec<bool> = uses.iter().filter(|entry| seen.insert(entry.0)).map(|entry| entry.1).collect();
         let changes = first.iter().filter(|&&changes| changes).count() as u64;
         assert_eq!(distances.first_uses(), UseCounts { reads: first.len() as u64 - changes, changes });
     }
@@ -286,10 +284,10 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Goal: hits and write-backs are those of LRU caches. Method: each cache by hand, of every size, where items
-        /// are segments of any number of pages.
+        /// Goal: hits and write-backs equal those of LRU caches. Method: a reference cache of every size; items are
+        /// segments of any number of pages.
         #[test]
-        fn one_pass_tells_what_every_cache_sees(
+        fn one_pass_equals_every_cache_size(
             uses in prop::collection::vec((prop_oneof![0_u32..12, 0_u32..200], any::<bool>()), 0..1500),
             most in 1_u32..60,
             page_shift in 0_u32..4,
@@ -298,7 +296,7 @@ mod tests {
             compare(200 >> page_shift, most, 1..=most, &uses);
         }
 
-        /// Goal: reading many at once is reading one after another, also of what was changed before.
+        /// Goal: `read_all` equals single reads, including items changed before.
         #[test]
         fn reads_at_once_are_reads_in_turn(
             changed in prop::collection::vec(0_u32..60, 0..20),
@@ -315,7 +313,7 @@ mod tests {
         }
     }
 
-    /// Enough items for several groups of words, moved together many times.
+    /// Enough items for several groups of words and many compactions.
     #[test]
     fn large_caches_are_exact_too() {
         let mut rng = ssdlab_core::Rng::named(1, "uses");
@@ -330,7 +328,7 @@ mod tests {
         let mut distances = StackDistances::new(10, 4);
         distances.add(0, 1, true);
         distances.add(1, 1, false);
-        // A cache of one wrote 0 back; it is clean there now, and dirty in the others.
+        // A cache of one item wrote item 0 back; it is clean there now, and dirty in larger caches.
         distances.add(0, 2, false);
         assert_eq!(distances.curves().write_backs, [1, 0, 0, 0]);
         distances.add(2, 1, false);

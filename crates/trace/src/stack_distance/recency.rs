@@ -1,66 +1,65 @@
-//! Numbered items in the order of their latest use, which tells how many were used since.
+//! Items in the order of their last use, with the number of items used since.
 //!
 //! ```text
-//! slots    one for each use, in the order of uses: bit 1 where an item lies that has not been used since
-//! words    set bits of each 64 slots
-//! groups   set bits of each 64 words
-//! regions  set bits of each 16 groups
-//! renew(item):  distance = set bits behind its slot;  clear that bit, set the next free one
-//! no free slot: the items move together to the first slots, in their order
+//! slots    one per use, in order of uses; the bit is 1 if the slot's item has not been used since
+//! words    bits set in each 64 slots
+//! groups   bits set in each 64 words
+//! regions  bits set in each 16 groups
+//! renew(item):     distance = bits set after its slot;  clear its bit, set the next free one
+//! no free slot:    compact the items into the first slots, keeping their order
 //! ```
-//! Only the `most` items used last are kept; an older one is forgotten. There are four slots for each, so that every
-//! use pays for a third of a move at most, and a distance is a count in one word, sums over the words of its group and
-//! the groups of its region, and one of at most `most` / 16,384 regions: a few dozen vector instructions for a million
-//! items.
+//! Only the `most` items used last are kept; older ones are forgotten. With four slots per item, a use costs at most a
+//! third of a move. A distance is a bit count in one word, sums over the words of its group and the groups of its
+//! region, and a sum over at most `most` / 16,384 regions. That is a few dozen vector instructions for a million items.
 
 use ssdlab_core::HugeVec;
 use ssdlab_core::mem::prefetch;
 
-/// Slots of a word.
+/// Slots per word.
 const WORD: usize = 64;
-/// Words of a group, and groups of a region: what lies behind one of them in its region fits sixteen bits.
+/// Words per group, and groups per region; the counts within a region fit 16 bits.
 const GROUP: usize = 64;
 const REGION: usize = 16;
-/// Slots for each item, and slots at least.
+/// Slots per item, and minimum number of slots.
 const SLOTS_PER_ITEM: usize = 4;
 const LEAST_SLOTS: usize = 512;
 
-/// Not used yet.
+/// Marks an item never used.
 const NEVER: u32 = u32::MAX;
-/// Used, and forgotten since.
+/// Marks an item that was used but is no longer kept.
 const FORGOTTEN: u32 = u32::MAX - 1;
 
-/// When an item was used last.
+/// Last use of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LastUse {
-    /// Never before.
+    /// Never used before.
     Never,
-    /// So long ago that at least `most` other items were used since.
+    /// At least `most` other items were used since.
     Forgotten,
-    /// This many other items were used since.
+    /// Number of other items used since.
     Distance(u32),
 }
 
-/// The items used last: 8 bytes for each item kept and slot, 4 for each item there is.
+/// Items used last. Memory: 8 bytes per slot per kept item, 4 per item.
 #[derive(Clone, Debug)]
 pub(super) struct Recency {
     most: usize,
     kept: usize,
-    /// Where each item lies, or [`NEVER`] or [`FORGOTTEN`].
+    /// Slot of each item, or [`NEVER`] or [`FORGOTTEN`].
     slot_of: HugeVec<u32>,
     item_at: Vec<u32>,
     bits: HugeVec<u64>,
     words: Vec<u16>,
     groups: Vec<u16>,
     regions: Vec<u32>,
-    /// The slot of the next use.
+    /// Slot of the next use.
     next: usize,
-    /// Words before this one hold no item.
+    /// First word that may hold an item.
     oldest_word: usize,
 }
 
 impl Recency {
-    /// Nothing used yet of items `0..items`, at least two less than 2^32; `most` of them will be kept, at least one.
+    /// Creates an empty order of items `0..items` (at most 2^32 - 2) that keeps the last `most`, at least one.
     pub(super) fn new(items: u32, most: u32) -> Self {
         let most = most.max(1) as usize;
         let words = (most * SLOTS_PER_ITEM).max(LEAST_SLOTS).div_ceil(WORD);
@@ -80,7 +79,7 @@ impl Recency {
         }
     }
 
-    /// Uses an item: how long ago it was used before, and the item that is forgotten for it.
+    /// Uses an item; returns its previous use and the item forgotten to make room.
     #[inline]
     pub(super) fn renew(&mut self, item: u32) -> (LastUse, Option<u32>) {
         let slot = self.slot_of[item as usize];
@@ -88,7 +87,7 @@ impl Recency {
             NEVER => (LastUse::Never, self.make_room()),
             FORGOTTEN => (LastUse::Forgotten, self.make_room()),
             slot => {
-                let distance = self.behind(slot as usize);
+                let distance = self.count_after(slot as usize);
                 self.clear(slot as usize);
                 (LastUse::Distance(distance), None)
             }
@@ -97,19 +96,19 @@ impl Recency {
         (last, forgotten)
     }
 
-    /// Every item kept with the number of others used since, the longest unused first.
+    /// Returns each kept item with the number of other items used since, oldest first.
     pub(super) fn distances(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let slots = (0..self.next).filter(|slot| self.bits[slot / WORD] >> (slot % WORD) & 1 == 1);
         slots.enumerate().map(|(older, slot)| (self.item_at[slot], (self.kept - 1 - older) as u32))
     }
 
-    /// Loads where `item` lies, which [`Self::prefetch_slot`] needs.
+    /// Prefetches the slot number of `item`, needed by [`Self::prefetch_slot`].
     #[inline]
     pub(super) fn prefetch_item(&self, item: u32) {
         prefetch(&self.slot_of, item as usize);
     }
 
-    /// Loads what [`Self::renew`] will count at the slot of `item`.
+    /// Prefetches the words that [`Self::renew`] reads for `item`.
     #[inline]
     pub(super) fn prefetch_slot(&self, item: u32) {
         let word = self.slot_of[item as usize] as usize / WORD;
@@ -119,14 +118,14 @@ impl Recency {
         }
     }
 
-    /// Items in slots behind this one.
+    /// Returns the number of items in later slots.
     #[inline]
-    fn behind(&self, slot: usize) -> u32 {
+    fn count_after(&self, slot: usize) -> u32 {
         let word = slot / WORD;
         let (group, region) = (word / GROUP, word / (GROUP * REGION));
         let in_word = (self.bits[word] >> (slot % WORD) >> 1).count_ones();
-        let in_group = behind_in(&self.words.as_chunks::<GROUP>().0[group], word % GROUP);
-        let in_region = behind_in(&self.groups.as_chunks::<REGION>().0[region], group % REGION);
+        let in_group = sum_after(&self.words.as_chunks::<GROUP>().0[group], word % GROUP);
+        let in_region = sum_after(&self.groups.as_chunks::<REGION>().0[region], group % REGION);
         in_word + in_group + in_region + self.regions[region + 1..].iter().sum::<u32>()
     }
 
@@ -156,7 +155,7 @@ impl Recency {
         self.kept += 1;
     }
 
-    /// Forgets the item used longest ago, if no more can be kept.
+    /// Forgets the least recently used item if the limit is reached.
     #[inline]
     fn make_room(&mut self) -> Option<u32> {
         if self.kept < self.most {
@@ -201,19 +200,18 @@ impl Recency {
     }
 }
 
-/// The sum of the counts behind `at`: of all of them, each masked or not, as a loop that ends at `at` is foreseen by no
-/// processor.
+/// Sums the counts after `at`. Adds all of them with a mask, because a loop that starts at `at` is unpredictable.
 #[inline]
-fn behind_in<const N: usize>(counts: &[u16; N], at: usize) -> u32 {
-    const BEHIND: [u16; 2 * GROUP] = {
-        let mut behind = [0; 2 * GROUP];
+fn sum_after<const N: usize>(counts: &[u16; N], at: usize) -> u32 {
+    const AFTER: [u16; 2 * GROUP] = {
+        let mut after = [0; 2 * GROUP];
         let mut at = GROUP;
-        while at < behind.len() {
-            behind[at] = u16::MAX;
+        while at < after.len() {
+            after[at] = u16::MAX;
             at += 1;
         }
-        behind
+        after
     };
-    let behind = &BEHIND[GROUP - 1 - at..][..N];
-    u32::from(counts.iter().zip(behind).map(|(count, behind)| count & behind).sum::<u16>())
+    let after = &AFTER[GROUP - 1 - at..][..N];
+    u32::from(counts.iter().zip(after).map(|(count, mask)| count & mask).sum::<u16>())
 }

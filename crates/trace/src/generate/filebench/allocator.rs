@@ -1,8 +1,8 @@
-//! Room for files: which blocks are free, and which of them a request gets.
+//! Block allocator: free blocks, and the choice of blocks for a request.
 //!
-//! Of ext4's multiblock allocator (fs/ext4/mballoc.c) as it acts when delayed data of closed files is written: the
-//! blocks right behind the file's last if they are free, else the first run of free blocks that holds the whole
-//! request, from the goal's group on. A run lies within one group. Buddies and their alignment are left out.
+//! Models ext4's multiblock allocator (fs/ext4/mballoc.c) when delayed data of closed files is written: the blocks
+//! right after the file's last one if free, else the first run of free blocks that holds the whole request, starting
+//! from the goal's group. A run lies within one group. Buddies and their alignment are not modelled.
 
 use std::ops::Range;
 
@@ -11,19 +11,19 @@ use super::layout::GROUP_BLOCKS;
 const WORD: u32 = u64::BITS;
 const GROUP_WORDS: usize = (GROUP_BLOCKS / WORD) as usize;
 
-/// Neighbouring blocks.
+/// A range of consecutive blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Extent {
     /// First block.
     pub start: u32,
-    /// How many.
+    /// Number of blocks.
     pub blocks: u32,
 }
 
-/// The free blocks of a device of whole groups.
+/// Free blocks of a device of whole groups.
 #[derive(Clone, Debug)]
 pub(super) struct Allocator {
-    /// A bit for each block, set if it is taken.
+    /// Bitmap of allocated blocks.
     taken: Vec<u64>,
     groups: Vec<Group>,
     free: u64,
@@ -32,12 +32,12 @@ pub(super) struct Allocator {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     free: u32,
-    /// No run of free blocks is longer.
+    /// Upper bound for the length of a run of free blocks.
     longest: u32,
 }
 
 impl Allocator {
-    /// All of `blocks` free but those of `taken`.
+    /// Creates an allocator of `blocks` blocks with those in `taken` allocated.
     pub fn new(blocks: u32, taken: impl Iterator<Item = Range<u32>>) -> Self {
         let group = Group { free: GROUP_BLOCKS, longest: GROUP_BLOCKS };
         let mut new = Self {
@@ -49,13 +49,13 @@ impl Allocator {
         new
     }
 
-    /// Free blocks.
+    /// Returns the number of free blocks.
     pub fn free_blocks(&self) -> u64 {
         self.free
     }
 
-    /// Takes `count` blocks: those from `goal` on if they are free, else the first run that holds them from group
-    /// `group` on; where no run does, the longest there are. False, and nothing taken, if there are not as many.
+    /// Allocates `count` blocks: those from `goal` on if free, else the first run of that length from group `group` on,
+    /// else the longest runs. Returns false and allocates nothing if there are too few free blocks.
     pub fn allocate(&mut self, count: u32, goal: Option<u32>, group: u32, out: &mut Vec<Extent>) -> bool {
         if u64::from(count) > self.free {
             return false;
@@ -83,14 +83,14 @@ impl Allocator {
         true
     }
 
-    /// Takes the first run of `count` free blocks from group `group` on.
+    /// Allocates the first run of `count` free blocks from group `group` on.
     pub fn allocate_run(&mut self, count: u32, group: u32) -> Option<Extent> {
         let extent = Extent { start: self.first_run(count, group)?, blocks: count };
         self.take(extent);
         Some(extent)
     }
 
-    /// Whether `count` blocks from `start` on lie in one group and are free.
+    /// True if `count` blocks from `start` on lie in one group and are free.
     fn is_free(&self, start: u32, count: u32) -> bool {
         let end = u64::from(start) + u64::from(count);
         end <= self.taken.len() as u64 * u64::from(WORD)
@@ -98,7 +98,7 @@ impl Allocator {
             && (start..start + count).all(|block| self.taken[(block / WORD) as usize] & bit(block) == 0)
     }
 
-    /// Start of the first run of at least `count` free blocks, by group from `from` on and around.
+    /// Returns the start of the first run of at least `count` free blocks, searching all groups from `from` on.
     fn first_run(&mut self, count: u32, from: u32) -> Option<u32> {
         let groups = self.groups.len();
         (0..groups).map(|step| (from as usize + step) % groups).find_map(|group| {
@@ -115,13 +115,13 @@ impl Allocator {
         })
     }
 
-    /// Takes blocks, which must be free.
+    /// Marks free blocks as allocated.
     fn take(&mut self, extent: Extent) {
         self.mark(extent, true);
         self.free -= u64::from(extent.blocks);
     }
 
-    /// Gives blocks back, which must be taken.
+    /// Frees allocated blocks.
     pub fn release(&mut self, extent: Extent) {
         self.mark(extent, false);
         self.free += u64::from(extent.blocks);
@@ -133,11 +133,7 @@ impl Allocator {
             let upto = ((block / WORD + 1) * WORD).min(end);
             let mask = (u64::MAX >> (WORD - (upto - block))) << (block % WORD);
             let word = &mut self.taken[(block / WORD) as usize];
-            debug_assert_eq!(
-                *word & mask,
-                if taken { 0 } else { mask },
-                "block {block} taken twice or given back twice"
-            );
+            debug_assert_eq!(*word & mask, if taken { 0 } else { mask }, "block {block} allocated or freed twice");
             *word ^= mask;
             let group = &mut self.groups[(block / GROUP_BLOCKS) as usize];
             if taken {
@@ -155,7 +151,7 @@ fn bit(block: u32) -> u64 {
     1 << (block % WORD)
 }
 
-/// Start of the first run of at least `count` zeros, or the length of the longest.
+/// Returns the start of the first run of at least `count` zeros, or the length of the longest run as the error.
 fn run_in(words: &[u64], count: u32) -> Result<u32, u32> {
     let (mut run, mut longest) = (0, 0);
     for (index, &word) in words.iter().enumerate() {
@@ -191,22 +187,22 @@ mod tests {
     }
 
     #[test]
-    fn a_request_goes_behind_the_file_or_into_the_first_run_that_holds_it() {
+    fn a_request_is_placed_after_the_file_or_in_the_first_run_that_holds_it() {
         let mut a = Allocator::new(3 * GROUP_BLOCKS, [].into_iter());
         let second = GROUP_BLOCKS;
         assert_eq!(allocate(&mut a, 10, None, 1), [(second, 10)]);
         assert_eq!(allocate(&mut a, 100, None, 1), [(second + 10, 100)]);
         a.release(Extent { start: second, blocks: 10 });
-        // Eleven do not fit into the hole of ten, four do.
+        // Eleven blocks do not fit into the hole of ten; four do.
         assert_eq!(allocate(&mut a, 11, None, 1), [(second + 110, 11)]);
         assert_eq!(allocate(&mut a, 4, None, 1), [(second, 4)]);
-        // Behind the last block if all of it is free there.
+        // After the last block, if all of it is free there.
         assert_eq!(allocate(&mut a, 6, Some(second + 4), 1), [(second + 4, 6)]);
         assert_eq!(allocate(&mut a, 2, Some(second + 10), 1), [(second + 121, 2)]);
     }
 
     #[test]
-    fn without_a_run_for_all_the_longest_are_taken() {
+    fn without_a_long_enough_run_the_longest_are_used() {
         let mut a = Allocator::new(2 * GROUP_BLOCKS, [].into_iter());
         allocate(&mut a, GROUP_BLOCKS, None, 1);
         allocate(&mut a, GROUP_BLOCKS, None, 1);
@@ -219,10 +215,10 @@ mod tests {
         assert_eq!(a.free_blocks(), 2);
     }
 
-    /// Goal: no block is given twice. Method: against a set, random requests and returns until the device is full of
-    /// holes.
+    /// Goal: no block is allocated twice. Method: comparison with a set; random allocations and releases until the
+    /// device is full and fragmented.
     #[test]
-    fn no_block_is_given_twice() {
+    fn no_block_is_allocated_twice() {
         let mut rng = Rng::named(4, "allocator");
         let mut a = Allocator::new(4 * GROUP_BLOCKS, [].into_iter());
         let (mut owned, mut held) = (std::collections::BTreeSet::new(), Vec::new());

@@ -1,12 +1,12 @@
-//! The nominal device: what decides when a bio is done, so that threads can go on.
+//! Nominal device: determines when a bio is done, so that threads can continue.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A device that serves `depth` bios at once, each for the same time, behind a link of limited bandwidth.
+/// Device that serves `depth` bios concurrently, each with the same service time, behind a link of limited bandwidth.
 #[derive(Clone, Debug)]
 pub(super) struct Device {
-    /// When each place is free, ns.
+    /// Time when each slot is free, in ns.
     places: BinaryHeap<Reverse<u64>>,
     link_free_ns: u64,
     service_ns: u64,
@@ -14,12 +14,12 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// `depth` and `bytes_per_s` of at least 1.
+    /// Creates a device; `depth` and `bytes_per_s` must be at least 1.
     pub fn new(depth: u32, service_ns: u64, bytes_per_s: u64) -> Self {
         Self { places: (0..depth).map(|_| Reverse(0)).collect(), link_free_ns: 0, service_ns, bytes_per_s }
     }
 
-    /// Takes a bio at `now_ns`; returns when it is done.
+    /// Submits a bio at `now_ns`; returns its completion time.
     pub fn submit(&mut self, now_ns: u64, bytes: u64) -> u64 {
         let free_ns = self.places.pop().map_or(0, |Reverse(free_ns)| free_ns);
         let start_ns = now_ns.max(free_ns);
@@ -35,10 +35,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_and_the_link_are_waited_for() {
+    fn bios_wait_for_slots_and_the_link() {
         let mut device = Device::new(2, 100, 1_000_000_000);
         assert_eq!([0, 0, 0].map(|now| device.submit(now, 10)), [100, 100, 200]);
-        // 1,000 ns of transfer outlast the service; the next bio's 10 bytes come after them.
+        // The transfer takes 1,000 ns, longer than the service; the next bio's 10 bytes follow it.
         assert_eq!(device.submit(500, 1000), 1500);
         assert_eq!(device.submit(500, 10), 1510);
     }

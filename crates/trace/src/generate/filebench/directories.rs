@@ -1,23 +1,24 @@
-//! The tree of directories: those that hold files at its foot, each level above holds as many of the level below.
+//! Directory tree: files are in the lowest level; each level above holds the same number of directories of the level
+//! below.
 
-/// Entries of a block of a directory as its hash tree splits leave them: three quarters of 255 of 16 bytes.
+/// Entries per directory block as left by hash tree splits: three quarters of 255 entries of 16 bytes.
 const ENTRIES_PER_BLOCK: u32 = 191;
 
-/// Directories by number: those of files first, then level by level up to one. Numbers are those of their inodes, which
-/// come before those of files. They are made when their first file is created.
+/// Directories by number: the lowest level (with files) first, then level by level up to the root. The numbers equal
+/// their inodes, which precede the inodes of files. Directories are created with their first file.
 #[derive(Clone, Debug)]
 pub(super) struct Directories {
-    /// Blocks of all: so many of each that holds files, one of each other.
+    /// Blocks of all directories: a fixed number for each with files, one for each other.
     blocks: Vec<u32>,
     entries_each: u32,
     blocks_each: u32,
-    /// First directory of each level, and behind the last.
+    /// First directory of each level, and the end of the last.
     levels: Vec<u32>,
     made: Vec<bool>,
 }
 
 impl Directories {
-    /// For so many files, `entries_each` in a directory: numbers alone, until [`Self::place`] gives them blocks.
+    /// Plans directories of `entries_each` entries for `files` files; [`Self::place`] assigns blocks.
     pub fn new(files: u32, entries_each: u32) -> Self {
         let mut levels = vec![0, files.div_ceil(entries_each)];
         while let [.., first, end] = levels[..]
@@ -29,40 +30,40 @@ impl Directories {
         Self { blocks: Vec::new(), entries_each, blocks_each, levels, made: Vec::new() }
     }
 
-    /// How many there are.
+    /// Returns the number of directories.
     pub fn count(&self) -> u32 {
         self.levels.last().copied().unwrap_or(0)
     }
 
-    /// Blocks that they take.
+    /// Returns the number of blocks needed.
     pub fn blocks_needed(&self) -> u32 {
         self.first_block(self.count())
     }
 
-    /// Gives them their blocks.
+    /// Assigns blocks.
     pub fn place(&mut self, blocks: impl Iterator<Item = u32>) {
         self.blocks = blocks.collect();
         self.made = vec![false; self.count() as usize];
     }
 
-    /// Their blocks.
+    /// Returns the blocks.
     #[cfg(test)]
     pub fn blocks(&self) -> &[u32] {
         &self.blocks
     }
 
-    /// Number of a file's directory.
+    /// Returns the directory of a file.
     pub fn of(&self, file: u32) -> u32 {
         file / self.entries_each
     }
 
-    /// The block with a file's entry; the hash of its name decides.
+    /// Returns the block with a file's entry, determined by the hash of its name.
     pub fn entry(&self, file: u32) -> u32 {
         let hash = file.wrapping_mul(0x9E37_79B1) >> 8;
         self.blocks[(self.of(file) * self.blocks_each + hash % self.blocks_each) as usize]
     }
 
-    /// Makes the directories that a file needs; returns those that were not there, the lowest first.
+    /// Creates the directories that a file needs; returns the new ones, lowest level first.
     pub fn make(&mut self, file: u32) -> Vec<u32> {
         let mut new = Vec::new();
         let mut directory = Some(self.of(file));
@@ -75,7 +76,7 @@ impl Directories {
         new
     }
 
-    /// The blocks of a directory, and that of its parent with its entry.
+    /// Returns the blocks of a directory, and the block of its parent with its entry.
     pub fn made(&self, directory: u32) -> (Vec<u32>, Option<u32>) {
         let blocks = self.first_block(directory)..self.first_block(directory + 1);
         let parent = self.parent(directory).map(|parent| self.blocks[self.first_block(parent) as usize]);
@@ -100,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_tree_by_hand() {
-        // 50 files in directories of four: 13 hold files, 4 hold those, one holds all.
+        // 50 files in directories of four: 13 for files, 4 above those, and the root.
         let mut tree = Directories::new(50, 4);
         assert_eq!((tree.count(), tree.blocks_needed()), (18, 18));
         tree.place(100..118);
@@ -110,12 +111,12 @@ mod tests {
             (tree.made(5), tree.made(14), tree.made(17)),
             ((vec![105], Some(114)), (vec![114], Some(117)), (vec![117], None))
         );
-        // The same directory, one beside it, one far away.
+        // The same directory, a neighbour, and a distant one.
         assert_eq!([tree.make(20), tree.make(18), tree.make(0)], [vec![], vec![4], vec![0, 13]]);
     }
 
     #[test]
-    fn a_flat_set_has_one_directory_of_many_blocks() {
+    fn a_flat_fileset_has_one_directory_of_many_blocks() {
         let mut flat = Directories::new(400, 1_000_000);
         assert_eq!((flat.count(), flat.blocks_needed()), (1, 3));
         flat.place(7..10);

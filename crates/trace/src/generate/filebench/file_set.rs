@@ -1,9 +1,9 @@
-//! Which file an operation gets: those that exist, and those that do not, each in rotation.
+//! File selection: existing and missing files, each in rotation.
 //!
-//! Source: Filebench `fileset.c`, `fileset_pick`: the file at the rotor or the next higher one, from the end on the
-//! first; then the rotor stands behind it. Threads share the rotors, as no personality but oltp asks for `opennext`.
+//! Source: `fileset_pick` in Filebench's `fileset.c`: the file at the rotor or the next higher one, wrapping around;
+//! the rotor then moves past it. Threads share the rotors, as only oltp uses `opennext`.
 
-/// A set of small numbers that tells the next member from any number on.
+/// A set of small numbers that finds the next member from any number on.
 #[derive(Clone, Debug)]
 pub(super) struct Members {
     words: Vec<u64>,
@@ -11,26 +11,26 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// None of the numbers below `limit`.
+    /// Creates an empty set of numbers below `limit`.
     fn none(limit: u32) -> Self {
         Self { words: vec![0; limit.div_ceil(u64::BITS) as usize], count: 0 }
     }
 
-    /// All numbers below `limit`.
+    /// Creates the set of all numbers below `limit`.
     pub fn all(limit: u32) -> Self {
         let mut members = Self::none(limit);
         (0..limit).for_each(|member| members.flip(member));
         members
     }
 
-    /// Adds a number, or takes it away if it is in the set.
+    /// Adds a number, or removes it if present.
     pub fn flip(&mut self, member: u32) {
         let word = &mut self.words[(member / u64::BITS) as usize];
         *word ^= 1 << (member % u64::BITS);
         self.count = if *word >> (member % u64::BITS) & 1 == 1 { self.count + 1 } else { self.count - 1 };
     }
 
-    /// The member at `from` or next to it, going round.
+    /// Returns the first member from `from` on, wrapping around.
     pub fn next(&self, from: u32) -> Option<u32> {
         if self.count == 0 {
             return None;
@@ -38,27 +38,27 @@ impl Members {
         let words = self.words.len();
         let first = (from / u64::BITS) as usize % words;
         let mask = if (from / u64::BITS) as usize == first { u64::MAX << (from % u64::BITS) } else { u64::MAX };
-        let found = |index: usize, mask: u64| {
+        let member = |index: usize, mask: u64| {
             let word = self.words[index] & mask;
             (word != 0).then(|| index as u32 * u64::BITS + word.trailing_zeros())
         };
-        found(first, mask).or_else(|| (1..=words).find_map(|step| found((first + step) % words, u64::MAX)))
+        member(first, mask).or_else(|| (1..=words).find_map(|step| member((first + step) % words, u64::MAX)))
     }
 }
 
-/// The files of a fileset by number.
+/// Files of a fileset, by number.
 #[derive(Clone, Debug)]
 pub(super) struct FileSet {
     existing: Members,
     missing: Members,
     existing_rotor: u32,
     missing_rotor: u32,
-    /// How often each is open.
+    /// Number of times each file is open.
     opens: Vec<u32>,
 }
 
 impl FileSet {
-    /// `files` that do not exist.
+    /// Creates a fileset of `files` missing files.
     pub fn new(files: u32) -> Self {
         Self {
             existing: Members::none(files),
@@ -85,7 +85,7 @@ impl FileSet {
         Some(file)
     }
 
-    /// Lets a missing file exist.
+    /// Marks a missing file as existing.
     pub fn add(&mut self, file: u32) {
         self.missing.flip(file);
         self.existing.flip(file);
@@ -95,7 +95,7 @@ impl FileSet {
         self.opens[file as usize] -= 1;
     }
 
-    /// Deletes the next existing file, unless it is open: the pick then was in vain.
+    /// Deletes the next existing file; if it is open, the pick has no effect.
     pub fn delete(&mut self) -> Option<u32> {
         let file = self.pick_existing()?;
         if self.opens[file as usize] > 0 {
@@ -123,17 +123,17 @@ mod tests {
         [3, 70, 150].into_iter().for_each(|file| set.add(file));
         let opened: Vec<_> = (0..4).filter_map(|_| set.open_existing()).collect();
         assert_eq!(opened, [3, 70, 150, 3]);
-        // The rotor stands at 4; 70 is open, so the pick is in vain; 150 was closed.
+        // The rotor is at 4; 70 is open, so the pick has no effect; 150 was closed.
         assert_eq!(set.delete(), None);
         set.close(150);
         assert_eq!(set.delete(), Some(150));
         assert_eq!([set.create(), set.create(), set.create(), set.create()], [Some(0), Some(1), Some(2), Some(4)]);
-        // From the end on it goes round: 0 exists now.
+        // Wraps around to 0, which exists now.
         assert_eq!(set.open_existing(), Some(0));
     }
 
     #[test]
-    fn a_set_without_files_gives_none() {
+    fn an_empty_set_has_no_next_file() {
         let mut set = FileSet::new(64);
         assert_eq!((set.open_existing(), set.delete()), (None, None));
         (0..64).for_each(|file| set.add(file));

@@ -1,4 +1,4 @@
-//! Files on the device: their pages, in memory or not, and their blocks, given when pages are written back.
+//! File system: files with their cached pages and their blocks, which are allocated on write-back.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,17 +9,17 @@ use super::layout::{BLOCK, GROUP_BLOCKS, Layout};
 use super::page_cache::{NONE, PageCache};
 use crate::{Op, flag};
 
-/// mtime has the resolution of the kernel's clock, 250 Hz: an overwrite within a tick changes no inode.
+/// Resolution of mtime, the kernel's clock of 250 Hz; a further overwrite within a tick does not change the inode.
 const TICK_NS: u64 = 4_000_000;
-/// An inode deleted is not given again for so long (fs/ext4/ialloc.c, RECENTCY_MIN).
+/// Time for which a deleted inode is not reused (fs/ext4/ialloc.c, RECENTCY_MIN).
 const INODE_REST_NS: u64 = 60_000_000_000;
-/// Files of up to so many blocks that are open take theirs from a stretch preallocated for all of them
-/// (fs/ext4/mballoc.h, MB_DEFAULT_STREAM_THRESHOLD).
+/// Maximum size in blocks of open files whose blocks come from a shared preallocated range (fs/ext4/mballoc.h,
+/// MB_DEFAULT_STREAM_THRESHOLD).
 const SMALL_BLOCKS: u32 = 16;
-/// Length of that stretch (MB_DEFAULT_GROUP_PREALLOC).
+/// Length of that range (MB_DEFAULT_GROUP_PREALLOC).
 const STRETCH_BLOCKS: u32 = 512;
 
-/// A request of the file system to the device; a flush has no blocks.
+/// Request from the file system to the device; a flush has no blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Bio {
     pub op: Op,
@@ -28,15 +28,15 @@ pub(super) struct Bio {
     pub flags: u8,
 }
 
-/// There is no room left.
+/// Error: the file system is full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Full;
 
 #[derive(Clone, Copy, Debug)]
 struct Page {
-    /// On the device; none until it is written back.
+    /// Block on the device; `NONE` until it is written back.
     block: u32,
-    /// In the page cache.
+    /// Frame in the page cache.
     frame: u32,
 }
 
@@ -44,41 +44,41 @@ impl Page {
     const NEW: Self = Self { block: NONE, frame: NONE };
 }
 
-/// A file by its number in [`FileSystem`].
+/// A file, identified by its number in [`FileSystem`].
 #[derive(Clone, Debug, Default)]
 struct File {
     bytes: u64,
     pages: Vec<Page>,
     inode: u32,
     dirty: u32,
-    /// Dirty pages lie in here.
+    /// Start of the range that contains the dirty pages.
     dirty_first: u32,
     dirty_end: u32,
-    /// When it became dirty, ns.
+    /// Time when it became dirty, in ns.
     dirty_since_ns: u64,
-    /// Transaction that changed its inode last.
+    /// Transaction that last changed its inode.
     transaction: u32,
     tick: Option<u64>,
 }
 
-/// Which of a file's dirty pages are written.
+/// Selection of a file's dirty pages for write-back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pages {
-    /// As many as may be.
+    /// At most this many pages.
     UpTo(u32),
     One(u32),
-    /// Those that have a block.
+    /// Pages that have a block.
     Placed,
 }
 
-/// What became of dirty pages.
+/// Counts of dirty pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fate {
     /// Pages that became dirty.
     pub dirtied: u64,
-    /// Of these, written.
+    /// Dirty pages written.
     pub written: u64,
-    /// Of these, deleted with their file before they were written.
+    /// Dirty pages deleted with their file before they were written.
     pub deleted: u64,
 }
 
@@ -90,28 +90,29 @@ pub(super) struct FileSystem {
     pub cache: PageCache,
     pub journal: Journal,
     files: Vec<File>,
-    /// Files that became dirty, oldest first, with the time; stale where a file was written or deleted since.
+    /// Files in the order and with the time of becoming dirty; stale if written or deleted since.
     dirty: VecDeque<(u64, u32)>,
     next_inode: u32,
     free_inodes: BTreeSet<u32>,
     deleted_inodes: VecDeque<(u64, u32)>,
     directories: Directories,
     max_bio_blocks: u32,
-    /// What is left of the stretch for small open files. (The kernel keeps one for each processor.)
+    /// Rest of the preallocated range for small open files. (The kernel has one per CPU.)
     stretch: Extent,
     extents: Vec<Extent>,
     pub fate: Fate,
 }
 
 impl FileSystem {
-    /// Blocks beside the directories of `files`, `files_each` in one; none if there is no room for these.
+    /// Returns the number of blocks left beside the directories of `files` (`files_each` per directory); `None` if the
+    /// directories do not fit.
     pub fn room(layout: &Layout, files: u32, files_each: u32) -> Option<u64> {
         let directories = Directories::new(files, files_each);
         let has_inodes = u64::from(directories.count()) + u64::from(files) <= layout.inodes().into();
         layout.free_blocks().checked_sub(directories.blocks_needed().into()).filter(|_| has_inodes)
     }
 
-    /// An empty file system in `bytes` for `files` in directories of `files_each`, for which there is [`Self::room`].
+    /// Creates an empty file system in `bytes`; requires [`Self::room`].
     pub fn new(bytes: u64, cache_pages: u32, files: u32, files_each: u32, max_bio_blocks: u32) -> Self {
         let layout = Layout::new(bytes);
         let journal = layout.journal();
@@ -138,28 +139,28 @@ impl FileSystem {
         }
     }
 
-    /// Blocks that are not taken.
+    /// Returns the number of free blocks.
     #[cfg(test)]
     pub fn free_blocks(&self) -> u64 {
         self.allocator.free_blocks()
     }
 
-    /// Length of a file.
+    /// Returns the length of a file in bytes.
     pub fn len(&self, file: u32) -> u64 {
         self.files[file as usize].bytes
     }
 
-    /// Pages of a file.
+    /// Returns the number of pages of a file.
     pub fn pages(&self, file: u32) -> u32 {
         self.files[file as usize].pages.len() as u32
     }
 
-    /// Transaction that changed a file's inode last.
+    /// Returns the transaction that last changed a file's inode.
     pub fn transaction(&self, file: u32) -> u32 {
         self.files[file as usize].transaction
     }
 
-    /// Creates a file, empty.
+    /// Creates an empty file.
     pub fn create(&mut self, file: u32, now_ns: u64) {
         while let Some(&(deleted_ns, inode)) = self.deleted_inodes.front()
             && deleted_ns + INODE_REST_NS <= now_ns
@@ -167,7 +168,7 @@ impl FileSystem {
             self.deleted_inodes.pop_front();
             self.free_inodes.insert(inode);
         }
-        // The lowest that is free, or rather one just deleted than none, as in the kernel.
+        // The lowest free inode; if none is free, a recently deleted one, as in the kernel.
         let inode = self.free_inodes.pop_first().unwrap_or_else(|| {
             if self.next_inode == self.layout.inodes()
                 && let Some((_, inode)) = self.deleted_inodes.pop_front()
@@ -195,7 +196,8 @@ impl FileSystem {
         self.change_entry(file);
     }
 
-    /// Journals what creating and deleting a file change: inode, its bitmap, descriptors, directory and its inode.
+    /// Journals the metadata changed by creating or deleting a file: inode, its bitmap, descriptors, directory and its
+    /// inode.
     fn change_entry(&mut self, file: u32) {
         let inode = self.files[file as usize].inode;
         let blocks = [
@@ -214,7 +216,7 @@ impl FileSystem {
         file.transaction = self.journal.number();
     }
 
-    /// Deletes a file: its pages are dropped, dirty or not, and its blocks are free after the next commit.
+    /// Deletes a file: drops its pages, dirty or clean; its blocks are free after the next commit.
     pub fn delete(&mut self, file: u32, now_ns: u64) {
         self.change_entry(file);
         self.journal.change(Layout::SUPERBLOCK);
@@ -252,15 +254,15 @@ impl FileSystem {
         self.journal.change(self.layout.descriptors(group));
     }
 
-    /// Ends a commit: what it freed can be taken again.
+    /// Ends a commit, which makes freed blocks and inodes reusable.
     pub fn end_commit(&mut self, now_ns: u64) {
         for extent in self.journal.end(now_ns) {
             self.allocator.release(extent);
         }
     }
 
-    /// Reads pages of a file: those not in memory come in, neighbours on the device with one bio. Reads alone decide
-    /// what stays in memory (mm/filemap.c, "only do access activations on reads", Linux 4.7).
+    /// Reads pages of a file: missing pages are loaded, adjacent ones with a single bio. Only reads affect replacement
+    /// (mm/filemap.c, "only do access activations on reads", Linux 4.7).
     pub fn read(&mut self, file: u32, pages: std::ops::Range<u32>, flags: u8, out: &mut Vec<Bio>) {
         let mut joined = Joined { bio: None, max_blocks: self.max_bio_blocks };
         let mut previous = None;
@@ -276,7 +278,7 @@ impl FileSystem {
         out.extend(joined.bio);
     }
 
-    /// Brings a page into memory unless it is there.
+    /// Loads a page into the cache unless present.
     fn bring_in(&mut self, file: u32, page: u32) -> u32 {
         let mut frame = self.files[file as usize].pages[page as usize].frame;
         if frame == NONE {
@@ -290,7 +292,7 @@ impl FileSystem {
         frame
     }
 
-    /// The page that a write of `bytes` from `at` on covers in part and that is not in memory: it has to be read first.
+    /// Returns the uncached page that a write of `bytes` at `at` covers partially and so must be read first.
     pub fn page_to_read(&self, file: u32, at: u64, bytes: u64) -> Option<u32> {
         let file = &self.files[file as usize];
         let page = (at / BLOCK) as usize;
@@ -299,7 +301,7 @@ impl FileSystem {
         (bytes > 0 && !covered && absent).then_some(page as u32)
     }
 
-    /// Writes `bytes` from `at` on, at most behind the end, into memory.
+    /// Writes `bytes` at `at`, at most at the end of the file, into the cache.
     pub fn write(&mut self, file: u32, at: u64, bytes: u64, now_ns: u64) {
         if bytes == 0 {
             return;
@@ -330,7 +332,7 @@ impl FileSystem {
         }
     }
 
-    /// The file that is dirty for the longest time, and since when.
+    /// Returns the file that has been dirty the longest, and since when.
     pub fn oldest_dirty(&mut self) -> Option<(u64, u32)> {
         while let Some(&(since_ns, file)) = self.dirty.front() {
             let own = &self.files[file as usize];
@@ -342,19 +344,19 @@ impl FileSystem {
         None
     }
 
-    /// Puts a file that is still dirty behind the others.
+    /// Moves a file that is still dirty behind the others.
     pub fn dirty_again(&mut self, file: u32) {
         let since_ns = self.files[file as usize].dirty_since_ns;
         self.dirty.pop_front();
         self.dirty.push_back((since_ns, file));
     }
 
-    /// Whether a file has dirty pages.
+    /// True if a file has dirty pages.
     pub fn has_dirty(&self, file: u32) -> bool {
         self.files[file as usize].dirty > 0
     }
 
-    /// Writes dirty pages; returns how many. Pages without a block are given one first.
+    /// Writes dirty pages, allocating blocks where missing; returns the number of pages.
     pub fn write_back(&mut self, file: u32, which: Pages, flags: u8, out: &mut Vec<Bio>) -> Result<u32, Full> {
         let own = &self.files[file as usize];
         if own.dirty == 0 {
@@ -365,7 +367,7 @@ impl FileSystem {
             Pages::One(page) => (page..page + 1, 1),
             Pages::Placed => (own.dirty_first..own.dirty_end, u32::MAX),
         };
-        // Each page may need a block, and a small file a stretch. Nothing is done unless all can be.
+        // Each page may need a block, and a small file a preallocated range. Do nothing unless all fit.
         let blocks = if which == Pages::Placed { 0 } else { own.dirty.min(limit) + STRETCH_BLOCKS };
         if self.allocator.free_blocks() < blocks.into() {
             return Err(Full);
@@ -383,7 +385,7 @@ impl FileSystem {
             if !placed {
                 let rest = &own[page as usize..(range.end.min(page.saturating_add(limit - written))) as usize];
                 let run = rest.iter().take_while(|&&page| page.block == NONE && self.is_dirty(page)).count() as u32;
-                // Who waits for it has the file open.
+                // A file that is being synced is open.
                 self.give_blocks(file, page, run, flags & flag::SYNC != 0)?;
             }
             let Page { block, frame } = self.files[file as usize].pages[page as usize];
@@ -406,7 +408,7 @@ impl FileSystem {
         page.frame != NONE && self.cache.is_dirty(page.frame)
     }
 
-    /// Gives blocks to `count` pages from `page` on.
+    /// Allocates blocks for `count` pages from `page` on.
     fn give_blocks(&mut self, file: u32, page: u32, count: u32, open: bool) -> Result<(), Full> {
         let mut extents = std::mem::take(&mut self.extents);
         if open && self.pages(file) <= SMALL_BLOCKS && self.stretch(count) {
@@ -432,7 +434,7 @@ impl FileSystem {
         Ok(())
     }
 
-    /// Sees to it that the stretch for small files has `count` blocks left; false if there is no room for one.
+    /// Ensures that the range for small files has `count` blocks left; returns false if there is no room for a new one.
     fn stretch(&mut self, count: u32) -> bool {
         if self.stretch.blocks >= count {
             return true;
@@ -446,14 +448,14 @@ impl FileSystem {
     }
 }
 
-/// Joins blocks that follow one another into bios.
+/// Merges consecutive blocks into bios.
 struct Joined {
     bio: Option<Bio>,
     max_blocks: u32,
 }
 
 impl Joined {
-    /// Adds a block, to the bio on its way if it follows and `may_join`.
+    /// Adds a block, to the current bio if it is adjacent and `may_join`.
     fn add(&mut self, op: Op, block: u32, flags: u8, may_join: bool, out: &mut Vec<Bio>) {
         match &mut self.bio {
             Some(bio) if may_join && bio.block + bio.blocks == block && bio.blocks < self.max_blocks => bio.blocks += 1,

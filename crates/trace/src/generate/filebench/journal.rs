@@ -1,10 +1,12 @@
-//! The journal: which blocks of metadata changed together, and where they are logged.
+//! Journal: groups metadata blocks into transactions and places them in the log.
 //!
-//! Of jbd2 (fs/jbd2/commit.c, checkpoint.c): one transaction runs while at most one commits. A commit logs a descriptor
-//! and the changed blocks one after another, then a commit block that carries a flush before and is durable itself.
-//! What a deletion freed can be taken again only after its commit. A logged block goes home when the log needs the room
-//! and no later transaction logged it again, or when the pages of the device itself have aged: these are one file to
-//! the flusher (fs/fs-writeback.c), which writes all of its dirty pages once the first of them is old enough.
+//! Models jbd2 (fs/jbd2/commit.c, checkpoint.c). One transaction runs while at most one commits. A commit logs a
+//! descriptor and the changed blocks, then a commit block with preflush and FUA. Blocks freed by a deletion are
+//! reusable only after its commit.
+//!
+//! A logged block is written home when the log needs the room (unless a later transaction logged it again), or when the
+//! device's own pages have expired. The flusher (fs/fs-writeback.c) treats these as one file and writes all of its
+//! dirty pages once the first is old enough.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,21 +15,21 @@ use rustc_hash::FxHashMap;
 
 use super::allocator::Extent;
 
-/// Blocks that one descriptor names: tags of 16 bytes.
+/// Blocks named by one descriptor (16-byte tags).
 const TAGS: u32 = 254;
-/// A transaction of this share of the log commits at once.
+/// A transaction of 1 / this of the log is committed at once.
 const LARGEST_SHARE: u32 = 4;
 
-/// Blocks changed together.
+/// A transaction: blocks changed together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transaction {
-    /// Homes of the blocks, in order of first change.
+    /// Home locations of the blocks, in order of first change.
     pub blocks: Vec<u32>,
-    /// What it freed.
+    /// Extents freed.
     pub freed: Vec<Extent>,
 }
 
-/// A committed transaction that keeps its part of the log.
+/// A committed transaction that still occupies the log.
 #[derive(Clone, Debug)]
 struct Kept {
     number: u32,
@@ -38,23 +40,23 @@ struct Kept {
 /// The log and its transactions.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
-    /// Blocks of the log; the first is its superblock.
+    /// Blocks of the log; the first is the superblock.
     place: Range<u32>,
-    /// Next block to be logged to, behind the superblock.
+    /// Next block of the log to write, relative to the first after the superblock.
     head: u32,
     used: u32,
     number: u32,
     running: Transaction,
     committing: Option<Transaction>,
     kept: VecDeque<Kept>,
-    /// Since when the device has dirty pages of its own, ns; none while it has none.
+    /// Time since when the device's own pages are dirty, in ns; `None` if they are clean.
     dirty_since_ns: Option<u64>,
-    /// The transaction that changed a block last, unless it went home since.
+    /// Last transaction that changed each block, unless the block was written home since.
     latest: FxHashMap<u32, u32>,
 }
 
 impl Journal {
-    /// That of a file system mounted at time 0, which writes its superblock.
+    /// Creates the journal of a file system mounted at time 0, which writes its superblock.
     pub fn new(place: Range<u32>) -> Self {
         Self {
             place,
@@ -69,55 +71,55 @@ impl Journal {
         }
     }
 
-    /// Number of the running transaction.
+    /// Returns the number of the running transaction.
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Whether the transaction before the running one is being committed.
+    /// True while the previous transaction is being committed.
     pub fn is_committing(&self) -> bool {
         self.committing.is_some()
     }
 
-    /// Whether nothing was changed since the last commit began.
+    /// True if nothing changed since the last commit began.
     pub fn is_clean(&self) -> bool {
         self.running.blocks.is_empty()
     }
 
-    /// Whether a commit will let blocks be taken again.
+    /// True if a commit will make freed blocks reusable.
     pub fn frees(&self) -> bool {
         !self.running.freed.is_empty() || self.committing.as_ref().is_some_and(|old| !old.freed.is_empty())
     }
 
-    /// Whether the running transaction is so large that it has to be committed.
+    /// True if the running transaction is large enough to be committed.
     pub fn is_large(&self) -> bool {
         self.running.blocks.len() as u32 >= self.log_len() / LARGEST_SHARE
     }
 
-    /// The superblock of the log.
+    /// Returns the superblock of the log.
     pub fn superblock(&self) -> u32 {
         self.place.start
     }
 
-    /// Changes a block of metadata.
+    /// Records the change of a metadata block.
     pub fn change(&mut self, block: u32) {
         if self.latest.insert(block, self.number) != Some(self.number) {
             self.running.blocks.push(block);
         }
     }
 
-    /// Keeps freed blocks until the running transaction is committed.
+    /// Holds freed blocks until the running transaction is committed.
     pub fn free(&mut self, extent: Extent) {
         self.running.freed.push(extent);
     }
 
-    /// Whether the log lacks room for the running transaction although it could give some up.
+    /// True if the log lacks room for the running transaction and has kept transactions to release.
     pub fn lacks_room(&self) -> bool {
         self.used + logged(self.running.blocks.len() as u32) + 1 > self.log_len() && !self.kept.is_empty()
     }
 
-    /// Gives up the oldest kept transactions: all that hold nothing any more, and the first that does, whose blocks
-    /// have to go home now.
+    /// Releases the oldest kept transactions: all that are already home, and the first that is not. Returns the blocks
+    /// of the latter, to be written home now.
     pub fn checkpoint(&mut self) -> Vec<u32> {
         while let Some(oldest) = self.kept.pop_front() {
             self.used -= oldest.log_blocks;
@@ -129,7 +131,8 @@ impl Journal {
         Vec::new()
     }
 
-    /// Blocks to go home because the device is dirty since `before_ns` or longer: all that are committed; ascending.
+    /// Returns all committed blocks in ascending order, to be written home, if the device has been dirty since
+    /// `before_ns` or longer.
     pub fn aged(&mut self, before_ns: u64) -> Vec<u32> {
         let mut home = Vec::new();
         if self.dirty_since_ns.is_none_or(|since_ns| since_ns > before_ns) {
@@ -144,14 +147,13 @@ impl Journal {
         home
     }
 
-    /// Those of `blocks` that no transaction after `number` changed.
+    /// Returns the `blocks` that no transaction after `number` changed, and marks them as home.
     fn take_home(&mut self, mut blocks: Vec<u32>, number: u32) -> Vec<u32> {
         blocks.retain(|block| self.latest.get(block) == Some(&number) && self.latest.remove(block).is_some());
         blocks
     }
 
-    /// Begins the commit of the running transaction: the blocks of the log that take descriptors and metadata, in
-    /// order.
+    /// Starts committing the running transaction; returns the log blocks for descriptors and metadata, in order.
     pub fn begin(&mut self) -> impl Iterator<Item = u32> {
         let transaction = std::mem::take(&mut self.running);
         let count = logged(transaction.blocks.len() as u32);
@@ -163,7 +165,7 @@ impl Journal {
         (first..first + count).map(move |at| place.start + 1 + at % (place.end - place.start - 1))
     }
 
-    /// The block of the log that takes the commit block.
+    /// Returns the log block for the commit block.
     pub fn seal(&mut self) -> u32 {
         let block = self.place.start + 1 + self.head;
         self.head = (self.head + 1) % self.log_len();
@@ -171,7 +173,7 @@ impl Journal {
         block
     }
 
-    /// Ends the commit; returns what can be taken again.
+    /// Ends the commit; returns the extents that are now reusable.
     pub fn end(&mut self, now_ns: u64) -> Vec<Extent> {
         let Some(Transaction { blocks, freed }) = self.committing.take() else { return Vec::new() };
         let log_blocks = logged(blocks.len() as u32) + 1;
@@ -185,7 +187,7 @@ impl Journal {
     }
 }
 
-/// Blocks of the log for `count` blocks of metadata: with their descriptors.
+/// Returns the number of log blocks for `count` metadata blocks, including descriptors.
 fn logged(count: u32) -> u32 {
     count + count.div_ceil(TAGS)
 }
@@ -199,7 +201,7 @@ mod tests {
         let mut journal = Journal::new(1000..1021);
         [50, 60, 50].into_iter().for_each(|block| journal.change(block));
         journal.free(Extent { start: 9, blocks: 2 });
-        // One descriptor and two blocks behind the superblock, then the commit block.
+        // One descriptor and two blocks after the superblock, then the commit block.
         assert_eq!(journal.begin().collect::<Vec<_>>(), [1001, 1002, 1003]);
         assert!(journal.is_committing() && journal.is_clean());
         // The next transaction may change a block that is being committed.
@@ -207,7 +209,7 @@ mod tests {
         assert_eq!((journal.seal(), journal.number()), (1004, 2));
         assert_eq!(journal.end(7), [Extent { start: 9, blocks: 2 }]);
         assert!(!journal.is_committing());
-        // Mounting made the device dirty at 0. Of the first transaction only 50 is to go home; 60 waits for its commit.
+        // Mounting dirtied the device at time 0. Block 50 is written home; 60 waits for its commit.
         assert_eq!(journal.aged(0), [50]);
         journal.begin().for_each(drop);
         journal.seal();
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_without_room_sends_its_oldest_blocks_home() {
+    fn a_full_log_writes_its_oldest_blocks_home() {
         let mut journal = Journal::new(0..13);
         for (first, count) in [(100, 3), (102, 4)] {
             (first..first + count).for_each(|block| journal.change(block));
@@ -225,12 +227,12 @@ mod tests {
             journal.seal();
             journal.end(0);
         }
-        // 5 + 6 of 12 are used; the next needs three.
+        // 5 + 6 of 12 blocks are used; the next transaction needs three.
         journal.change(300);
         assert!(journal.lacks_room());
         assert_eq!(journal.checkpoint(), [100, 101], "102 was logged again");
         assert!(!journal.lacks_room());
-        assert_eq!(journal.begin().collect::<Vec<_>>(), [12, 1], "the log goes round");
+        assert_eq!(journal.begin().collect::<Vec<_>>(), [12, 1], "the log wraps around");
     }
 
     #[test]

@@ -1,41 +1,41 @@
-//! Where an ext4 file system as `mke2fs` makes it keeps what: 4 KiB blocks in groups of 128 MiB, bitmaps and inode
-//! tables of 16 groups together at the start of the first of them (`flex_bg`), the journal in the middle.
+//! On-disk layout of ext4 as made by `mke2fs`: 4 KiB blocks in groups of 128 MiB, the bitmaps and inode tables of 16
+//! groups at the start of the first of them (`flex_bg`), the journal in the middle.
 //!
 //! Source: e2fsprogs `lib/ext2fs/initialize.c`, `mkjournal.c` (`ext2fs_default_journal_size`), `mke2fs.conf`.
 
 use std::ops::Range;
 
-/// Bytes of a block, and of a page.
+/// Size of a block and of a page in bytes.
 pub(super) const BLOCK: u64 = 4096;
-/// Blocks of a group: what one block of bitmap describes.
+/// Blocks per group, as described by one bitmap block.
 pub(super) const GROUP_BLOCKS: u32 = 32_768;
-/// Groups whose bitmaps and tables lie together.
+/// Groups whose bitmaps and tables are stored together.
 const FLEX_GROUPS: u32 = 16;
-/// One inode for each 16 KiB.
+/// Inodes per group: one per 16 KiB.
 const INODES_PER_GROUP: u32 = 8192;
-/// Inodes of 256 bytes.
+/// Inodes (256 bytes) per block.
 const INODES_PER_BLOCK: u32 = 16;
 const TABLE_BLOCKS: u32 = INODES_PER_GROUP / INODES_PER_BLOCK;
-/// Group descriptors of 64 bytes.
+/// Group descriptors (64 bytes) per block.
 const DESCRIPTORS_PER_BLOCK: u32 = 64;
-/// Fewest groups: one for metadata, one for data.
+/// Minimum number of groups: one for metadata, one for data.
 const GROUPS_MIN: u64 = 2;
 
-/// The layout of a device of whole groups.
+/// Layout of a device of whole groups.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     groups: u32,
 }
 
 impl Layout {
-    /// Least device, bytes.
+    /// Smallest device in bytes.
     pub const BYTES_MIN: u64 = GROUPS_MIN * GROUP_BLOCKS as u64 * BLOCK;
-    /// Largest device, bytes: blocks are numbered in 32 bits.
+    /// Largest device in bytes; block numbers have 32 bits.
     pub const BYTES_MAX: u64 = u32::MAX as u64 * BLOCK;
-    /// The superblock.
+    /// Superblock.
     pub const SUPERBLOCK: u32 = 0;
 
-    /// The layout in `bytes`, which lie within the limits; what is beyond whole groups stays unused.
+    /// Creates the layout for `bytes` within the limits; a partial group at the end is unused.
     pub fn new(bytes: u64) -> Self {
         Self { groups: (bytes / BLOCK / u64::from(GROUP_BLOCKS)) as u32 }
     }
@@ -44,29 +44,31 @@ impl Layout {
         self.groups * GROUP_BLOCKS
     }
 
-    /// Blocks beside the metadata and the journal.
+    /// Returns the number of blocks without metadata and journal.
     pub fn free_blocks(&self) -> u64 {
         let metadata: u64 = self.metadata().map(|range| u64::from(range.end - range.start)).sum();
         u64::from(self.blocks()) - metadata - self.journal().len() as u64
     }
 
-    /// Most files there can be.
+    /// Returns the number of inodes, the maximum number of files.
     pub fn inodes(&self) -> u32 {
         self.groups * INODES_PER_GROUP
     }
 
-    /// The group in which the search for room for a regular file begins: the second of its parent's flexible group.
+    /// Returns the group where the search for space for regular files starts: the second of their parent's flexible
+    /// group.
     pub fn data_group(&self) -> u32 {
         1
     }
 
-    /// First block of the superblock's copy, descriptors, bitmaps and tables of a group's flexible group.
+    /// Returns the first block of metadata of a group's flexible group: superblock copy, descriptors, bitmaps and
+    /// tables.
     fn flex(&self, group: u32) -> (u32, u32) {
         let first = group / FLEX_GROUPS * FLEX_GROUPS;
         (first, first * GROUP_BLOCKS + 1 + self.groups.div_ceil(DESCRIPTORS_PER_BLOCK))
     }
 
-    /// Blocks of metadata with a fixed place, by flexible group.
+    /// Returns the blocks of fixed metadata, by flexible group.
     pub fn metadata(&self) -> impl Iterator<Item = Range<u32>> + '_ {
         (0..self.groups).step_by(FLEX_GROUPS as usize).map(|first| {
             let groups = FLEX_GROUPS.min(self.groups - first);
@@ -74,7 +76,7 @@ impl Layout {
         })
     }
 
-    /// The journal, right behind the metadata of the flexible group in the middle.
+    /// Returns the blocks of the journal, right after the metadata of the middle flexible group.
     pub fn journal(&self) -> Range<u32> {
         let blocks = match self.blocks() {
             0..0x4_0000 => 4096,
@@ -90,25 +92,25 @@ impl Layout {
         start..start + blocks
     }
 
-    /// The block of descriptors that holds the group of `block`.
+    /// Returns the descriptor block of a group.
     pub fn descriptors(&self, group: u32) -> u32 {
         1 + group / DESCRIPTORS_PER_BLOCK
     }
 
-    /// The bitmap of a group's blocks.
+    /// Returns the block bitmap of a group.
     pub fn block_bitmap(&self, group: u32) -> u32 {
         let (first, base) = self.flex(group);
         base + (group - first)
     }
 
-    /// The bitmap of the inodes of an inode's group.
+    /// Returns the inode bitmap of an inode's group.
     pub fn inode_bitmap(&self, inode: u32) -> u32 {
         let group = self.inode_group(inode);
         let (first, base) = self.flex(group);
         base + FLEX_GROUPS.min(self.groups - first) + (group - first)
     }
 
-    /// The block of the inode tables that holds `inode`.
+    /// Returns the inode table block of `inode`.
     pub fn inode_block(&self, inode: u32) -> u32 {
         let group = self.inode_group(inode);
         let (first, base) = self.flex(group);
@@ -125,7 +127,7 @@ impl Layout {
 mod tests {
     use super::*;
 
-    /// 4 GiB: 32 groups in two flexible groups, one block of descriptors. Counted by hand.
+    /// 4 GiB: 32 groups in two flexible groups, one descriptor block; computed by hand.
     #[test]
     fn four_gibibytes_by_hand() {
         let layout = Layout::new((4 << 30) + 5000);
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_has_its_place_on_devices_of_any_size() {
+    fn metadata_does_not_overlap_on_devices_of_any_size() {
         for groups in (2..70).chain([100, 1000, 8000]) {
             let layout = Layout::new(groups * u64::from(GROUP_BLOCKS) * BLOCK);
             let journal = layout.journal();

@@ -1,23 +1,24 @@
-//! Filebench on ext4 as block requests: threads that work with files, a page cache, a journal and write-back, on a
-//! nominal device.
+//! Filebench on ext4 as block requests: threads working on files, a page cache, a journal and write-back, on a nominal
+//! device.
 //!
-//! It makes requests whole, where other patterns draw their parts one by one; so [`super::Generator`] has two kinds. It
-//! lives in `trace` because it needs nothing but requests and random numbers.
+//! It produces whole requests, while other patterns draw the parts independently; [`super::Generator`] supports both.
+//! It lives in `trace` because it needs only requests and random numbers.
 //!
-//! Events happen in order of time, equal ones in the order in which they were set. Times are those of the nominal
-//! device: they order the work of threads, the kernel's write-back and the journal, and say nothing of a real device. A
-//! closed replay should keep the order of each process only.
+//! Events happen in time order, ties in the order they were scheduled. Times are times of the nominal device: they
+//! order threads, write-back and journal, but say nothing about a real device. A closed-loop replay should keep only
+//! the order within each process.
 //!
-//! - **The file system knows no threads and no device**: it says which bios a read, a write-back or a commit takes.
-//!   `threads.rs` and `write_back.rs` drive it by events; `device.rs` says only when a bio is done.
-//! - **The run creates its files first**, on the same file system and unrecorded. The measured run finds whatever
-//!   creation left in memory, dirty or unlogged, so no rule for an initial state is needed.
-//! - **An action that finds no room does nothing** and is tried again after the commit that frees blocks.
-//! - **Times between operations are exponential.** With equal times, threads stay in step, and what they write at once
-//!   lies in the order in which they read it later.
+//! - **The file system knows neither threads nor the device.** It returns the bios of a read, a write-back or a commit.
+//!   `threads.rs` and `write_back.rs` drive it with events; `device.rs` only computes completion times.
+//! - **The run first creates its files** on the same file system, unrecorded. The measured run starts with whatever
+//!   creation left in memory, so no rule for an initial state is needed.
+//! - **An action that finds no room does nothing** and is retried after the commit that frees blocks.
+//! - **Think times are exponential.** With equal times, threads stay in step, and data written together is later read
+//!   in the order it was placed.
 //!
-//! Read-ahead asks for what the read asks for, as a read of 1 MiB is larger than the window of 128 KiB (mm/readahead.c,
-//! `ondemand_readahead`). Metadata is always in memory. What two threads read at once is read once.
+//! Read-ahead requests exactly what the read requests, as a read of 1 MiB exceeds the window of 128 KiB
+//! (mm/readahead.c, `ondemand_readahead`). Metadata is always in memory. A page read by two threads at once is read
+//! once.
 
 mod allocator;
 mod device;
@@ -49,37 +50,37 @@ pub use personality::{PERSONALITIES, Personality};
 use threads::Thread;
 use write_back::{Commit, Flusher, Throttle};
 
-/// Most threads: each is a [`Request::stream`], and two are the kernel's.
+/// Maximum number of threads: each is a [`Request::stream`], and the kernel has two more.
 const THREADS_MAX: u32 = 65_000;
-/// Least span of a file system, bytes.
+/// Smallest span of a file system, in bytes.
 pub const FILE_SYSTEM_MIN: u64 = Layout::BYTES_MIN;
-/// Most files: a run keeps about 100 bytes for each, 1 GB in all.
+/// Maximum number of files; a run keeps about 100 bytes per file, 1 GB in total.
 pub const FILES_MAX: u32 = 10_000_000;
-/// Standard deviations by which a fileset may be larger than expected and still fit: 1 seed in 30,000 draws more, and
-/// finds the file system full on the way.
+/// Margin for the fileset size, in standard deviations above the mean. 1 in 30,000 seeds exceeds it and fills the file
+/// system while running.
 const DEVIATIONS: f64 = 4.0;
-/// A transaction is committed so long after its first change.
+/// Time from a transaction's first change to its commit.
 const COMMIT_NS: u64 = 5_000_000_000;
-/// The flusher looks for what has aged so often.
+/// Interval at which the flusher looks for expired pages.
 const FLUSH_NS: u64 = 5_000_000_000;
 
-/// Who acts when an event happens.
+/// Actor of an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Actor {
-    /// Whoever creates the fileset.
+    /// Creation of the fileset.
     Creator,
     Thread(u32),
     /// jbd2.
     Journal,
-    /// The time of this transaction is over.
+    /// Commit timer of this transaction.
     CommitTimer(u32),
     Flusher,
     FlushTimer,
-    /// So many pages have been written back.
+    /// Write-back of this many pages is done.
     Written(u32),
 }
 
-/// The fileset in the making.
+/// State of the fileset's creation.
 #[derive(Clone, Debug)]
 struct Creation {
     unvisited: Members,
@@ -96,33 +97,33 @@ pub(super) struct Run {
     fs: FileSystem,
     device: Device,
     set: FileSet,
-    /// Bytes of each file when it is written whole.
+    /// Size of each file in bytes when written whole.
     sizes: Vec<u64>,
     creation: Creation,
     threads: Vec<Thread>,
-    /// The one of Filebench's process, which its threads share.
+    /// Random generator of Filebench's process, shared by its threads.
     rng: Rng,
     think_rng: Rng,
     database: Option<Database>,
-    /// Threads that wait for others of the database.
+    /// Database threads waiting for others.
     idle: Vec<u32>,
-    /// Pages that threads of the database move, by file and page: until when, and which way.
+    /// Pages that database threads read or write, with completion time and operation, by file and page.
     moving: FxHashMap<(u32, u32), (u64, Op)>,
     throttle: Throttle,
     commit: Commit,
     flusher: Flusher,
     events: BinaryHeap<Reverse<(u64, u64, Actor)>>,
     events_set: u64,
-    /// Bios of the event on hand.
+    /// Bios of the current event.
     bios: Vec<Bio>,
-    /// Requests to be handed out, once the fileset is there.
+    /// Requests to return, after the fileset was created.
     out: VecDeque<Request>,
     recording: bool,
     first_ns: Option<u64>,
 }
 
 impl Run {
-    /// The run of settings that [`check`] accepts; the fileset is created when the first request is asked for.
+    /// Creates a run; [`check`] must have accepted the settings. The fileset is created with the first request.
     pub fn new(filebench: &Filebench, span_bytes: u64, seed: u64) -> Self {
         let Filebench { personality, files, file_bytes, threads, .. } = *filebench;
         let cache_pages = (filebench.cache_bytes / BLOCK) as u32;
@@ -171,20 +172,20 @@ impl Run {
         }
     }
 
-    /// Names of the streams from 1 on: the threads, then the kernel's.
+    /// Returns the names of the streams from 1 on: user threads, then kernel threads.
     pub fn streams(&self) -> Vec<String> {
         let threads = self.threads.iter().enumerate().map(|(number, thread)| thread.name(number));
         threads.chain(["jbd2".into(), "flusher".into()]).collect()
     }
 
-    /// The next request.
+    /// Returns the next request.
     pub fn next(&mut self) -> Result<Request, TraceError> {
         loop {
             if let Some(request) = self.out.pop_front() {
                 return Ok(request);
             }
             let Some(Reverse((now_ns, _, actor))) = self.events.pop() else {
-                return wrong("pattern", "every thread waits for ever; report this with the settings");
+                return wrong("pattern", "all threads are deadlocked; report this with the settings");
             };
             if self.act(actor, now_ns).is_err() {
                 return Err(TraceError::Full);
@@ -223,13 +224,13 @@ impl Run {
         Ok(())
     }
 
-    /// Sets an event.
+    /// Schedules an event.
     fn at(&mut self, time_ns: u64, actor: Actor) {
         self.events.push(Reverse((time_ns, self.events_set, actor)));
         self.events_set += 1;
     }
 
-    /// Sends the bios on hand to the device; returns when the last is done.
+    /// Sends the current bios to the device; returns the time when the last is done.
     fn submit(&mut self, now_ns: u64, stream: u16) -> u64 {
         let mut done_ns = now_ns;
         for Bio { op, block, blocks, flags } in self.bios.drain(..) {
@@ -244,7 +245,7 @@ impl Run {
         done_ns
     }
 
-    /// Time until a thread's next operation: exponential, as nothing in a computer keeps threads in step.
+    /// Draws the time until a thread's next operation; exponential, as real threads do not stay in step.
     fn think_ns(&mut self) -> u64 {
         (exponential(&mut self.think_rng) * self.filebench.think_ns as f64) as u64
     }
@@ -257,7 +258,7 @@ impl Run {
         self.threads.len() as u16 + 2
     }
 
-    /// Creates the fileset as Filebench does: the file at a random place or next to it, existing by chance or not.
+    /// Creates the fileset like Filebench: files from random places on, each existing with the given probability.
     fn create_fileset(&mut self, now_ns: u64) {
         let creation = &mut self.creation;
         while creation.file.is_none() {
@@ -292,7 +293,7 @@ impl Run {
     }
 }
 
-/// Checks from the numbers alone that the personality can run in `span_bytes`.
+/// Checks, from numbers alone, that the personality can run in `span_bytes`.
 pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceError> {
     let Filebench { personality, files, file_bytes, threads, cache_bytes, max_bio_bytes, .. } = *filebench;
     let is_database = personality.work == Work::Database;
@@ -316,13 +317,13 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     let room = |files: u32| FileSystem::room(&layout, files + logs, personality.files_per_directory);
     let most = || largest(FILES_MAX, |files| room(files).is_some());
     if files == 0 {
-        return wrong("files", "0 leaves nothing to do; raise it to 1");
+        return wrong("files", "at least 1 file is needed; raise it to 1");
     }
     if files > FILES_MAX || room(files).is_none() {
-        return wrong("files", format!("{files} files have no room in the span {span}; lower it to {}", most()));
+        return wrong("files", format!("{files} files do not fit into the span {span}; lower it to {}", most()));
     }
     if !is_database && files <= threads {
-        let why = format!("{files} files are not enough for {threads} threads with a file each");
+        let why = format!("{files} files are too few for {threads} threads with one open file each");
         let most = most();
         return if threads < most {
             wrong("files", format!("{why}; raise it to {}", threads + 1))
@@ -333,12 +334,12 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
     for (field, bytes) in [("file_bytes", file_bytes), ("max_bio_bytes", max_bio_bytes.into())] {
         if bytes < BLOCK {
             let (size, page) = (write_bytes(bytes), write_bytes(BLOCK));
-            return wrong(field, format!("{size} is less than a page; raise it to {page}"));
+            return wrong(field, format!("{size} is smaller than a page; raise it to {page}"));
         }
     }
     let free = room(files).unwrap_or(0) as f64 * BLOCK as f64 - personality.log_bytes.unwrap_or(0) as f64;
-    // A file takes less than a block more than its bytes; the deviation of a gamma distribution of shape 1.5 is the mean
-    // over the root of 1.5.
+    // A file occupies less than one block beyond its size. The deviation of a gamma distribution of shape 1.5 is the
+    // mean divided by the root of 1.5.
     let (count, beyond) = (f64::from(files), if personality.gamma { BLOCK as f64 } else { 0.0 });
     let deviations = if personality.gamma { DEVIATIONS * libm::sqrt(count / 1.5) } else { 0.0 };
     let whole = file_bytes.next_multiple_of(BLOCK) as f64;
@@ -360,18 +361,18 @@ pub(super) fn check(filebench: &Filebench, span_bytes: u64) -> Result<(), TraceE
         return wrong("cache_bytes", format!("{} is out of range; set it to {nearest}", write_bytes(cache_bytes)));
     }
     if filebench.think_ns == 0 {
-        return wrong("think_ns", "0 would let time stand still when all is in memory; raise it to 1us");
+        return wrong("think_ns", "0 would stop the clock when all data is cached; raise it to 1us");
     }
     if filebench.depth == 0 {
-        return wrong("depth", "a device that serves nothing has no end; raise it to 1");
+        return wrong("depth", "a device with no concurrency never finishes; raise it to 1");
     }
     if filebench.bytes_per_s == 0 {
-        return wrong("bytes_per_s", "a link that moves nothing has no end; raise it to 1");
+        return wrong("bytes_per_s", "a link without bandwidth never finishes; raise it to 1");
     }
     Ok(())
 }
 
-/// The largest number up to `most` that `holds`, which all smaller ones do too.
+/// Returns the largest number up to `most` for which `holds`; it must hold for all smaller ones.
 fn largest(most: u32, holds: impl Fn(u32) -> bool) -> u32 {
     let (mut most, mut beyond) = (0, most + 1);
     while beyond - most > 1 {
@@ -381,14 +382,14 @@ fn largest(most: u32, holds: impl Fn(u32) -> bool) -> u32 {
     most
 }
 
-/// A size from a gamma distribution of shape 1.5 and this mean: an exponential and half a squared normal number.
+/// Draws a size from a gamma distribution of shape 1.5: an exponential plus half a squared normal variate.
 fn gamma(mean: u64, rng: &mut Rng) -> u64 {
     let (first, second) = (exponential(rng), exponential(rng));
     let cosine = libm::cos(std::f64::consts::TAU * rng.unit());
     ((first + second * cosine * cosine) * mean as f64 / 1.5) as u64
 }
 
-/// A number from the exponential distribution of mean 1.
+/// Draws from the exponential distribution of mean 1.
 fn exponential(rng: &mut Rng) -> f64 {
     -libm::log(1.0 - rng.unit())
 }

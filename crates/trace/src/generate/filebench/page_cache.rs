@@ -1,11 +1,11 @@
-//! Which pages of files are in memory, and which goes when another comes.
+//! Page cache: pages in memory and their replacement.
 //!
-//! Two lists, as in mm/vmscan.c and mm/swap.c: a page enters the inactive one, is marked when it is read and moves to
-//! the active one when it is read again. The oldest inactive page goes; the oldest active one moves over
-//! when the active list is the longer. A dirty page never goes: it returns to the head of its list. Refaults
-//! (mm/workingset.c) are not told apart from first uses.
+//! Two lists, as in mm/vmscan.c and mm/swap.c. A page enters the inactive list, is marked when read, and moves to the
+//! active list when read again. The oldest inactive page is evicted; the oldest active page becomes inactive when the
+//! active list is longer. Dirty pages are never evicted but return to the head of their list. Refaults
+//! (mm/workingset.c) count as first uses.
 
-/// No frame.
+/// Marks a missing frame.
 pub(super) const NONE: u32 = u32::MAX;
 
 const DIRTY: u8 = 1;
@@ -16,7 +16,7 @@ const ACTIVE: u8 = 4;
 struct Frame {
     file: u32,
     page: u32,
-    /// Towards the head, the latest.
+    /// Next frame towards the head (the newest).
     newer: u32,
     older: u32,
     state: u8,
@@ -34,20 +34,20 @@ struct List {
 pub(super) struct PageCache {
     frames: Vec<Frame>,
     unused: Vec<u32>,
-    /// Inactive, active.
+    /// Inactive and active list.
     lists: [List; 2],
     capacity: u32,
     dirty: u32,
 }
 
 impl PageCache {
-    /// Room for `pages`, at least 1.
+    /// Creates a cache of `pages` pages, at least 1.
     pub fn new(pages: u32) -> Self {
         let list = List { head: NONE, tail: NONE, len: 0 };
         Self { frames: Vec::new(), unused: Vec::new(), lists: [list; 2], capacity: pages, dirty: 0 }
     }
 
-    /// Dirty pages.
+    /// Returns the number of dirty pages.
     pub fn dirty(&self) -> u32 {
         self.dirty
     }
@@ -56,8 +56,7 @@ impl PageCache {
         self.frames[frame as usize].state & DIRTY != 0
     }
 
-    /// Brings a page in. Returns its frame and the page that had to go, as file and page; none goes while all are
-    /// dirty.
+    /// Inserts a page. Returns its frame and the evicted page (file, page); none is evicted while all are dirty.
     pub fn insert(&mut self, file: u32, page: u32) -> (u32, Option<(u32, u32)>) {
         let gone = if self.lists[0].len + self.lists[1].len >= self.capacity { self.evict() } else { None };
         let content = Frame { file, page, newer: NONE, older: NONE, state: 0 };
@@ -75,7 +74,7 @@ impl PageCache {
         (frame, gone)
     }
 
-    /// A read of a page in memory.
+    /// Records a read of a cached page.
     pub fn touch(&mut self, frame: u32) {
         let state = self.frames[frame as usize].state;
         if state & (REFERENCED | ACTIVE) == REFERENCED {
@@ -87,7 +86,7 @@ impl PageCache {
         }
     }
 
-    /// Makes a page dirty; false if it was.
+    /// Marks a page dirty; returns false if it already was.
     pub fn dirty_page(&mut self, frame: u32) -> bool {
         let fresh = !self.is_dirty(frame);
         self.frames[frame as usize].state |= DIRTY;
@@ -95,13 +94,13 @@ impl PageCache {
         fresh
     }
 
-    /// Makes a dirty page clean.
+    /// Marks a dirty page clean.
     pub fn clean_page(&mut self, frame: u32) {
         self.frames[frame as usize].state &= !DIRTY;
         self.dirty -= 1;
     }
 
-    /// Drops a page, dirty or not.
+    /// Drops a page, dirty or clean.
     pub fn remove(&mut self, frame: u32) {
         self.dirty -= u32::from(self.is_dirty(frame));
         self.unlink(frame);
@@ -132,7 +131,7 @@ impl PageCache {
         &mut self.lists[usize::from(self.frames[frame as usize].state & ACTIVE != 0)]
     }
 
-    /// Puts a frame at the head of its list.
+    /// Inserts a frame at the head of its list.
     fn link(&mut self, frame: u32) {
         let list = self.list(frame);
         let head = std::mem::replace(&mut list.head, frame);
@@ -170,24 +169,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_page_used_once_goes_and_dirty_ones_stay() {
+    fn the_oldest_page_used_once_is_evicted_and_dirty_ones_stay() {
         let mut cache = PageCache::new(3);
         let frames = [0, 1, 2].map(|page| cache.insert(7, page).0);
         assert!(cache.dirty_page(frames[0]) && !cache.dirty_page(frames[0]));
         cache.touch(frames[1]);
         cache.touch(frames[1]);
-        // 0 is dirty, 1 is active, so 2 goes.
+        // 0 is dirty and 1 is active, so 2 is evicted.
         let (third, gone) = cache.insert(7, 3);
         assert_eq!((gone, cache.dirty()), (Some((7, 2)), 1));
         cache.clean_page(frames[0]);
-        // 0 returned to the head before 3 came.
+        // 0 had returned to the head before 3 came.
         assert_eq!((cache.insert(7, 4).1, cache.dirty()), (Some((7, 0)), 0));
         cache.remove(third);
         assert_eq!(cache.insert(8, 0).1, None);
     }
 
     #[test]
-    fn a_longer_active_list_gives_its_oldest_up() {
+    fn a_longer_active_list_demotes_its_oldest_page() {
         let mut cache = PageCache::new(3);
         for page in 0..3 {
             let (frame, _) = cache.insert(0, page);
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_are_all_dirty_make_the_cache_grow() {
+    fn the_cache_grows_if_all_pages_are_dirty() {
         let mut cache = PageCache::new(2);
         for page in 0..4 {
             let (frame, gone) = cache.insert(0, page);

@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::{refusal, workload};
 use crate::{Generator, Pattern, Source, Workload, flag};
 
-/// A small set of a personality in a small cache.
+/// A small fileset of a personality with a small cache.
 fn small(name: &str) -> Filebench {
     let personality = PERSONALITIES.iter().find(|personality| personality.name == name).unwrap();
     let database = personality.work == Work::Database;
@@ -31,8 +31,8 @@ fn requests(run: &mut Run, count: usize) -> Vec<Request> {
     (0..count).map(|_| run.next().unwrap()).collect()
 }
 
-/// Goal: nothing is read that was not written, all lies in the device, and no dirty page is lost. Method: every bio
-/// from the first write of creation on, against the set of blocks written.
+/// Goal: only written blocks are read, all bios are within the device, and no dirty page is lost. Method: all bios
+/// since the creation of the fileset against the set of written blocks.
 #[test]
 fn bios_read_what_was_written_and_no_dirty_page_is_lost() {
     let span = 512 << 20;
@@ -61,7 +61,8 @@ fn bios_read_what_was_written_and_no_dirty_page_is_lost() {
     }
 }
 
-/// Goal: a commit is descriptors and metadata, and then one block that carries the flush. Method: all that jbd2 writes.
+/// Goal: a commit consists of descriptors and metadata, then one block with the flush. Method: examination of all jbd2
+/// writes.
 #[test]
 fn commits_end_with_a_durable_block() {
     let mut run = Run::new(&small("varmail"), 1 << 30, 1);
@@ -70,20 +71,20 @@ fn commits_end_with_a_durable_block() {
     let (mut seals, mut logged, mut end) = (0, 0, log.start + 1);
     for request in requests(&mut run, 50_000) {
         let block = (request.offset / BLOCK) as u32;
-        // The log's superblock tells of room made.
+        // The log's superblock is written when space is freed.
         if request.op == Op::Flush || !log.contains(&block) || block == log.start {
             continue;
         }
         assert_eq!((request.op, request.bytes, request.stream), (Op::Write, 4096, run.journal_stream()));
         if request.flags == seal {
-            assert!(logged >= 2, "a descriptor and a block at least");
+            assert!(logged >= 2, "at least a descriptor and a block");
             (seals, logged) = (seals + 1, 0);
         } else {
             assert_eq!(request.flags, flag::SYNC | flag::META);
             logged += 1;
         }
-        // Creation has logged before.
-        assert!(block == end || seals == 0 && logged == 1, "from front to back, and round");
+        // Creation has already used the log.
+        assert!(block == end || seals == 0 && logged == 1, "front to back, wrapping around");
         end = if block + 1 == log.end { log.start + 1 } else { block + 1 };
     }
     assert!(seals > 20, "{seals}");
@@ -104,7 +105,7 @@ fn varmail_waits_for_what_it_writes_and_fileserver_does_not() {
 }
 
 #[test]
-fn whole_files_are_read_ahead_and_pages_to_append_to_are_not() {
+fn whole_files_are_read_ahead_but_pages_to_append_to_are_not() {
     let mut run = Run::new(&small("fileserver"), 1 << 30, 1);
     let reads = requests(&mut run, 20_000).into_iter().filter(|request| request.op == Op::Read);
     let (ahead, plain): (Vec<_>, Vec<_>) = reads.partition(|request| request.flags == flag::AHEAD);
@@ -113,7 +114,7 @@ fn whole_files_are_read_ahead_and_pages_to_append_to_are_not() {
 }
 
 #[test]
-fn processes_with_seeds_of_their_own_read_other_places() {
+fn processes_with_separate_seeds_read_different_places() {
     let distinct = |seeding| {
         let mut run = Run::new(&Filebench { seeding, ..small("oltp") }, 1 << 30, 1);
         let requests = requests(&mut run, 5_000);
@@ -143,12 +144,12 @@ fn sizes_follow_their_distribution() {
     let sizes: Vec<f64> = (0..100_000).map(|_| gamma(1 << 20, &mut rng) as f64 / f64::from(1 << 20)).collect();
     let mean = sizes.iter().sum::<f64>() / 1e5;
     let variance = sizes.iter().map(|size| (size - mean).powi(2)).sum::<f64>() / 1e5;
-    // Mean 1 with a deviation of 0.0026, variance 1 / 1.5 of about 0.006: six sigma.
+    // Mean 1 (deviation 0.0026) and variance 1 / 1.5 (deviation about 0.006); the bounds are six sigma.
     assert!((mean - 1.0).abs() < 0.016 && (variance - 1.0 / 1.5).abs() < 0.04, "{mean} {variance}");
 }
 
 #[test]
-fn what_cannot_be_run_is_refused() {
+fn impossible_settings_are_rejected() {
     let why = |change: &dyn Fn(&mut Filebench)| {
         let mut filebench = small("varmail");
         change(&mut filebench);
@@ -157,25 +158,25 @@ fn what_cannot_be_run_is_refused() {
     assert_eq!(why(&|_| {}), "");
     assert!(
         why(&|f| f.files = 20)
-            .ends_with("files: 20 files are not enough for 20 threads with a file each; raise it to 21")
+            .ends_with("files: 20 files are too few for 20 threads with one open file each; raise it to 21")
     );
-    let told = why(&|f| f.file_bytes = 1 << 20);
-    let (_, most) = told.split_once("leaves them ").unwrap().1.split_once("lower it to ").expect(&told);
+    let message = why(&|f| f.file_bytes = 1 << 20);
+    let (_, most) = message.split_once("leaves them ").unwrap().1.split_once("lower it to ").expect(&message);
     let most = Bytes::parse(most).unwrap().0;
     assert_eq!((why(&|f| f.file_bytes = most), most % BLOCK), (String::new(), 0));
     assert!(why(&|f| f.file_bytes = most + BLOCK).contains("leaves them"));
-    let told = why(&|f| f.files = 100_000);
-    let (_, most) = told.split_once("100000 files have no room in the span 512MiB; lower it to ").expect(&told);
-    let most: u32 = most.parse().expect(&told);
+    let message = why(&|f| f.files = 100_000);
+    let (_, most) = message.split_once("100000 files do not fit into the span 512MiB; lower it to ").expect(&message);
+    let most: u32 = most.parse().expect(&message);
     assert_eq!(why(&|f| (f.files, f.file_bytes) = (most, 4096)), "");
-    assert!(why(&|f| (f.files, f.file_bytes) = (most + 1, 4096)).contains("have no room"));
+    assert!(why(&|f| (f.files, f.file_bytes) = (most + 1, 4096)).contains("do not fit"));
     assert!(why(&|f| (f.files, f.threads) = (most, 64_000)).ends_with(&format!("lower it to {}", most - 1)));
     assert!(why(&|f| f.threads = 0).ends_with("threads: 0 is out of range, 1 to 65000; raise it to 1"));
     assert!(why(&|f| f.threads = 70_000).ends_with("lower it to 65000"));
-    assert!(why(&|f| f.file_bytes = 100).ends_with("file_bytes: 100B is less than a page; raise it to 4KiB"));
-    assert!(why(&|f| f.max_bio_bytes = 100).ends_with("max_bio_bytes: 100B is less than a page; raise it to 4KiB"));
+    assert!(why(&|f| f.file_bytes = 100).ends_with("file_bytes: 100B is smaller than a page; raise it to 4KiB"));
+    assert!(why(&|f| f.max_bio_bytes = 100).ends_with("max_bio_bytes: 100B is smaller than a page; raise it to 4KiB"));
     assert!(why(&|f| f.cache_bytes = 100).ends_with("set it to 4MiB"));
-    assert!(why(&|f| f.think_ns = 0).contains("think_ns: 0 would let time stand still"));
+    assert!(why(&|f| f.think_ns = 0).contains("think_ns: 0 would stop the clock"));
     assert!(why(&|f| f.depth = 0).contains("depth"));
     assert!(
         refusal(&spanning(small("varmail"), 128 << 20)).ends_with("too small for a file system; raise it to 256MiB")
@@ -183,9 +184,9 @@ fn what_cannot_be_run_is_refused() {
     assert!(refusal(&spanning(Filebench { files: 0, ..small("oltp") }, 1 << 30)).ends_with("raise it to 1"));
 }
 
-/// Goal: the check is by numbers alone, and the file system that is built afterwards has the room that it counted.
+/// Goal: the file system has exactly the room that the check computed from numbers alone.
 #[test]
-fn the_room_that_is_counted_is_there() {
+fn the_computed_room_exists() {
     for personality in PERSONALITIES {
         for (files, span) in [(1, 256 << 20), (600, 512 << 20), (50_000, 1 << 30), (200_000, (17 << 30) + 4097)] {
             let counted = FileSystem::room(&Layout::new(span), files, personality.files_per_directory);
@@ -196,11 +197,11 @@ fn the_room_that_is_counted_is_there() {
 }
 
 #[test]
-fn a_file_system_that_is_full_says_so() {
+fn a_full_file_system_is_an_error() {
     let filebench = Filebench { files: 21, ..small("webserver") };
     let mut run = Run::new(&filebench, Layout::BYTES_MIN, 1);
-    let error = (0..10_000_000).find_map(|_| run.next().err()).expect("the log grows for ever");
-    let why = "workload.span: the files have filled the file system; raise it, or device.capacity where it is the whole \
-               device, or lower workload.requests";
+    let error = (0..10_000_000).find_map(|_| run.next().err()).expect("the log grows forever");
+    let why = "workload.span: the files fill the file system; raise it (or device.capacity, if it is the whole device), or \
+               lower workload.requests";
     assert_eq!(error.to_string(), why);
 }

@@ -1,4 +1,4 @@
-//! What threads do at their turn.
+//! Execution of the threads' operations.
 
 use super::file_system::{Bio, Full, Pages};
 use super::layout::BLOCK;
@@ -7,27 +7,27 @@ use super::write_back::Committed;
 use super::{Actor, Run};
 use crate::{Op, flag};
 
-/// Bytes of a read or write of whole files at a time.
+/// Size of one read or write of whole files in bytes.
 pub(super) const IO_BYTES: u64 = 1 << 20;
 const IO_PAGES: u32 = (IO_BYTES / BLOCK) as u32;
-/// An append is shorter than this.
+/// Upper bound (exclusive) of an append in bytes.
 const APPEND_BYTES: u64 = 16 << 10;
 
-/// How far a thread is in making a file durable.
+/// Progress of a thread in making a file durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Durable {
     No,
-    /// A page that it wrote is dirty.
+    /// A page it wrote is dirty.
     Dirty,
-    /// Its pages that have blocks are on their way, others have none yet.
+    /// Pages with blocks are being written; others have no block yet.
     Placed,
-    /// Its pages are.
+    /// All pages are written.
     Pages,
-    /// Its inode is too.
+    /// The inode is committed too.
     All,
 }
 
-/// A thread; what it does is either its personality's steps or what its role in the database is.
+/// A thread, which runs its personality's steps or its role in the database.
 #[derive(Clone, Debug)]
 pub(super) struct Thread {
     role: Option<Role>,
@@ -35,14 +35,14 @@ pub(super) struct Thread {
     /// Next or current step.
     step: usize,
     file: Option<u32>,
-    /// Of the current step: bytes to append, pages read or bytes written; none if it has not begun.
+    /// Progress of the current step: bytes to append, pages read or bytes written; `None` before it starts.
     amount: Option<u64>,
     access: Option<Access>,
     durable: Durable,
 }
 
 impl Thread {
-    /// The threads of a personality.
+    /// Creates the threads of a personality.
     pub fn all(personality: &Personality, threads: u32, files: u32) -> Vec<Self> {
         let thread =
             |role, steps| Self { role, steps, step: 0, file: None, amount: None, access: None, durable: Durable::No };
@@ -52,12 +52,12 @@ impl Thread {
         }
     }
 
-    /// Name of the thread with this number.
+    /// Returns the name of the thread with this number.
     pub fn name(&self, number: usize) -> String {
         self.role.map_or_else(|| format!("filebench/{}", number + 1), Database::name)
     }
 
-    /// Goes on to the next step.
+    /// Advances to the next step.
     fn advance(&mut self) {
         self.step = (self.step + 1) % self.steps.len();
         self.amount = None;
@@ -65,7 +65,7 @@ impl Thread {
 }
 
 impl Run {
-    /// The turn of a thread.
+    /// Event of a thread.
     pub(super) fn thread(&mut self, thread: u32, now_ns: u64) -> Result<(), Full> {
         match self.threads[thread as usize].role {
             Some(role) => self.access(thread, role, now_ns),
@@ -104,7 +104,7 @@ impl Run {
                     thread.advance();
                     continue;
                 }
-                // No file was left to create or open.
+                // No file is left to create or open.
                 (_, None) => {
                     thread.advance();
                     continue;
@@ -155,7 +155,7 @@ impl Run {
         }
     }
 
-    /// Reads a page that a write covers in part; the thread goes on when it is there, which is returned.
+    /// Reads a page that a write covers partially; returns the time when the thread continues.
     fn read_page(&mut self, thread: u32, file: u32, page: u32, now_ns: u64) -> u64 {
         self.fs.read(file, page..page + 1, 0, &mut self.bios);
         let done_ns = self.submit(now_ns, thread as u16 + 1);
@@ -163,13 +163,13 @@ impl Run {
         done_ns
     }
 
-    /// Makes dirty pages of a file durable, all or one of them, and its inode. True once that is so; until then the
-    /// thread is called again.
+    /// Makes a file durable: its dirty pages (all, or only `page`) and its inode. Returns true when done; until then,
+    /// call again at the thread's next event.
     fn sync(&mut self, number: u32, file: u32, page: Option<u32>, now_ns: u64) -> Result<bool, Full> {
         let stream = number as u16 + 1;
         match self.threads[number as usize].durable {
-            // Pages that have blocks go first; giving blocks to others takes another turn (fs/ext4/inode.c,
-            // `ext4_do_writepages`).
+            // Pages with blocks are written first; allocating blocks for the others takes another pass
+            // (fs/ext4/inode.c, `ext4_do_writepages`).
             Durable::No | Durable::Dirty if page.is_none() => {
                 self.fs.write_back(file, Pages::Placed, flag::SYNC, &mut self.bios)?;
                 let done_ns = self.submit(now_ns, stream);
@@ -180,8 +180,7 @@ impl Run {
                 Ok(false)
             }
             Durable::No | Durable::Dirty | Durable::Placed => {
-                // A page on its way to the device goes again only when it is there, with all that was written
-                // meanwhile.
+                // A page already being written is written again only after that, with all changes made meanwhile.
                 if let Some(&(until_ns, _)) = page.and_then(|page| self.moving.get(&(file, page)))
                     && until_ns > now_ns
                 {
@@ -203,7 +202,7 @@ impl Run {
                     self.threads[number as usize].durable = Durable::All;
                 }
                 if committed == Committed::Before {
-                    // The inode is in the log already; what is left is to flush the pages.
+                    // The inode is already in the log; only the pages must still be flushed.
                     self.bios.push(Bio { op: Op::Flush, block: 0, blocks: 0, flags: flag::SYNC | flag::PREFLUSH });
                     let done_ns = self.submit(now_ns, stream);
                     self.at(done_ns, Actor::Thread(number));
@@ -217,7 +216,7 @@ impl Run {
         }
     }
 
-    /// Reads and writes of the database.
+    /// Performs a read or write of the database.
     fn access(&mut self, number: u32, role: Role, now_ns: u64) -> Result<(), Full> {
         let Some(access) = self.threads[number as usize].access else {
             return self.next_access(number, role, now_ns);
@@ -240,8 +239,8 @@ impl Run {
                 thread.durable = Durable::Dirty;
                 self.fs.write(access.file, access.at, access.bytes, now_ns);
             }
-            let one = (access.bytes <= BLOCK).then_some(page);
-            if !self.sync(number, access.file, one, now_ns)? {
+            let only_page = (access.bytes <= BLOCK).then_some(page);
+            if !self.sync(number, access.file, only_page, now_ns)? {
                 return Ok(());
             }
         }

@@ -1,86 +1,86 @@
-//! The kernel's part: write-back of dirty pages, the limit that makes writers wait, and the commits of the journal.
+//! Kernel activity: write-back of dirty pages, throttling of writers, journal commits.
 
 use super::file_system::{Bio, Full, Pages};
 use super::{Actor, FLUSH_NS, Run};
 use crate::{Op, flag};
 
-/// Above this share of the cache dirty pages are written back, 1 in so many.
+/// Background write-back starts above 1 / this of the cache.
 const BACKGROUND: u32 = 10;
-/// Above this share writers wait.
+/// Writers are throttled above 1 / this of the cache.
 const HARD: u32 = 5;
-/// Pages older than this are written back.
+/// Age at which dirty pages are written back.
 const EXPIRE_NS: u64 = 30_000_000_000;
-/// Pages that the flusher writes before it waits for them (fs/fs-writeback.c, MIN_WRITEBACK_PAGES).
+/// Pages the flusher writes before it waits (fs/fs-writeback.c, MIN_WRITEBACK_PAGES).
 const BATCH_PAGES: u32 = 1024;
 
-/// The limits of dirty pages (mm/page-writeback.c).
+/// Dirty page limits (mm/page-writeback.c).
 #[derive(Clone, Debug)]
 pub(super) struct Throttle {
     background: u32,
     hard: u32,
-    /// Pages on their way to the device.
+    /// Pages being written to the device.
     writing: u32,
     waiting: Vec<Actor>,
 }
 
 impl Throttle {
-    /// For a cache of so many pages.
+    /// Creates the limits for a cache of `cache_pages`.
     pub fn new(cache_pages: u32) -> Self {
         Self { background: cache_pages / BACKGROUND, hard: cache_pages / HARD, writing: 0, waiting: Vec::new() }
     }
 }
 
-/// What a thread that needs a transaction committed can count on.
+/// Guarantee for a thread that waits for a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Committed {
-    /// It is already.
+    /// The transaction has already been committed.
     Before,
-    /// The thread is called when it is, and what it wrote is durable too.
+    /// The commit will wake the thread, and its flush also covers the thread's data.
     WithFlush,
-    /// The thread is called when it is, and has to flush what it wrote.
+    /// The commit will wake the thread, which must then flush its data.
     WithoutFlush,
 }
 
-/// What jbd2 is at.
+/// State of jbd2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Stage {
     #[default]
     Idle,
-    /// Blocks go home to make room in the log.
+    /// Writing blocks to their home locations to make room in the log.
     Home,
-    /// The log's superblock tells that they are home.
+    /// Updating the log's superblock after that.
     Tail,
-    /// Descriptors and metadata are logged.
+    /// Writing descriptors and metadata to the log.
     Log,
-    /// The commit block is written.
+    /// Writing the commit block.
     Seal,
 }
 
-/// jbd2 and who waits for it.
+/// State of jbd2 and its waiting threads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Commit {
     stage: Stage,
     wanted: bool,
-    /// Threads that wait for the running transaction.
+    /// Threads waiting for the running transaction.
     waiting: Vec<u32>,
-    /// Threads that wait for the one being committed.
+    /// Threads waiting for the committing transaction.
     committing: Vec<u32>,
-    /// Who found no room and tries again when a commit has made some.
+    /// Actors that found no room and retry after the next commit.
     roomless: Vec<Actor>,
-    /// Transaction with a timer.
+    /// Transaction whose commit timer is set.
     pub timed: u32,
 }
 
-/// The flusher.
+/// State of the flusher.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flusher {
     awake: bool,
-    /// Files dirty since before this go, whatever the limits say, ns.
+    /// Files dirty since before this time (ns) are written regardless of the limits.
     before_ns: u64,
 }
 
 impl Run {
-    /// Lets a writer go on at `time_ns`, or when fewer pages are dirty.
+    /// Schedules a writer to continue at `time_ns`, or later when fewer pages are dirty.
     pub(super) fn go_on(&mut self, actor: Actor, time_ns: u64, now_ns: u64) {
         let dirty = self.fs.cache.dirty();
         if dirty > self.throttle.background {
@@ -99,7 +99,7 @@ impl Run {
         }
     }
 
-    /// The flusher's turn: a batch of the files that are dirty for the longest time.
+    /// Flusher event: writes a batch of the files that have been dirty the longest.
     pub(super) fn flush(&mut self, now_ns: u64) -> Result<(), Full> {
         let mut pages = 0;
         while pages < BATCH_PAGES
@@ -123,7 +123,7 @@ impl Run {
         Ok(())
     }
 
-    /// Pages reached the device: writers may go on below the middle of both limits.
+    /// Records that pages reached the device; writers continue below the midpoint of both limits.
     pub(super) fn written(&mut self, pages: u32, now_ns: u64) {
         self.throttle.writing -= pages;
         if self.fs.cache.dirty() + self.throttle.writing <= (self.throttle.background + self.throttle.hard) / 2 {
@@ -133,7 +133,7 @@ impl Run {
         }
     }
 
-    /// Every 5 s what has aged goes: pages of files, and those of the device itself, which is metadata.
+    /// Every 5 s, starts write-back of expired pages: file data, and metadata (the device's own pages).
     pub(super) fn flush_aged(&mut self, now_ns: u64) {
         self.at(now_ns + FLUSH_NS, Actor::FlushTimer);
         self.flusher.before_ns = now_ns.saturating_sub(EXPIRE_NS);
@@ -145,8 +145,8 @@ impl Run {
         self.submit(now_ns, self.flusher_stream());
     }
 
-    /// Lets a thread wait until a transaction is committed. A commit that has sent its flush does not make durable what
-    /// was written since (fs/jbd2/journal.c, `jbd2_trans_will_send_data_barrier`).
+    /// Makes a thread wait until a transaction is committed. A commit that has already sent its flush does not cover
+    /// data written since (fs/jbd2/journal.c, `jbd2_trans_will_send_data_barrier`).
     pub(super) fn wait_for_commit(&mut self, thread: u32, transaction: u32, now_ns: u64) -> Committed {
         let running = self.fs.journal.number();
         if transaction == running {
@@ -161,14 +161,14 @@ impl Run {
         }
     }
 
-    /// Commits the running transaction, now or after the one being committed.
+    /// Requests a commit of the running transaction, now or after the current commit.
     pub(super) fn want_commit(&mut self, now_ns: u64) {
         if !std::mem::replace(&mut self.commit.wanted, true) && self.commit.stage == Stage::Idle {
             self.at(now_ns, Actor::Journal);
         }
     }
 
-    /// Lets whoever found no room try again after a commit (fs/ext4/balloc.c, `ext4_should_retry_alloc`).
+    /// Schedules an actor that found no room to retry after a commit (fs/ext4/balloc.c, `ext4_should_retry_alloc`).
     pub(super) fn retry_after_commit(&mut self, actor: Actor, now_ns: u64) -> Result<(), Full> {
         if !self.fs.journal.frees() {
             return Err(Full);
@@ -180,7 +180,7 @@ impl Run {
         Ok(())
     }
 
-    /// jbd2's turn: what it waited for is done.
+    /// Journal event: the I/O it waited for is done.
     pub(super) fn journal(&mut self, now_ns: u64) {
         let logged = flag::SYNC | flag::META;
         let write = |block, flags| Bio { op: Op::Write, block, blocks: 1, flags };

@@ -2,7 +2,7 @@ use super::*;
 
 const SPAN: u64 = 1 << 30;
 
-/// Twenty files in one directory, a cache of 64 pages, bios of at most 8 blocks.
+/// File system with 20 files in one directory, a cache of 64 pages and bios of at most 8 blocks.
 fn small() -> FileSystem {
     FileSystem::new(SPAN, 64, 20, 20, 8)
 }
@@ -19,13 +19,13 @@ fn read(fs: &mut FileSystem, file: u32, pages: std::ops::Range<u32>) -> Vec<(Op,
     bios.iter().map(|bio| (bio.op, bio.block, bio.blocks)).collect()
 }
 
-/// Blocks the running transaction logs.
+/// Returns the number of blocks that the running transaction logs.
 fn changed(fs: &mut FileSystem) -> usize {
     fs.journal.begin().count() - 1
 }
 
 #[test]
-fn blocks_are_given_when_pages_are_written_and_bios_end_at_the_limit() {
+fn blocks_are_allocated_on_write_back_and_bios_end_at_the_limit() {
     let mut fs = small();
     let first = GROUP_BLOCKS;
     fs.create(0, 0);
@@ -33,10 +33,10 @@ fn blocks_are_given_when_pages_are_written_and_bios_end_at_the_limit() {
     assert_eq!((fs.len(0), fs.pages(0), fs.cache.dirty()), (40_000, 10, 10));
     assert_eq!(write_back(&mut fs, 0, 0), [(Op::Write, first, 8), (Op::Write, first + 8, 2)]);
     assert_eq!(write_back(&mut fs, 0, 0), []);
-    // Its last page is rewritten with what is appended, which lies right behind it.
+    // The last page is rewritten with the appended data, which is placed right after it.
     fs.write(0, 40_000, 5000, 0);
     assert_eq!(write_back(&mut fs, 0, 0), [(Op::Write, first + 9, 2)]);
-    // Another file is in the way of the next append.
+    // Another file blocks the place of the next append.
     fs.create(1, 0);
     fs.write(1, 0, 4096, 0);
     assert_eq!(write_back(&mut fs, 1, 0), [(Op::Write, first + 11, 1)]);
@@ -45,7 +45,7 @@ fn blocks_are_given_when_pages_are_written_and_bios_end_at_the_limit() {
 }
 
 #[test]
-fn pages_that_have_blocks_can_be_written_alone() {
+fn pages_with_blocks_can_be_written_separately() {
     let mut fs = small();
     fs.create(0, 0);
     fs.write(0, 0, 5000, 0);
@@ -59,7 +59,7 @@ fn pages_that_have_blocks_can_be_written_alone() {
 }
 
 #[test]
-fn small_files_that_are_synced_share_a_stretch() {
+fn small_synced_files_share_a_preallocated_range() {
     let mut fs = small();
     let first = GROUP_BLOCKS;
     for file in 0..2 {
@@ -67,34 +67,34 @@ fn small_files_that_are_synced_share_a_stretch() {
         fs.write(file, 0, 8192, 0);
         assert_eq!(write_back(&mut fs, file, flag::SYNC), [(Op::Write, first + 2 * file, 2)]);
     }
-    // A file that is not waited for goes behind the whole stretch.
+    // A file that is not synced is placed after the whole range.
     fs.create(2, 0);
     fs.write(2, 0, 4096, 0);
     assert_eq!(write_back(&mut fs, 2, 0), [(Op::Write, first + STRETCH_BLOCKS, 1)]);
 }
 
 #[test]
-fn what_is_in_memory_is_not_read() {
+fn cached_pages_are_not_read() {
     let mut fs = small();
     for file in 0..2 {
         fs.create(file, 0);
         fs.write(file, 0, 40 * BLOCK, 0);
         write_back(&mut fs, file, 0);
     }
-    // 64 pages hold all 40 of the second file, used last, and the last 24 of the first.
+    // The 64 cached pages are all 40 of the second file (used last) and the last 24 of the first.
     assert_eq!(read(&mut fs, 1, 0..40), []);
     assert_eq!(read(&mut fs, 0, 16..40), []);
     let first = GROUP_BLOCKS;
-    // Read once, a page is as old as when it came: page 16 goes for page 0.
+    // A page read once is not protected: page 16 is evicted for page 0.
     assert_eq!(read(&mut fs, 0, 0..17), [(Op::Read, first, 8), (Op::Read, first + 8, 8), (Op::Read, first + 16, 1)]);
-    // Those that are read again stay for the others, whatever is written.
+    // Pages read again stay cached, whatever is written.
     assert_eq!(read(&mut fs, 1, 30..40), []);
     fs.create(2, 0);
     fs.write(2, 0, 40 * BLOCK, 0);
     write_back(&mut fs, 2, 0);
     fs.write(2, 0, 40 * BLOCK, 0);
     assert_eq!(read(&mut fs, 1, 30..40), []);
-    // An append within a page that is not in memory reads it first, one to a page's start does not.
+    // An append within an uncached page reads it first; an append at a page boundary does not.
     let mut fs = small();
     fs.create(0, 0);
     fs.write(0, 0, 5000, 0);
@@ -109,11 +109,11 @@ fn what_is_in_memory_is_not_read() {
 }
 
 #[test]
-fn changes_are_journalled_by_hand() {
+fn changes_are_journaled_by_hand() {
     let mut fs = small();
     fs.create(0, 0);
-    // Bitmap of inodes, descriptors, directory, the table's block with the directory's inode and the file's; and for
-    // the directory, which is made for its first file, the bitmap of its block.
+    // Inode bitmap, descriptors, directory, and the table block with both inodes; and as the directory is created for
+    // its first file, the bitmap of its block.
     assert_eq!(changed(&mut fs), 5);
     fs.end_commit(0);
     fs.create(1, 0);
@@ -121,10 +121,10 @@ fn changes_are_journalled_by_hand() {
     fs.end_commit(0);
     fs.write(0, 0, 4096, 0);
     write_back(&mut fs, 0, 0);
-    // The inode, then the bitmap of blocks and the descriptors.
+    // The inode, then the block bitmap and the descriptors.
     assert_eq!((fs.transaction(0), changed(&mut fs)), (3, 3));
     fs.end_commit(0);
-    // An overwrite changes the inode only in another tick of the clock.
+    // An overwrite changes the inode only in a new clock tick.
     fs.write(0, 0, 4096, 1000);
     assert!(fs.journal.is_clean());
     fs.write(0, 0, 4096, TICK_NS);
@@ -132,7 +132,7 @@ fn changes_are_journalled_by_hand() {
 }
 
 #[test]
-fn freed_blocks_come_back_after_the_commit() {
+fn freed_blocks_are_reusable_after_the_commit() {
     let mut fs = small();
     fs.create(0, 0);
     fs.write(0, 0, 3 * BLOCK, 0);
@@ -151,19 +151,19 @@ fn freed_blocks_come_back_after_the_commit() {
 }
 
 #[test]
-fn an_inode_rests_for_a_minute() {
+fn a_deleted_inode_is_not_reused_for_a_minute() {
     let mut fs = small();
     fs.create(0, 0);
     fs.delete(0, 5);
     fs.create(1, INODE_REST_NS);
     fs.create(2, INODE_REST_NS + 5);
-    // The directory has inode 0, the first file had 1.
+    // The directory has inode 0; the first file had inode 1.
     assert_eq!([1, 2].map(|file: usize| fs.files[file].inode), [2, 1]);
 }
 
 impl FileSystem {
-    /// Checks what always holds: blocks of files are taken, of one file each and no metadata; pages are where files
-    /// say.
+    /// Checks the invariants: each block of a file is allocated, has one owner and is not metadata; pages are where
+    /// files expect them.
     pub(crate) fn check(&self) {
         let mut blocks: Vec<u32> = self.files.iter().flat_map(|file| &file.pages).map(|page| page.block).collect();
         blocks.retain(|&block| block != NONE);
@@ -174,7 +174,7 @@ impl FileSystem {
         blocks.dedup();
         assert_eq!(blocks.len(), count, "a block has two owners");
         let taken = u64::from(self.layout.blocks()) - self.allocator.free_blocks();
-        assert!(taken >= count as u64, "a block of a file is free");
+        assert!(taken >= count as u64, "a block of a file is not allocated");
         let dirty: u32 = self.files.iter().map(|file| file.dirty).sum();
         assert_eq!(dirty, self.cache.dirty());
         assert_eq!(self.fate.dirtied, self.fate.written + self.fate.deleted + u64::from(dirty));

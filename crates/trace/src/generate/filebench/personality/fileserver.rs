@@ -1,4 +1,4 @@
-//! fileserver: threads that create, append to, read and delete whole files.
+//! fileserver: threads create, append to, read and delete whole files.
 
 use super::{Personality, Step, Work};
 

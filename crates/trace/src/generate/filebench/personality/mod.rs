@@ -1,4 +1,4 @@
-//! The personalities: what their files are like and what their threads do. One file holds each.
+//! Personalities: properties of the files and operations of the threads, one file each.
 //!
 //! Source: Filebench `workloads/*.f` (commit 22620e6).
 
@@ -9,54 +9,54 @@ mod webserver;
 
 pub(super) use oltp::{Access, Database, Role};
 
-/// A Filebench workload; how many files and threads it has, the settings say.
+/// A Filebench workload; the numbers of files and threads are settings.
 #[derive(Debug, PartialEq)]
 pub struct Personality {
-    /// As written in settings.
+    /// Name in settings.
     pub name: &'static str,
     /// Share of the files that exist at the start.
     pub(super) existing: f64,
-    /// Files of a directory.
+    /// Files per directory.
     pub(super) files_per_directory: u32,
-    /// Whether sizes follow a gamma distribution of shape 1.5, or are all the mean.
+    /// True if sizes follow a gamma distribution of shape 1.5; otherwise all equal the mean.
     pub(super) gamma: bool,
-    /// Bytes of the log file that all threads share; none where there is none.
+    /// Initial size in bytes of the log file shared by all threads; `None` without a log.
     pub(super) log_bytes: Option<u64>,
     pub(super) work: Work,
 }
 
-/// What threads do.
+/// Operations of the threads.
 #[derive(Debug, PartialEq)]
 pub(super) enum Work {
-    /// Each these steps over and over.
+    /// Each thread repeats these steps.
     Loop(&'static [Step]),
-    /// Readers, writers and a log writer that wait for one another.
+    /// Readers, writers and a log writer that synchronize with each other.
     Database,
 }
 
-/// One operation of a thread on the file that it has open.
+/// One operation of a thread on its open file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
-    /// Create and open the next file that does not exist.
+    /// Create and open the next missing file.
     Create,
-    /// Open the next file that does.
+    /// Open the next existing file.
     Open,
-    /// Close it.
+    /// Close the file.
     Close,
-    /// Write as many bytes as the file has by its distribution, 1 MiB at a time.
+    /// Write a whole file, of a size drawn from its distribution, 1 MiB at a time.
     WriteWhole,
-    /// Write 0 to 16 KiB - 1 byte to its end.
+    /// Append 0 to 16 KiB - 1 byte.
     Append,
-    /// The same for the log file.
+    /// Append the same to the log file.
     AppendLog,
-    /// Read all of it, 1 MiB at a time.
+    /// Read the whole file, 1 MiB at a time.
     ReadWhole,
-    /// Wait until it is durable.
+    /// Wait until the file is durable.
     Sync,
-    /// Delete the next file that exists, unless it is open.
+    /// Delete the next existing file, unless it is open.
     Delete,
 }
 
-/// Every personality.
+/// All personalities.
 pub static PERSONALITIES: &[&Personality] =
     &[&fileserver::FILESERVER, &webserver::WEBSERVER, &varmail::VARMAIL, &oltp::OLTP];

@@ -1,9 +1,9 @@
-//! oltp: shadow processes read 2 KiB here and there, ten database writers and a log writer write durably.
+//! oltp: shadow processes read 2 KiB at random places; ten database writers and a log writer write durably.
 //!
-//! A shadow posts each read to every writer. A database writer takes 1,000 posts for 100 writes, to its files in turn,
-//! which asynchronous I/O carries out side by side but for those of one file; the next hundred waits for the last to be
-//! durable. A shadow waits while a database writer is 2,000 posts behind. The log writer takes 3,200 posts for a write
-//! of 256 KiB. (Its own limit of 1,000 posts, below what it takes, does not stop Filebench and is left out.)
+//! A shadow posts each read to every writer. A database writer consumes 1,000 posts per 100 writes. The writes go to
+//! its files in turn, as asynchronous I/O that is concurrent except within a file; the next hundred starts when all are
+//! durable. A shadow waits while a database writer is 2,000 posts behind. The log writer consumes 3,200 posts per write
+//! of 256 KiB. (Its own limit of 1,000 posts, below what it consumes, does not stop Filebench and is not modelled.)
 
 use std::collections::VecDeque;
 
@@ -20,19 +20,19 @@ pub(super) static OLTP: Personality = Personality {
     work: Work::Database,
 };
 
-/// Bytes of a read of a shadow and a write of a database writer.
+/// Size of a shadow's read and of a database writer's write in bytes.
 const BYTES: u64 = 2048;
-/// Bytes of a write of the log.
+/// Size of a log write in bytes.
 const LOG_BYTES: u64 = 256 << 10;
 const WRITERS: u32 = 10;
 const ROUND_WRITES: u32 = 100;
 const ROUND_POSTS: u32 = 1000;
 const POSTS_MAX: u32 = 2000;
 const LOG_POSTS: u32 = 3200;
-/// Threads that glibc gives the asynchronous I/O of a process at most.
+/// Maximum number of glibc threads for a process's asynchronous I/O.
 const AIO_THREADS: u32 = 20;
 
-/// A write, or a read, to be made.
+/// A pending read or write.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) struct Access {
     pub file: u32,
@@ -40,18 +40,18 @@ pub(in super::super) struct Access {
     pub bytes: u64,
 }
 
-/// Who one of the threads is.
+/// Role of a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) enum Role {
-    /// A reading process, by number.
+    /// Reading process, by number.
     Shadow(u32),
-    /// A thread of asynchronous I/O, by database writer and number.
+    /// Asynchronous I/O thread, by database writer and number.
     Writer(u32, u32),
-    /// The log writer.
+    /// Log writer.
     Log,
 }
 
-/// A process with the random numbers and the turn that are its own.
+/// A process with its own random numbers and turn.
 #[derive(Clone, Debug)]
 struct Process {
     rng: Rng,
@@ -63,11 +63,11 @@ struct Writer {
     process: Process,
     posts: u32,
     unfinished: u32,
-    /// Writes of each thread of asynchronous I/O.
+    /// Pending writes of each asynchronous I/O thread.
     queues: Vec<VecDeque<Access>>,
 }
 
-/// The processes and their semaphores.
+/// Processes and their semaphores.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Database {
     files: u32,
@@ -79,28 +79,28 @@ pub(in super::super) struct Database {
 }
 
 impl Process {
-    /// The next 2 KiB of the next file.
+    /// Draws the next 2 KiB of the next file.
     fn access(&mut self, files: u32, file_bytes: u64) -> Access {
         let file = self.turn % files;
         self.turn = self.turn.wrapping_add(1) % files;
         Access { file, at: self.place(file_bytes, BYTES), bytes: BYTES }
     }
 
-    /// A place for `bytes`, a multiple of it.
+    /// Draws an aligned place for `bytes`.
     fn place(&mut self, of: u64, bytes: u64) -> u64 {
         self.rng.below(of / bytes) * bytes
     }
 }
 
 impl Database {
-    /// Threads that make requests, with the shadows first and the log writer last.
+    /// Returns the roles of the threads that issue requests: shadows first, log writer last.
     pub fn roles(shadows: u32, files: u32) -> impl Iterator<Item = Role> {
         let writers =
             (0..WRITERS).flat_map(move |writer| (0..aio(files)).map(move |thread| Role::Writer(writer, thread)));
         (0..shadows).map(Role::Shadow).chain(writers).chain([Role::Log])
     }
 
-    /// `rng` gives the random numbers of a process, by number.
+    /// Creates the processes; `rng` returns the random generator of a process by number.
     pub fn new(shadows: u32, files: u32, file_bytes: u64, rng: impl Fn(u32) -> Rng) -> Self {
         let process = |number| Process { rng: rng(number), turn: 0 };
         let queues = vec![VecDeque::new(); aio(files) as usize];
@@ -120,7 +120,7 @@ impl Database {
         }
     }
 
-    /// Name of a thread.
+    /// Returns the name of a thread.
     pub fn name(role: Role) -> String {
         match role {
             Role::Shadow(number) => format!("shadow/{}", number + 1),
@@ -129,7 +129,7 @@ impl Database {
         }
     }
 
-    /// What a thread does next, unless it has to wait for others.
+    /// Returns the next access of a thread; `None` if it must wait for others.
     pub fn next(&mut self, role: Role) -> Option<Access> {
         match role {
             Role::Shadow(number) => {
@@ -158,7 +158,7 @@ impl Database {
         }
     }
 
-    /// Tells that what [`Self::next`] gave is done; returns whether threads that wait may go on.
+    /// Records that the access from [`Self::next`] is done; returns true if waiting threads may continue.
     pub fn done(&mut self, role: Role) -> bool {
         match role {
             Role::Shadow(_) => {
@@ -193,13 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn unseeded_processes_go_to_the_same_places() {
+    fn unseeded_processes_use_the_same_places() {
         let mut database = database();
         let mut read = |number| (0..30).map(|_| database.next(Role::Shadow(number)).unwrap()).collect::<Vec<_>>();
         let reads = read(0);
         assert_eq!(reads, read(1));
         assert!(reads.iter().enumerate().all(|(n, access)| access.file == n as u32 % 10 && access.at % BYTES == 0));
-        // The first write of a writer to a file goes where the first read of it went.
+        // A writer's first write to a file goes where its first read went.
         assert_eq!(database.next(Role::Writer(3, 7)), Some(reads[7]));
     }
 
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(round(&mut database), 0);
         database.done(Role::Shadow(0));
         assert_eq!(round(&mut database), 100);
-        // The other writers have not begun: 1,000 posts at first and 1,000 since.
+        // The other writers have not started: 1,000 initial posts and 1,000 new ones.
         assert_eq!(database.next(Role::Shadow(0)), None);
     }
 

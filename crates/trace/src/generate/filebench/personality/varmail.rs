@@ -1,4 +1,5 @@
-//! varmail: threads that delete, write, answer and read mails, each mail a file of one directory, durable once written.
+//! varmail: threads delete, write, answer and read mails; each mail is a file in one directory and durable once
+//! written.
 
 use super::{Personality, Step, Work};
 

@@ -1,4 +1,4 @@
-//! webserver: threads that read ten whole files and then append to one log.
+//! webserver: threads read ten whole files, then append to a shared log.
 
 use super::{Personality, Step, Work};
 
