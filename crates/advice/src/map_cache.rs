@@ -139,8 +139,7 @@ impl MapAdvisor {
                 return Err(SimError::Setup(why.into()));
             }
             Clock::Event(..) => {
-                let mut why =
-                    String::from("time: advice sums the times of one chip, which \"event\" does not allow; ");
+                let mut why = String::from("time: advice sums the times of one chip, which \"event\" does not allow; ");
                 why.push_str("set it to \"serial\"");
                 // These settings are invalid with serial time.
                 if setup.block.is_some() {

@@ -58,7 +58,9 @@ impl MapSizes {
         if let Some(&cache) = self.cache_bytes.iter().find(|&&cache| cache == 0 || cache % u64::from(segment) != 0) {
             let possible = cache.max(1).checked_next_multiple_of(segment.into()).unwrap_or(segment.into());
             let (cache, segment, possible) = (exact(cache), exact(segment.into()), exact(possible));
-            return Err(format!("the cache size {cache} is not a multiple of the segment size {segment}; use {possible}"));
+            return Err(format!(
+                "the cache size {cache} is not a multiple of the segment size {segment}; use {possible}"
+            ));
         }
         Ok(())
     }

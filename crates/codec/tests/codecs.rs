@@ -185,7 +185,10 @@ fn errors_name_the_value_and_the_remedy() {
     assert!(message("modelled:nan").contains("did you mean \"modelled:2.13:2:1\"?"));
     assert!(message("modelled:0.5:16.4:8").ends_with("did you mean \"modelled:1:16.4:8\"?"));
     let both = message("modelled:0.5:16.4:-8");
-    assert!(both.starts_with("invalid modelled ratio \"0.5\"") && both.ends_with("did you mean \"modelled:1:16.4:0\"?"), "{both}");
+    assert!(
+        both.starts_with("invalid modelled ratio \"0.5\"") && both.ends_with("did you mean \"modelled:1:16.4:0\"?"),
+        "{both}"
+    );
     assert_eq!(message("lz4:1:2"), "too many parameters in \"lz4:1:2\"; the form is \"lz4[:acceleration]\"");
     assert!(matches!("none:1".parse::<CodecSpec>(), Err(SpecError::TooMany { .. })));
 }
