@@ -1,4 +1,4 @@
-//! Page compressors through their trait, against loops over the libraries they stand on.
+//! Page compressors through their trait, compared with direct calls of their libraries.
 
 use std::hint::black_box;
 
@@ -11,10 +11,10 @@ use crate::{Scale, machine};
 
 const PAGE_BYTES: usize = 8192;
 
-/// Works from the first bytes to the second ones and returns how many it made.
+/// Compresses or decompresses the first slice into the second and returns the length.
 type Work = Box<dyn FnMut(&[u8], &mut [u8]) -> usize>;
 
-/// One library, called as its own documentation would have it with contexts reused.
+/// Library, called as its documentation recommends, with reused contexts.
 struct Library {
     spec: &'static str,
     compress: Work,
@@ -65,7 +65,7 @@ fn libraries() -> Vec<Library> {
     ]
 }
 
-/// Microseconds for each page of compressing and restoring, and the compressed pages.
+/// Returns the microseconds per page of compressing and restoring, and the compressed pages.
 fn run(
     pages: &[Vec<u8>],
     mut compress: impl FnMut(&[u8], &mut [u8]) -> usize,
@@ -103,9 +103,8 @@ pub fn report(scale: Scale) {
     println!(
         "## Page compressors: {count} pages of 8 KiB, one core, through the trait and through the library alone\n"
     );
-    println!(
-        "| codec | ratio | compress, us | library, us | rate | restore, us | library, us | rate | result |\n|---|---|---|---|---|---|---|---|---|"
-    );
+    println!("| codec | ratio | compress, us | library, us | rate | restore, us | library, us | rate | result |");
+    println!("|---|---|---|---|---|---|---|---|---|");
     for mut library in libraries() {
         let mut codec: Box<dyn Codec> =
             library.spec.parse::<CodecSpec>().expect("a codec").build().expect("memory for it");
@@ -113,7 +112,7 @@ pub fn report(scale: Scale) {
             library.spec.parse::<CodecSpec>().expect("a codec").build().expect("memory for it");
         let mut best = [f64::INFINITY; 4];
         let mut stored = Vec::new();
-        // In turns, so that a noisy neighbour disturbs both alike.
+        // Alternate, so that disturbances affect both alike.
         for _ in 0..rounds {
             let (compress_us, restore_us, ours) = run(
                 &pages,

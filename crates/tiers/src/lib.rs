@@ -1,26 +1,25 @@
-//! How hard property tests try, by one variable: `SSDLAB_TESTS`.
+//! Test tiers: the environment variable `SSDLAB_TESTS` sets the number of cases of property tests.
 //!
 //! ```text
-//! quick   a twentieth of the cases, for an edit
-//! ci      the cases that each test names, for a change; the default
-//! deep    twenty times as many and others each time, for a night
+//! quick   a twentieth of the cases, while editing
+//! ci      the number of cases that each test specifies; the default
+//! deep    twenty times as many cases with a random seed, overnight
 //! ```
-//! Cases of `quick` and `ci` are drawn from one seed: a change is judged by what it changes, not by its luck.
-//! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` go before it. The Python tests know the same variable
-//! (`tests/conftest.py`).
+//! `quick` and `ci` use a fixed seed, so that failures depend on the change and not on chance. `PROPTEST_CASES` and
+//! `PROPTEST_RNG_SEED` take precedence. The Python tests use the same variable (`tests/conftest.py`).
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// The variable.
+/// Name of the environment variable.
 pub const VARIABLE: &str = "SSDLAB_TESTS";
 
-/// Any will do; with another, other cases are tried.
+/// Arbitrary fixed seed.
 const SEED: u64 = 1;
 
-/// The configuration of a property test that tries so many cases in tier `ci`.
+/// Returns the configuration of a property test with `ci` cases in tier `ci`.
 ///
 /// # Panics
-/// If the variable names no tier.
+/// If the value of the variable is not a tier.
 pub fn cases(ci: u32) -> Config {
     if std::env::var_os("PROPTEST_CASES").is_some() {
         return Config::default();
@@ -29,7 +28,7 @@ pub fn cases(ci: u32) -> Config {
     let default = Config::default();
     let rng_seed = match default.rng_seed {
         RngSeed::Random if tier.as_deref() != Some("deep") => RngSeed::Fixed(SEED),
-        chosen => chosen,
+        explicit => explicit,
     };
     Config { cases: scaled(ci, tier.as_deref()), rng_seed, ..default }
 }
@@ -39,7 +38,7 @@ fn scaled(ci: u32, tier: Option<&str>) -> u32 {
         Some("quick") => (ci / 20).max(1),
         None | Some("" | "ci") => ci,
         Some("deep") => ci * 20,
-        Some(other) => panic!("{VARIABLE} is {other:?}; it is quick, ci or deep"),
+        Some(other) => panic!("invalid {VARIABLE} {other:?}; must be quick, ci or deep"),
     }
 }
 
@@ -55,7 +54,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "quick, ci or deep")]
-    fn a_tier_that_does_not_exist_is_refused() {
+    fn unknown_tiers_are_rejected() {
         scaled(1, Some("fast"));
     }
 }
