@@ -1,9 +1,9 @@
 //! Cost of map caches of many sizes and segment sizes on a trace, from a single pass over the trace.
 //!
 //! A map cache (`ssdlab_ftl::map::SegmentCache`, policy `lru`) is looked up once for each page that a request reads,
-//! writes or trims completely. A page written in part is read first, which adds a look-up. Nothing else, not even garbage
-//! collection, changes the LRU order. Therefore stack distances give the exact hits and misses of every initially empty
-//! cache.
+//! writes or trims completely. A page written in part is read first, which adds a look-up. Nothing else, not even
+//! garbage collection, changes the LRU order. Therefore stack distances give the exact hits and misses of every
+//! initially empty cache.
 //!
 //! ```text
 //! page read         t_R + transfer, of the requested bytes only if partial reads are enabled

@@ -1,10 +1,11 @@
 //! Counts the write-backs of LRU map caches of several sizes in one pass.
 //!
-//! A cache of C segments holds the C most recently used ones. All caches therefore share one LRU list; the *edge* of each
-//! cache is its least recently used segment, the next victim. A write-back writes all dirty segments of a map page. A
-//! segment is dirty in a cache if it changed after that cache last wrote its map page.
+//! A cache of C segments holds the C most recently used ones. All caches therefore share one LRU list; the *edge* of
+//! each cache is its least recently used segment, the next victim. A write-back writes all dirty segments of a map
+//! page. A segment is dirty in a cache if it changed after that cache last wrote its map page.
 //!
-//! Cost: O(1) per use, plus O(1) per cache that misses. Memory: 24 bytes per segment, and 8 bytes per cache and map page.
+//! Cost: O(1) per use, plus O(1) per cache that misses. Memory: 24 bytes per segment, and 8 bytes per cache and map
+//! page.
 
 use ssdlab_core::list::{Link, List, NONE, Node};
 
@@ -132,8 +133,12 @@ mod tests {
     fn simulated(capacity: u32, page_shift: u32, uses: &[(u32, bool)]) -> u64 {
         let segment = 512 >> page_shift;
         let changes = [("cache", u64::from(segment * capacity)), ("segment", segment.into()), ("entry", 64)];
-        let mut cache =
-            SegmentCache::new(PAGES, 64 * PER_PAGE, &segments::INFO.set(&changes).expect("in range")).expect("fits");
+        let mut cache = SegmentCache::new(
+            PAGES,
+            64 * PER_PAGE,
+            &segments::INFO.set(&changes).expect("the parameters are in range"),
+        )
+        .expect("the sizes are valid");
         let mut written_back = 0;
         for &(page, changes) in uses {
             if let Some(page) = cache.look_up(page).write_back {

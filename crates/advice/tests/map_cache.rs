@@ -45,7 +45,7 @@ fn device(fit: Fit, partial_read: bool, fill: f64, map: MapChoice) -> Setup {
 fn segments(segment_bytes: u32, count: u64) -> MapChoice {
     let segment = u64::from(segment_bytes);
     let changes = [("cache", segment * count), ("segment", segment), ("entry", ENTRY_BYTES.into())];
-    map::segments::INFO.set(&changes).expect("in range")
+    map::segments::INFO.set(&changes).expect("the parameters are in range")
 }
 
 fn sizes() -> MapSizes {
@@ -129,8 +129,8 @@ fn write_time_includes_programs_reads_and_write_backs() {
     let predicted = &advice.segments[0];
     let (look_ups, first) = (predicted.look_ups, predicted.first);
     assert_eq!((look_ups.reads, look_ups.changes, first.reads, first.changes), (1, 4, 1, 2));
-    // The look-ups are 2 (read), 0, 1, 2, 0. A cache of one segment always misses and writes back 0, 1 and 2. A cache of
-    // two always misses too, but 0 and 1 share a map page and are written back together, and 2 is still cached.
+    // The look-ups are 2 (read), 0, 1, 2, 0. A cache of one segment always misses and writes back 0, 1 and 2. A cache
+    // of two always misses too, but 0 and 1 share a map page and are written back together, and 2 is still cached.
     let load_ns = 70_060 + timing(false).transfer(64).0;
     assert_eq!((predicted.read_hits[0], predicted.change_hits[0]), (0, 0));
     assert_eq!(predicted.most_busy_ns[0], advice.host_ns + 5 * load_ns + 3 * (read_ns + program_ns));

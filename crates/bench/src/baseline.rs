@@ -1,8 +1,8 @@
 //! Baseline: a bare loop with page mapping and greedy garbage collection only.
 //!
 //! It has no options, policies, sinks or checks. It is the minimal code that simulates uniform random overwrites, with
-//! the FTL's data layout (lazy validity, dense counters with chunk minima, `u32` maps), but with power-of-two blocks and
-//! without prefetching and huge pages. The cost of the full stack is measured against it.
+//! the FTL's data layout (lazy validity, dense counters with chunk minima, `u32` maps), but with power-of-two blocks
+//! and without prefetching and huge pages. The cost of the full stack is measured against it.
 
 use ssdlab_core::Rng;
 

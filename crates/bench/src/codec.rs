@@ -22,45 +22,57 @@ struct Library {
 }
 
 fn libraries() -> Vec<Library> {
-    let mut zstd_in = zstd::bulk::Compressor::new(3).expect("memory");
-    let mut zstd_out = zstd::bulk::Decompressor::new().expect("memory");
+    let mut zstd_in = zstd::bulk::Compressor::new(3).expect("memory for a context");
+    let mut zstd_out = zstd::bulk::Decompressor::new().expect("memory for a context");
     let mut zlib_in = Compress::new(Compression::new(6), true);
     let mut zlib_out = Decompress::new(true);
-    let mut deflate_in = libdeflater::Compressor::new(libdeflater::CompressionLvl::new(1).expect("a level"));
+    let mut deflate_in = libdeflater::Compressor::new(libdeflater::CompressionLvl::new(1).expect("the level is valid"));
     let mut deflate_out = libdeflater::Decompressor::new();
     vec![
         Library {
             spec: "lz4",
-            compress: Box::new(|page, out| lzzzz::lz4::compress(page, out, 1).expect("room")),
-            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect("own bytes")),
+            compress: Box::new(|page, out| {
+                lzzzz::lz4::compress(page, out, 1).expect("the output buffer is large enough")
+            }),
+            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect("the page is intact")),
         },
         Library {
             spec: "lz4hc:4",
-            compress: Box::new(|page, out| lzzzz::lz4_hc::compress(page, out, 4).expect("room")),
-            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect("own bytes")),
+            compress: Box::new(|page, out| {
+                lzzzz::lz4_hc::compress(page, out, 4).expect("the output buffer is large enough")
+            }),
+            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect("the page is intact")),
         },
         Library {
             spec: "zstd:3",
-            compress: Box::new(move |page, out| zstd_in.compress_to_buffer(page, out).expect("room")),
-            restore: Box::new(move |bytes, page| zstd_out.decompress_to_buffer(bytes, page).expect("own bytes")),
+            compress: Box::new(move |page, out| {
+                zstd_in.compress_to_buffer(page, out).expect("the output buffer is large enough")
+            }),
+            restore: Box::new(move |bytes, page| {
+                zstd_out.decompress_to_buffer(bytes, page).expect("the page is intact")
+            }),
         },
         Library {
             spec: "zlib:6",
             compress: Box::new(move |page, out| {
                 zlib_in.reset();
-                zlib_in.compress(page, out, FlushCompress::Finish).expect("room");
+                zlib_in.compress(page, out, FlushCompress::Finish).expect("the output buffer is large enough");
                 zlib_in.total_out() as usize
             }),
             restore: Box::new(move |bytes, page| {
                 zlib_out.reset(true);
-                zlib_out.decompress(bytes, page, FlushDecompress::Finish).expect("own bytes");
+                zlib_out.decompress(bytes, page, FlushDecompress::Finish).expect("the page is intact");
                 zlib_out.total_out() as usize
             }),
         },
         Library {
             spec: "libdeflate:1",
-            compress: Box::new(move |page, out| deflate_in.deflate_compress(page, out).expect("room")),
-            restore: Box::new(move |bytes, page| deflate_out.deflate_decompress(bytes, page).expect("own bytes")),
+            compress: Box::new(move |page, out| {
+                deflate_in.deflate_compress(page, out).expect("the output buffer is large enough")
+            }),
+            restore: Box::new(move |bytes, page| {
+                deflate_out.deflate_decompress(bytes, page).expect("the page is intact")
+            }),
         },
     ]
 }
@@ -107,17 +119,17 @@ pub fn report(scale: Scale) {
     println!("|---|---|---|---|---|---|---|---|---|");
     for mut library in libraries() {
         let mut codec: Box<dyn Codec> =
-            library.spec.parse::<CodecSpec>().expect("a codec").build().expect("memory for it");
+            library.spec.parse::<CodecSpec>().expect("the codec exists").build().expect("memory for a context");
         let mut other: Box<dyn Codec> =
-            library.spec.parse::<CodecSpec>().expect("a codec").build().expect("memory for it");
+            library.spec.parse::<CodecSpec>().expect("the codec exists").build().expect("memory for a context");
         let mut best = [f64::INFINITY; 4];
         let mut stored = Vec::new();
         // Alternate, so that disturbances affect both alike.
         for _ in 0..rounds {
             let (compress_us, restore_us, ours) = run(
                 &pages,
-                |page, out| codec.compress(page, out).expect("room"),
-                |bytes, page| other.decompress(bytes, page).expect("own bytes"),
+                |page, out| codec.compress(page, out).expect("the output buffer is large enough"),
+                |bytes, page| other.decompress(bytes, page).expect("the page is intact"),
             );
             let (alone_us, alone_restore_us, theirs) = run(&pages, &mut library.compress, |bytes, page| {
                 (library.restore)(bytes, page);

@@ -76,8 +76,8 @@ pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summ
     (machine::processor_seconds() - start - seconds, seconds, summary)
 }
 
-/// Returns the processor seconds and summary of the fastest run of each set-up. Set-ups alternate for [`ROUNDS`] rounds,
-/// so that disturbances affect all of them.
+/// Returns the processor seconds and summary of the fastest run of each set-up. Set-ups alternate for [`ROUNDS`]
+/// rounds, so that disturbances affect all of them.
 pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads: f64) -> [(f64, Summary); N] {
     let once =
         || setups.each_ref().map(|setup| timed(setup, requests, reads)).map(|(_, seconds, summary)| (seconds, summary));

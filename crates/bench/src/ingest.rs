@@ -36,9 +36,9 @@ fn write(path: &Path, format: Format, requests: &[Request]) {
 /// Reads the whole trace into memory; returns seconds, number of requests and a hash of their contents.
 fn read(path: &Path) -> (f64, usize, u32) {
     let began = Instant::now();
-    let mut reader = TraceReader::open(&[PathBuf::from(path)], &ReadOptions::default()).expect("own files are valid");
+    let mut reader = TraceReader::open(&[PathBuf::from(path)], &ReadOptions::default()).expect("the file is valid");
     let mut out = Vec::new();
-    while reader.fill(&mut out, BATCH).expect("own files are valid") > 0 {}
+    while reader.fill(&mut out, BATCH).expect("the file is valid") > 0 {}
     let seconds = began.elapsed().as_secs_f64();
     let sum = out.iter().fold(0_u64, |sum, r| sum.wrapping_mul(31).wrapping_add(r.offset ^ r.time_ns ^ r.bytes as u64));
     (seconds, out.len(), machine::hash(&sum.to_string()))
@@ -47,7 +47,7 @@ fn read(path: &Path) -> (f64, usize, u32) {
 /// Reads the file and scans every byte once, the minimum work of any reader; returns seconds.
 fn baseline(path: &Path) -> f64 {
     let began = Instant::now();
-    let bytes = fs::read(path).expect("own files are readable");
+    let bytes = fs::read(path).expect("the file is readable");
     let lines = memchr::memchr_iter(b'\n', &bytes).count();
     std::hint::black_box(lines);
     began.elapsed().as_secs_f64()

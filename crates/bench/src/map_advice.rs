@@ -61,7 +61,7 @@ fn one_by_one(setup: &Setup, sizes: &MapSizes, look_ups: &[(u32, bool)]) -> (f64
         for &cache_bytes in &sizes.cache_bytes {
             let entry = sizes.entry_bytes.into();
             let changes = [("cache", cache_bytes), ("segment", segment_bytes.into()), ("entry", entry)];
-            let choice = segments::INFO.set(&changes).expect("in range");
+            let choice = segments::INFO.set(&changes).expect("the parameters are in range");
             let mut cache = SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, &choice)
                 .expect("the sizes are valid");
             let mut missed = 0;

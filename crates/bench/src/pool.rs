@@ -148,7 +148,7 @@ pub fn raw_hits(scale: Scale) {
         let budget = Bytes((items * (page_bytes + 400) * 3 / 2 + (1 << 20)) as u64);
         let options = Options {
             share: Share::Fixed { percent: 0.0 },
-            raw_policy: policy::policy("sieve").expect("a policy"),
+            raw_policy: policy::policy("sieve").expect("the policy exists"),
             shards: if scale == Scale::Smoke { 1 } else { 16 },
             ..Options::new(budget, page_bytes as u32)
         };
@@ -209,7 +209,7 @@ fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], order: &[u64], frames: usize) 
     for (at, &id) in order.iter().enumerate() {
         let frame = &mut raw[at % frames];
         black_box(codec.compress(frame, &mut out));
-        codec.decompress(&compressed[id as usize], frame).expect("own bytes");
+        codec.decompress(&compressed[id as usize], frame).expect("the page is intact");
     }
     (processor_seconds() - began) * 1e6 / all.len() as f64
 }
@@ -264,12 +264,12 @@ pub fn compressed_hits(scale: Scale) {
     for (spec, (order_name, order)) in
         [("lz4", &sequential), ("lz4", &random), ("zstd:1", &sequential), ("zstd:3", &sequential)]
     {
-        let codec: CodecSpec = spec.parse().expect("a codec");
+        let codec: CodecSpec = spec.parse().expect("the codec exists");
         let options = Options {
             share: Share::Fixed { percent: 88.0 },
             codec: codec.clone(),
             max_stored_percent: 90.0,
-            raw_policy: policy::policy("fifo").expect("a policy"),
+            raw_policy: policy::policy("fifo").expect("the policy exists"),
             demotion: Demotion::Synchronous,
             shards: 1,
             chunk_bytes: if scale == Scale::Smoke { 8 << 10 } else { 64 << 10 },
@@ -331,7 +331,7 @@ pub fn compressing(scale: Scale) {
     println!("|---|---|---|---|---|---|---|");
     let all = Arc::new(pages(items, 4096));
     for spec in ["lz4", "zstd:1", "zstd:3"] {
-        let codec: CodecSpec = spec.parse().expect("a codec");
+        let codec: CodecSpec = spec.parse().expect("the codec exists");
         let pool = |demotion| {
             let options = Options {
                 codec: codec.clone(),

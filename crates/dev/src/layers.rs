@@ -87,14 +87,14 @@ pub fn breaches(metadata: &Value) -> Vec<String> {
 pub fn banned_words(package: &str, source: &str) -> Vec<(usize, &'static str)> {
     let allowed = EXCEPTIONS.iter().find(|(name, _)| *name == package).map_or(&[][..], |(_, words)| words);
     let banned = || BANNED.iter().filter(|word| !allowed.contains(word));
-    let mut found = Vec::new();
+    let mut hits = Vec::new();
     // Tests may use banned words. They are at the end of a file, or fill a file marked at its head.
     let tests = |line: &&str| line.starts_with("#[cfg(test)]") || line.starts_with("#![cfg(test)]");
     for (number, line) in source.lines().take_while(|line| !tests(line)).enumerate() {
         let code = line.split("//").next().unwrap_or(line);
-        found.extend(banned().find(|word| mentions(code, word)).map(|word| (number + 1, *word)));
+        hits.extend(banned().find(|word| mentions(code, word)).map(|word| (number + 1, *word)));
     }
-    found
+    hits
 }
 
 /// True if `word` occurs in `code`, but not as the end of a longer name.

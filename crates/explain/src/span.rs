@@ -74,11 +74,11 @@ pub(crate) fn spans(start: &State, steps: &[Step]) -> Vec<Span> {
 const MERGES: [&str; 3] = ["switch_merge", "partial_merge", "full_merge"];
 
 impl Open {
-    fn take(&mut self, at: usize, step: &Step, steps: &[Step], state: &State, found: &mut Vec<Span>) {
+    fn take(&mut self, at: usize, step: &Step, steps: &[Step], state: &State, spans: &mut Vec<Span>) {
         match *step {
             Step::Request { .. } => {
-                self.end_miss(found);
-                found.extend(self.request.map(|from| Span { from, to: at - 1, what: What::Request }));
+                self.end_miss(spans);
+                spans.extend(self.request.map(|from| Span { from, to: at - 1, what: What::Request }));
                 (self.request, self.merge, self.reclaim) = (Some(at), None, None);
             }
             Step::Retired { block, reason: "oldest", .. } => (self.reclaim, self.merge) = (Some((at, block)), None),
@@ -101,22 +101,22 @@ impl Open {
                 self.merge.get_or_insert((at, Vec::new(), false));
             }
             Step::Program { cause: "host", .. } => {
-                self.end_miss(found);
+                self.end_miss(spans);
                 if let Some((_, _, host)) = &mut self.merge {
                     *host = true;
                 }
             }
-            Step::Read { cause: "host", .. } | Step::Blank { .. } => self.end_miss(found),
+            Step::Read { cause: "host", .. } | Step::Blank { .. } => self.end_miss(spans),
             Step::Merged { lbn, kind, copies, erases, .. } => {
                 let (from, sources, host) = self.merge.take().unwrap_or((at, Vec::new(), false));
-                found.push(Span { from, to: at, what: What::Merge { lbn, kind, copies, erases, sources, host } });
+                spans.push(Span { from, to: at, what: What::Merge { lbn, kind, copies, erases, sources, host } });
             }
             Step::Victim { block, valid, reason } => self.collections.push((at, block, valid, reason)),
             Step::LookedUp { lpn, hit: false, .. } => {
-                self.end_miss(found);
+                self.end_miss(spans);
                 self.miss = Some((at, at, lpn));
             }
-            Step::Erase { block, cause } => self.erased(at, block, cause, steps, found),
+            Step::Erase { block, cause } => self.erased(at, block, cause, steps, spans),
             _ => {}
         }
         if let (Step::Read { cause, .. } | Step::Program { cause, .. }, Some((_, to, _))) = (step, &mut self.miss)
@@ -126,15 +126,15 @@ impl Open {
         }
     }
 
-    fn end_miss(&mut self, found: &mut Vec<Span>) {
-        found.extend(self.miss.take().map(|(from, to, lpn)| Span { from, to, what: What::Miss { lpn } }));
+    fn end_miss(&mut self, spans: &mut Vec<Span>) {
+        spans.extend(self.miss.take().map(|(from, to, lpn)| Span { from, to, what: What::Miss { lpn } }));
     }
 
     /// Ends the garbage collection or reclaiming of an erased block, or the full merge of an erased log block.
-    fn erased(&mut self, at: usize, block: u32, cause: &'static str, steps: &[Step], found: &mut Vec<Span>) {
+    fn erased(&mut self, at: usize, block: u32, cause: &'static str, steps: &[Step], spans: &mut Vec<Span>) {
         if let Some(place) = self.collections.iter().position(|&(_, victim, ..)| victim == block) {
             let (from, block, valid, reason) = self.collections.remove(place);
-            found.push(Span { from, to: at, what: What::Collection { block, valid, reason } });
+            spans.push(Span { from, to: at, what: What::Collection { block, valid, reason } });
             return;
         }
         let only_erases = |from: usize, to: usize| {
@@ -142,10 +142,10 @@ impl Open {
         };
         if let Some((from, _)) = self.reclaim.take_if(|(_, oldest)| *oldest == block) {
             let is_merge = |span: &&Span| span.from >= from && matches!(span.what, What::Merge { .. });
-            let associated = found.iter().filter(is_merge).count() as u32;
+            let associated = spans.iter().filter(is_merge).count() as u32;
             // Reclaiming that consists of the merge of one logical block is reported as that merge.
             if associated == 1
-                && let Some(merge) = found.last_mut()
+                && let Some(merge) = spans.last_mut()
                 && only_erases(from, merge.from)
                 && only_erases(merge.to + 1, at)
                 && let What::Merge { erases, .. } = &mut merge.what
@@ -153,11 +153,11 @@ impl Open {
                 *erases += 1;
                 (merge.from, merge.to) = (from, at);
             } else {
-                found.push(Span { from, to: at, what: What::Reclaim { block, associated } });
+                spans.push(Span { from, to: at, what: What::Reclaim { block, associated } });
             }
         } else if cause == "full_merge"
             && self.merge.is_none()
-            && let Some(Span { to, what: What::Merge { erases, .. }, .. }) = found.last_mut()
+            && let Some(Span { to, what: What::Merge { erases, .. }, .. }) = spans.last_mut()
             && only_erases(*to + 1, at)
         {
             *erases += 1;

@@ -1,5 +1,5 @@
-//! Compares recordings with the FTL itself for random requests on random small drives of every FTL. The final state must
-//! match the FTL's map, erase counts and operation counts. Each step must be consistent with the state before it.
+//! Compares recordings with the FTL itself for random requests on random small drives of every FTL. The final state
+//! must match the FTL's map, erase counts and operation counts. Each step must be consistent with the state before it.
 
 use proptest::prelude::*;
 use ssdlab_core::Lpn;
@@ -47,7 +47,7 @@ impl AnyFtl for Counted<'_> {
 }
 
 fn cause(name: &str) -> usize {
-    Cause::ALL.iter().position(|cause| cause.name() == name).expect("a cause")
+    Cause::ALL.iter().position(|cause| cause.name() == name).expect("the cause exists")
 }
 
 fn counted(steps: &[Step]) -> Counts {
@@ -182,12 +182,13 @@ fn small(ftl: FtlChoice, log: u32) -> Drive {
 }
 
 fn recorded(name: &str, log: u32, pages: &[u32]) -> Recording {
-    let info = LOG_FTLS.iter().copied().find(|info| info.name == name).expect("a name");
+    let info = LOG_FTLS.iter().copied().find(|info| info.name == name).expect("the FTL exists");
     let drive = small(FtlChoice::Log(info.defaults(), log), log);
-    record(&drive, &[], &writes(pages)).expect("a drive")
+    record(&drive, &[], &writes(pages)).expect("the drive is valid")
 }
 
-/// BAST merges a block whose log was written out of order: two pages are copied from the log and two from the data block.
+/// BAST merges a block whose log was written out of order: two pages are copied from the log and two from the data
+/// block.
 #[test]
 fn a_full_merge_names_its_source_blocks() {
     let recording = recorded("bast", 1, &[1, 0, 4]);
@@ -237,10 +238,12 @@ fn invalid_recordings_are_refused_with_a_remedy() {
 /// The page and the Python package use this JSON interface.
 #[test]
 fn a_question_is_answered_as_json() {
-    let drive = serde_json::to_string(&small(FtlChoice::Log(bast::INFO.defaults(), 1), 1)).expect("data");
+    let drive =
+        serde_json::to_string(&small(FtlChoice::Log(bast::INFO.defaults(), 1), 1)).expect("the drive is serializable");
     let question = format!(r#"{{"drive":{drive},"requests":"3"}}"#);
-    let answer: serde_json::Value = serde_json::from_str(&ssdlab_explain::answer(&question)).expect("JSON");
+    let answer: serde_json::Value =
+        serde_json::from_str(&ssdlab_explain::answer(&question)).expect("the answer is JSON");
     assert_eq!(answer["recording"]["steps"][0]["step"], "request");
-    let wrong: serde_json::Value = serde_json::from_str(&ssdlab_explain::answer("{}")).expect("JSON");
-    assert!(wrong["error"].as_str().expect("a message").contains("missing field `drive`"));
+    let wrong: serde_json::Value = serde_json::from_str(&ssdlab_explain::answer("{}")).expect("the answer is JSON");
+    assert!(wrong["error"].as_str().expect("an error message").contains("missing field `drive`"));
 }

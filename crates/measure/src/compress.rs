@@ -121,8 +121,8 @@ struct Page {
 
 /// Measures every codec of `options` on `files` and returns one result per codec.
 ///
-/// `go_on` is called periodically with the number of completed runs of a codec, including warm-up runs; it returns false
-/// to cancel. A page that does not shrink enough is kept uncompressed; copying it counts as decompression.
+/// `go_on` is called periodically with the number of completed runs of a codec, including warm-up runs; it returns
+/// false to cancel. A page that does not shrink enough is kept uncompressed; copying it counts as decompression.
 ///
 /// # Errors
 /// See [`Error`].

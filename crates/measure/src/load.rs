@@ -58,8 +58,8 @@ pub enum Error<E: std::error::Error> {
 
 /// Sends `accesses` through `pool`, dealt out to `threads` threads in turn.
 ///
-/// Reads copy the page. Writes store its page of `contents`, which repeat past their end. `go_on` is called periodically
-/// with the number of completed accesses; it returns false to cancel.
+/// Reads copy the page. Writes store its page of `contents`, which repeat past their end. `go_on` is called
+/// periodically with the number of completed accesses; it returns false to cancel.
 ///
 /// # Errors
 /// See [`Error`].

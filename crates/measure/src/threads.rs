@@ -50,7 +50,7 @@ mod tests {
                     number
                 }
             };
-            let threads = together(scope, 4, work).expect("four threads");
+            let threads = together(scope, 4, work).expect("the threads start");
             threads.into_iter().map(result).collect::<Vec<_>>()
         });
         assert_eq!(numbers, [0, 1, 2, 3]);

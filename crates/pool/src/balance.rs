@@ -2,8 +2,8 @@
 //!
 //! Both pools are compared at the same margin, a number of bytes beyond their present size. A larger compressed pool
 //! would still hold the pages that left the cache last. A larger raw pool would still hold the pages compressed last.
-//! Hits on these pages, weighted by the time each would have saved, give the marginal saving per byte of each pool, up to
-//! a common factor. No second cache needs to be simulated.
+//! Hits on these pages, weighted by the time each would have saved, give the marginal saving per byte of each pool, up
+//! to a common factor. No second cache needs to be simulated.
 
 use crate::PageId;
 use crate::ghosts::Ghosts;

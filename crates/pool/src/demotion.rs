@@ -59,8 +59,8 @@ impl Kits {
         self.state.lock().kits * Self::kit_bytes(self.page_bytes)
     }
 
-    /// Borrows a kit; waits for one if necessary. The caller must hold no lock and no victim, because the holder of a kit
-    /// may wait for them.
+    /// Borrows a kit; waits for one if necessary. The caller must hold no lock and no victim, because the holder of a
+    /// kit may wait for them.
     pub fn take(&self) -> io::Result<Borrowed<'_>> {
         loop {
             if let Some(kit) = self.try_take()? {
@@ -148,7 +148,7 @@ pub enum DemotionResult<E> {
 
 impl Borrowed<'_> {
     fn kit(&mut self) -> &mut Kit {
-        self.kit.as_mut().expect("a kit is borrowed until the end")
+        self.kit.as_mut().expect("the kit is held until the guard is dropped")
     }
 
     /// Returns the buffer for a compressed page to restore.
@@ -164,7 +164,7 @@ impl Borrowed<'_> {
 
     /// Calls `work`. If it panics, returns `None`, counts the panic and discards the codec afterwards.
     fn with_codec<T>(&mut self, work: impl FnOnce(&mut Kit) -> T) -> Option<T> {
-        let kit = self.kit.as_mut().expect("a kit is borrowed until the end");
+        let kit = self.kit.as_mut().expect("the kit is held until the guard is dropped");
         let result = catch_unwind(AssertUnwindSafe(|| work(kit)));
         if result.is_err() {
             kit.broken = true;

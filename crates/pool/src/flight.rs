@@ -46,8 +46,8 @@ impl SharedShard {
         ShardGuard { shared: self, state: Some(self.state.write()), wakes_workers: true }
     }
 
-    /// Takes the lock without waking workers on release. Workers themselves use it: otherwise they would wake each other
-    /// forever while no page is evictable.
+    /// Takes the lock without waking workers on release. Workers themselves use it: otherwise they would wake each
+    /// other forever while no page is evictable.
     pub fn lock_as_worker(&self) -> ShardGuard<'_> {
         ShardGuard { shared: self, state: Some(self.state.write()), wakes_workers: false }
     }
@@ -61,8 +61,8 @@ pub struct ShardGuard<'a> {
 }
 
 impl ShardGuard<'_> {
-    /// Waits until another thread makes progress. The caller must hold no frame or job of the shard, because all threads
-    /// might be waiting for it.
+    /// Waits until another thread makes progress. The caller must hold no frame or job of the shard, because all
+    /// threads might be waiting for it.
     pub fn wait(mut self) {
         self.counts.waits += 1;
         let notify = self.progress && self.waiting;
@@ -79,13 +79,13 @@ impl ShardGuard<'_> {
 impl Deref for ShardGuard<'_> {
     type Target = Shard;
     fn deref(&self) -> &Shard {
-        self.state.as_ref().expect("the lock is held until the end")
+        self.state.as_ref().expect("the lock is held until the guard is dropped")
     }
 }
 
 impl DerefMut for ShardGuard<'_> {
     fn deref_mut(&mut self) -> &mut Shard {
-        self.state.as_mut().expect("the lock is held until the end")
+        self.state.as_mut().expect("the lock is held until the guard is dropped")
     }
 }
 

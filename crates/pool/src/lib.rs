@@ -1,9 +1,9 @@
 //! A concurrent page cache with a raw and a compressed pool under one memory budget.
 //!
 //! A requested page is raw (a hit), compressed (restored to the raw pool) or absent (loaded through the [`Loader`]).
-//! Victims of a full raw pool are compressed, in bulk by background workers or by the thread that needs a frame. Victims
-//! of a full compressed pool are dropped. This is flowchart 2b of Harper 2018, "Viability of Time-Memory Trade-Offs in
-//! Large Data Sets"; [`Transitions`] counts each of its arrows.
+//! Victims of a full raw pool are compressed, in bulk by background workers or by the thread that needs a frame.
+//! Victims of a full compressed pool are dropped. This is flowchart 2b of Harper 2018, "Viability of Time-Memory
+//! Trade-Offs in Large Data Sets"; [`Transitions`] counts each of its arrows.
 //!
 //! Unlike the models in this repository, the pool holds bytes and uses threads. With one shard, one thread and no
 //! workers it is deterministic. Start with `shard/mod.rs` for the states of a page. Then read `pool.rs` and `fetch.rs`
@@ -17,7 +17,8 @@
 //!   and the heap of timestamps is updated when a victim is chosen.
 //! - **Simulated policies work too, with a lock per hit** (`policy/simulated.rs`). If the pool has its own form of a
 //!   policy, it uses that form unless parameters are given.
-//! - **Frames are reference-counted.** A reader holds a reference; a concurrent write then gives the page another frame.
+//! - **Frames are reference-counted.** A reader holds a reference; a concurrent write then gives the page another
+//!   frame.
 //!   Therefore a hit copies no page, there is no `unsafe`, and the count shows if a page may be evicted.
 //! - **Restoring a page overlaps with compressing its victim**: its bytes are prefetched meanwhile. If another thread
 //!   restores the page first, the victim's frame serves the next page.

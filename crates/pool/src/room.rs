@@ -22,8 +22,8 @@ impl<'a, L: Loader> Room<'a, L> {
         Self { inner, shard, id, store_error: None }
     }
 
-    /// Stores and compresses `victim` without the lock, then takes the lock and moves the victim. Calls `first` with the
-    /// kit's incoming buffer just before the move. Returns the lock.
+    /// Stores and compresses `victim` without the lock, then takes the lock and moves the victim. Calls `first` with
+    /// the kit's incoming buffer just before the move. Returns the lock.
     pub fn demote(
         &mut self,
         victim: Job,

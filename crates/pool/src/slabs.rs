@@ -1,7 +1,7 @@
 //! Slab allocator of the compressed pool: chunks of one size, each divided into places of one size class.
 //!
-//! Classes are multiples of a 32nd of a page, which bounds internal fragmentation. An empty chunk can serve another class
-//! or be freed. Moving pages empties a chunk, which bounds external fragmentation.
+//! Classes are multiples of a 32nd of a page, which bounds internal fragmentation. An empty chunk can serve another
+//! class or be freed. Moving pages empties a chunk, which bounds external fragmentation.
 
 use ssdlab_core::mem::prefetch;
 

@@ -37,7 +37,7 @@ impl Loader for Contents {
 }
 
 fn options(share: Share, raw: &str, compressed: &str, demotion: Demotion) -> Options {
-    let named = |name| policy(name).expect("a policy");
+    let named = |name| policy(name).expect("the policy exists");
     let (raw_policy, compressed_policy) = (named(raw), named(compressed));
     Options { share, raw_policy, compressed_policy, demotion, ..Options::new(Bytes(BUDGET), PAGE as u32) }
 }
@@ -58,7 +58,7 @@ fn reported_memory_matches_the_allocator_and_the_budget() {
         let case = format!("{share:?} {raw} {compressed} {demotion:?}");
         let options = options(share, raw, compressed, demotion);
         let before = Region::new(ALLOCATOR);
-        let pool = Pool::new(options, Contents).expect("a cache");
+        let pool = Pool::new(options, Contents).expect("the options are valid");
         let (mut rng, mut page) = (Rng::named(7, "memory"), vec![0; PAGE]);
         let buffer_bytes = page.capacity() as u64;
         for step in 0..40_000 {
@@ -66,9 +66,9 @@ fn reported_memory_matches_the_allocator_and_the_budget() {
             let within = if rng.below(5) < 4 { PAGES / 5 } else { PAGES };
             let id = rng.below(within);
             if rng.below(10) == 0 {
-                pool.write(id, &page).expect("stored");
+                pool.write(id, &page).expect("the page is written");
             } else {
-                pool.read(id, &mut page).expect("loaded");
+                pool.read(id, &mut page).expect("the page is read");
             }
             if step % 97 == 0 {
                 // Retry until both values are from the same moment, because workers allocate and free concurrently.

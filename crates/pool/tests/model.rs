@@ -39,7 +39,7 @@ struct Model(PageSizes);
 
 impl Codec for Model {
     fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
-        let id = u64::from_le_bytes(page[..8].try_into().expect("eight bytes"));
+        let id = u64::from_le_bytes(page[..8].try_into().expect("the slice has eight bytes"));
         let length = self.0.stored_bytes(id, PAGE, SEED)? as usize;
         out[..length].copy_from_slice(&page[..length]);
         Some(length)
@@ -55,13 +55,13 @@ impl Codec for Model {
 fn real(raw: &str, compressed: &str, sizes: PageSizes) -> Pool<Numbers> {
     let options = Options {
         share: Share::Fixed { percent: 40.0 },
-        raw_policy: ssdlab_pool::policy::policy(raw).expect("a policy"),
-        compressed_policy: ssdlab_pool::policy::policy(compressed).expect("a policy"),
+        raw_policy: ssdlab_pool::policy::policy(raw).expect("the policy exists"),
+        compressed_policy: ssdlab_pool::policy::policy(compressed).expect("the policy exists"),
         demotion: Demotion::Synchronous,
         shards: 1,
         ..Options::new(Bytes(400 << 10), PAGE)
     };
-    Pool::with_codec(options, Numbers, Arc::new(move || Ok(Box::new(Model(sizes))))).expect("a cache")
+    Pool::with_codec(options, Numbers, Arc::new(move || Ok(Box::new(Model(sizes))))).expect("the options are valid")
 }
 
 /// Returns how many raw and compressed pages fit in the real pools beside their tables.
@@ -96,14 +96,14 @@ fn simulated_pools_match_the_real_ones() {
             hard_percent: 100,
         };
         let compressed_pool = CompressedPool {
-            policy: POLICIES.get(compressed).expect("a policy"),
+            policy: POLICIES.get(compressed).expect("the policy exists"),
             bytes: compressed_pages * length,
             sizes,
             seed: SEED,
         };
-        let stage = Stage::new(POLICIES.get(raw).expect("a policy"), &[], options)
+        let stage = Stage::new(POLICIES.get(raw).expect("the policy exists"), &[], options)
             .and_then(|stage| stage.compressing(compressed_pool));
-        let mut stage = stage.expect("a cache");
+        let mut stage = stage.expect("the options are valid");
         let mut rng = Rng::named(3, "model");
         for _ in 0..60_000 {
             // Skewed: higher page numbers are rarer.

@@ -1,7 +1,7 @@
 //! Random small devices and request sequences for property tests.
 //!
-//! Devices have few blocks, so that garbage collection starts within a few dozen requests. Half of the addresses are in a
-//! few hot pages, so that overwrites are frequent.
+//! Devices have few blocks, so that garbage collection starts within a few dozen requests. Half of the addresses are in
+//! a few hot pages, so that overwrites are frequent.
 
 use std::fmt::Debug;
 

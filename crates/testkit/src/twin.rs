@@ -1,8 +1,8 @@
 //! Slow reference FTL with page mapping: the textbook version, for comparison with the fast one.
 //!
-//! Validity is a stored flag, victims are found by a scan over all blocks, and nothing is counted incrementally. It must
-//! emit exactly the same flash operations as the fast FTL. It supports one victim at a time, FIFO allocation of free
-//! blocks, greedy and FIFO victims, and garbage collection into a shared or its own open block.
+//! Validity is a stored flag, victims are found by a scan over all blocks, and nothing is counted incrementally. It
+//! must emit exactly the same flash operations as the fast FTL. It supports one victim at a time, FIFO allocation of
+//! free blocks, greedy and FIFO victims, and garbage collection into a shared or its own open block.
 
 use std::collections::VecDeque;
 

@@ -1,8 +1,8 @@
 //! Eviction policies: one file for each policy in [`OWN`], and all policies of simulated caches.
 //!
 //! To add one, write its file with an [`Info`] and an implementation of [`Policy`], and register it here. Policies in
-//! [`OWN`] record hits in atomics, so that concurrent hits do not wait for each other. Policies of simulated caches come
-//! from the table of `ssdlab-cache` and take a lock per hit.
+//! [`OWN`] record hits in atomics, so that concurrent hits do not wait for each other. Policies of simulated caches
+//! come from the table of `ssdlab-cache` and take a lock per hit.
 //!
 //! A hit moves a page out of the compressed pool, so policies of that pool see no hits. FIFO, CLOCK, SIEVE and LRU are
 //! therefore equivalent there; policies with ghosts still recognise returning pages.

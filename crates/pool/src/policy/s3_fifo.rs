@@ -1,7 +1,7 @@
 //! S3-FIFO: a small queue for new pages, a main queue, and ghosts of pages evicted from the small queue.
 //!
-//! Source: Yang, Zhang, Qiu, Yue, Vigfusson 2023, "FIFO Queues are All You Need for Cache Eviction", section 4. The small
-//! queue gets a tenth of the present pages rather than of the capacity, because the pool may grow and shrink.
+//! Source: Yang, Zhang, Qiu, Yue, Vigfusson 2023, "FIFO Queues are All You Need for Cache Eviction", section 4. The
+//! small queue gets a tenth of the present pages rather than of the capacity, because the pool may grow and shrink.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -110,8 +110,8 @@ impl Policy for S3Fifo {
 
     fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let pages = self.small.len + self.main.len;
-        // Each page may move from the small queue to the main queue and there use up its counter. If all pages that went
-        // round are pinned, evict from the small queue regardless of its length.
+        // Each page may move from the small queue to the main queue and there use up its counter. If all pages that
+        // went round are pinned, evict from the small queue regardless of its length.
         for force_small in [false, true] {
             for _ in 0..pages * (2 + usize::from(MAX_USES)) {
                 let small = force_small || self.main.len == 0 || self.small.len > (pages / 10).max(1);

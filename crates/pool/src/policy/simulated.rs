@@ -2,12 +2,12 @@
 //!
 //! A simulated policy evicts by itself at a fixed capacity, whereas the pool decides when and how many pages leave.
 //! Therefore the adapter asks for victims ahead and sets the capacity to the expected number of pages. Pages that the
-//! policy evicts or rejects while the pool has room stay cached and are the next victims. A page that is not evictable is
-//! accessed again.
+//! policy evicts or rejects while the pool has room stay cached and are the next victims. A page that is not evictable
+//! is accessed again.
 //!
 //! Policies identify pages by numbers. A removed page keeps its number, so that it is recognised when it returns. There
-//! are about twice as many numbers as slots; then the number of the longest removed page is reused. The new page inherits
-//! any sketch counts of a reused number.
+//! are about twice as many numbers as slots; then the number of the longest removed page is reused. The new page
+//! inherits any sketch counts of a reused number.
 
 use ssdlab_cache::{Access, PolicyInfo, build_policy};
 

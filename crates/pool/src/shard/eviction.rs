@@ -52,8 +52,8 @@ impl Shard {
         Some(Job { slot: at, version: slot.version, id: slot.id, page: Arc::clone(page), dirty: slot.dirty, action })
     }
 
-    /// Finishes a job of [`Shard::begin_demotion`]. The page stays raw if it was used or written meanwhile, or could not
-    /// be stored.
+    /// Finishes a job of [`Shard::begin_demotion`]. The page stays raw if it was used or written meanwhile, or could
+    /// not be stored.
     pub fn finish(&mut self, job: Job, result: JobResult<'_>) {
         let at = job.slot;
         let action = job.action;
@@ -127,8 +127,8 @@ impl Shard {
         }
     }
 
-    /// Returns the slot of the next dirty page from slot `from` on, with a job to store it. The job is `None` if another
-    /// thread is storing or demoting the page.
+    /// Returns the slot of the next dirty page from slot `from` on, with a job to store it. The job is `None` if
+    /// another thread is storing or demoting the page.
     pub fn next_dirty(&mut self, from: u32) -> Option<(u32, Option<Job>)> {
         let at = (from..self.slots.len() as u32).find(|&at| {
             let slot = &self.slots[at as usize];

@@ -1,9 +1,9 @@
 //! Page states of one shard and all transitions between them. There are no locks, loader or codec here: each method is
 //! one step under the shard's lock and keeps the shard within its budget.
 //!
-//! A page is absent, in flight (a thread is bringing it in), raw or compressed. A raw page may be busy: a thread holds a
-//! snapshot to store or compress. Busy pages can still be read and written. A write gives the page a new frame and a new
-//! version, which shows that the snapshot is outdated.
+//! A page is absent, in flight (a thread is bringing it in), raw or compressed. A raw page may be busy: a thread holds
+//! a snapshot to store or compress. Busy pages can still be read and written. A write gives the page a new frame and a
+//! new version, which shows that the snapshot is outdated.
 
 #[cfg(test)]
 mod audit;

@@ -8,7 +8,8 @@ use crate::{Options, Pool, Share, Transitions, policy};
 const MISS_US: f64 = 110.0;
 const RESTORE_US: f64 = 20.0;
 
-/// Returns the time of the second half of the reads, in microseconds, and the final share of compressed pages in percent.
+/// Returns the time of the second half of the reads, in microseconds, and the final share of compressed pages in
+/// percent.
 fn replay(share: Share, ids: &[u64]) -> (f64, f64) {
     let raw_policy = policy::policy("lru").unwrap();
     let pool = Pool::new(Options { share, raw_policy, ..options(1 << 20) }, Storage::default()).unwrap();

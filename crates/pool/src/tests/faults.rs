@@ -173,8 +173,8 @@ fn a_faulty_codec_loses_nothing() {
     }
 }
 
-/// The storage panics in workers and in the caller. Repeats until a worker has hit a panic too, because on a busy machine
-/// the caller may demote all pages itself.
+/// The storage panics in workers and in the caller. Repeats until a worker has hit a panic too, because on a busy
+/// machine the caller may demote all pages itself.
 #[test]
 fn panics_of_the_storage_lose_no_page() {
     let storage = Storage::default();
