@@ -11,8 +11,8 @@
 //! miss              t_R + transfer of a segment
 //! write-back        t_R + t_PROG + two transfers of a page; t_PROG + transfer if a segment is a page
 //! ```
-//! One chip executes all operations serially, so the time of a trace is a sum. Garbage collection and the map-page writes
-//! that it causes are not included, neither for the full map nor for a cached one.
+//! One chip executes all operations serially, so the time of a trace is a sum. Garbage collection and the map-page
+//! writes that it causes are not included, neither for the full map nor for a cached one.
 //!
 //! A write-back writes all dirty segments of a map page. [`WriteBacks`] counts write-backs exactly for the requested
 //! caches. For other cache sizes there is an upper bound: one write-back per dirty segment, where trims of empty pages

@@ -4,7 +4,7 @@ use crate::{Codec, Corrupt, Info, Parameter, lz4};
 
 pub(crate) static INFO: Info = Info {
     name: "lz4hc",
-    help: "LZ4 high compression: compresses slowly, restores as fast as lz4; suits pages read often and demoted rarely.",
+    help: "LZ4 high compression: compresses slowly, restores as fast as lz4; for pages read often and demoted rarely.",
     parameters: &[Parameter::level(1, 12, 4)],
     make: |values| Ok(Box::new(Lz4Hc { level: values[0] as i32 })),
 };

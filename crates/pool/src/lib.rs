@@ -18,15 +18,14 @@
 //! - **Simulated policies work too, with a lock per hit** (`policy/simulated.rs`). If the pool has its own form of a
 //!   policy, it uses that form unless parameters are given.
 //! - **Frames are reference-counted.** A reader holds a reference; a concurrent write then gives the page another
-//!   frame.
-//!   Therefore a hit copies no page, there is no `unsafe`, and the count shows if a page may be evicted.
+//!   frame. Therefore a hit copies no page, there is no `unsafe`, and the count shows if a page may be evicted.
 //! - **Restoring a page overlaps with compressing its victim**: its bytes are prefetched meanwhile. If another thread
 //!   restores the page first, the victim's frame serves the next page.
 //! - **Compressed pages are clean.** A dirty page is stored before it is compressed. Therefore a damaged page can be
 //!   loaded again, and the compressed pool can drop any page.
 //! - **The budget covers allocated memory**: frames, chunks, tables and buffers. Tables grow only into memory that raw
-//!   pages have freed. When more than an eighth of the compressed pool is free places, chunks are emptied by moving
-//!   pages.
+//!   pages have freed. Chunks are emptied by moving their pages when more than an eighth of the compressed pool is
+//!   unused.
 //! - **The adaptive share** compares the time that another sixteenth of the budget would save in each pool
 //!   (`balance.rs`).
 

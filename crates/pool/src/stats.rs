@@ -16,7 +16,7 @@ ssdlab_core::counters! {
         incompressible_dropped: "pages", "Raw pages dropped because they did not shrink enough.";
         cold_dropped: "pages", "Raw pages dropped without compression because they were requested only once.";
         raw_dropped: "pages", "Raw pages dropped because the compressed pool is disabled or full.";
-        kept_raw: "pages", "Victims that stayed raw because they were hit, written or pinned while they were compressed.";
+        kept_raw: "pages", "Victims that stayed raw because they were hit, written or pinned during compression.";
         compressed_dropped: "pages", "Compressed pages dropped by the policy of the compressed pool.";
         compressed_overwritten: "pages", "Writes that found the page compressed.";
         created: "pages", "Writes that did not find the page.";
