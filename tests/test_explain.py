@@ -258,7 +258,7 @@ def test_a_trace_sizes_the_drive_that_it_is_explained_on(tmp_path: Path, cli: Cl
     told = json.loads(cli("explain", "--trace", "far.csv", "--json").stdout)["result"]
     assert told["recordings"][0]["drive"]["logical_pages"] >= 50
     small = refused(cli, "--set", "device.capacity=128KiB", "--trace", "far.csv")
-    assert "but the drive has pages 0 to 31; request those, or raise device.capacity" in small
+    assert "the drive has pages 0 to 31. Use these, or raise device.capacity" in small
 
 
 HEAD = 'title = "a"\nrequests = "0"\n'
@@ -274,10 +274,10 @@ def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> No
     assert "there is no scene fast-trashing; did you mean fast-thrashing?" in refused(cli, "fast-trashing")
     assert "known are bast-full-merge, " in refused(cli, "zzz")
     assert "more than 4096 flash pages is not drawn" in " ".join(cli("explain", "--help").stdout.split())
-    assert "the limit is 4096; lower the capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
+    assert "at most 4096 can be drawn. Lower the capacity" in refused(cli, "--preset", "sbfast", "--requests", "0")
     assert "give one of them" in refused(cli, "--set", "ftl=bast")
     assert "leave out the other options" in refused(cli, "bast-thrashing", "--requests", "0")
-    assert "x7 is no request; write pages such as" in refused(cli, "--requests", "x7")
+    assert "x7 is not a request; write pages as" in refused(cli, "--requests", "x7")
     assert "the drive has pages 0 to 31" in refused(cli, "--requests", "32")
     assert "more than 20000 steps" in refused(cli, "--requests", "0-31 " * 700)
     assert "give the path of a TOML file" in refused(cli, "missing.toml")
@@ -300,7 +300,7 @@ def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> No
         f'{HEAD}{drive}[[ftl]]\nname = "page"': "gc is missing in [[ftl]] page; give a name",
         f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = {{ d = 2 }}': "gc in [[ftl]] page: {'d': 2} is not what belongs",
         f'{HEAD}{drive}[[ftl]]\nname = "page"\nlog = 2': "log: no such key in [[ftl]] page; known are name, gc, surv",
-        f'{HEAD.replace("0", "8")}{drive}[[ftl]]\nname = "bast"': "raise device.capacity, or logical_pages of a scene",
+        f'{HEAD.replace("0", "8")}{drive}[[ftl]]\nname = "bast"': "in a scene: logical_pages",
         "title = ": "a scene is a TOML file",
         "seed = 2\n[device]": "is no scene but a configuration; give it as one",
         f'{HEAD}drive = {{blocks = 8}}\n[[ftl]]\nname = "bast"': "logical_pages is missing in [drive]",

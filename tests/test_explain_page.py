@@ -372,7 +372,7 @@ class TestSimulatorInThePage:
         assert "the drive has pages 0 to 23" in page.locator("#own-fault").inner_text()
         page.locator("#own-text").fill("x")
         page.get_by_role("button", name="Run").click()
-        assert "x is no request" in page.locator("#own-fault").inner_text()
+        assert "x is not a request" in page.locator("#own-fault").inner_text()
 
 
 @pytest.mark.parametrize("name", ["fast-thrashing", "faster-isolation", "dftl-miss"])

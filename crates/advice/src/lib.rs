@@ -1,7 +1,6 @@
-//! What a drive would do on a trace, computed from one pass over its requests instead of a simulation of each drive.
+//! Predicts the behaviour of many drive configurations on a trace from one pass, without simulating each.
 //!
-//! Advice holds only where an argument makes it exact; each module states the argument and what it leaves out, and its
-//! tests compare it with the simulation.
+//! Predictions are exact within the limits that each module states. Tests compare them with the simulation.
 
 mod map_cache;
 mod sizes;

@@ -1,24 +1,25 @@
-//! What map caches of many sizes and segments would cost on a trace, from a single pass over it.
+//! Cost of map caches of many sizes and segment sizes on a trace, from a single pass over the trace.
 //!
-//! A map cache (`ssdlab_ftl::map::SegmentCache`, policy `lru`) is used once for each page that a request touches: the
-//! pages of a read and of a write, those wholly inside a trim, and once more each page that is written in part, which
-//! is read before. Nothing else changes the order of use, garbage collection neither, so that stack distances tell hits
-//! and misses of every cache exactly, if it is empty at first.
+//! A map cache (`ssdlab_ftl::map::SegmentCache`, policy `lru`) is looked up once for each page that a request reads,
+//! writes or trims completely. A page written in part is read first, which adds a look-up. Nothing else, not even
+//! garbage collection, changes the LRU order. Therefore stack distances give the exact hits and misses of every
+//! initially empty cache.
 //!
 //! ```text
-//! page read         t_R + transfer, of the bytes asked for if reads may be partial
+//! page read         t_R + transfer, of the requested bytes only if partial reads are enabled
 //! page programmed   t_PROG + transfer
 //! miss              t_R + transfer of a segment
-//! write-back        t_R + t_PROG + two transfers of a page; t_PROG + transfer where a segment is a page
+//! write-back        t_R + t_PROG + two transfers of a page; t_PROG + transfer if a segment is a page
 //! ```
-//! All of it is done by one chip, one operation after the other, so that the time of a trace is a sum. Left out, with
-//! the full map as with a cached one: garbage collection, and the rewriting of map pages that it causes. A cache writes
-//! all dirty segments of a map page back at once: how often is counted for the caches asked for ([`WriteBacks`]), and
-//! known for every other to be no more than if each segment were written back by itself and trims of pages that hold
-//! nothing changed entries too.
+//! One chip executes all operations serially, so the time of a trace is a sum. Garbage collection and the map-page
+//! writes that it causes are not included, neither for the full map nor for a cached one.
 //!
-//! Source: the map-cache document (slides), whose means follow from the first two lines; it has neither programs nor
-//! write-backs, and charges the misses of writes to the time of the reads.
+//! A write-back writes all dirty segments of a map page. [`WriteBacks`] counts write-backs exactly for the requested
+//! caches. For other cache sizes there is an upper bound: one write-back per dirty segment, where trims of empty pages
+//! also dirty a segment.
+//!
+//! Source: the map-cache document (slides). It uses the first and third line only: it has neither programs nor
+//! write-backs, and it adds the misses of writes to the read time.
 
 use std::ops::Range;
 
@@ -30,7 +31,7 @@ use ssdlab_trace::{Op, Request, StackDistances, UseCounts};
 use crate::sizes::MapSizes;
 use crate::write_backs::WriteBacks;
 
-/// Follows one trace.
+/// Accumulates the requests of one trace.
 pub struct MapAdvisor {
     capacity_bytes: u64,
     page_bytes: u32,
@@ -47,7 +48,7 @@ pub struct MapAdvisor {
 struct PageSet(Vec<u64>);
 
 impl PageSet {
-    /// Of so many pages, the first `held`.
+    /// Creates a set for `pages` pages that contains the first `held`.
     fn of_first(held: u32, pages: u32) -> Self {
         let mut words = vec![u64::MAX; held as usize / 64];
         words.resize(pages.div_ceil(64) as usize, 0);
@@ -56,7 +57,7 @@ impl PageSet {
         set
     }
 
-    fn has(&self, page: u32) -> bool {
+    fn contains(&self, page: u32) -> bool {
         self.0[page as usize / 64] >> (page % 64) & 1 == 1
     }
 
@@ -72,74 +73,75 @@ impl PageSet {
 /// The map cut into segments of one size.
 struct Segments {
     bytes: u32,
-    /// Segments of the whole map.
+    /// Number of segments in the map.
     count: u32,
-    /// Log2 of the entries of a segment.
+    /// Log2 of the number of entries per segment.
     shift: u32,
     distances: StackDistances,
     write_backs: WriteBacks,
 }
 
-/// What caches of every number of segments would have cost.
+/// Costs of all cache sizes on the requests so far.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapAdvice {
-    /// Requests of every kind.
+    /// Number of requests of all kinds.
     pub requests: u64,
-    /// Time of all requests with the whole map in RAM, nanoseconds.
+    /// Time of all requests with the whole map in RAM, in nanoseconds.
     pub host_ns: u64,
-    /// That of the read requests.
+    /// Time of the read requests with the whole map in RAM, in nanoseconds.
     pub host_read_ns: u64,
-    /// One for each segment size, in the order asked.
+    /// Results per segment size, in the order of [`MapSizes::segment_bytes`].
     pub segments: Vec<SegmentAdvice>,
 }
 
-/// Caches of segments of one size; where nothing else is said, vectors have an entry for each number of segments from 1
-/// to that of the largest cache asked for, or of the whole map.
+/// Results for one segment size.
+///
+/// Unless stated otherwise, entry `i` of a vector is for a cache of `i + 1` segments. The last entry is for the largest
+/// requested cache or for the whole map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SegmentAdvice {
-    /// Bytes of a segment.
+    /// Size of a segment, in bytes.
     pub segment_bytes: u32,
-    /// Segments of the whole map.
+    /// Number of segments in the map.
     pub count: u32,
     /// Look-ups, one for each page touched.
     pub look_ups: UseCounts,
-    /// First look-ups of a segment, which miss in every cache.
+    /// First look-ups of each segment; they miss in every cache.
     pub first: UseCounts,
-    /// Look-ups for pages read that hit.
+    /// Hits of look-ups for page reads.
     pub read_hits: Vec<u64>,
-    /// Look-ups for pages written or trimmed that hit.
+    /// Hits of look-ups for page writes and trims.
     pub change_hits: Vec<u64>,
-    /// Map pages written back, for each cache asked for.
+    /// Map pages written back, for each requested cache size.
     pub write_backs: Vec<u64>,
-    /// Time of all requests, nanoseconds, for each cache asked for.
+    /// Time of all requests in nanoseconds, for each requested cache size.
     pub busy_ns: Vec<u64>,
-    /// What the time of all requests does not exceed with any cache: that with each segment written back by itself.
+    /// Upper bound on the time of all requests in nanoseconds, with one write-back per dirty segment.
     pub most_busy_ns: Vec<u64>,
-    /// Time of the read requests and, as the document counts, of all misses.
+    /// Time of the read requests and of all misses, as the map-cache document counts, in nanoseconds.
     pub read_busy_ns: Vec<u64>,
-    /// Time of all requests if first look-ups alone missed and nothing was written back: that of the best cache.
+    /// Lower bound on the time of all requests in nanoseconds: only first look-ups miss, and there are no write-backs.
     pub least_busy_ns: u64,
 }
 
 impl MapAdvisor {
-    /// Advice on a device like that of `setup`, whatever its FTL.
+    /// Creates an advisor for the device of `setup`; its FTL is ignored.
     ///
     /// # Errors
-    /// If the set-up has no times or the sizes do not fit together.
+    /// If the set-up has no serial timing, or the sizes are inconsistent.
     pub fn new(setup: &Setup, sizes: &MapSizes) -> Result<Self, SimError> {
         let page_bytes = setup.geometry.page_bytes;
         sizes.check(page_bytes).map_err(SimError::Setup)?;
         let timing = match setup.clock {
             Clock::Serial(timing) => timing,
             Clock::Count => {
-                let why = "time: \"count\" takes no time, and advice compares times; set it to \"serial\"";
+                let why = "time: \"count\" models no time, which advice needs; set it to \"serial\"";
                 return Err(SimError::Setup(why.into()));
             }
             Clock::Event(..) => {
-                let mut why =
-                    String::from("time: advice adds up the times of one chip, which those of \"event\" are not; ");
+                let mut why = String::from("time: advice sums the times of one chip, which \"event\" does not allow; ");
                 why.push_str("set it to \"serial\"");
-                // With that time these would be refused.
+                // These settings are invalid with serial time.
                 if setup.block.is_some() {
                     why.push_str(", and block.scheduler to \"direct\"");
                 }
@@ -153,18 +155,19 @@ impl MapAdvisor {
                 return Err(SimError::Setup(why));
             }
         };
-        let cut = |&bytes: &u32| {
+        let segments = |&bytes: &u32| {
             let entries = bytes / sizes.entry_bytes;
             let count = setup.logical_pages.div_ceil(entries);
-            // Segments that each cache holds of all there are.
-            let held = |&cache: &u64| u32::try_from(cache / u64::from(bytes)).map_or(count, |held| held.min(count));
-            let most = sizes.cache_bytes.last().map_or(0, held);
+            // Capacity of a cache in segments, at most the whole map.
+            let capacity = |&cache: &u64| u32::try_from(cache / u64::from(bytes)).map_or(count, |held| held.min(count));
+            let largest = sizes.cache_bytes.last().map_or(0, capacity);
+            let capacities = sizes.cache_bytes.iter().map(capacity);
             Segments {
                 bytes,
                 count,
                 shift: entries.ilog2(),
-                distances: StackDistances::new(count, most),
-                write_backs: WriteBacks::new(count, (page_bytes / bytes).ilog2(), sizes.cache_bytes.iter().map(held)),
+                distances: StackDistances::new(count, largest),
+                write_backs: WriteBacks::new(count, (page_bytes / bytes).ilog2(), capacities),
             }
         };
         Ok(Self {
@@ -176,14 +179,14 @@ impl MapAdvisor {
             host_ns: 0,
             host_read_ns: 0,
             holds_data: PageSet::of_first(setup.filled_pages() as u32, setup.logical_pages),
-            segments: sizes.segment_bytes.iter().map(cut).collect(),
+            segments: sizes.segment_bytes.iter().map(segments).collect(),
         })
     }
 
     /// Adds requests in replay order.
     ///
     /// # Errors
-    /// A request beyond the device, if the set-up refuses such.
+    /// If a request exceeds the device and the set-up does not fit such requests.
     pub fn add(&mut self, requests: &[Request]) -> Result<(), SimError> {
         for request in requests {
             let request = self.fitter.fit(request)?.request;
@@ -194,7 +197,7 @@ impl MapAdvisor {
         Ok(())
     }
 
-    /// Bytes `offset..end`, looked up in the order of a simulation.
+    /// Accesses bytes `offset..end`, with look-ups in the same order as the simulation.
     #[inline]
     fn access(&mut self, op: Op, offset: u64, end: u64) {
         let Pages { first, count, head, tail } = self.page.split(offset, end);
@@ -228,7 +231,7 @@ impl MapAdvisor {
         }
     }
 
-    /// Looks the pages `first..after` up, if there are any.
+    /// Looks up pages `first..after`; the range may be empty.
     #[inline]
     fn look_up(&mut self, first: u32, after: u32, op: Op) {
         let Self { segments, holds_data, .. } = self;
@@ -236,11 +239,12 @@ impl MapAdvisor {
             let mut from = first;
             while from < after {
                 let segment = from >> *shift;
-                // The pages end below 2^32, those of a segment may not.
+                // In 64 bits, because the end of the last segment may exceed 2^32 pages.
                 let until = (u64::from(segment + 1) << *shift).min(u64::from(after)) as u32;
                 distances.add(segment, u64::from(until - from), op != Op::Read);
-                // A trim changes the entries of pages that hold data.
-                let changes = op == Op::Write || (op == Op::Trim && (from..until).any(|page| holds_data.has(page)));
+                // A trim changes only the entries of pages that hold data.
+                let changes =
+                    op == Op::Write || (op == Op::Trim && (from..until).any(|page| holds_data.contains(page)));
                 write_backs.add(segment, changes);
                 from = until;
             }
@@ -264,35 +268,35 @@ impl MapAdvisor {
         self.page.parts(offset, end).map(|(_, part)| part_ns(part)).sum()
     }
 
-    /// What the requests so far come to.
+    /// Returns the results for the requests so far.
     pub fn advice(&self) -> MapAdvice {
         MapAdvice {
             requests: self.fitter.requests(),
             host_ns: self.host_ns,
             host_read_ns: self.host_read_ns,
-            segments: self.segments.iter().map(|segments| self.of(segments)).collect(),
+            segments: self.segments.iter().map(|segments| self.segment_advice(segments)).collect(),
         }
     }
 
-    fn of(&self, segments: &Segments) -> SegmentAdvice {
+    fn segment_advice(&self, segments: &Segments) -> SegmentAdvice {
         let load_ns = self.timing.read.mean().0 + self.timing.transfer(segments.bytes).0;
-        let rest_ns = if segments.bytes == self.page_bytes { 0 } else { self.page_read_ns() };
-        let write_back_ns = rest_ns + self.page_program_ns();
+        let merge_read_ns = if segments.bytes == self.page_bytes { 0 } else { self.page_read_ns() };
+        let write_back_ns = merge_read_ns + self.page_program_ns();
         let (look_ups, first) = (segments.distances.uses(), segments.distances.first_uses());
         let curves = segments.distances.curves();
         let total = look_ups.reads + look_ups.changes;
         let hits = curves.read_hits.iter().zip(&curves.change_hits);
         let map_ns: Vec<u64> = hits.map(|(reads, changes)| (total - reads - changes) * load_ns).collect();
         let busy_ns = |map_ns: u64, write_backs: u64| self.host_ns + map_ns + write_backs * write_back_ns;
-        let asked = segments.write_backs.counts();
-        let most_ns = map_ns.iter().zip(curves.write_backs);
+        let requested = segments.write_backs.counts();
+        let upper_bounds = map_ns.iter().zip(curves.write_backs);
         SegmentAdvice {
             segment_bytes: segments.bytes,
             count: segments.count,
             look_ups,
             first,
-            busy_ns: asked.map(|(held, count)| busy_ns(map_ns[held as usize - 1], count)).collect(),
-            most_busy_ns: most_ns.map(|(&map_ns, count)| busy_ns(map_ns, count)).collect(),
+            busy_ns: requested.map(|(capacity, count)| busy_ns(map_ns[capacity as usize - 1], count)).collect(),
+            most_busy_ns: upper_bounds.map(|(&map_ns, count)| busy_ns(map_ns, count)).collect(),
             read_busy_ns: map_ns.iter().map(|map| self.host_read_ns + map).collect(),
             least_busy_ns: self.host_ns + (first.reads + first.changes) * load_ns,
             read_hits: curves.read_hits,

@@ -1,28 +1,28 @@
-//! How often map caches of some sizes write back in one pass, each all dirty segments of a map page at once.
+//! Counts the write-backs of LRU map caches of several sizes in one pass.
 //!
-//! A cache of C segments holds the C used last. So all caches share one order of use, and each has an *edge* in it: of
-//! its segments the one used longest ago, which gives way to what the cache does not hold. A segment is dirty in a
-//! cache if it has changed since its map page was written there last: to write a page back is to note when.
+//! A cache of C segments holds the C most recently used ones. All caches therefore share one LRU list; the *edge* of
+//! each cache is its least recently used segment, the next victim. A write-back writes all dirty segments of a map
+//! page. A segment is dirty in a cache if it changed after that cache last wrote its map page.
 //!
-//! Cost: O(1) for a use, and for each cache that misses. Memory: 24 bytes for each segment, 8 for each cache and map
+//! Cost: O(1) per use, plus O(1) per cache that misses. Memory: 24 bytes per segment, and 8 bytes per cache and map
 //! page.
 
 use ssdlab_core::list::{Link, List, NONE, Node};
 
-/// Follows the caches.
+/// Write-back counts of several caches.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBacks {
-    /// Ascending by their segments.
+    /// Caches in ascending order of capacity.
     caches: Vec<Cache>,
     segments: Vec<Segment>,
-    /// The segments used so far, by their last use.
+    /// Segments used so far, in LRU order.
     order: List,
     used: u32,
-    /// Log2 of the segments of a map page.
+    /// Log2 of the number of segments per map page.
     page_shift: u32,
-    /// For each map page and, in it, each cache: when it was written last.
+    /// Time of the last write-back of each map page by each cache; the caches of a page are adjacent.
     written: Vec<u64>,
-    /// Uses so far, but those of the same segment as before.
+    /// Number of uses so far; consecutive uses of one segment count once.
     now: u64,
 }
 
@@ -36,7 +36,7 @@ struct Cache {
 #[derive(Clone, Debug)]
 struct Segment {
     link: Link,
-    /// So many of the caches, the smallest, do not hold it.
+    /// Number of caches that do not hold the segment; these are the smallest ones.
     absent: u32,
     changed: u64,
 }
@@ -52,14 +52,14 @@ impl Node for Segment {
 }
 
 impl WriteBacks {
-    /// Nothing used yet of `segments`, 2 to the power of `page_shift` of them in a map page, with empty caches of so
-    /// many segments, ascending.
+    /// Creates empty caches of the given `capacities` in segments, in ascending order. The map has `segments` segments,
+    /// `2^page_shift` per map page.
     pub fn new(segments: u32, page_shift: u32, capacities: impl Iterator<Item = u32>) -> Self {
         let caches: Vec<Cache> = capacities.map(|capacity| Cache { capacity, edge: NONE, write_backs: 0 }).collect();
         let unused = Segment { link: Link::ALONE, absent: caches.len() as u32, changed: 0 };
         let pages = segments.div_ceil(1 << page_shift) as usize;
         Self {
-            // What has never changed has not since then.
+            // Time 1 is later than `changed` of a segment that has never changed.
             written: vec![1; pages * caches.len()],
             caches,
             segments: vec![unused; segments as usize],
@@ -75,14 +75,15 @@ impl WriteBacks {
     pub fn add(&mut self, segment: u32, changes: bool) {
         if self.order.newest() != Some(segment) {
             self.now += 1;
-            self.renew(segment);
+            self.touch(segment);
         }
         if changes {
             self.segments[segment as usize].changed = self.now;
         }
     }
 
-    fn renew(&mut self, segment: u32) {
+    /// Makes `segment` the most recently used one.
+    fn touch(&mut self, segment: u32) {
         let Segment { link: Link { newer, .. }, absent, .. } = self.segments[segment as usize];
         let caches = self.caches.len();
         let (missing, holding) = self.caches.split_at_mut(absent as usize);
@@ -111,7 +112,7 @@ impl WriteBacks {
         self.used += u32::from(is_new);
     }
 
-    /// Of each cache, how many segments it holds and the map pages it wrote back.
+    /// Returns the capacity in segments and the number of write-backs of each cache.
     pub fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
         self.caches.iter().map(|cache| (cache.capacity, cache.write_backs))
     }
@@ -124,15 +125,20 @@ mod tests {
     use proptest::prelude::*;
     use ssdlab_ftl::map::{MapModel, SegmentCache, segments};
 
-    /// Pages of a map page, each its own segment, and of the device, of which the last map page is not full.
+    /// Entries per map page.
     const PER_PAGE: u32 = 8;
+    /// Pages of the device; the last map page is not full.
     const PAGES: u32 = 60;
 
     fn simulated(capacity: u32, page_shift: u32, uses: &[(u32, bool)]) -> u64 {
         let segment = 512 >> page_shift;
         let changes = [("cache", u64::from(segment * capacity)), ("segment", segment.into()), ("entry", 64)];
-        let mut cache =
-            SegmentCache::new(PAGES, 64 * PER_PAGE, &segments::INFO.set(&changes).expect("in range")).expect("fits");
+        let mut cache = SegmentCache::new(
+            PAGES,
+            64 * PER_PAGE,
+            &segments::INFO.set(&changes).expect("the parameters are in range"),
+        )
+        .expect("the sizes are valid");
         let mut written_back = 0;
         for &(page, changes) in uses {
             if let Some(page) = cache.look_up(page).write_back {
@@ -149,10 +155,9 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Goal: counts are those of the map cache of a simulation. Method: random uses, each cache simulated, with a
-        /// map page of one segment to one of eight.
+        /// Compares the counts with the simulated map cache, for random uses and map pages of 1 to 8 segments.
         #[test]
-        fn write_backs_are_those_of_each_cache(
+        fn write_backs_match_the_simulated_cache(
             uses in prop::collection::vec((0..PAGES, any::<bool>()), 0..400),
             page_shift in 0_u32..4,
         ) {

@@ -1,5 +1,5 @@
-//! Goal: one pass over a trace tells what the simulated map cache does, for every size. Method: random requests of any
-//! alignment on random devices, each cache simulated; an empty device, so that the cache is empty at first as well.
+//! Compares advice with simulated map caches of every size, for random requests of any alignment. The device starts
+//! empty, so that the cache does too.
 
 use proptest::prelude::*;
 use ssdlab_advice::{MapAdvisor, MapSizes};
@@ -45,7 +45,7 @@ fn device(fit: Fit, partial_read: bool, fill: f64, map: MapChoice) -> Setup {
 fn segments(segment_bytes: u32, count: u64) -> MapChoice {
     let segment = u64::from(segment_bytes);
     let changes = [("cache", segment * count), ("segment", segment), ("entry", ENTRY_BYTES.into())];
-    map::segments::INFO.set(&changes).expect("in range")
+    map::segments::INFO.set(&changes).expect("the parameters are in range")
 }
 
 fn sizes() -> MapSizes {
@@ -56,22 +56,23 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(256))]
 
     #[test]
-    fn misses_are_those_of_the_simulation(requests in strategies::requests(60), scale in any::<bool>(), extent in 1_u64..99) {
+    fn misses_match_the_simulation(requests in strategies::requests(60), scale in any::<bool>(), extent in 1_u64..99) {
         let fit = if scale { Fit::Scale { extent_bytes: 65_536 + extent * 4096 } } else { Fit::Wrap };
         let mut advisor = MapAdvisor::new(&device(fit, false, 0.0, segments(512, 1)), &sizes()).unwrap();
         requests.chunks(7).for_each(|batch| advisor.add(batch).unwrap());
         let advice = advisor.advice();
         prop_assert_eq!(advice.requests, requests.len() as u64);
-        for found in &advice.segments {
-            for (cache_bytes, write_backs) in sizes().cache_bytes.into_iter().zip(&found.write_backs) {
-                let count = cache_bytes / u64::from(found.segment_bytes);
-                let setup = device(fit, false, 0.0, segments(found.segment_bytes, count));
+        for predicted in &advice.segments {
+            for (cache_bytes, write_backs) in sizes().cache_bytes.into_iter().zip(&predicted.write_backs) {
+                let count = cache_bytes / u64::from(predicted.segment_bytes);
+                let setup = device(fit, false, 0.0, segments(predicted.segment_bytes, count));
                 let summary = run(&setup, &mut SliceSource::new(&requests), &mut ()).unwrap().summary;
                 let map = summary.map.unwrap();
-                let at = (count as usize).min(found.read_hits.len()) - 1;
-                prop_assert_eq!((found.look_ups.reads, found.read_hits[at]), (map.reads.count, map.reads.hits));
-                prop_assert_eq!((found.look_ups.changes, found.change_hits[at]), (map.changes.count, map.changes.hits));
-                // Without collection nothing else is programmed.
+                let at = (count as usize).min(predicted.read_hits.len()) - 1;
+                let (look_ups, change_hits) = (predicted.look_ups, predicted.change_hits[at]);
+                prop_assert_eq!((look_ups.reads, predicted.read_hits[at]), (map.reads.count, map.reads.hits));
+                prop_assert_eq!((look_ups.changes, change_hits), (map.changes.count, map.changes.hits));
+                // Without garbage collection, every programmed map page is a write-back.
                 prop_assert_eq!(map.pages_programmed, *write_backs);
             }
         }
@@ -82,12 +83,12 @@ fn request(op: Op, offset: u64, bytes: u32) -> Request {
     Request { time_ns: 0, offset, bytes, op, flags: 0, stream: 0 }
 }
 
-/// Goal: times are sums of those of the simulation. Method: a full device, requests that fill its first segments
-/// without any collection, and a cache of which preconditioning left segments that no request uses.
+/// Compares times with the simulation on a full device. Reads cause no garbage collection, and preconditioning leaves
+/// only segments in the cache that no request uses.
 #[test]
-fn times_are_those_of_the_simulation() {
+fn times_match_the_simulation() {
     let page = u64::from(PAGE_BYTES);
-    // One page of each of six map pages, then the first again, read in part and across pages.
+    // Read one page of each of six map pages, then the first page again, in part and across pages.
     let mut requests: Vec<Request> = (0..6).map(|at| request(Op::Read, at * 8 * page + 100, 300)).collect();
     requests.extend([request(Op::Read, 100, 2000), request(Op::Read, 0, 512), request(Op::Flush, 0, 0)]);
     for partial_read in [false, true] {
@@ -96,59 +97,60 @@ fn times_are_those_of_the_simulation() {
             let mut advisor = MapAdvisor::new(&setup, &sizes()).unwrap();
             advisor.add(&requests).unwrap();
             let advice = advisor.advice();
-            let found = advice.segments.iter().find(|one| one.segment_bytes == segment_bytes).unwrap();
+            let predicted = advice.segments.iter().find(|advice| advice.segment_bytes == segment_bytes).unwrap();
             let measure = |setup: &Setup| {
                 let summary = run(setup, &mut SliceSource::new(&requests), &mut ()).unwrap().summary;
                 (summary.time.unwrap().busy_ns, summary.map.map_or(0, |map| map.pages_programmed))
             };
             let (busy_ns, written_back) = measure(&setup);
-            // The dirty segments that preconditioning left are written back as well, three of them one by one.
+            // The simulation also writes back the three dirty segments left by preconditioning, one at a time.
             let program_ns = 1_575_000 + timing(partial_read).transfer(PAGE_BYTES).0;
             let read_ns = 70_060 + timing(partial_read).transfer(PAGE_BYTES).0;
             let write_back_ns = program_ns + if segment_bytes == PAGE_BYTES { 0 } else { read_ns };
-            assert_eq!(found.most_busy_ns[2] + written_back * write_back_ns, busy_ns);
-            assert_eq!(found.most_busy_ns[2], found.read_busy_ns[2]);
+            assert_eq!(predicted.most_busy_ns[2] + written_back * write_back_ns, busy_ns);
+            assert_eq!(predicted.most_busy_ns[2], predicted.read_busy_ns[2]);
             let FtlChoice::Page(options, _) = setup.ftl else { unreachable!("the device above") };
             let whole = Setup { ftl: FtlChoice::Page(options, map::ram::INFO.defaults()), ..setup };
             assert_eq!(advice.host_ns, measure(&whole).0);
-            assert_eq!(found.least_busy_ns, found.busy_ns[3]);
+            assert_eq!(predicted.least_busy_ns, predicted.busy_ns[3]);
         }
     }
 }
 
 #[test]
-fn writes_are_charged_their_programs_reads_and_write_backs() {
+fn write_time_includes_programs_reads_and_write_backs() {
     let setup = device(Fit::Error, false, 0.0, segments(64, 1));
     let sizes = MapSizes { segment_bytes: vec![64], cache_bytes: vec![128, 192], ..sizes() };
     let mut advisor = MapAdvisor::new(&setup, &sizes).unwrap();
-    // Three pages, the last in part, in three segments of one entry; then the first of them is trimmed.
+    // Write three pages in three segments of one entry each, the last page in part; then trim the first page.
     advisor.add(&[request(Op::Write, 0, 1500), request(Op::Trim, 0, 1000)]).unwrap();
     let advice = advisor.advice();
     let transfer_ns = timing(false).transfer(PAGE_BYTES).0;
     let (read_ns, program_ns) = (70_060 + transfer_ns, 1_575_000 + transfer_ns);
     assert_eq!((advice.host_ns, advice.host_read_ns), (read_ns + 3 * program_ns, 0));
-    let found = &advice.segments[0];
-    assert_eq!((found.look_ups.reads, found.look_ups.changes, found.first.reads, found.first.changes), (1, 4, 1, 2));
-    // Look-ups 2 (read), 0, 1, 2, 0: with one segment all miss, and 0, 1 and 2 are written back. With two as well, but
-    // 0 and 1, of one map page, at once, and 2 is still there.
+    let predicted = &advice.segments[0];
+    let (look_ups, first) = (predicted.look_ups, predicted.first);
+    assert_eq!((look_ups.reads, look_ups.changes, first.reads, first.changes), (1, 4, 1, 2));
+    // The look-ups are 2 (read), 0, 1, 2, 0. A cache of one segment always misses and writes back 0, 1 and 2. A cache
+    // of two always misses too, but 0 and 1 share a map page and are written back together, and 2 is still cached.
     let load_ns = 70_060 + timing(false).transfer(64).0;
-    assert_eq!((found.read_hits[0], found.change_hits[0]), (0, 0));
-    assert_eq!(found.most_busy_ns[0], advice.host_ns + 5 * load_ns + 3 * (read_ns + program_ns));
-    assert_eq!((found.change_hits[1], &found.write_backs[..]), (0, &[1, 0][..]));
-    assert_eq!(found.most_busy_ns[1], advice.host_ns + 5 * load_ns + 2 * (read_ns + program_ns));
-    assert_eq!(found.busy_ns[0], advice.host_ns + 5 * load_ns + read_ns + program_ns);
-    assert_eq!((found.change_hits[2], found.busy_ns[1]), (2, found.most_busy_ns[2]));
+    assert_eq!((predicted.read_hits[0], predicted.change_hits[0]), (0, 0));
+    assert_eq!(predicted.most_busy_ns[0], advice.host_ns + 5 * load_ns + 3 * (read_ns + program_ns));
+    assert_eq!((predicted.change_hits[1], &predicted.write_backs[..]), (0, &[1, 0][..]));
+    assert_eq!(predicted.most_busy_ns[1], advice.host_ns + 5 * load_ns + 2 * (read_ns + program_ns));
+    assert_eq!(predicted.busy_ns[0], advice.host_ns + 5 * load_ns + read_ns + program_ns);
+    assert_eq!((predicted.change_hits[2], predicted.busy_ns[1]), (2, predicted.most_busy_ns[2]));
 }
 
 #[test]
-fn what_cannot_be_advised_is_refused() {
+fn unsupported_setups_sizes_and_requests_are_rejected() {
     let setup = device(Fit::Error, false, 0.0, segments(64, 1));
     let mut advisor = MapAdvisor::new(&setup, &sizes()).unwrap();
     let error = advisor.add(&[request(Op::Read, 0, 1), request(Op::Read, 240 * 512, 1)]).unwrap_err();
     let beyond = "request 2: a read of 1B at byte 122880 of the device ends 1B beyond its 120KiB";
     assert!(error.to_string().starts_with(beyond), "{error}");
     let counting = Setup { clock: Clock::Count, ..setup };
-    assert!(MapAdvisor::new(&counting, &sizes()).err().unwrap().to_string().contains("takes no time"));
+    assert!(MapAdvisor::new(&counting, &sizes()).err().unwrap().to_string().contains("models no time"));
     let odd = MapSizes { cache_bytes: vec![600], ..sizes() };
     assert!(MapAdvisor::new(&setup, &odd).err().unwrap().to_string().contains("not a multiple"));
 }

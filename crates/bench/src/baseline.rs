@@ -1,8 +1,8 @@
-//! The baseline: a bare loop that does nothing but page mapping with greedy collection.
+//! Baseline: a bare loop with page mapping and greedy garbage collection only.
 //!
-//! No options, no policies, no sinks, no checks: the least code that simulates uniform random overwrites,
-//! with the same data layout as the FTL (lazy validity, dense counters with chunk minima, `u32` maps) but
-//! power-of-two blocks, no prefetching and no huge pages. What the full stack costs is measured against it.
+//! It has no options, policies, sinks or checks. It is the minimal code that simulates uniform random overwrites, with
+//! the FTL's data layout (lazy validity, dense counters with chunk minima, `u32` maps), but with power-of-two blocks
+//! and without prefetching and huge pages. The cost of the full stack is measured against it.
 
 use ssdlab_core::Rng;
 
@@ -28,12 +28,12 @@ pub struct Loop {
 const FULL: u16 = u16::MAX;
 
 impl Loop {
-    /// A device of `blocks` blocks of `1 << shift` pages, filled with `pages` logical pages.
+    /// Creates a device of `blocks` blocks of `1 << shift` pages, filled with `pages` logical pages.
     pub fn filled(pages: u32, blocks: u32, shift: u32, seed: u64) -> Self {
         let size = 1_u32 << shift;
         let full = pages.div_ceil(size);
         let mut valid = vec![FULL; (blocks as usize).next_multiple_of(CHUNK)];
-        // Blocks beyond the logical pages start as sealed and empty; the last is the spare.
+        // Blocks beyond the logical pages start closed and empty; the last one is the spare.
         for (block, valid) in valid.iter_mut().enumerate().take(blocks as usize - 1) {
             *valid = (u64::from(pages).saturating_sub(block as u64 * u64::from(size))).min(u64::from(size)) as u16;
         }
@@ -41,7 +41,7 @@ impl Loop {
         let physical = blocks as usize * size as usize;
         let p2l = (0..physical as u32).map(|ppn| if ppn < pages { ppn } else { 0 }).collect();
         debug_assert!(full < blocks);
-        // Page 0 of a block as the place to go on means: collect first.
+        // `next` at page 0 of a block requests garbage collection first.
         Self {
             l2p: (0..pages).collect(),
             p2l,
@@ -54,7 +54,8 @@ impl Loop {
         }
     }
 
-    /// Moves the survivors of the least valid block to the spare; returns where to go on and how many moved.
+    /// Moves the valid pages of the block with the fewest to the spare block. Returns the next page to write and the
+    /// number of moved pages.
     fn collect(&mut self) -> (u32, u64) {
         let least = self.min.iter().fold(FULL, |least, &min| least.min(min));
         let chunk = self.min.iter().position(|&min| min == least).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Cache policies: accesses per second of each, against a bare FIFO.
+//! Cache policies: accesses per second of each, relative to a bare FIFO.
 
 use ssdlab_cache::{Access, AccessTrace, Granularity, POLICIES, Trims};
 use ssdlab_trace::{Arrival, Generator, Pattern, Request, Source, Workload};
@@ -8,12 +8,12 @@ use crate::{Scale, machine};
 const PAGE: u32 = 4096;
 const BATCH: usize = 4096;
 
-/// The accesses of requests, as every simulation needs them once.
+/// Converts requests to numbered accesses, which all simulations share.
 fn number(requests: &[Request]) -> AccessTrace {
-    AccessTrace::new(requests, Granularity::Objects, Trims::Ignore).expect("few accesses to few objects")
+    AccessTrace::new(requests, Granularity::Objects, Trims::Ignore).expect("the trace is small enough")
 }
 
-/// Requests to objects of one page with popularity by Zipf's law, exponent 1.
+/// Returns requests to one-page objects with a Zipf distribution, exponent 1.
 fn zipf(objects: u64, count: u64) -> Vec<Request> {
     let workload = Workload {
         pattern: Pattern::Zipf { theta: 1.0 },
@@ -31,16 +31,16 @@ fn zipf(objects: u64, count: u64) -> Vec<Request> {
     requests
 }
 
-/// The same, but every other 50,000 are part of a scan over all objects, again and again.
+/// Replaces every other 50,000 requests by a repeated scan over all objects.
 fn with_scans(objects: u64, mut requests: Vec<Request>) -> Vec<Request> {
-    let of_scans = requests.iter_mut().enumerate().filter(|(at, _)| at / 50_000 % 2 == 1);
-    for (scanned, (_, request)) in of_scans.enumerate() {
+    let scan = requests.iter_mut().enumerate().filter(|(at, _)| at / 50_000 % 2 == 1);
+    for (scanned, (_, request)) in scan.enumerate() {
         request.offset = scanned as u64 % objects * u64::from(PAGE);
     }
     requests
 }
 
-/// The least that simulates a cache: a ring of numbers and a flag for each.
+/// Simulates a FIFO with minimal code, a ring and a flag per item; returns the misses.
 fn bare_fifo(accesses: &[Access], items: u32, capacity: usize) -> u64 {
     let (mut cached, mut ring) = (vec![false; items as usize], vec![0_u32; capacity]);
     let (mut misses, mut at) = (0_usize, 0);
@@ -59,12 +59,12 @@ fn bare_fifo(accesses: &[Access], items: u32, capacity: usize) -> u64 {
     misses as u64
 }
 
-/// The least of several runs' seconds of processor time, and what was found.
+/// Returns the processor seconds and the result of the fastest run.
 fn best<T>(rounds: u32, mut run: impl FnMut() -> T) -> (f64, T) {
     let mut timed = || {
         let began = machine::processor_seconds();
-        let found = run();
-        (machine::processor_seconds() - began, found)
+        let result = run();
+        (machine::processor_seconds() - began, result)
     };
     (1..rounds).fold(timed(), |best, _| {
         let next = timed();
@@ -79,7 +79,9 @@ pub fn report(scale: Scale) {
         Scale::Real => (1_000_000, 20_000_000, 3),
     };
     println!("## Cache policies: {objects} objects, a cache of a tenth of them, {count} accesses, one core\n");
-    println!("| accesses | policy | M accesses per second of processor time | against a bare FIFO | misses | result |");
+    println!(
+        "| accesses | policy | M accesses per second of processor time | relative to a bare FIFO | misses | result |"
+    );
     println!("|---|---|---|---|---|---|");
     let skewed = zipf(objects, count);
     rows("Zipf 1.0", &skewed, objects as u32 / 10, rounds);
@@ -99,15 +101,15 @@ fn rows(label: &str, requests: &[Request], capacity: u32, rounds: u32) {
         println!("| {label} | {name} | {millions:.1} | **{:.2}** | {share} | {hash} |", bare / seconds);
     };
     row("bare FIFO", bare, Some(&[bare_misses]));
-    row("numbering, once for all", numbering, None);
+    row("numbering (shared by all)", numbering, None);
     for info in POLICIES.iter() {
-        let simulate = || trace.simulate(info, &[], u64::from(capacity)).expect("objects are of one size").misses;
+        let simulate = || trace.simulate(info, &[], u64::from(capacity)).expect("all objects have one size").misses;
         let (seconds, misses) = best(rounds, simulate);
         assert!(info.name != "fifo" || misses == bare_misses, "{misses} misses, the bare FIFO {bare_misses}");
         row(info.name, seconds, Some(&[misses]));
-        // A pass for Belady takes time in proportion to the items that change places.
+        // Belady's one-pass time is proportional to the number of moved items, which is too slow here.
         let Some(one_pass) = info.role.one_pass.filter(|_| !info.role.needs_future) else { continue };
-        let (seconds, curve) = best(1, || one_pass(&trace, trace.items()).expect("nothing is dropped"));
+        let (seconds, curve) = best(1, || one_pass(&trace, trace.items()).expect("the trace has no drops"));
         assert_eq!(curve.misses()[capacity as usize - 1], misses, "{}", info.name);
         row(&format!("{}, all sizes", info.name), seconds, Some(curve.misses()));
     }

@@ -1,4 +1,4 @@
-//! Page compressors through their trait, against loops over the libraries they stand on.
+//! Page compressors through their trait, compared with direct calls of their libraries.
 
 use std::hint::black_box;
 
@@ -11,10 +11,10 @@ use crate::{Scale, machine};
 
 const PAGE_BYTES: usize = 8192;
 
-/// Works from the first bytes to the second ones and returns how many it made.
+/// Compresses or decompresses the first slice into the second and returns the length.
 type Work = Box<dyn FnMut(&[u8], &mut [u8]) -> usize>;
 
-/// One library, called as its own documentation would have it with contexts reused.
+/// Library, called as its documentation recommends, with reused contexts.
 struct Library {
     spec: &'static str,
     compress: Work,
@@ -22,50 +22,62 @@ struct Library {
 }
 
 fn libraries() -> Vec<Library> {
-    let mut zstd_in = zstd::bulk::Compressor::new(3).expect("memory");
-    let mut zstd_out = zstd::bulk::Decompressor::new().expect("memory");
+    let mut zstd_in = zstd::bulk::Compressor::new(3).expect("memory for a context");
+    let mut zstd_out = zstd::bulk::Decompressor::new().expect("memory for a context");
     let mut zlib_in = Compress::new(Compression::new(6), true);
     let mut zlib_out = Decompress::new(true);
-    let mut deflate_in = libdeflater::Compressor::new(libdeflater::CompressionLvl::new(1).expect("a level"));
+    let mut deflate_in = libdeflater::Compressor::new(libdeflater::CompressionLvl::new(1).expect("the level is valid"));
     let mut deflate_out = libdeflater::Decompressor::new();
     vec![
         Library {
             spec: "lz4",
-            compress: Box::new(|page, out| lzzzz::lz4::compress(page, out, 1).expect("room")),
-            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect("own bytes")),
+            compress: Box::new(|page, out| {
+                lzzzz::lz4::compress(page, out, 1).expect("the output buffer is large enough")
+            }),
+            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect("the page is intact")),
         },
         Library {
             spec: "lz4hc:4",
-            compress: Box::new(|page, out| lzzzz::lz4_hc::compress(page, out, 4).expect("room")),
-            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect("own bytes")),
+            compress: Box::new(|page, out| {
+                lzzzz::lz4_hc::compress(page, out, 4).expect("the output buffer is large enough")
+            }),
+            restore: Box::new(|bytes, page| lzzzz::lz4::decompress(bytes, page).expect("the page is intact")),
         },
         Library {
             spec: "zstd:3",
-            compress: Box::new(move |page, out| zstd_in.compress_to_buffer(page, out).expect("room")),
-            restore: Box::new(move |bytes, page| zstd_out.decompress_to_buffer(bytes, page).expect("own bytes")),
+            compress: Box::new(move |page, out| {
+                zstd_in.compress_to_buffer(page, out).expect("the output buffer is large enough")
+            }),
+            restore: Box::new(move |bytes, page| {
+                zstd_out.decompress_to_buffer(bytes, page).expect("the page is intact")
+            }),
         },
         Library {
             spec: "zlib:6",
             compress: Box::new(move |page, out| {
                 zlib_in.reset();
-                zlib_in.compress(page, out, FlushCompress::Finish).expect("room");
+                zlib_in.compress(page, out, FlushCompress::Finish).expect("the output buffer is large enough");
                 zlib_in.total_out() as usize
             }),
             restore: Box::new(move |bytes, page| {
                 zlib_out.reset(true);
-                zlib_out.decompress(bytes, page, FlushDecompress::Finish).expect("own bytes");
+                zlib_out.decompress(bytes, page, FlushDecompress::Finish).expect("the page is intact");
                 zlib_out.total_out() as usize
             }),
         },
         Library {
             spec: "libdeflate:1",
-            compress: Box::new(move |page, out| deflate_in.deflate_compress(page, out).expect("room")),
-            restore: Box::new(move |bytes, page| deflate_out.deflate_decompress(bytes, page).expect("own bytes")),
+            compress: Box::new(move |page, out| {
+                deflate_in.deflate_compress(page, out).expect("the output buffer is large enough")
+            }),
+            restore: Box::new(move |bytes, page| {
+                deflate_out.deflate_decompress(bytes, page).expect("the page is intact")
+            }),
         },
     ]
 }
 
-/// Microseconds for each page of compressing and restoring, and the compressed pages.
+/// Returns the microseconds per page of compressing and restoring, and the compressed pages.
 fn run(
     pages: &[Vec<u8>],
     mut compress: impl FnMut(&[u8], &mut [u8]) -> usize,
@@ -103,22 +115,21 @@ pub fn report(scale: Scale) {
     println!(
         "## Page compressors: {count} pages of 8 KiB, one core, through the trait and through the library alone\n"
     );
-    println!(
-        "| codec | ratio | compress, us | library, us | rate | restore, us | library, us | rate | result |\n|---|---|---|---|---|---|---|---|---|"
-    );
+    println!("| codec | ratio | compress, us | library, us | rate | restore, us | library, us | rate | result |");
+    println!("|---|---|---|---|---|---|---|---|---|");
     for mut library in libraries() {
         let mut codec: Box<dyn Codec> =
-            library.spec.parse::<CodecSpec>().expect("a codec").build().expect("memory for it");
+            library.spec.parse::<CodecSpec>().expect("the codec exists").build().expect("memory for a context");
         let mut other: Box<dyn Codec> =
-            library.spec.parse::<CodecSpec>().expect("a codec").build().expect("memory for it");
+            library.spec.parse::<CodecSpec>().expect("the codec exists").build().expect("memory for a context");
         let mut best = [f64::INFINITY; 4];
         let mut stored = Vec::new();
-        // In turns, so that a noisy neighbour disturbs both alike.
+        // Alternate, so that disturbances affect both alike.
         for _ in 0..rounds {
             let (compress_us, restore_us, ours) = run(
                 &pages,
-                |page, out| codec.compress(page, out).expect("room"),
-                |bytes, page| other.decompress(bytes, page).expect("own bytes"),
+                |page, out| codec.compress(page, out).expect("the output buffer is large enough"),
+                |bytes, page| other.decompress(bytes, page).expect("the page is intact"),
             );
             let (alone_us, alone_restore_us, theirs) = run(&pages, &mut library.compress, |bytes, page| {
                 (library.restore)(bytes, page);

@@ -1,4 +1,4 @@
-//! Drives in time: how many requests, flash operations and events are simulated each second.
+//! Timed drives: simulated requests, flash operations and events per second.
 
 use ssdlab_core::{Nanos, Ppn, Rng};
 use ssdlab_ftl::gc;
@@ -18,10 +18,10 @@ use crate::{Scale, clocked, machine, settings_of};
 
 const PAGE_BYTES: u32 = 4096;
 const PAGES_PER_BLOCK: u32 = 256;
-/// Runs in turns, of which the fastest counts.
+/// Number of alternating runs; the fastest counts.
 const ROUNDS: usize = 5;
 
-/// 8 channels with 8 dies each, 28 % over-provisioned.
+/// Returns a drive of 8 channels with 8 dies each and 28 % over-provisioning.
 pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Setup {
     let parallelism = Parallelism { channels: 8, ways: 8, dies: 1, planes: 1, order: StripeOrder::CWDP };
     let logical_pages = (capacity_bytes / u64::from(PAGE_BYTES)) as u32;
@@ -59,7 +59,7 @@ pub(crate) fn setup(capacity_bytes: u64, depth: u32, overwrite: Overwrite) -> Se
     }
 }
 
-/// Processor seconds of preparing and of replaying, and the figures.
+/// Returns the processor seconds of preparation and of the replay, and the summary.
 pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summary) {
     let workload = Workload {
         pattern: Pattern::Uniform,
@@ -76,8 +76,8 @@ pub(crate) fn timed(setup: &Setup, requests: u64, reads: f64) -> (f64, f64, Summ
     (machine::processor_seconds() - start - seconds, seconds, summary)
 }
 
-/// Processor seconds of each set-up, the least of [`ROUNDS`] in turns so that a slow spell of the machine meets all of
-/// them, and its figures.
+/// Returns the processor seconds and summary of the fastest run of each set-up. Set-ups alternate for [`ROUNDS`]
+/// rounds, so that disturbances affect all of them.
 pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads: f64) -> [(f64, Summary); N] {
     let once =
         || setups.each_ref().map(|setup| timed(setup, requests, reads)).map(|(_, seconds, summary)| (seconds, summary));
@@ -92,8 +92,8 @@ pub(crate) fn fastest<const N: usize>(setups: &[Setup; N], requests: u64, reads:
     best
 }
 
-/// Events per second of processor time of the flash array alone: random reads of programmed pages, `depth` under way at
-/// any time.
+/// Returns the events per second of processor time of the flash array alone, for random page reads at a queue depth of
+/// `depth`.
 fn bare(setup: &Setup, depth: u32, reads: u64) -> f64 {
     let Clock::Event(timing, drive) = setup.clock else { unreachable!("the set-up has a drive") };
     let mut flash = ParallelFlash::new(&setup.geometry, &timing, drive.array(), Counts::default(), None);
@@ -123,7 +123,7 @@ pub fn report(scale: Scale) {
         Scale::Smoke => (1_u64 << 30, 10_000),
         Scale::Real => (64 << 30, 2_000_000),
     };
-    println!("## Drives in time: random 4 KiB requests, 8 channels x 8 dies, page mapping, greedy, 28 % OP\n");
+    println!("## Timed drives: random 4 KiB requests, 8 channels x 8 dies, page mapping, greedy, 28 % OP\n");
     println!(
         "| requests | depth | k requests/s | M flash operations/s | simulated IOPS | WA | start-up, s | resident bytes/page | result |"
     );
@@ -153,7 +153,7 @@ pub fn report(scale: Scale) {
         );
     }
     println!(
-        "\nThe flash array alone, random reads of single pages: each is an event of the die and one of the channel.\n"
+        "\nThe flash array alone, random single-page reads: each is one event of the die and one of the channel.\n"
     );
     println!("| depth | M events per second of processor time |");
     println!("|---|---|");
@@ -169,14 +169,14 @@ fn report_attribution(requests: u64) {
     println!("Cost of latency attribution on a drive of 1 GiB, depth 64.\n");
     println!("| requests | ns/request | added by attribution | share | result |");
     println!("|---|---|---|---|---|");
-    let own = |overwrite| setup(1 << 30, 64, overwrite);
+    let drive = |overwrite| setup(1 << 30, 64, overwrite);
     let steady = Overwrite::Steady(Method::Auto);
     let default = ["device.capacity=1GiB", "host.replay.closed.queue_depth=64"].map(String::from);
-    let default = settings_of("small-nvme", &default).expect("a sound benchmark").setup;
+    let default = settings_of("small-nvme", &default).expect("the settings are valid").setup;
     for (label, reads, off) in [
-        ("writes, steady state", 0.0, own(steady)),
-        ("reads", 1.0, own(Overwrite::None)),
-        ("70 % reads, steady state", 0.7, own(steady)),
+        ("writes, steady state", 0.0, drive(steady)),
+        ("reads", 1.0, drive(Overwrite::None)),
+        ("70 % reads, steady state", 0.7, drive(steady)),
         ("70 % reads, steady state, default drive", 0.7, Setup { warmup_requests: 4096, ..default }),
     ] {
         let [(without, _), (with, summary)] = fastest(&[off, Setup { attribution: true, ..off }], requests, reads);

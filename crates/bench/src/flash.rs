@@ -1,4 +1,4 @@
-//! Untimed page-mapped overwrites: the whole stack against the bare loop.
+//! Untimed page-mapped overwrites: the whole stack compared with the bare loop.
 
 use ssdlab_ftl::gc;
 use ssdlab_ftl::map::ram;
@@ -34,7 +34,7 @@ fn setup(capacity_bytes: u64, op: f64) -> Setup {
     }
 }
 
-/// Prints the table of sizes and over-provisionings, ours against the loop's.
+/// Prints the table of sizes and over-provisioning, with the whole stack and the bare loop.
 pub fn report(scale: Scale) {
     println!("## Untimed page mapping: uniform random 4 KiB overwrites, greedy, 256-page blocks\n");
     println!(
@@ -57,7 +57,7 @@ pub fn report(scale: Scale) {
 
             let mut device = Loop::filled(setup.logical_pages, setup.geometry.blocks, BLOCK_SHIFT, 1);
             device.overwrite(u64::from(setup.logical_pages) * 3 / 2);
-            // In turns, so that a noisy neighbour disturbs both alike.
+            // Alternate, so that disturbances affect both alike.
             for round in 0..rounds {
                 if round > 0 {
                     (_, seconds, summary) = timed(&setup, writes, 0.0);
@@ -69,7 +69,7 @@ pub fn report(scale: Scale) {
                 theirs_wa = work.programs as f64 / work.host as f64;
             }
             let pages = setup.geometry.pages() as f64;
-            // Later rows find memory that earlier ones freed, so only the first can be measured.
+            // Only the first row can be measured, because later ones reuse freed memory.
             let resident_per_page =
                 if first { format!("{:.2}", resident as f64 / pages) } else { "not measured".to_owned() };
             first = false;

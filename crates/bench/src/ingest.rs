@@ -1,4 +1,4 @@
-//! Trace ingest: files of several formats into requests, end to end, on one core.
+//! Trace ingest: reading files of several formats end to end, on one core.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,21 +33,21 @@ fn write(path: &Path, format: Format, requests: &[Request]) {
     writer.finish().expect("the disk has room");
 }
 
-/// Reads the whole trace into memory; seconds, requests and a hash of what was read.
+/// Reads the whole trace into memory; returns seconds, number of requests and a hash of their contents.
 fn read(path: &Path) -> (f64, usize, u32) {
     let began = Instant::now();
-    let mut reader = TraceReader::open(&[PathBuf::from(path)], &ReadOptions::default()).expect("own files are valid");
+    let mut reader = TraceReader::open(&[PathBuf::from(path)], &ReadOptions::default()).expect("the file is valid");
     let mut out = Vec::new();
-    while reader.fill(&mut out, BATCH).expect("own files are valid") > 0 {}
+    while reader.fill(&mut out, BATCH).expect("the file is valid") > 0 {}
     let seconds = began.elapsed().as_secs_f64();
     let sum = out.iter().fold(0_u64, |sum, r| sum.wrapping_mul(31).wrapping_add(r.offset ^ r.time_ns ^ r.bytes as u64));
     (seconds, out.len(), machine::hash(&sum.to_string()))
 }
 
-/// Reads the file and looks at every byte once: the least any reader must do.
+/// Reads the file and scans every byte once, the minimum work of any reader; returns seconds.
 fn baseline(path: &Path) -> f64 {
     let began = Instant::now();
-    let bytes = fs::read(path).expect("own files are readable");
+    let bytes = fs::read(path).expect("the file is readable");
     let lines = memchr::memchr_iter(b'\n', &bytes).count();
     std::hint::black_box(lines);
     began.elapsed().as_secs_f64()
@@ -60,7 +60,7 @@ pub fn report(scale: Scale) {
         Scale::Real => (4_000_000, 5),
     };
     println!("## Trace ingest: {count} requests, file to memory, one core\n");
-    println!("| format | MB | MB/s | M requests/s | share of a bare pass over the bytes | result |");
+    println!("| format | MB | MB/s | M requests/s | speed relative to a bare scan | result |");
     println!("|---|---|---|---|---|---|");
     let requests = requests(count);
     let directory = std::env::temp_dir().join(format!("ssdlab-bench-{}", std::process::id()));
@@ -86,6 +86,6 @@ pub fn report(scale: Scale) {
             bare / best * 100.0,
         );
     }
-    fs::remove_dir_all(&directory).expect("own directory");
+    fs::remove_dir_all(&directory).expect("the directory is removable");
     println!();
 }

@@ -1,5 +1,5 @@
-//! Benchmarks, with a smoke size that the ordinary tests run and a result hash beside every figure.
-#![allow(clippy::print_stdout, missing_docs, reason = "a development tool that prints its findings")]
+//! Benchmarks. The ordinary tests run them at smoke size. Each row ends with a hash of the simulated result.
+#![allow(clippy::print_stdout, missing_docs, reason = "a development tool that prints its results")]
 
 pub mod baseline;
 pub mod cache;
@@ -22,7 +22,7 @@ use ssdlab_config::{Config, ConfigError, Layer, Settings};
 use ssdlab_sim::{Control, Monitor, Phase, Setup, Status, Summary};
 use ssdlab_trace::{Generator, Workload};
 
-/// How much to do.
+/// Size of a benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
     /// Enough to see that the benchmark runs.
@@ -31,14 +31,14 @@ pub enum Scale {
     Real,
 }
 
-/// Notes when measuring began, in processor seconds, which neighbours disturb less.
+/// Records the start of the measured phase in processor seconds, which other processes affect less than elapsed time.
 struct Clocked {
     began: Option<f64>,
 }
 
 impl Monitor for Clocked {
     fn report(&mut self, status: &Status) -> Control {
-        // The last look before measuring is the end of the warm-up.
+        // The last report of the warm-up is at its end.
         if status.phase == Phase::Warmup {
             self.began = Some(machine::processor_seconds());
         }
@@ -46,33 +46,33 @@ impl Monitor for Clocked {
     }
 }
 
-/// One chip with these settings.
+/// Returns the settings of one chip with changes.
 fn settings(sets: &[String]) -> Result<Settings, ConfigError> {
     settings_of("tlc-chip", sets)
 }
 
-/// A preset with these settings.
+/// Returns the settings of a preset with changes.
 fn settings_of(preset: &str, sets: &[String]) -> Result<Settings, ConfigError> {
     let sets: Vec<_> = sets.iter().map(|set| Layer { origin: "--set".into(), text: set.clone() }).collect();
     Config::resolve(Some(preset), &[], &sets)?.settings(None)
 }
 
-/// Processor seconds of the measured phase of a workload, which has a warm-up, and the summary.
+/// Returns the processor seconds of the measured phase and the summary; the workload must have a warm-up.
 fn clocked(setup: &Setup, workload: &Workload) -> (f64, Summary) {
     let mut source = Generator::new(workload).expect("the workload is valid");
     let mut clocked = Clocked { began: None };
     let outcome = ssdlab_sim::run(setup, &mut source, &mut clocked).expect("the device is valid");
-    let seconds = machine::processor_seconds() - clocked.began.expect("there was a warm-up");
+    let seconds = machine::processor_seconds() - clocked.began.expect("the workload has a warm-up");
     (seconds, outcome.summary)
 }
 
-/// The same of what `sets` configure.
+/// Like [`clocked`], for one chip with changed settings.
 fn measured(sets: &[String]) -> (f64, Summary) {
-    let settings = settings(sets).expect("a sound benchmark");
+    let settings = settings(sets).expect("the settings are valid");
     clocked(&settings.setup, &settings.workload)
 }
 
-/// Seconds that the workload configured by `sets` takes when called from Rust, and its flash programs.
+/// Simulates one chip with changed settings; returns elapsed seconds and flash programs.
 pub fn simulate(sets: &[String]) -> Result<(f64, u64), String> {
     let settings = settings(sets).map_err(|error| error.to_string())?;
     let began = Instant::now();

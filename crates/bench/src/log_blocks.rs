@@ -1,4 +1,4 @@
-//! Untimed log-block FTLs: random and interleaved sequential overwrites against a bare loop that merges blocks.
+//! Untimed log-block FTLs: random and interleaved sequential overwrites, compared with a bare loop that merges blocks.
 
 use ssdlab_core::{HugeVec, Rng};
 
@@ -8,7 +8,7 @@ use crate::{Scale, machine, measured};
 
 const PAGES_PER_BLOCK: u32 = 256;
 
-/// Programs per second of a loop that does nothing but move random blocks, page by page, in a map and its inverse.
+/// Returns the programs per second of a loop that only moves random blocks, page by page, in a map and its inverse.
 fn bare_merges(pages: u32, merges: u64) -> f64 {
     let blocks = pages / PAGES_PER_BLOCK;
     let mut l2p = HugeVec::filled(0_u32, pages as usize);
@@ -16,7 +16,7 @@ fn bare_merges(pages: u32, merges: u64) -> f64 {
     let mut data: Vec<u32> = (0..blocks).collect();
     let mut spare = blocks;
     let mut rng = Rng::named(1, "merges");
-    // A slice stays in registers, where it lies is asked for only once.
+    // Slices, so that the pointers stay in registers.
     let (l2p, p2l) = (&mut *l2p, &mut *p2l);
     let began = machine::processor_seconds();
     for _ in 0..merges {
@@ -59,11 +59,11 @@ pub fn report(scale: Scale) {
             let with = |more: &[String]| common.iter().chain(more).cloned().collect::<Vec<_>>();
             let mut sets = with(&["workload.reads=0%".into(), format!("workload.requests={writes}")]);
             if pattern == "streams" {
-                sets.extend(["sequential=90%", "streams=8"].map(|one| format!("workload.pattern.streams.{one}")));
+                sets.extend(["sequential=90%", "streams=8"].map(|set| format!("workload.pattern.streams.{set}")));
             }
             let (seconds, summary) = measured(&sets);
             let programs = summary.flash.0.programmed() as f64 / seconds;
-            // Long enough for a clock that counts in steps of milliseconds.
+            // Long enough for a clock with millisecond resolution.
             let bare = bare_merges(pages, writes / 2);
             let sets = with(&["workload.reads=100%".into(), format!("workload.requests={reads}")]);
             let reads_per_s = if pattern == "uniform" {

@@ -1,10 +1,10 @@
-//! What the benchmarks read from the machine they run on.
+//! Machine description, memory and processor time of benchmarks.
 
 use std::fs;
 
 use ssdlab_measure::thread_cpu_ns;
 
-/// Processor model and core count.
+/// Returns the processor model and core count.
 pub fn describe() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
@@ -19,28 +19,28 @@ fn status_bytes(field: &str) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// Resident memory of this process now; 0 where the system does not say.
+/// Returns the current resident memory of this process; 0 if the system does not report it.
 pub fn resident_bytes() -> u64 {
     status_bytes("VmRSS:")
 }
 
-/// Highest resident memory since [`reset_peak`].
+/// Returns the peak resident memory since [`reset_peak`].
 pub fn peak_resident_bytes() -> u64 {
     status_bytes("VmHWM:")
 }
 
-/// Starts the peak anew.
+/// Resets the peak.
 pub fn reset_peak() {
-    // Needs no privilege for one's own process; where it fails the peak is that of the whole run, never less.
+    // Needs no privileges. If it fails, the peak covers the whole run and is at worst too high.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// FNV-1a of a result's text, so that a change of speed cannot hide a change of result.
+/// Returns the FNV-1a hash of a result, which reveals changes of results beside changes of speed.
 pub fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811C_9DC5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Seconds that this thread has had a processor.
+/// Returns the processor time of this thread, in seconds.
 pub fn processor_seconds() -> f64 {
     thread_cpu_ns() as f64 / 1e9
 }

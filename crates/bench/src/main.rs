@@ -1,6 +1,6 @@
-//! `ssdlab-bench [SECTION...]`: every benchmark, or some, as Markdown. `ssdlab-bench simulate KEY=VALUE...`: one
-//! simulation called from Rust, as "seconds programs", for comparison with the same call from Python.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a development tool that prints its findings")]
+//! `ssdlab-bench [SECTION...]` prints all or selected benchmarks as Markdown. `ssdlab-bench simulate KEY=VALUE...` runs
+//! one simulation and prints "seconds programs", for comparison with the same call from Python.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a development tool that prints its results")]
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use ssdlab_bench::{
     Scale, cache, codec, drive, flash, ingest, log_blocks, machine, map_advice, maps, pool, sched, simulate, stack,
 };
 
-/// A section prints itself.
+/// Name of a section and the function that prints it.
 type Section = (&'static str, fn(Scale));
 
 const SECTIONS: [Section; 11] = [
@@ -39,15 +39,15 @@ fn main() -> ExitCode {
             }
         };
     }
-    let named = |name: &str| arguments.iter().any(|argument| argument == name);
+    let selected = |name: &str| arguments.is_empty() || arguments.iter().any(|argument| argument == name);
     if let Some(unknown) = arguments.iter().find(|argument| SECTIONS.iter().all(|(name, _)| name != argument)) {
         let known: Vec<&str> = SECTIONS.iter().map(|(name, _)| *name).collect();
-        eprintln!("no section {unknown:?}; there are {}", known.join(", "));
+        eprintln!("unknown section {unknown:?}; sections are {}", known.join(", "));
         return ExitCode::from(2);
     }
     println!("Machine: {}\n", machine::describe());
     for (name, report) in SECTIONS {
-        if arguments.is_empty() || named(name) {
+        if selected(name) {
             report(Scale::Real);
         }
     }

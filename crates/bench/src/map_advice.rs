@@ -1,4 +1,4 @@
-//! Advice on map caches: one pass for all sizes against a run of the segment cache for each.
+//! Advice on map caches: one pass for all sizes, compared with a separate run of each segment cache.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -16,44 +16,44 @@ const BATCH: usize = 4096;
 fn settings(sets: &[&str]) -> Settings {
     let sets: Vec<_> = sets.iter().map(|&set| Layer { origin: "--set".into(), text: set.into() }).collect();
     let config = Config::resolve(Some("mapcache"), &[], &sets);
-    config.and_then(|config| config.settings(None)).expect("a sound benchmark")
+    config.and_then(|config| config.settings(None)).expect("the settings are valid")
 }
 
-fn requests(source: &mut dyn Source, most: usize) -> Vec<Request> {
+fn requests(source: &mut dyn Source, limit: usize) -> Vec<Request> {
     let mut requests = Vec::new();
-    while requests.len() < most && source.fill(&mut requests, BATCH.min(most)).expect("a sound source") > 0 {}
-    requests.truncate(most);
+    while requests.len() < limit && source.fill(&mut requests, BATCH.min(limit)).expect("the source is valid") > 0 {}
+    requests.truncate(limit);
     requests
 }
 
-/// Pages of the requests, each with whether its entry changes, for requests whose pages are written whole.
+/// Returns the page look-ups of requests that cover whole pages; the flag is true if the map entry changes.
 fn look_ups(requests: &[Request], page_bytes: u32) -> Vec<(u32, bool)> {
     let page_bytes = u64::from(page_bytes);
-    let asked = requests.iter().filter(|request| matches!(request.op, Op::Read | Op::Write));
-    let pages = asked.flat_map(|request| {
+    let accesses = requests.iter().filter(|request| matches!(request.op, Op::Read | Op::Write));
+    let pages = accesses.flat_map(|request| {
         let pages = request.offset / page_bytes..request.end().div_ceil(page_bytes);
         pages.map(|page| (page as u32, request.op == Op::Write))
     });
     pages.collect()
 }
 
-/// Seconds of one pass and misses of every cache.
+/// Returns the seconds of one pass and the misses of every cache.
 fn one_pass(setup: &Setup, sizes: &MapSizes, requests: &[Request]) -> (f64, Vec<u64>) {
     let began = Instant::now();
-    let mut advisor = MapAdvisor::new(setup, sizes).expect("sound sizes");
-    requests.chunks(BATCH).for_each(|batch| advisor.add(batch).expect("requests within the device"));
+    let mut advisor = MapAdvisor::new(setup, sizes).expect("the sizes are valid");
+    requests.chunks(BATCH).for_each(|batch| advisor.add(batch).expect("the requests fit the device"));
     let advice = advisor.advice();
     let seconds = began.elapsed().as_secs_f64();
-    let cells = advice.segments.iter().flat_map(|found| {
+    let misses = advice.segments.iter().flat_map(|advice| {
         sizes.cache_bytes.iter().map(move |cache| {
-            let at = (cache / u64::from(found.segment_bytes)) as usize - 1;
-            found.look_ups.reads + found.look_ups.changes - found.read_hits[at] - found.change_hits[at]
+            let at = (cache / u64::from(advice.segment_bytes)) as usize - 1;
+            advice.look_ups.reads + advice.look_ups.changes - advice.read_hits[at] - advice.change_hits[at]
         })
     });
-    (seconds, cells.collect())
+    (seconds, misses.collect())
 }
 
-/// Seconds of a run for each cache, without flash and host, and the misses of each.
+/// Simulates each map cache separately, without flash and host; returns the seconds of all and the misses of each.
 fn one_by_one(setup: &Setup, sizes: &MapSizes, look_ups: &[(u32, bool)]) -> (f64, Vec<u64>) {
     let began = Instant::now();
     let mut misses = Vec::new();
@@ -61,9 +61,9 @@ fn one_by_one(setup: &Setup, sizes: &MapSizes, look_ups: &[(u32, bool)]) -> (f64
         for &cache_bytes in &sizes.cache_bytes {
             let entry = sizes.entry_bytes.into();
             let changes = [("cache", cache_bytes), ("segment", segment_bytes.into()), ("entry", entry)];
-            let choice = segments::INFO.set(&changes).expect("in range");
-            let mut cache =
-                SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, &choice).expect("sound sizes");
+            let choice = segments::INFO.set(&changes).expect("the parameters are in range");
+            let mut cache = SegmentCache::new(setup.logical_pages, setup.geometry.page_bytes, &choice)
+                .expect("the sizes are valid");
             let mut missed = 0;
             for &(page, changes) in look_ups {
                 missed += u64::from(!cache.look_up(page).hit);
@@ -93,7 +93,7 @@ pub fn report(scale: Scale) {
             let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../traces").join(pattern);
             let mut reader = TraceReader::open(&[path], &ReadOptions::default()).expect("the trace is shipped");
             let mut requests = requests(&mut reader, count);
-            // As whole pages, which are looked up once.
+            // Align to whole pages, so that each page is looked up once.
             let page = u64::from(settings.setup.geometry.page_bytes);
             requests.retain(|request| matches!(request.op, Op::Read | Op::Write));
             for request in &mut requests {
@@ -114,7 +114,7 @@ pub fn report(scale: Scale) {
         let look_ups = look_ups(&requests, settings.setup.geometry.page_bytes);
         let (mut ours, mut theirs) = (f64::INFINITY, f64::INFINITY);
         let mut result = Vec::new();
-        // In turns, so that a noisy neighbour disturbs both alike.
+        // Alternate, so that disturbances affect both alike.
         for _ in 0..rounds {
             let (seconds, misses) = one_pass(&settings.setup, &sizes, &requests);
             let (seconds_each, misses_each) = one_by_one(&settings.setup, &sizes, &look_ups);

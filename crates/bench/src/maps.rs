@@ -1,4 +1,4 @@
-//! Untimed reads through a map of which RAM holds a part.
+//! Untimed reads through a partly cached map.
 
 use std::iter;
 
@@ -6,14 +6,14 @@ use ssdlab_ftl::map::cache::POLICIES;
 
 use crate::{Scale, machine, measured};
 
-/// Prints reads per second of each way to keep a map, a quarter of the look-ups being hits.
+/// Prints reads per second of each kind of map, with a quarter of the map cached.
 pub fn report(scale: Scale) {
     let (capacities_mib, reads): (&[u32], u64) = match scale {
         Scale::Smoke => (&[512], 20_000),
         Scale::Real => (&[1 << 10, 32 << 10], 20_000_000),
     };
     println!("## Untimed maps in flash: uniform random reads of 4 KiB, drive filled, a quarter of its map cached\n");
-    println!("| device | map | M reads/s | against the map in RAM | hit ratio | result |");
+    println!("| device | map | M reads/s | relative to the map in RAM | hit ratio | result |");
     println!("|---|---|---|---|---|---|");
     for &capacity_mib in capacities_mib {
         rows(capacity_mib, reads);
@@ -35,7 +35,7 @@ fn rows(capacity_mib: u32, reads: u64) {
             format!("device.capacity={capacity_mib}MiB"),
             "time=count".into(),
             "precondition.overwrite=none".into(),
-            // The cache is warm after as many look-ups as it has room for, many times over for segments.
+            // Enough look-ups to fill the cache; for segments, many times over.
             format!("host.warmup={}", entries.min(4_000_000)),
             "workload.reads=100%".into(),
             format!("workload.requests={}", reads + u64::from(entries.min(4_000_000))),

@@ -1,4 +1,4 @@
-//! The two-pool cache: hits on raw pages against in-memory cache crates, and what a compressed hit costs beside its
+//! Two-pool cache: hits on raw pages compared with in-memory cache crates, and the cost of a compressed hit beyond its
 //! codec.
 
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ use crate::machine::processor_seconds;
 use crate::text::pages;
 use crate::{Scale, machine};
 
-/// Pages in memory.
+/// Storage in memory.
 struct Memory(Arc<Vec<Vec<u8>>>);
 
 impl Loader for Memory {
@@ -32,7 +32,7 @@ impl Loader for Memory {
     }
 }
 
-/// Numbers below `items` in a random order.
+/// Returns the numbers below `items` in random order.
 fn shuffled(items: usize) -> Vec<u64> {
     let mut order: Vec<u64> = (0..items as u64).collect();
     let mut rng = Rng::named(1, "scatter");
@@ -40,7 +40,7 @@ fn shuffled(items: usize) -> Vec<u64> {
     order
 }
 
-/// Numbers below `items` by Zipf's law with exponent 0.99, popular ones scattered.
+/// Returns numbers below `items` with a Zipf distribution, exponent 0.99; popular numbers are scattered.
 fn zipf(items: usize, count: usize, seed: u64) -> Vec<u64> {
     let mut sums = Vec::with_capacity(items);
     let mut sum = 0.0;
@@ -53,9 +53,9 @@ fn zipf(items: usize, count: usize, seed: u64) -> Vec<u64> {
     (0..count).map(|_| order[sums.partition_point(|&below| below < rng.unit() * sum).min(items - 1)]).collect()
 }
 
-/// A cache that has every page.
+/// Cache that holds every page.
 trait Cached: Sync {
-    /// Lets `work` see a page where it is.
+    /// Calls `work` with a page in place.
     fn with<T>(&self, id: u64, work: impl FnOnce(&[u8]) -> T) -> T;
 
     /// Copies a page.
@@ -66,11 +66,11 @@ trait Cached: Sync {
 
 impl Cached for Pool<Memory> {
     fn with<T>(&self, id: u64, work: impl FnOnce(&[u8]) -> T) -> T {
-        work(&self.get(id).expect("it never fails"))
+        work(&self.get(id).expect("the storage never fails"))
     }
 
     fn copy(&self, id: u64, out: &mut [u8]) {
-        self.read(id, out).expect("it never fails");
+        self.read(id, out).expect("the storage never fails");
     }
 }
 
@@ -78,23 +78,23 @@ type Page = Arc<[u8]>;
 
 impl Cached for quick_cache::sync::Cache<u64, Page> {
     fn with<T>(&self, id: u64, work: impl FnOnce(&[u8]) -> T) -> T {
-        work(&self.get(&id).expect("every page is there"))
+        work(&self.get(&id).expect("every page is cached"))
     }
 }
 
 impl Cached for moka::sync::Cache<u64, Page> {
     fn with<T>(&self, id: u64, work: impl FnOnce(&[u8]) -> T) -> T {
-        work(&self.get(&id).expect("every page is there"))
+        work(&self.get(&id).expect("every page is cached"))
     }
 }
 
 impl Cached for foyer_memory::Cache<u64, Page> {
     fn with<T>(&self, id: u64, work: impl FnOnce(&[u8]) -> T) -> T {
-        work(self.get(&id).expect("every page is there").value())
+        work(self.get(&id).expect("every page is cached").value())
     }
 }
 
-/// Millions of reads a second of threads that each go through ids of their own, and a sum of what they read.
+/// Reads one list of page numbers per thread; returns millions of reads per second and a checksum.
 fn reads(cache: &impl Cached, ids: &[&[u64]], copies: bool, page_bytes: usize) -> (f64, u64) {
     let start = Barrier::new(ids.len());
     let results: Vec<(f64, u64)> = thread::scope(|scope| {
@@ -131,11 +131,9 @@ pub fn raw_hits(scale: Scale) {
         Scale::Smoke => (100, 1_000, 1),
         Scale::Real => (30_000, 30_000, 100),
     };
-    println!("## Two-pool cache: {items} pages, all raw, read by Zipf's law with exponent 0.99\n");
-    println!(
-        "Millions of reads a second, of a page in place (its first word) or as a copy; the best of {rounds} rounds.\n"
-    );
-    println!("| page | threads | read | moka | quick_cache | foyer | two pools | against the best | result |");
+    println!("## Two-pool cache: {items} pages, all raw, Zipf reads with exponent 0.99\n");
+    println!("Millions of reads per second, in place (first word only) or as a copy; best of {rounds} rounds.\n");
+    println!("| page | threads | read | moka | quick_cache | foyer | two pools | relative to the best | result |");
     println!("|---|---|---|---|---|---|---|---|---|");
     for page_bytes in [4096, 8192] {
         let all = Arc::new(pages(items, page_bytes));
@@ -150,19 +148,18 @@ pub fn raw_hits(scale: Scale) {
         let budget = Bytes((items * (page_bytes + 400) * 3 / 2 + (1 << 20)) as u64);
         let options = Options {
             share: Share::Fixed { percent: 0.0 },
-            raw_policy: policy::policy("sieve").expect("a policy"),
+            raw_policy: policy::policy("sieve").expect("the policy exists"),
             shards: if scale == Scale::Smoke { 1 } else { 16 },
             ..Options::new(budget, page_bytes as u32)
         };
-        let pool = Pool::new(options, Memory(Arc::clone(&all))).expect("sound options");
+        let pool = Pool::new(options, Memory(Arc::clone(&all))).expect("the options are valid");
         (0..items as u64).for_each(|id| pool.copy(id, &mut vec![0; page_bytes]));
         let ids: Vec<_> = (0..2).map(|thread| zipf(items, count * rounds, thread)).collect();
         for threads in [1, 2] {
             for copies in [false, true] {
                 let mut best = [0.0_f64; 4];
                 let mut sums = [0; 4];
-                // In turns, so that a noisy neighbour disturbs all alike.
-                // Short rounds, some of which nobody disturbs.
+                // Alternate in short rounds, so that disturbances affect all alike and some rounds are undisturbed.
                 for round in 0..rounds {
                     let ids: Vec<_> = ids[..threads].iter().map(|ids| &ids[round * count..][..count]).collect();
                     let results = [
@@ -173,7 +170,7 @@ pub fn raw_hits(scale: Scale) {
                     ];
                     best = std::array::from_fn(|cache| best[cache].max(results[cache].0));
                     sums = results.map(|(_, sum)| sum);
-                    assert!(sums.iter().all(|&sum| sum == sums[0]), "every cache has the same pages");
+                    assert!(sums.iter().all(|&sum| sum == sums[0]), "all caches hold the same pages");
                 }
                 println!(
                     "| {} KiB | {threads} | {} | {:.1} | {:.1} | {:.1} | {:.1} | **{:.2}** | {:08x} |",
@@ -188,35 +185,36 @@ pub fn raw_hits(scale: Scale) {
                 );
             }
         }
-        assert_eq!(pool.transitions().misses, items as u64, "all reads were raw hits");
+        assert_eq!(pool.transitions().misses, items as u64, "all timed reads are raw hits");
     }
     println!();
 }
 
-/// Microseconds for each page that the codec alone needs to restore all pages in this order, and to compress one each.
+/// Returns the microseconds per page of the codec alone, which restores all pages in this order and compresses one page
+/// for each.
 fn codec_alone(spec: &CodecSpec, all: &[Vec<u8>], order: &[u64], frames: usize) -> f64 {
     let page_bytes = all[0].len();
-    let mut codec = spec.build().expect("memory for it");
+    let mut codec = spec.build().expect("the codec is available");
     let mut out = vec![0; page_bytes];
     let compressed: Vec<_> = all
         .iter()
         .map(|page| {
-            let length = codec.compress(page, &mut out).expect("these pages shrink");
+            let length = codec.compress(page, &mut out).expect("the page is compressible");
             out[..length].to_vec()
         })
         .collect();
-    // As many frames as the pool has, so that both find them equally far from the processor.
+    // Use as many frames as the pool, for the same processor cache misses.
     let mut raw: Vec<_> = all[..frames].to_vec();
     let began = processor_seconds();
     for (at, &id) in order.iter().enumerate() {
         let frame = &mut raw[at % frames];
         black_box(codec.compress(frame, &mut out));
-        codec.decompress(&compressed[id as usize], frame).expect("own bytes");
+        codec.decompress(&compressed[id as usize], frame).expect("the page is intact");
     }
     (processor_seconds() - began) * 1e6 / all.len() as f64
 }
 
-/// A codec that adds up the time it takes.
+/// Codec that measures its own time.
 struct Timed {
     codec: Box<dyn Codec>,
     nanos: Arc<AtomicU64>,
@@ -241,7 +239,7 @@ impl Codec for Timed {
     }
 }
 
-/// Microseconds that the clock adds to a call that takes no time.
+/// Returns the measurement overhead of the clock per call, in microseconds.
 fn clock_us() -> f64 {
     const CALLS: u32 = 10_000;
     (0..CALLS).map(|_| Instant::now().elapsed().as_nanos() as f64).sum::<f64>() / f64::from(CALLS) / 1e3
@@ -255,34 +253,36 @@ pub fn compressed_hits(scale: Scale) {
     };
     println!("## Two-pool cache: hits on compressed pages, {items} pages of 4 KiB, processor time\n");
     println!(
-        "All pages read in place, one after the other or in one random order again and again, so that each is compressed when its turn comes: it is restored, and a victim is compressed by the reader. Beside it the codec alone does both; then the codec's calls inside of the pool, timed in runs of their own, and what the rest of the hit takes.\n"
+        "All pages are read in place repeatedly, in sequential or one random order. Each read hits a compressed page: the reader restores it and compresses a victim. For comparison, the codec alone does both. Separate runs measure the codec's calls inside the pool; the overhead is the rest of the hit.\n"
     );
     println!(
-        "| codec | pages | a hit and a victim, us | codec alone, us | more, us | codec inside, us | the rest, us | kept for each raw page's memory | free places, % | result |\n|---|---|---|---|---|---|---|---|---|---|"
+        "| codec | order | hit and victim, us | codec alone, us | difference, us | codec in the pool, us | overhead, us | compressed pages per page of memory | free places, % | result |"
     );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     let all = Arc::new(pages(items, 4096));
-    let (in_turn, at_random) = (("in turn", (0..items as u64).collect()), ("at random", shuffled(items)));
+    let (sequential, random) = (("sequential", (0..items as u64).collect()), ("random", shuffled(items)));
     for (spec, (order_name, order)) in
-        [("lz4", &in_turn), ("lz4", &at_random), ("zstd:1", &in_turn), ("zstd:3", &in_turn)]
+        [("lz4", &sequential), ("lz4", &random), ("zstd:1", &sequential), ("zstd:3", &sequential)]
     {
-        let codec: CodecSpec = spec.parse().expect("a codec");
+        let codec: CodecSpec = spec.parse().expect("the codec exists");
         let options = Options {
             share: Share::Fixed { percent: 88.0 },
             codec: codec.clone(),
             max_stored_percent: 90.0,
-            raw_policy: policy::policy("fifo").expect("a policy"),
+            raw_policy: policy::policy("fifo").expect("the policy exists"),
             demotion: Demotion::Synchronous,
             shards: 1,
             chunk_bytes: if scale == Scale::Smoke { 8 << 10 } else { 64 << 10 },
             ..Options::new(Bytes((items * 4096) as u64), 4096)
         };
-        let pool = Pool::new(options.clone(), Memory(Arc::clone(&all))).expect("sound options");
+        let pool = Pool::new(options.clone(), Memory(Arc::clone(&all))).expect("the options are valid");
         let nanos = Arc::new(AtomicU64::new(0));
         let timed = {
             let (codec, nanos) = (codec.clone(), Arc::clone(&nanos));
             move || Ok(Box::new(Timed { codec: codec.build()?, nanos: Arc::clone(&nanos) }) as Box<dyn Codec>)
         };
-        let timed = Pool::with_codec(options, Memory(Arc::clone(&all)), Arc::new(timed)).expect("sound options");
+        let timed =
+            Pool::with_codec(options, Memory(Arc::clone(&all)), Arc::new(timed)).expect("the options are valid");
         let round = |pool: &Pool<Memory>| {
             let began = processor_seconds();
             order.iter().for_each(|&id| {
@@ -304,7 +304,7 @@ pub fn compressed_hits(scale: Scale) {
             inside = inside.min(nanos.load(Relaxed) as f64 / 1e3 / items as f64 - 2.0 * clock_us());
         }
         let during = pool.transitions() - before;
-        assert_eq!(during.compressed_hits, (items * rounds) as u64, "every read is a hit on a compressed page");
+        assert_eq!(during.compressed_hits, (items * rounds) as u64, "every read hits a compressed page");
         let usage = pool.usage();
         println!(
             "| {spec} | {order_name} | {whole:.2} | {alone:.2} | **{:.2}** | {inside:.2} | **{:.2}** | {:.2} | {:.1} | {:08x} |",
@@ -318,7 +318,7 @@ pub fn compressed_hits(scale: Scale) {
     println!();
 }
 
-/// Prints the table of pages compressed.
+/// Prints the table of compressing pages.
 pub fn compressing(scale: Scale) {
     let (items, rounds) = match scale {
         Scale::Smoke => (400, 1),
@@ -326,12 +326,12 @@ pub fn compressing(scale: Scale) {
     };
     println!("## Two-pool cache: pages loaded and compressed, 4 KiB, one caller\n");
     println!(
-        "| codec | synchronous, us | codec and copy alone, us | rate | with a worker, us | by workers, % | result |"
+        "| codec | synchronous, us | codec and copy alone, us | rate | with a worker, us | done by workers, % | result |"
     );
     println!("|---|---|---|---|---|---|---|");
     let all = Arc::new(pages(items, 4096));
     for spec in ["lz4", "zstd:1", "zstd:3"] {
-        let codec: CodecSpec = spec.parse().expect("a codec");
+        let codec: CodecSpec = spec.parse().expect("the codec exists");
         let pool = |demotion| {
             let options = Options {
                 codec: codec.clone(),
@@ -341,12 +341,12 @@ pub fn compressing(scale: Scale) {
                 chunk_bytes: if scale == Scale::Smoke { 8 << 10 } else { 64 << 10 },
                 ..Options::new(Bytes((items * 1024) as u64), 4096)
             };
-            Pool::new(options, Memory(Arc::clone(&all))).expect("sound options")
+            Pool::new(options, Memory(Arc::clone(&all))).expect("the options are valid")
         };
         let (synchronous, background) =
             (pool(Demotion::Synchronous), pool(Demotion::Background { workers: 1, batch: 16 }));
         let mut out = vec![0; 4096];
-        let mut context = codec.build().expect("memory for it");
+        let mut context = codec.build().expect("the codec is available");
         let mut best = [f64::INFINITY; 3];
         let mut time = |which: usize, work: &mut dyn FnMut(u64)| {
             let began = processor_seconds();
@@ -362,15 +362,14 @@ pub fn compressing(scale: Scale) {
             });
             time(2, &mut |id| background.copy(id, &mut out));
         }
-        let by_workers = background.transitions();
+        let counts = background.transitions();
         println!(
             "| {spec} | {:.2} | {:.2} | **{:.2}** | {:.2} | {:.0} | {:08x} |",
             best[0],
             best[1],
             best[1] / best[0],
             best[2],
-            by_workers.demoted_by_workers as f64 * 100.0
-                / (by_workers.demoted_by_workers + by_workers.demoted_by_callers) as f64,
+            counts.demoted_by_workers as f64 * 100.0 / (counts.demoted_by_workers + counts.demoted_by_callers) as f64,
             machine::hash(&format!("{:?}", synchronous.transitions())),
         );
     }

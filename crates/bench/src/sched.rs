@@ -1,4 +1,4 @@
-//! What a decision of an I/O scheduler costs.
+//! Cost of a decision of each I/O scheduler.
 
 use std::time::Instant;
 
@@ -7,39 +7,39 @@ use ssdlab_sched::{Bio, Device, Direction, Elevator, Flags, Priority, RequestId,
 
 use crate::{Scale, machine};
 
-/// Requests that wait while decisions are measured.
+/// Number of queued requests during the measurement.
 const QUEUED: usize = 256;
-/// Decisions that are timed together, at most: reading the clock takes as long as a decision.
+/// Maximum number of decisions timed together, because reading the clock takes as long as a decision.
 const BATCH: usize = 32;
 const SECTORS: u64 = 60 << 21;
 
-/// Prints nanoseconds for each decision of each scheduler.
+/// Prints the nanoseconds per decision of each scheduler.
 pub fn report(scale: Scale) {
     let rounds = match scale {
         Scale::Smoke => 20,
         Scale::Real => 20_000,
     };
-    println!("## Schedulers: {QUEUED} requests of 16 processes wait, seven of ten read, uniformly random\n");
+    println!("## I/O schedulers: {QUEUED} queued requests of 16 processes, 70 % reads, uniformly random\n");
     println!("| scheduler | ns per decision, median | ns per request, median | result |");
     println!("|---|---|---|---|");
     for info in SCHEDULERS.iter() {
         let row = Bench::new(info).run(rounds);
-        println!("| {} | {:.0} | {:.0} | {:08x} |", info.name, row.decision, row.whole, machine::hash(&row.order));
+        println!("| {} | {:.0} | {:.0} | {:08x} |", info.name, row.decision, row.request, machine::hash(&row.order));
     }
     println!();
 }
 
 /// Medians over the batches, in nanoseconds.
 struct Row {
-    /// `dispatch` alone, also where it decides to wait; reading the clock counts.
+    /// Time of `dispatch`, including decisions to wait and the reading of the clock.
     decision: f64,
-    /// All that happens to a request: allocation, insertion, dispatch, completion.
-    whole: f64,
-    /// A number that depends on the order of dispatching.
+    /// Total time per request: allocation, insertion, dispatch and completion.
+    request: f64,
+    /// Checksum of the dispatch order.
     order: String,
 }
 
-/// A scheduler with requests waiting and a device that ends each batch before the next one.
+/// Scheduler with queued requests, and a device that completes each batch before the next.
 struct Bench {
     elevator: Box<dyn Elevator>,
     requests: Requests,
@@ -67,7 +67,7 @@ impl Bench {
         }
     }
 
-    /// Up to a batch of decisions, the last of which may be to wait; their number.
+    /// Makes up to a batch of decisions, the last of which may be to wait; returns their number.
     fn dispatch(&mut self, ids: &mut Vec<RequestId>) -> usize {
         while ids.len() < BATCH {
             let Some(id) = self.elevator.dispatch(0, &self.requests, self.now, false) else { return ids.len() + 1 };
@@ -77,12 +77,12 @@ impl Bench {
     }
 
     fn run(mut self, rounds: usize) -> Row {
-        let (mut decisions, mut wholes) = (Vec::new(), Vec::new());
+        let (mut decision_ns, mut request_ns) = (Vec::new(), Vec::new());
         let (mut ids, mut order) = (Vec::new(), 0_u64);
-        while decisions.len() < rounds {
+        while decision_ns.len() < rounds {
             ids.clear();
             let began = Instant::now();
-            let taken = self.dispatch(&mut ids);
+            let decisions = self.dispatch(&mut ids);
             let dispatched = began.elapsed();
             self.now += 100_000;
             for &id in &ids {
@@ -91,16 +91,16 @@ impl Bench {
                 self.elevator.completed(rq, self.now);
             }
             self.insert(ids.len());
-            let whole = began.elapsed();
+            let total = began.elapsed();
             if ids.is_empty() {
                 self.now = self.elevator.timer_ns().unwrap_or(self.now).max(self.now);
                 self.elevator.on_timer(self.now);
             } else {
-                decisions.push(dispatched.as_nanos() as f64 / taken as f64);
-                wholes.push(whole.as_nanos() as f64 / ids.len() as f64);
+                decision_ns.push(dispatched.as_nanos() as f64 / decisions as f64);
+                request_ns.push(total.as_nanos() as f64 / ids.len() as f64);
             }
         }
-        Row { decision: median(decisions), whole: median(wholes), order: order.to_string() }
+        Row { decision: median(decision_ns), request: median(request_ns), order: order.to_string() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The block layer above a drive: what it leaves of the drive's own requests per second.
+//! Block layer above a drive: simulated requests per second relative to the drive alone.
 
 use ssdlab_sim::{BlockOptions, Overwrite, Setup};
 
@@ -7,7 +7,7 @@ use crate::{Scale, machine};
 
 const DEPTH: u32 = 64;
 
-/// Prints requests per second of drive and stack.
+/// Prints requests per second of the drive alone and with the block layer.
 pub fn report(scale: Scale) {
     let (capacity_bytes, requests) = match scale {
         Scale::Smoke => (1_u64 << 30, 10_000),
@@ -16,7 +16,7 @@ pub fn report(scale: Scale) {
     println!(
         "## The block layer above a drive: random 4 KiB requests, {DEPTH} outstanding, the drive of the section above\n"
     );
-    println!("| requests | scheduler | slots | k requests/s | of the drive alone | simulated IOPS | result |");
+    println!("| requests | scheduler | slots | k requests/s | relative to the drive alone | simulated IOPS | result |");
     println!("|---|---|---|---|---|---|---|");
     for (label, reads) in [("reads", 1.0), ("70 % reads", 0.7)] {
         let alone = setup(capacity_bytes, DEPTH, Overwrite::None);
@@ -29,9 +29,9 @@ pub fn report(scale: Scale) {
             ("mq-deadline", DEPTH, above("mq-deadline", DEPTH)),
             ("pardispatcher", 31, above("pardispatcher", 31)),
         ];
-        let found = fastest(&stacks.map(|(_, _, setup)| setup), requests, reads);
-        let alone_seconds = found[0].0;
-        for ((name, slots, _), (seconds, summary)) in stacks.into_iter().zip(found) {
+        let runs = fastest(&stacks.map(|(_, _, setup)| setup), requests, reads);
+        let alone_seconds = runs[0].0;
+        for ((name, slots, _), (seconds, summary)) in stacks.into_iter().zip(runs) {
             println!(
                 "| {label} | {name} | {slots} | {:.0} | {:.0} % | {:.0} | {:08x} |",
                 requests as f64 / seconds / 1e3,

@@ -1,11 +1,11 @@
-//! Pages like those of a table: words of a skewed vocabulary, numbers that grow, and some noise.
+//! Pages similar to database tables: words with a skewed distribution, ascending numbers and some noise.
 
 use ssdlab_core::Rng;
 
-/// Words of the vocabulary.
+/// Size of the vocabulary.
 const WORDS: u64 = 100;
 
-/// `count` pages of `bytes` that LZ4 shrinks to about half.
+/// Returns `count` pages of `bytes` bytes that LZ4 compresses to about half.
 pub fn pages(count: usize, bytes: usize) -> Vec<Vec<u8>> {
     let mut rng = Rng::named(1, "text");
     let words: Vec<Vec<u8>> =
@@ -18,7 +18,7 @@ pub fn pages(count: usize, bytes: usize) -> Vec<Vec<u8>> {
             page.extend(row.to_be_bytes());
             page.extend((rng.next_u64() as u16).to_le_bytes());
             for _ in 0..6 {
-                // The product of two numbers favours the small ones.
+                // The product of two random numbers favours small ones.
                 let word = rng.below(WORDS) * rng.below(WORDS) / WORDS;
                 page.extend(&words[word as usize]);
                 page.push(b' ');

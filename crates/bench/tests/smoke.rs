@@ -1,4 +1,4 @@
-//! Every benchmark, in its smoke size.
+//! Runs every benchmark at smoke size.
 
 use ssdlab_bench::{
     Scale, baseline, cache, codec, drive, flash, ingest, log_blocks, map_advice, maps, pool, sched, simulate,
@@ -21,7 +21,7 @@ fn every_benchmark_runs() {
     assert!(simulate(&["device.capcity=1GiB".into()]).is_err_and(|error| error.contains("device.capacity")));
 }
 
-/// The bare loop is only worth racing if it simulates the same thing.
+/// The bare loop is a fair baseline only if it simulates the same behaviour.
 #[test]
 fn the_bare_loop_has_the_analytic_write_amplification() {
     let (blocks, shift) = (2_002, 6);

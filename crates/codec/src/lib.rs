@@ -1,7 +1,7 @@
 //! Page compressors behind one trait, one file each, registered in [`CODECS`].
 //!
-//! To add one: write its file with an [`Info`] and an implementation of [`Codec`], register it here. Parsing, help, the
-//! round trips and the tests on garbage take it from the table.
+//! To add one, write its file with an [`Info`] and an implementation of [`Codec`], and register it here. Parsing, help
+//! and the tests take it from the table.
 
 mod libdeflate;
 mod lz4;
@@ -17,21 +17,21 @@ pub use spec::{CodecSpec, SpecError};
 
 use std::io;
 
-/// Compresses pages and restores them. An object owns its contexts and reuses them, so each thread has its own.
+/// Compresses and restores pages. Owns and reuses its contexts, so each thread needs its own codec.
 pub trait Codec: Send {
-    /// Compresses `page` into the start of `out` and returns the compressed length, or `None` if it does not fit.
+    /// Compresses `page` into the start of `out` and returns the compressed length.
     ///
-    /// The length of `out` is thus the most that the caller accepts, and `None` means that the page did not shrink
-    /// enough. What `out` holds then is unspecified.
+    /// Returns `None` if the result exceeds `out`, which therefore sets the longest result that the caller accepts. The
+    /// contents of `out` are then unspecified.
     fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize>;
 
-    /// Restores a page from `bytes`, which is all that [`Codec::compress`] wrote for it.
+    /// Restores a page from `bytes`, the complete output of [`Codec::compress`].
     ///
-    /// # Errors
-    /// `bytes` are not a compressed page of exactly the length of `page`. What `page` holds then is unspecified.
+    /// # Errors If `bytes` are not a compressed page of exactly the length of `page`. The contents of `page` are then
+    /// unspecified.
     fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt>;
 
-    /// What compressing costs, for a codec that only says so and keeps no bytes. A cache of real pages must refuse it.
+    /// Returns the modelled costs of a codec that keeps no bytes. A cache of real pages must refuse such a codec.
     fn modelled(&self) -> Option<Costs> {
         None
     }
@@ -40,12 +40,12 @@ pub trait Codec: Send {
 /// Compressed bytes that do not restore a page of the expected length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the {compressed_bytes} compressed bytes are no page of {page_bytes} bytes: they are damaged or of another codec"
+    "cannot restore a {page_bytes}-byte page from {compressed_bytes} bytes: damaged, or compressed by another codec"
 )]
 pub struct Corrupt {
-    /// Length of what was to be restored.
+    /// Length of the compressed data.
     pub compressed_bytes: usize,
-    /// Length that the page should have.
+    /// Expected length of the page.
     pub page_bytes: usize,
 }
 
@@ -55,30 +55,30 @@ impl Corrupt {
     }
 }
 
-/// A codec as the table knows it.
+/// Table entry of a codec.
 #[derive(Debug)]
 pub struct Info {
     /// Name in a specification.
     pub name: &'static str,
     /// One sentence for help texts.
     pub help: &'static str,
-    /// What may follow the name after colons, in this order.
+    /// Parameters that may follow the name, in this order, each after a colon.
     pub parameters: &'static [Parameter],
     make: fn(&[f64]) -> io::Result<Box<dyn Codec>>,
 }
 
-/// A number in a codec's specification.
+/// Numeric parameter of a codec.
 #[derive(Debug)]
 pub struct Parameter {
-    /// What it is.
+    /// Name in help and messages.
     pub name: &'static str,
     /// Smallest value.
     pub min: f64,
     /// Largest value.
     pub max: f64,
-    /// Value if none is given.
+    /// Default value.
     pub default: f64,
-    /// Whether only whole numbers make sense.
+    /// True if the value must be a whole number.
     pub whole: bool,
 }
 

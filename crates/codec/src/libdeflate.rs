@@ -1,4 +1,4 @@
-//! Deflate by libdeflate, which works on whole buffers only, as pages are: half the time of zlib at a better ratio.
+//! Deflate by libdeflate: whole buffers only, half the time of zlib at a better compression ratio.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use crate::{Codec, Corrupt, Info, Parameter};
 
 pub(crate) static INFO: Info = Info {
     name: "libdeflate",
-    help: "Deflate by libdeflate: whole buffers only, which is what makes it faster than zlib.",
+    help: "Deflate by libdeflate: faster than zlib because it handles whole buffers only.",
     parameters: &[Parameter::level(1, 12, 1)],
     make: |values| Ok(Box::new(Libdeflate::new(values[0] as i32)?)),
 };
@@ -20,7 +20,7 @@ struct Libdeflate {
 
 impl Libdeflate {
     fn new(level: i32) -> io::Result<Self> {
-        let level = CompressionLvl::new(level).map_err(|_| io::Error::other("libdeflate knows the levels 1 to 12"))?;
+        let level = CompressionLvl::new(level).map_err(|_| io::Error::other("libdeflate levels are 1 to 12"))?;
         Ok(Self { compressor: Compressor::new(level), decompressor: Decompressor::new() })
     }
 }

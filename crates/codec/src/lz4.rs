@@ -1,7 +1,7 @@
-//! LZ4 blocks by the C library. The higher the acceleration, the faster and the larger.
+//! LZ4 blocks by the C library. A higher acceleration is faster but compresses less.
 //!
-//! The C library rather than a port: on 8 KiB pages it restores in three quarters of the time. `lzzzz` keeps the hash
-//! table of each thread between calls, where the one-shot functions clear 16 KiB for every page.
+//! The C library decompresses 8 KiB pages in three quarters of the time that a Rust port takes. `lzzzz` keeps each
+//! thread's hash table between calls; the one-shot functions would clear 16 KiB for every page.
 
 use crate::{Codec, Corrupt, Info, Parameter};
 
@@ -18,7 +18,7 @@ struct Lz4 {
 
 impl Codec for Lz4 {
     fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
-        // The C function reports an incompressible page as 0 written bytes, which the binding makes an error.
+        // The C function returns 0 for an incompressible page; the binding turns 0 into an error.
         lzzzz::lz4::compress(page, out, self.acceleration).ok()
     }
 
@@ -27,7 +27,7 @@ impl Codec for Lz4 {
     }
 }
 
-/// Restores an LZ4 block, whoever compressed it.
+/// Restores an LZ4 block of any LZ4 compressor.
 pub(crate) fn restore(bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt> {
     match lzzzz::lz4::decompress(bytes, page) {
         Ok(length) if length == page.len() => Ok(()),

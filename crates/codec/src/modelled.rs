@@ -1,11 +1,11 @@
-//! A codec of given ratio and costs that does no work, for simulating hardware and codecs that are not at hand.
+//! A codec with given compression ratio and times that does no work, to simulate hardware and unavailable codecs.
 
 use crate::{Codec, Corrupt, Info, Parameter};
 
-/// What a modelled codec costs.
+/// Compression ratio and times of a modelled codec.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// Raw bytes for each compressed byte.
+    /// Raw bytes per compressed byte.
     pub ratio: f64,
     /// Time to compress a page, in microseconds.
     pub compress_us: f64,
@@ -17,7 +17,7 @@ pub struct Costs {
 /// Sets", table 4.
 pub(crate) static INFO: Info = Info {
     name: "modelled",
-    help: "Says a ratio and microseconds and does no work; for simulation only.",
+    help: "Models a compression ratio and times in microseconds without compressing; for simulation only.",
     parameters: &[
         Parameter { name: "ratio", min: 1.0, max: 1e6, default: 2.13, whole: false },
         Parameter { name: "compress_us", min: 0.0, max: 1e9, default: 2.0, whole: false },
@@ -32,7 +32,7 @@ pub(crate) static INFO: Info = Info {
 struct Modelled(Costs);
 
 impl Codec for Modelled {
-    /// The length by the ratio; nothing is written.
+    /// Returns the length that the ratio gives; writes nothing.
     fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
         let length = (page.len() as f64 / self.0.ratio).ceil() as usize;
         (length <= out.len()).then_some(length)

@@ -1,4 +1,4 @@
-//! No compression: what a cache of raw pages does, and what the others are measured against.
+//! No compression: the baseline, and the codec of a cache without compressed pages.
 
 use crate::{Codec, Corrupt, Info};
 

@@ -1,4 +1,4 @@
-//! Codecs as text: a name and its numbers after colons, as in `lz4`, `zstd:-1`, `modelled:2.13:2:1`.
+//! Codec specifications: a name followed by parameters after colons, as in `lz4`, `zstd:-1`, `modelled:2.13:2:1`.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use ssdlab_core::suggest::{list, named, nearest};
 
 use crate::{CODECS, Codec, Info, Parameter};
 
-/// A codec with its parameters, checked.
+/// A codec with validated parameters.
 #[derive(Clone, Debug)]
 pub struct CodecSpec {
     info: &'static Info,
@@ -16,15 +16,15 @@ pub struct CodecSpec {
 }
 
 impl CodecSpec {
-    /// The entry of the table.
+    /// Returns the table entry of the codec.
     pub fn info(&self) -> &'static Info {
         self.info
     }
 
-    /// A codec with contexts of its own.
+    /// Builds a codec with its own contexts.
     ///
     /// # Errors
-    /// The library has no memory for its context.
+    /// If the library cannot allocate a context.
     pub fn build(&self) -> io::Result<Box<dyn Codec>> {
         (self.info.make)(&self.values)
     }
@@ -43,41 +43,41 @@ impl fmt::Display for CodecSpec {
     }
 }
 
-/// A text that is no codec.
+/// Reasons why a codec specification is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// No codec has this name.
-    #[error("there is no codec \"{name}\"{hint} Known are {known}")]
+    #[error("unknown codec \"{name}\"{hint} Codecs: {known}")]
     UnknownCodec {
-        /// The name given.
+        /// Name given.
         name: String,
-        /// What it may have meant, as a question, or a full stop if nothing is near.
+        /// Suggestion as a question, or a full stop if no name is similar.
         hint: String,
-        /// All names.
+        /// List of all codec names.
         known: String,
     },
-    /// A parameter is no number or outside its range.
-    #[error("\"{value}\" is no {parameter} of {codec}, which takes {range}; did you mean \"{nearest}\"?")]
+    /// A parameter is not a number or is out of range.
+    #[error("invalid {codec} {parameter} \"{value}\": must be {range}; did you mean \"{nearest}\"?")]
     BadParameter {
-        /// The codec.
+        /// Codec name.
         codec: &'static str,
-        /// The parameter.
+        /// Parameter name.
         parameter: &'static str,
-        /// The value given.
+        /// Value given.
         value: String,
-        /// What is allowed.
+        /// Allowed values.
         range: String,
-        /// The specification closest to the one given.
+        /// Closest valid specification.
         nearest: String,
     },
-    /// More numbers than the codec has parameters.
-    #[error("\"{text}\" has more numbers than {codec} has parameters; write \"{form}\"")]
+    /// More values than the codec has parameters.
+    #[error("too many parameters in \"{text}\"; the form is \"{form}\"")]
     TooMany {
-        /// The specification given.
+        /// Specification given.
         text: String,
-        /// The codec.
+        /// Codec name.
         codec: &'static str,
-        /// What may be written.
+        /// Form of a valid specification.
         form: String,
     },
 }
@@ -89,25 +89,25 @@ impl FromStr for CodecSpec {
         let mut parts = text.trim().split(':');
         let name = parts.next().unwrap_or_default();
         let names = || CODECS.iter().map(|info| info.name);
-        let meant = named(name, names());
-        let Some(info) = CODECS.iter().copied().find(|info| Some(info.name) == meant) else {
+        let codec_name = named(name, names());
+        let Some(info) = CODECS.iter().copied().find(|info| Some(info.name) == codec_name) else {
             let hint = nearest(name, names()).map_or_else(|| ".".into(), |meant| format!("; did you mean {meant:?}?"));
             return Err(SpecError::UnknownCodec { name: name.to_owned(), hint, known: list(names()) });
         };
         let mut spec = Self { info, values: info.parameters.iter().map(|parameter| parameter.default).collect() };
-        let mut wrong = None;
+        let mut first_invalid = None;
         for (index, part) in parts.enumerate() {
             let Some(parameter) = info.parameters.get(index) else {
                 let form = info.parameters.iter().fold(info.name.to_owned(), |form, p| form + "[:" + p.name + "]");
                 return Err(SpecError::TooMany { text: text.to_owned(), codec: info.name, form });
             };
             spec.values[index] = parameter.parse(part).unwrap_or_else(|nearest| {
-                wrong.get_or_insert((parameter, part));
+                first_invalid.get_or_insert((parameter, part));
                 nearest
             });
         }
-        // What was meant has the numbers behind the wrong one, too.
-        if let Some((parameter, value)) = wrong {
+        // Report the error only now: the suggestion also needs the values after the invalid one.
+        if let Some((parameter, value)) = first_invalid {
             return Err(SpecError::BadParameter {
                 codec: info.name,
                 parameter: parameter.name,
@@ -121,7 +121,7 @@ impl FromStr for CodecSpec {
 }
 
 impl Parameter {
-    /// The value of `text`, or the allowed value nearest to it.
+    /// Parses a value; the error is the nearest allowed value.
     fn parse(&self, text: &str) -> Result<f64, f64> {
         match text.parse::<f64>() {
             Ok(value) if !(self.min..=self.max).contains(&value) => {
@@ -134,7 +134,7 @@ impl Parameter {
     }
 
     fn range(&self) -> String {
-        let kind = if self.whole { "whole numbers" } else { "numbers" };
+        let kind = if self.whole { "a whole number" } else { "a number" };
         format!("{kind} from {} to {}", self.min, self.max)
     }
 }

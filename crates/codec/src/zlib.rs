@@ -1,4 +1,4 @@
-//! Deflate in its zlib wrapper by zlib-rs, through the library that reads compressed traces.
+//! Deflate in a zlib wrapper by zlib-rs, through `flate2`, which also reads compressed traces.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -6,7 +6,7 @@ use crate::{Codec, Corrupt, Info, Parameter};
 
 pub(crate) static INFO: Info = Info {
     name: "zlib",
-    help: "Deflate by zlib-rs; its levels are those of zlib, its ratios slightly lower at level 1.",
+    help: "Deflate by zlib-rs: same levels as zlib, slightly lower compression ratio at level 1.",
     parameters: &[Parameter::level(1, 9, 6)],
     make: |values| Ok(Box::new(Zlib::new(values[0] as u32))),
 };
@@ -34,8 +34,8 @@ impl Codec for Zlib {
     fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt> {
         self.decompress.reset(true);
         let status = self.decompress.decompress(bytes, page, FlushDecompress::Finish);
-        let whole =
+        let lengths_match =
             self.decompress.total_out() as usize == page.len() && self.decompress.total_in() as usize == bytes.len();
-        if matches!(status, Ok(Status::StreamEnd)) && whole { Ok(()) } else { Err(Corrupt::new(bytes, page)) }
+        if matches!(status, Ok(Status::StreamEnd)) && lengths_match { Ok(()) } else { Err(Corrupt::new(bytes, page)) }
     }
 }

@@ -1,4 +1,4 @@
-//! Zstandard by the C library, with one context for each direction. Negative levels are the fast ones.
+//! Zstandard by the C library, with one context for each direction. Negative levels are faster.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use crate::{Codec, Corrupt, Info, Parameter};
 
 pub(crate) static INFO: Info = Info {
     name: "zstd",
-    help: "Zstandard: the best ratio for its time; negative levels are faster.",
+    help: "Zstandard: the best compression ratio for its speed; negative levels are faster.",
     parameters: &[Parameter::level(-100, 22, 3)],
     make: |values| Ok(Box::new(Zstd::new(values[0] as i32)?)),
 };

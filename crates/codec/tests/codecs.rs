@@ -1,4 +1,4 @@
-//! What holds for every codec of the table.
+//! Tests of every codec in the table.
 
 use proptest::prelude::*;
 use ssdlab_codec::{CODECS, Codec, CodecSpec, SpecError};
@@ -8,7 +8,7 @@ fn parse(text: &str) -> CodecSpec {
     text.parse().unwrap()
 }
 
-/// Every codec that keeps bytes, at its default and at the ends of its parameters.
+/// Returns every codec that keeps bytes, with its default, smallest and largest parameters.
 fn codecs() -> Vec<(String, Box<dyn Codec>)> {
     let mut specs: Vec<String> = Vec::new();
     for info in CODECS.iter().filter(|info| info.name != "modelled") {
@@ -17,12 +17,12 @@ fn codecs() -> Vec<(String, Box<dyn Codec>)> {
             specs.extend([parameter.min, parameter.max].map(|value| format!("{}:{value}", info.name)));
         }
     }
-    // The slowest level needs much memory and adds nothing to these tests.
+    // The slowest level needs much memory and covers no other code.
     specs.retain(|spec| spec != "zstd:22");
     specs.into_iter().map(|spec| (spec.clone(), parse(&spec).build().unwrap())).collect()
 }
 
-/// A page in which runs, short periods and noise take turns.
+/// Returns a page that mixes runs, short periods and noise.
 fn page(rng: &mut Rng, bytes: usize) -> Vec<u8> {
     let mut page = Vec::new();
     while page.len() < bytes {
@@ -38,10 +38,10 @@ fn page(rng: &mut Rng, bytes: usize) -> Vec<u8> {
     page
 }
 
-/// Bytes behind the end of a buffer, which nobody may touch.
+/// Bytes past the end of a buffer, to detect overruns.
 const GUARD: [u8; 64] = [0xA5; 64];
 
-/// A buffer of `bytes` with [`GUARD`] behind it.
+/// Returns a buffer of `bytes` bytes followed by [`GUARD`].
 fn guarded(bytes: usize) -> Vec<u8> {
     let mut buffer = vec![0; bytes];
     buffer.extend(GUARD);
@@ -51,17 +51,17 @@ fn guarded(bytes: usize) -> Vec<u8> {
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(256))]
 
-    /// Any bytes come back, in room enough, and nothing is written behind the end.
+    /// With a large enough buffer every page is restored, and no codec writes past the end.
     #[test]
     fn round_trip(pages in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..3000), 1..4), seed: u64) {
         let mut rng = Rng::named(seed, "codec");
-        let own = page(&mut rng, 4096);
+        let mixed = page(&mut rng, 4096);
         for (name, mut codec) in codecs() {
-            for page in pages.iter().chain([&own]) {
+            for page in pages.iter().chain([&mixed]) {
                 let room = page.len() * 2 + 100;
                 let mut out = guarded(room);
                 let length = codec.compress(page, &mut out[..room]);
-                prop_assert!(length.is_some(), "{name} fits in twice the room");
+                prop_assert!(length.is_some(), "{name} output exceeds twice the page");
                 prop_assert_eq!(&out[room..], &GUARD);
                 let mut back = guarded(page.len());
                 let restored = codec.decompress(&out[..length.unwrap()], &mut back[..page.len()]);
@@ -72,9 +72,9 @@ proptest! {
         }
     }
 
-    /// With any room the answer fits and is right, or is none; a refusal leaves the context sound for the next page.
+    /// For any buffer size the result fits and is correct, or is `None`; after `None` the codec still works.
     #[test]
-    fn room_is_kept(seed: u64, rooms in prop::collection::vec(0_usize..4200, 1..20)) {
+    fn output_never_exceeds_the_buffer(seed: u64, rooms in prop::collection::vec(0_usize..4200, 1..20)) {
         let mut rng = Rng::named(seed, "room");
         for (name, mut codec) in codecs() {
             for &room in &rooms {
@@ -92,10 +92,9 @@ proptest! {
         }
     }
 
-    /// Garbage and damaged pages never panic and never write behind the page; then a sound page is restored all the
-    /// same.
+    /// Garbage and damaged pages cause no panic and no write past the page; the codec then restores an intact page.
     #[test]
-    fn garbage_is_survived(seed: u64, garbage in prop::collection::vec(any::<u8>(), 0..600)) {
+    fn garbage_input_is_safe(seed: u64, garbage in prop::collection::vec(any::<u8>(), 0..600)) {
         let mut rng = Rng::named(seed, "garbage");
         for (name, mut codec) in codecs() {
             let sound = page(&mut rng, 2048);
@@ -106,7 +105,7 @@ proptest! {
             let cut = &out[..rng.below(length as u64) as usize];
             let mut back = guarded(2048);
             for bytes in [&garbage[..], &damaged, cut] {
-                // Damage may go unseen by a codec; the caller has a checksum for that.
+                // A codec need not detect damage; the caller has a checksum.
                 let _ = codec.decompress(bytes, &mut back[..2048]);
                 prop_assert_eq!(&back[2048..], &GUARD, "{}", name);
             }
@@ -129,7 +128,7 @@ fn noise_does_not_shrink() {
     }
 }
 
-/// More effort must not give larger pages on data that has something to find.
+/// On compressible data a higher level must not give larger pages.
 #[test]
 fn levels_order_sizes() {
     let mut rng = Rng::named(1, "levels");
@@ -147,7 +146,7 @@ fn levels_order_sizes() {
 }
 
 #[test]
-fn modelled_says_and_does_nothing() {
+fn modelled_codec_returns_its_costs_and_writes_nothing() {
     let mut codec = parse("modelled:2:7.5:1").build().unwrap();
     let costs = codec.modelled().unwrap();
     assert_eq!((costs.ratio, costs.compress_us, costs.decompress_us), (2.0, 7.5, 1.0));
@@ -160,7 +159,7 @@ fn modelled_says_and_does_nothing() {
 }
 
 #[test]
-fn specifications_are_read_and_written() {
+fn specifications_are_parsed_and_printed() {
     for (text, canonical) in [
         ("none", "none"),
         ("lz4", "lz4:1"),
@@ -175,23 +174,23 @@ fn specifications_are_read_and_written() {
 }
 
 #[test]
-fn refusals_name_the_value_and_the_remedy() {
+fn errors_name_the_value_and_the_remedy() {
     let message = |text: &str| text.parse::<CodecSpec>().unwrap_err().to_string();
     assert!(message("zstdd").contains("\"zstdd\"; did you mean \"zstd\"?"), "{}", message("zstdd"));
-    assert!(message("").starts_with("there is no codec \"\". Known are none, lz4, lz4hc"), "{}", message(""));
+    assert!(message("").starts_with("unknown codec \"\". Codecs: none, lz4, lz4hc"), "{}", message(""));
     assert_eq!(
         message("zstd:23"),
-        "\"23\" is no level of zstd, which takes whole numbers from -100 to 22; did you mean \"zstd:22\"?"
+        "invalid zstd level \"23\": must be a whole number from -100 to 22; did you mean \"zstd:22\"?"
     );
     assert!(message("zlib:2.4").ends_with("did you mean \"zlib:2\"?"));
     assert!(message("zlib:best").ends_with("did you mean \"zlib:6\"?"));
     assert!(message("modelled:nan").contains("did you mean \"modelled:2.13:2:1\"?"));
     assert!(message("modelled:0.5:16.4:8").ends_with("did you mean \"modelled:1:16.4:8\"?"));
     let both = message("modelled:0.5:16.4:-8");
-    assert!(both.starts_with("\"0.5\" is no ratio") && both.ends_with("did you mean \"modelled:1:16.4:0\"?"), "{both}");
-    assert_eq!(
-        message("lz4:1:2"),
-        "\"lz4:1:2\" has more numbers than lz4 has parameters; write \"lz4[:acceleration]\""
+    assert!(
+        both.starts_with("invalid modelled ratio \"0.5\"") && both.ends_with("did you mean \"modelled:1:16.4:0\"?"),
+        "{both}"
     );
+    assert_eq!(message("lz4:1:2"), "too many parameters in \"lz4:1:2\"; the form is \"lz4[:acceleration]\"");
     assert!(matches!("none:1".parse::<CodecSpec>(), Err(SpecError::TooMany { .. })));
 }

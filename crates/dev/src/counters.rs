@@ -1,4 +1,4 @@
-//! Tables of counters in documents, written between two marks from the counters' own declarations.
+//! Tables of counters in documents, generated between two markers from the counters' declarations.
 
 use ssdlab_cache::{StageCounters, Transitions};
 use ssdlab_core::Counters;
@@ -8,7 +8,7 @@ use ssdlab_sim::{BufferCounters, HostCounters};
 use std::fmt::Write;
 use std::io::{Error, ErrorKind, Result};
 
-/// Every table of [docs/results.md](../../../docs/results.md), by the key that its counters have in `result.json`.
+/// Tables in [docs/results.md](../../../docs/results.md), by the key of the counters in `result.json`.
 static TABLES: &[(&str, &[Counter])] = &[
     ("cache.counters", StageCounters::COUNTERS),
     ("cache.pools.transitions", Transitions::COUNTERS),
@@ -18,17 +18,18 @@ static TABLES: &[(&str, &[Counter])] = &[
     ("drive.buffer", BufferCounters::COUNTERS),
 ];
 
-/// A document with each of its tables as it is declared now.
+/// Returns the document with all tables regenerated.
 ///
 /// # Errors
 ///
-/// A table that the document has no place for.
+/// If the markers of a table are missing.
 pub fn with_tables(document: &str) -> Result<String> {
     TABLES.iter().try_fold(document.to_owned(), |text, (key, counters)| {
         let (begin, end) = (format!("<!-- counters of {key}: generated -->\n"), "<!-- end of counters -->");
-        let placed = text.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
-        let (before, after) =
-            placed.ok_or_else(|| Error::new(ErrorKind::InvalidData, format!("no place for the counters of {key}")))?;
+        let parts = text.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
+        let (before, after) = parts.ok_or_else(|| {
+            Error::new(ErrorKind::InvalidData, format!("the markers of the counters of {key} are missing"))
+        })?;
         Ok(format!("{before}{begin}\n{}\n{end}{after}", table(counters)))
     })
 }
@@ -36,12 +37,12 @@ pub fn with_tables(document: &str) -> Result<String> {
 fn table(counters: &[Counter]) -> String {
     let mut text = String::from("| key | unit | meaning |\n|---|---|---|\n");
     for Counter { name, unit, help } in counters {
-        writeln!(text, "| `{name}` | {unit} | {} |", phrase(help)).expect("a string takes all");
+        writeln!(text, "| `{name}` | {unit} | {} |", phrase(help)).expect("writing to a string succeeds");
     }
     text
 }
 
-/// A sentence as the cell of a table.
+/// Converts a sentence to a table cell: lower case at the start, no full stop.
 fn phrase(sentence: &str) -> String {
     let sentence = sentence.trim_end_matches('.');
     let mut letters = sentence.chars();
@@ -53,15 +54,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_are_written_between_their_marks_and_nowhere_else() {
-        let place =
+    fn tables_are_written_only_between_their_markers() {
+        let section =
             |key: &str| format!("{key} is old\n<!-- counters of {key}: generated -->\nold\n<!-- end of counters -->\n");
-        let document: String = TABLES.iter().map(|(key, _)| place(key)).collect();
+        let document: String = TABLES.iter().map(|(key, _)| section(key)).collect();
         let written = with_tables(&document).unwrap();
         assert!(written.contains("| `pages_read` | pages | logical pages touched by reads |\n"));
         assert_eq!(written.matches("old\n").count(), TABLES.len());
         assert_eq!(with_tables(&written).unwrap(), written);
         let error = with_tables(&document.replace("counters of host:", "counters of guest:")).unwrap_err();
-        assert_eq!(error.to_string(), "no place for the counters of host");
+        assert_eq!(error.to_string(), "the markers of the counters of host are missing");
     }
 }

@@ -1,39 +1,40 @@
-//! What a document names: files, links, and items said to be in a file, as in
+//! Checks the references of a document: files, links, and items in files, as in
 //! `` `CODECS` in `crates/codec/src/lib.rs` ``.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// An item that a document says a file declares.
+/// Reference to an item declared in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Its name.
+    /// Name of the item.
     pub name: String,
-    /// The file, from the root of the repository.
+    /// Path of the file from the root of the repository.
     pub file: String,
 }
 
-/// Every item with its file that `text` names.
+/// Finds all references of the form `` `ITEM` in `FILE` `` in `text`.
 pub fn items(text: &str) -> Vec<Item> {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let parts: Vec<&str> = words.split('`').collect();
-    let said = |part: &&[&str]| part[1] == " in " && is_path(part[2]);
-    let quoted = parts.windows(3).skip(1).step_by(2).filter(said);
+    let is_reference = |part: &&[&str]| part[1] == " in " && is_path(part[2]);
+    let quoted = parts.windows(3).skip(1).step_by(2).filter(is_reference);
     quoted.map(|part| Item { name: part[0].into(), file: part[2].into() }).collect()
 }
 
-/// What `text`, a document in `folder` below `root`, names and is not there.
+/// Returns the broken references of `text`, a document in `folder` below `root`.
 pub fn missing(root: &Path, folder: &str, text: &str) -> Vec<String> {
     let mut missing = Vec::new();
     for line in text.lines() {
         let quoted = line.split('`').skip(1).step_by(2);
-        // A row about a crate names files of it.
-        let own = line.strip_prefix("| `").and_then(|row| row.split_once('`')).map(|(name, _)| src(root, name));
-        let exists = |path: &str| root.join(path).exists() || own.as_ref().is_some_and(|own| own.join(path).exists());
+        // Paths in a table row about a crate are relative to its sources.
+        let sources = line.strip_prefix("| `").and_then(|row| row.split_once('`')).map(|(name, _)| src(root, name));
+        let exists =
+            |path: &str| root.join(path).exists() || sources.as_ref().is_some_and(|src| src.join(path).exists());
         missing.extend(quoted.filter(|part| is_path(part) && !exists(part)).map(String::from));
         let links = line.split("](").skip(1).filter_map(|link| link.split(')').next());
-        let here = links.filter(|link| !link.starts_with("http"));
-        missing.extend(here.filter(|link| !root.join(folder).join(link).exists()).map(String::from));
+        let local = links.filter(|link| !link.starts_with("http"));
+        missing.extend(local.filter(|link| !root.join(folder).join(link).exists()).map(String::from));
     }
     for Item { name, file } in items(text) {
         if !fs::read_to_string(root.join(&file)).is_ok_and(|source| declares(&source, &name)) {
@@ -43,7 +44,7 @@ pub fn missing(root: &Path, folder: &str, text: &str) -> Vec<String> {
     missing
 }
 
-/// Every table of registered things: the public slices of the product crates, each as a document should name it.
+/// Finds the registries in a source file: its public static slices, each as a document should reference it.
 pub fn tables(root: &Path, path: &Path, source: &str) -> Vec<Item> {
     let declared = source.lines().filter_map(|line| line.trim_start().strip_prefix("pub static ")?.split_once(": &["));
     let file = path.strip_prefix(root).unwrap_or(path).display().to_string();
@@ -54,13 +55,13 @@ fn src(root: &Path, name: &str) -> PathBuf {
     root.join("crates").join(name).join("src")
 }
 
-/// Whether something quoted is a file or folder.
+/// True if the quoted text is the path of a file or folder.
 fn is_path(quoted: &str) -> bool {
     let file = [".rs", ".py", ".toml", ".md"].iter().any(|end| quoted.ends_with(end));
     (file || quoted.contains('/')) && quoted.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
 }
 
-/// Whether a source in Rust, Python or JavaScript declares `name`.
+/// True if a Rust, Python or JavaScript source declares `name`.
 fn declares(source: &str, name: &str) -> bool {
     source.lines().any(|line| {
         let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
@@ -77,13 +78,13 @@ mod tests {
     use crate::pages::root;
 
     #[test]
-    fn what_is_there_is_not_missing() {
+    fn valid_references_are_accepted() {
         let text = "| `dev` | rules | `layers.rs` |\nSee `crates/dev/`, [adding](adding.md); `items` in\n`crates/dev/src/documents.rs`, `a + b`.";
         assert_eq!(missing(&root(), "docs", text), [""; 0]);
     }
 
     #[test]
-    fn what_is_not_there_is_missing() {
+    fn broken_references_are_reported() {
         let text = "| `dev` | `lawyers.rs` |\n`crates/dove/` [subtracting](subtracting.md) `item` in `crates/dev/src/documents.rs` `x` in `y.rs`";
         assert_eq!(
             missing(&root(), "docs", text),

@@ -1,8 +1,8 @@
-//! The layer rule: a crate depends on lower layers only, and the low ones touch neither files nor threads nor clocks.
+//! Layer rule: a crate depends only on lower layers; model crates use no files, threads or clocks.
 
 use serde_json::Value;
 
-/// Every product crate with its layer, as the architecture draws them.
+/// Layer of every product crate, as in ARCHITECTURE.md.
 const LAYERS: &[(&str, u8)] = &[
     ("ssdlab-core", 0),
     ("ssdlab-trace", 1),
@@ -23,11 +23,11 @@ const LAYERS: &[(&str, u8)] = &[
     ("ssdlab-py", 5),
 ];
 
-/// Crates for development only; product crates may use them in tests alone.
+/// Development crates; product crates may use them only in tests.
 const DEVELOPMENT: &[&str] = &["ssdlab-testkit", "ssdlab-tiers", "ssdlab-bench", "ssdlab-dev"];
 
-/// What a model below layer 3 must not mention: results would depend on it, or a test could not replay them.
-/// The short forms catch what `use std::{env, fs}` brings in; a map made with `new` is seeded at random.
+/// Words that models, which are below layer 3, must not use, because results would not be reproducible.
+/// The short forms catch uses after `use std::{env, fs}`. Maps made with `new` have a random seed.
 const BANNED: &[&str] = &[
     "std::fs",
     "fs::",
@@ -42,20 +42,20 @@ const BANNED: &[&str] = &[
     "HashSet::new",
 ];
 
-/// Banned words a crate may use all the same.
+/// Exceptions: banned words that a crate may use.
 const EXCEPTIONS: &[(&str, &[&str])] = &[("ssdlab-trace", &["std::fs", "fs::"])];
 
-/// The layer of a product crate.
+/// Returns the layer of a product crate.
 fn layer(name: &str) -> Option<u8> {
     LAYERS.iter().find(|(known, _)| *known == name).map(|(_, layer)| *layer)
 }
 
-/// Whether sources of this crate are held to [`banned_words`].
+/// True if [`banned_words`] applies to the crate.
 pub fn is_model(name: &str) -> bool {
     layer(name).is_some_and(|layer| layer < 3)
 }
 
-/// Breaches of the layer rule in the output of `cargo metadata`.
+/// Finds violations of the layer rule in the output of `cargo metadata`.
 pub fn breaches(metadata: &Value) -> Vec<String> {
     let mut breaches = Vec::new();
     for package in items(metadata, "packages") {
@@ -83,21 +83,21 @@ pub fn breaches(metadata: &Value) -> Vec<String> {
     breaches
 }
 
-/// The banned words in a source file of `package`, with their line numbers. Comments may name them.
+/// Finds banned words in the code of a source file of `package`, with line numbers. Comments are ignored.
 pub fn banned_words(package: &str, source: &str) -> Vec<(usize, &'static str)> {
     let allowed = EXCEPTIONS.iter().find(|(name, _)| *name == package).map_or(&[][..], |(_, words)| words);
     let banned = || BANNED.iter().filter(|word| !allowed.contains(word));
-    let mut found = Vec::new();
-    // Unit tests close a file, or fill one that says so at its head, and may use what models may not.
+    let mut hits = Vec::new();
+    // Tests may use banned words. They are at the end of a file, or fill a file marked at its head.
     let tests = |line: &&str| line.starts_with("#[cfg(test)]") || line.starts_with("#![cfg(test)]");
     for (number, line) in source.lines().take_while(|line| !tests(line)).enumerate() {
         let code = line.split("//").next().unwrap_or(line);
-        found.extend(banned().find(|word| mentions(code, word)).map(|word| (number + 1, *word)));
+        hits.extend(banned().find(|word| mentions(code, word)).map(|word| (number + 1, *word)));
     }
-    found
+    hits
 }
 
-/// Whether `word` occurs in `code` other than as the end of a longer name.
+/// True if `word` occurs in `code`, but not as the end of a longer name.
 fn mentions(code: &str, word: &str) -> bool {
     code.match_indices(word).any(|(start, _)| !code[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }

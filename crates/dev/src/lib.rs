@@ -1,4 +1,4 @@
-//! Development tools: generated reference pages and the rules of the repository.
+//! Development tools: generated reference pages and checks of the repository's rules.
 
 pub mod counters;
 pub mod documents;
@@ -9,11 +9,11 @@ pub mod policies;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Every Rust file below `folder`.
+/// Finds all Rust files below `folder`.
 ///
 /// # Errors
 ///
-/// A folder that cannot be read.
+/// If a folder cannot be read.
 pub fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {

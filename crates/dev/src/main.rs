@@ -1,5 +1,5 @@
-//! `cargo run -p ssdlab-dev -- generate [--check]`: writes the generated pages, or tells which are out of date.
-#![allow(clippy::print_stderr, reason = "a tool for developers at a terminal")]
+//! `cargo run -p ssdlab-dev -- generate [--check]`: writes the generated pages, or reports which are out of date.
+#![allow(clippy::print_stderr, reason = "a command-line tool for developers")]
 
 use ssdlab_dev::pages::{root, stale, write};
 use std::process::ExitCode;
@@ -16,7 +16,9 @@ fn main() -> ExitCode {
         },
         ["generate", "--check"] => match stale(&root()) {
             Ok(pages) if pages.is_empty() => ExitCode::SUCCESS,
-            Ok(pages) => failure(&format!("out of date: {}; run generate", pages.join(", "))),
+            Ok(pages) => {
+                failure(&format!("out of date: {}; run cargo run -p ssdlab-dev -- generate", pages.join(", ")))
+            }
             Err(error) => failure(&error.to_string()),
         },
         _ => failure(USAGE),

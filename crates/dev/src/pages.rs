@@ -1,19 +1,19 @@
-//! The generated files of the repository, and those with generated parts, and whether they are up to date.
+//! Generated files of the repository, and files with generated parts.
 
 use crate::counters::with_tables;
 use crate::policies::policies_markdown;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// A generated file.
+/// Generated file.
 pub struct Page {
     /// Path from the root of the repository.
     pub path: &'static str,
-    /// What it must contain.
+    /// Generated contents.
     pub text: String,
 }
 
-/// Every generated file; `root` has what people wrote of it.
+/// Generates all files; reads the hand-written parts below `root`.
 fn pages(root: &Path) -> io::Result<Vec<Page>> {
     const RESULTS: &str = "docs/results.md";
     Ok(vec![
@@ -25,7 +25,7 @@ fn pages(root: &Path) -> io::Result<Vec<Page>> {
     ])
 }
 
-/// The root of the repository: two levels above this crate.
+/// Returns the root of the repository, two levels above this crate.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -34,7 +34,7 @@ pub fn root() -> PathBuf {
 ///
 /// # Errors
 ///
-/// A file that cannot be read or written, or that has no place for a generated part.
+/// If a file cannot be read or written, or lacks the markers of a generated part.
 pub fn write(root: &Path) -> io::Result<()> {
     for Page { path, text } in pages(root)? {
         let path = root.join(path);
@@ -46,11 +46,11 @@ pub fn write(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The pages below `root` that are missing or differ from what would be generated.
+/// Returns the pages below `root` that are missing or out of date.
 ///
 /// # Errors
 ///
-/// A file that cannot be read, or that has no place for a generated part.
+/// If a file cannot be read, or lacks the markers of a generated part.
 pub fn stale(root: &Path) -> io::Result<Vec<&'static str>> {
     let differs = |page: &Page| fs::read_to_string(root.join(page.path)).ok().as_ref() != Some(&page.text);
     Ok(pages(root)?.iter().filter(|page| differs(page)).map(|page| page.path).collect())

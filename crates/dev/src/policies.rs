@@ -1,4 +1,4 @@
-//! The page of replacement policies and admissions: what each is, where it comes from, and what it takes.
+//! Reference page of replacement policies and admissions: description, source, parameters and memory.
 
 use ssdlab_cache::{ADMISSIONS, POLICIES, build_policy};
 use ssdlab_core::Parameter;
@@ -8,25 +8,25 @@ const ITEMS: u32 = 1_000_000;
 const CAPACITY: u64 = 100_000;
 
 fn parameters(parameters: &[Parameter]) -> String {
-    let written = |one: &Parameter| format!("`{}` = {}", one.name, one.default);
-    parameters.iter().map(written).collect::<Vec<_>>().join(", ")
+    let entry = |parameter: &Parameter| format!("`{}` = {}", parameter.name, parameter.default);
+    parameters.iter().map(entry).collect::<Vec<_>>().join(", ")
 }
 
-/// The page, in Markdown.
+/// Returns the page in Markdown.
 ///
 /// # Panics
-/// Never: every policy can be built with its defaults.
+/// If a policy cannot be built with its defaults, which is a bug.
 pub fn policies_markdown() -> String {
     let mut page = String::from(
         "# Replacement policies\n\n\
          Generated from the tables `POLICIES` and `ADMISSIONS`; do not edit. Each policy has a file below\n\
-         `crates/cache/src/policy/` with pseudo-code, source and what the source leaves open. Memory is for each of\n\
-         1,000,000 items that the trace touches, in a cache of 100,000 of them; speed is in\n\
+         `crates/cache/src/policy/` with pseudo-code, source and our choices where the source is silent. Memory is\n\
+         per item for a trace of 1,000,000 items and a cache of 100,000; speed is in\n\
          [benchmarks](../benchmarks.md), section `cache`.\n\n\
          | policy | | source | parameters | sizes | bytes per item |\n|---|---|---|---|---|---|\n",
     );
     for info in POLICIES.iter() {
-        let policy = build_policy(info, &[], CAPACITY, ITEMS, true).expect("defaults are possible");
+        let policy = build_policy(info, &[], CAPACITY, ITEMS, true).expect("the defaults are valid");
         let bytes = policy.bytes() as f64 / f64::from(ITEMS);
         let (parameters, sizes) = (parameters(info.parameters), if info.role.sizes { "yes" } else { "no" });
         let _ = writeln!(
@@ -36,7 +36,7 @@ pub fn policies_markdown() -> String {
         );
     }
     page.push_str(
-        "\n## Admissions\n\nWho lets newcomers in, in front of any policy.\n\n\
+        "\n## Admissions\n\nAn admission in front of any policy decides which missed items enter the cache.\n\n\
          | admission | | source | parameters | sizes |\n|---|---|---|---|---|\n",
     );
     for info in ADMISSIONS.iter() {

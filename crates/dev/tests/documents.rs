@@ -1,4 +1,4 @@
-//! What ARCHITECTURE.md and docs/adding.md name exists, and every table of registered things has its recipe.
+//! Checks that references in ARCHITECTURE.md and docs/adding.md exist, and that every registry has a recipe.
 
 use ssdlab_dev::documents::{items, missing, tables};
 use ssdlab_dev::pages::root;
@@ -10,29 +10,29 @@ fn read(path: &str) -> String {
 }
 
 #[test]
-fn what_documents_name_exists() {
+fn references_in_documents_exist() {
     for (folder, document) in [("", "ARCHITECTURE.md"), ("docs", "docs/adding.md")] {
         let missing = missing(&root(), folder, &read(document));
-        assert!(missing.is_empty(), "{document} names {missing:?}");
+        assert!(missing.is_empty(), "{document} has broken references: {missing:?}");
     }
 }
 
 #[test]
 fn the_architecture_is_short() {
     let lines = read("ARCHITECTURE.md").lines().count();
-    assert!(lines <= 150, "{lines} lines; notes on a subsystem belong to the top of its crate");
+    assert!(lines <= 150, "{lines} lines; move notes on a subsystem to the top of its crate");
 }
 
 #[test]
 fn every_table_has_a_recipe() {
     let recipes = items(&read("docs/adding.md"));
-    let mut found = Vec::new();
+    let mut registries = Vec::new();
     for folder in fs::read_dir(root().join("crates")).unwrap() {
         for path in sources(&folder.unwrap().path().join("src")).unwrap() {
-            found.extend(tables(&root(), &path, &fs::read_to_string(&path).unwrap()));
+            registries.extend(tables(&root(), &path, &fs::read_to_string(&path).unwrap()));
         }
     }
-    assert!(found.len() >= 9, "{found:?}");
-    let without: Vec<_> = found.iter().filter(|table| !recipes.contains(table)).collect();
-    assert!(without.is_empty(), "docs/adding.md does not tell how to add to {without:?}");
+    assert!(registries.len() >= 9, "{registries:?}");
+    let without: Vec<_> = registries.iter().filter(|table| !recipes.contains(table)).collect();
+    assert!(without.is_empty(), "docs/adding.md has no recipe for {without:?}");
 }

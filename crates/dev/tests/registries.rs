@@ -1,32 +1,32 @@
-//! Adding something to a table takes its file and one line: nothing else in the product names what is there already.
+//! Checks that adding a member to a registry takes one file and one line: no other product code names existing members.
 
 use ssdlab_dev::pages::root;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Name of a member, its file, and the other files that name it with the number of lines.
+/// Name of a member, its file, and the other files that name it, with the number of lines.
 type Member = (&'static str, &'static str, &'static [(&'static str, usize)]);
 
-/// One member of each kind. The file of its table declares the module and registers it.
+/// One member of each kind. The registry's file declares the module and registers the member.
 const MEMBERS: &[Member] = &[
     ("windowed_greedy", "crates/ftl/src/gc/windowed_greedy.rs", &[("crates/ftl/src/gc/mod.rs", 2)]),
     (
         "shared",
         "crates/ftl/src/placement/shared.rs",
-        // The validation asks for it, as the formulas of the theory do.
+        // The validation uses it, because the analytic formulas assume it.
         &[("crates/ftl/src/placement/mod.rs", 2), ("python/ssdlab/study/validation/amplification.py", 1)],
     ),
     (
         "two_q",
         "crates/ftl/src/map/cache/two_q.rs",
-        // The replacement policy in a file of the same name.
+        // The cache's replacement policy has a file of the same name.
         &[("crates/cache/src/policy/mod.rs", 2), ("crates/ftl/src/map/cache/mod.rs", 2)],
     ),
     (
         "dftl",
         "crates/ftl/src/map/dftl.rs",
-        // The preset of the same name, and DFTL as it was spelt before it was a map.
+        // A preset of the same name, and the former spelling from when DFTL was not a map.
         &[
             ("crates/config/src/presets.rs", 1),
             ("crates/config/src/sections/ftl/mod.rs", 2),
@@ -45,11 +45,11 @@ const MEMBERS: &[Member] = &[
     ("libdeflate", "crates/codec/src/libdeflate.rs", &[("crates/codec/src/lib.rs", 2)]),
 ];
 
-/// Crates that are no part of the product.
+/// Development crates, which are not part of the product.
 const DEVELOPMENT: &[&str] = &["bench", "dev", "testkit", "tiers"];
 
 #[test]
-fn a_member_is_named_by_its_file_and_its_line() {
+fn only_its_file_and_its_registry_name_a_member() {
     let mut sources = Vec::new();
     for folder in fs::read_dir(root().join("crates")).unwrap() {
         let folder = folder.unwrap();
@@ -63,24 +63,24 @@ fn a_member_is_named_by_its_file_and_its_line() {
             let lines = source.lines().filter(|line| names(line, name)).count();
             (lines > 0 && file != own).then(|| (file.clone(), lines))
         };
-        let found: BTreeMap<String, usize> = sources.iter().filter_map(count).collect();
+        let naming: BTreeMap<String, usize> = sources.iter().filter_map(count).collect();
         let expected = others.iter().map(|&(file, lines)| (file.into(), lines)).collect();
-        assert_eq!(found, expected, "{name}: a table names it, and nothing that follows from the table");
+        assert_eq!(naming, expected, "files that name {name}");
         assert!(sources.iter().any(|(file, source)| file == own && source.contains(&format!("\"{name}\""))));
     }
 }
 
-/// Whether a line of code names it: as a text, in a key, as a module or in a path.
+/// True if a line of code names the member: as a string, in a key, as a module or in a path.
 fn names(line: &str, name: &str) -> bool {
     let code = line.trim_start();
-    let ways =
+    let forms =
         [format!("\"{name}\""), format!(".{name}."), format!(".{name}\""), format!("{name}::"), format!("mod {name};")];
-    let whole = |at: usize| !code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_');
-    let named = |way: &String| code.match_indices(way.as_str()).any(|(at, _)| whole(at));
-    !code.starts_with("//") && !code.starts_with('#') && ways.iter().any(named)
+    let starts_name = |at: usize| !code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_');
+    let occurs = |form: &String| code.match_indices(form.as_str()).any(|(at, _)| starts_name(at));
+    !code.starts_with("//") && !code.starts_with('#') && forms.iter().any(occurs)
 }
 
-/// Every source below `folder`, without tests inside of it, as path from the root and text.
+/// Collects the path and text of all sources below `folder`, without tests.
 fn collect(folder: &Path, sources: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.unwrap().path();

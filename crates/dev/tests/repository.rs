@@ -1,4 +1,4 @@
-//! The rules of the repository, enforced.
+//! Checks of the repository's rules.
 
 use ssdlab_dev::layers::{banned_words, breaches, is_model};
 use ssdlab_dev::pages::{root, stale};
@@ -41,8 +41,8 @@ fn property_tests_take_their_cases_from_the_tiers() {
 }
 
 #[test]
-fn models_touch_neither_files_nor_threads_nor_clocks() {
-    let mut found = Vec::new();
+fn models_use_no_files_threads_or_clocks() {
+    let mut violations = Vec::new();
     for folder in fs::read_dir(root().join("crates")).unwrap() {
         let folder = folder.unwrap();
         let package = format!("ssdlab-{}", folder.file_name().to_string_lossy());
@@ -51,9 +51,9 @@ fn models_touch_neither_files_nor_threads_nor_clocks() {
         }
         for path in sources(&folder.path().join("src")).unwrap() {
             for (line, word) in banned_words(&package, &fs::read_to_string(&path).unwrap()) {
-                found.push(format!("{}:{line}: {word}", path.display()));
+                violations.push(format!("{}:{line}: {word}", path.display()));
             }
         }
     }
-    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
 }

@@ -1,4 +1,4 @@
-//! Question and answer as JSON, whoever asks; requests as people write them.
+//! JSON interface: questions, answers, and requests as text.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::{Drive, Op, Recording, Request, record};
 #[serde(deny_unknown_fields)]
 struct Question {
     drive: Drive,
-    /// Requests that are not shown.
+    /// Requests before the recording.
     #[serde(default)]
     before: String,
     requests: String,
@@ -27,7 +27,7 @@ pub fn answer(question: &str) -> String {
     let recorded = serde_json::from_str(question).map_err(|error| error.to_string()).and_then(
         |Question { drive, before, requests }| {
             let [before, requests] = [(before, "before"), (requests, "requests")]
-                .map(|(text, name)| read(&text).map_err(|why| format!("{name}: {why}")));
+                .map(|(text, name)| parse(&text).map_err(|why| format!("{name}: {why}")));
             record(&drive, &before?, &requests?)
         },
     );
@@ -35,12 +35,11 @@ pub fn answer(question: &str) -> String {
         Ok(recording) => Answer::Recording(Box::new(recording)),
         Err(message) => Answer::Error(message),
     };
-    serde_json::to_string(&answer).expect("numbers and names are always JSON")
+    serde_json::to_string(&answer).expect("an answer is always valid JSON")
 }
 
-/// Requests as text: a page or a range of pages each, `5` or `4-7`, to be written; with `r` before it read, with `t`
-/// trimmed.
-fn read(text: &str) -> Result<Vec<Request>, String> {
+/// Parses requests. A page or page range such as `5` or `4-7` is a write; the prefix `r` makes it a read, `t` a trim.
+fn parse(text: &str) -> Result<Vec<Request>, String> {
     text.split([' ', ',', '\n', '\t']).filter(|word| !word.is_empty()).map(request).collect()
 }
 
@@ -53,10 +52,10 @@ fn request(word: &str) -> Result<Request, String> {
     };
     let (first, last) = pages.split_once('-').unwrap_or((pages, pages));
     let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else {
-        return Err(format!("{word} is no request; write pages such as 5 or 4-7, r5 to read, t5 to trim"));
+        return Err(format!("{word} is not a request; write pages as 5 or 4-7, r5 to read, t5 to trim"));
     };
     let count = last.checked_sub(first).and_then(|more| more.checked_add(1));
-    let count = count.ok_or_else(|| format!("{word} ends before it begins; write {last}-{first}"))?;
+    let count = count.ok_or_else(|| format!("{word} ends before its start; write {last}-{first}"))?;
     Ok(Request { op, page: first, count })
 }
 
@@ -65,13 +64,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_read_as_people_write_them() {
-        let of = |op, page, count| Request { op, page, count };
-        let all =
-            [of(Op::Write, 5, 1), of(Op::Write, 4, 4), of(Op::Read, 5, 1), of(Op::Trim, 0, 3), of(Op::Write, 1, 1)];
-        assert_eq!(read(" 5, 4-7\nr5 t0-2 w1 "), Ok(all.to_vec()));
-        assert_eq!(read("5 x4").unwrap_err(), "x4 is no request; write pages such as 5 or 4-7, r5 to read, t5 to trim");
-        assert_eq!(read("7-4").unwrap_err(), "7-4 ends before it begins; write 4-7");
-        assert!(read("0-4294967295").is_err() && read("-1").is_err() && read("é").is_err());
+    fn requests_are_parsed() {
+        let request = |op, page, count| Request { op, page, count };
+        let expected = [
+            request(Op::Write, 5, 1),
+            request(Op::Write, 4, 4),
+            request(Op::Read, 5, 1),
+            request(Op::Trim, 0, 3),
+            request(Op::Write, 1, 1),
+        ];
+        assert_eq!(parse(" 5, 4-7\nr5 t0-2 w1 "), Ok(expected.to_vec()));
+        assert!(parse("5 x4").unwrap_err().starts_with("x4 is not a request"));
+        assert!(parse("7-4").unwrap_err().ends_with("write 4-7"));
+        assert!(parse("0-4294967295").is_err() && parse("-1").is_err() && parse("é").is_err());
     }
 }

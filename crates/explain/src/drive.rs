@@ -1,4 +1,4 @@
-//! A small drive as data.
+//! Description of a small drive, as JSON data.
 
 use std::collections::BTreeMap;
 
@@ -15,41 +15,41 @@ use ssdlab_ftl::{FtlChoice, Shape};
 use ssdlab_nand::timing::MAX_PAGE_TYPES;
 use ssdlab_nand::{PageTimes, ProgramOrder, Timing};
 
-/// Most flash pages of a drive that is drawn.
+/// Maximum number of flash pages of a drive that can be drawn.
 pub const MOST_PAGES: u64 = 4096;
 
-/// Parameters by name, each as a configuration writes it: `16`, `"20%"`, `true`, `"lru"`.
+/// Parameters by name, with values as in configurations: `16`, `"20%"`, `true`, `"lru"`.
 type Parameters = BTreeMap<String, String>;
 
-/// A drive that is small enough to draw.
+/// Drive that is small enough to draw.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drive {
-    /// Pages the host sees.
+    /// Number of logical pages.
     pub logical_pages: u32,
-    /// Erase blocks.
+    /// Number of erase blocks.
     pub blocks: u32,
-    /// Pages of a block.
+    /// Pages per block.
     pub pages_per_block: u32,
-    /// Bytes of a page; they decide how many entries a map page has.
+    /// Size of a page in bytes, which determines the number of entries per map page.
     #[serde(default = "page_bytes")]
     pub page_bytes: u32,
-    /// Whether the pages of a block must be programmed in ascending order.
+    /// True if the pages of a block must be programmed in ascending order.
     #[serde(default)]
     pub ascending: bool,
-    /// Planes that the blocks are spread over.
-    #[serde(default = "one")]
+    /// Number of planes, over which the blocks are distributed.
+    #[serde(default = "planes")]
     pub planes: u32,
-    /// Logical pages that are written once, in order, before anything else.
+    /// Number of logical pages written once, in order, before all requests.
     #[serde(default)]
     pub filled: u32,
-    /// Seed of whatever the FTL draws.
+    /// Seed of the FTL's random choices.
     #[serde(default)]
     pub seed: u64,
-    /// What operations take.
+    /// Durations of flash operations.
     #[serde(default)]
     pub times: Times,
-    /// The FTL.
+    /// FTL and its options.
     pub ftl: Scheme,
 }
 
@@ -57,30 +57,30 @@ const fn page_bytes() -> u32 {
     4096
 }
 
-const fn one() -> u32 {
+const fn planes() -> u32 {
     1
 }
 
-/// What flash operations take, in microseconds, one after the other.
+/// Durations of flash operations, in microseconds. Operations run one after the other.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Times {
-    /// A page read, of each type.
+    /// Page read, for each page type.
     pub read_us: Vec<f64>,
-    /// A page programmed, of each type.
+    /// Page program, for each page type.
     pub program_us: Vec<f64>,
-    /// A block erased.
+    /// Block erase.
     pub erase_us: f64,
-    /// The bus, for 1,024 bytes.
+    /// Bus transfer of 1,024 bytes.
     #[serde(default)]
     pub transfer_us_per_kib: f64,
-    /// Whether copies stay inside the chip, and off the bus.
+    /// True if copies stay inside the chip and do not use the bus.
     #[serde(default)]
     pub copyback: bool,
 }
 
 impl Default for Times {
-    /// Those of the SBFAST and FASTer slides.
+    /// Returns the times of the SBFAST and FASTer slides.
     fn default() -> Self {
         let (read_us, program_us) = (vec![25.0], vec![200.0]);
         Self { read_us, program_us, erase_us: 2000.0, transfer_us_per_kib: 0.0, copyback: false }
@@ -102,16 +102,16 @@ impl From<&Timing> for Times {
 }
 
 impl Times {
-    /// The same for a chip.
+    /// Converts the times to those of a chip.
     ///
     /// # Errors
-    /// If there are more page types than a chip has, or none.
+    /// If the number of page types is not supported.
     pub(crate) fn timing(&self) -> Result<Timing, String> {
         let ns = |us: f64| Nanos((us * 1000.0).round() as u64);
         let by_type = |times: &[f64]| {
             let times: Vec<Nanos> = times.iter().copied().map(ns).collect();
             PageTimes::of(&times)
-                .ok_or_else(|| format!("{} times are not those of 1 to {MAX_PAGE_TYPES} page types", times.len()))
+                .ok_or_else(|| format!("{} page types given; a chip has 1 to {MAX_PAGE_TYPES}", times.len()))
         };
         Ok(Timing {
             read: by_type(&self.read_us)?,
@@ -125,13 +125,13 @@ impl Times {
     }
 }
 
-/// An FTL as data.
+/// FTL and its options.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheme {
     /// Page mapping.
     Page(PageScheme),
-    /// One of the FTLs with log blocks.
+    /// FTL with log blocks.
     Log(LogScheme),
 }
 
@@ -141,85 +141,85 @@ pub enum Scheme {
 pub struct PageScheme {
     /// Victim policy.
     pub victims: Named,
-    /// Where survivors go.
-    #[serde(default = "own")]
+    /// Placement of the pages that garbage collection relocates.
+    #[serde(default = "default_placement")]
     pub survivors: String,
-    /// Free blocks below which a batch of collections starts, and at which it ends.
+    /// Thresholds of batched garbage collection, in free blocks: it starts below the first and ends at the second.
     #[serde(default)]
     pub batch: Option<(u32, u32)>,
-    /// Free blocks below which pages of a victim are copied before each host page, and how many.
+    /// Partial garbage collection: free blocks below which it runs, and pages of a victim copied before each host page.
     #[serde(default)]
     pub partial: Option<(u32, u32)>,
-    /// Whether the block with the fewest erases is written next, not the one erased longest ago.
+    /// True if the block with the fewest erases is written next; otherwise the block erased longest ago.
     #[serde(default)]
     pub least_worn: bool,
-    /// Where the map is.
-    #[serde(default = "ram")]
+    /// Kind of map.
+    #[serde(default = "default_map")]
     pub map: Named,
 }
 
-fn own() -> String {
+fn default_placement() -> String {
     PLACEMENTS[0].name.into()
 }
 
-fn ram() -> Named {
+fn default_map() -> Named {
     Named { name: MAPS[0].name.into(), parameters: Parameters::new() }
 }
 
-/// An FTL with log blocks.
+/// FTL with log blocks.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LogScheme {
-    /// Its name and parameters.
+    /// Name and parameters of the FTL.
     pub scheme: Named,
-    /// Log blocks.
+    /// Number of log blocks.
     pub log: u32,
 }
 
-/// A line of a registry, and its parameters that are not at their defaults.
+/// Member of a registry, with the parameters that differ from their defaults.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
-    /// Its name.
+    /// Name of the member.
     pub name: String,
-    /// By name.
+    /// Changed parameters.
     #[serde(default)]
     pub parameters: Parameters,
 }
 
 impl Named {
-    fn of<R>(choice: &Choice<R>) -> Self {
-        let written = choice.info.parameters.iter().zip(choice.values());
-        let changed = written.filter(|(parameter, value)| parameter.default != **value);
+    fn new<R>(choice: &Choice<R>) -> Self {
+        let values = choice.info.parameters.iter().zip(choice.values());
+        let changed = values.filter(|(parameter, value)| parameter.default != **value);
         let parameters =
             changed.map(|(parameter, &value)| (parameter.name.into(), parameter.unit.write(value))).collect();
         Self { name: choice.info.name.into(), parameters }
     }
 
-    fn choice<R>(&self, what: &str, table: &Registry<R>) -> Result<Choice<R>, String> {
+    fn choice<R>(&self, kind: &str, table: &Registry<R>) -> Result<Choice<R>, String> {
         let names = || table.iter().map(|info| info.name);
-        let info = table.find(&self.name).ok_or_else(|| unknown(what, &self.name, names()))?;
+        let info = table.find(&self.name).ok_or_else(|| unknown(kind, &self.name, names()))?;
         let mut changes = Vec::new();
         for (name, text) in &self.parameters {
             let Some(parameter) = info.parameters.iter().find(|parameter| parameter.name == name) else {
                 let known = info.parameters.iter().map(|parameter| parameter.name);
-                return Err(unknown(&format!("parameter of {}", info.name), name, known));
+                return Err(unknown(&format!("{} parameter", info.name), name, known));
             };
-            changes.push((name.as_str(), read(parameter, text).map_err(|why| format!("{name}: {why}"))?));
+            changes.push((name.as_str(), parse(parameter, text).map_err(|why| format!("{name}: {why}"))?));
         }
         info.set(&changes).map_err(|error| error.to_string())
     }
 }
 
-fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     match nearest(name, known.clone()) {
-        Some(meant) => format!("there is no {what} {name}; did you mean {meant}?"),
-        None => format!("there is no {what} {name}; known are {}", list(known)),
+        Some(suggestion) => format!("unknown {kind} {name}; did you mean {suggestion}?"),
+        None => format!("unknown {kind} {name}; known are {}", list(known)),
     }
 }
 
-/// The value of a parameter, in its unit.
-fn read(parameter: &Parameter, text: &str) -> Result<u64, String> {
+/// Parses the value of a parameter, in its unit.
+fn parse(parameter: &Parameter, text: &str) -> Result<u64, String> {
     match parameter.unit.quantity() {
         Quantity::Size(_) => parameter.in_units(Bytes::parse(text).map_err(|error| error.to_string())?.0),
         Quantity::Share => {
@@ -229,28 +229,28 @@ fn read(parameter: &Parameter, text: &str) -> Result<u64, String> {
         Quantity::Switch => match text {
             "true" => Ok(1),
             "false" => Ok(0),
-            _ => Err(format!("{text} is neither true nor false")),
+            _ => Err(format!("{text} must be true or false")),
         },
         Quantity::Name(names) => {
-            let place = names.iter().position(|(name, _)| *name == text);
-            place.map(|place| place as u64).ok_or_else(|| unknown("choice", text, names.iter().map(|(name, _)| *name)))
+            let index = names.iter().position(|(name, _)| *name == text);
+            index.map(|index| index as u64).ok_or_else(|| unknown("choice", text, names.iter().map(|(name, _)| *name)))
         }
-        Quantity::Number | Quantity::Time(_) => text.parse().map_err(|_| format!("{text} is no whole number")),
+        Quantity::Number | Quantity::Time(_) => text.parse().map_err(|_| format!("{text} is not a whole number")),
     }
 }
 
 impl Drive {
-    /// The drive that these make.
+    /// Describes the drive with this shape and FTL.
     pub fn new(shape: &Shape, ftl: &FtlChoice, seed: u64) -> Self {
         let ftl = match ftl {
-            FtlChoice::Log(choice, log) => Scheme::Log(LogScheme { scheme: Named::of(choice), log: *log }),
+            FtlChoice::Log(choice, log) => Scheme::Log(LogScheme { scheme: Named::new(choice), log: *log }),
             FtlChoice::Page(options, map) => Scheme::Page(PageScheme {
-                victims: Named::of(&options.gc),
+                victims: Named::new(&options.gc),
                 survivors: options.placement.name.into(),
                 batch: if let Trigger::Batch { low, high } = options.trigger { Some((low, high)) } else { None },
                 partial: if let Trigger::Partial { low, step } = options.trigger { Some((low, step)) } else { None },
                 least_worn: options.allocation == Allocation::LeastWorn,
-                map: Named::of(map),
+                map: Named::new(map),
             }),
         };
         Self {
@@ -267,23 +267,23 @@ impl Drive {
         }
     }
 
-    /// The device as the FTL sees it.
+    /// Returns the shape of the device for its FTL.
     ///
     /// # Errors
-    /// If it is too large to draw, or no device.
+    /// If the drive is too large to draw, or its page counts are inconsistent.
     pub fn shape(&self) -> Result<Shape, String> {
         let Self { logical_pages, blocks, pages_per_block, page_bytes, planes, .. } = *self;
         let pages = u64::from(blocks) * u64::from(pages_per_block);
         if pages > MOST_PAGES {
             return Err(format!(
-                "{blocks} blocks of {pages_per_block} pages are {pages}, too many to draw: the limit is {MOST_PAGES}; \
-                 lower the capacity or the pages of a block, or take fewer requests of a trace"
+                "{blocks} blocks of {pages_per_block} pages are {pages} pages; at most {MOST_PAGES} can be drawn. \
+                 Lower the capacity or use fewer requests of the trace"
             ));
         }
         if !(2..=1024).contains(&pages_per_block) || logical_pages == 0 || self.filled > logical_pages {
             return Err(format!(
-                "{logical_pages} logical pages, {} of them filled, on blocks of {pages_per_block} pages are no drive; a \
-                 block has 2 pages or more, and no more pages are filled than there are",
+                "invalid drive: {logical_pages} logical pages (must be at least 1), {} filled (at most all of them), \
+                 {pages_per_block} pages per block (2 to 1024)",
                 self.filled
             ));
         }
@@ -291,10 +291,10 @@ impl Drive {
         Ok(Shape { logical_pages, page_bytes, blocks, pages_per_block, order, planes })
     }
 
-    /// Its FTL.
+    /// Returns the FTL with its options.
     ///
     /// # Errors
-    /// If a name or a value is unknown.
+    /// If a name or a value is invalid.
     pub fn choice(&self) -> Result<FtlChoice, String> {
         match &self.ftl {
             Scheme::Log(LogScheme { scheme, log }) => Ok(FtlChoice::Log(scheme.choice("FTL", &LOG_FTLS)?, *log)),
@@ -304,13 +304,13 @@ impl Drive {
                     (None, None) => Trigger::Victim,
                     (Some((low, high)), None) => Trigger::Batch { low, high },
                     (None, Some((low, step))) => Trigger::Partial { low, step },
-                    (Some(_), Some(_)) => return Err("collection is either in batches or partial; choose one".into()),
+                    (Some(_), Some(_)) => return Err("`batch` and `partial` exclude each other; give only one".into()),
                 };
                 let options = PageOptions {
                     gc: page.victims.choice("victim policy", &VICTIMS)?,
                     placement: PLACEMENTS
                         .find(&page.survivors)
-                        .ok_or_else(|| unknown("place for survivors", &page.survivors, known))?,
+                        .ok_or_else(|| unknown("placement", &page.survivors, known))?,
                     trigger,
                     allocation: if page.least_worn { Allocation::LeastWorn } else { Allocation::Fifo },
                 };

@@ -1,12 +1,12 @@
-//! An FTL step by step: what it does with a few requests on a drive small enough to draw.
+//! Records the steps of an FTL on a few requests, for a drive small enough to draw.
 //!
-//! [`record`] runs an FTL as it is and hears all that it emits: every flash operation and every decision is a [`Step`].
-//! A [`State`] is what a picture shows; [`State::apply`] leads it from one step to the next, so a reader who keeps a
-//! few states can go forward and back. A copy is the newest if its source was; the FTL's own map is not asked, and
-//! tests compare the two. Steps that belong together are a [`Span`], such as a merge with its copies and erases.
+//! [`record`] runs an unmodified FTL and records all that it emits: every flash operation and decision is a [`Step`]. A
+//! [`State`] holds what a picture shows, and [`State::apply`] advances it by one step. A viewer can step backward from
+//! a few saved states. A copy is the newest if its source was. States do not use the FTL's own map; tests compare the
+//! two. Related steps form a [`Span`], such as a merge with its copies and erases.
 //!
-//! Everything goes in and out as data ([`answer`]): the Python package and the page itself, where this crate runs as
-//! WebAssembly, call the same function. Sentences are the page's business.
+//! Input and output are JSON ([`answer`]). The Python package calls the same function as the page, which runs this
+//! crate as WebAssembly. The page generates all sentences.
 
 mod answer;
 mod drive;

@@ -1,4 +1,4 @@
-//! Runs an FTL on a small drive and records what it does.
+//! Runs an FTL on a small drive and records its steps.
 
 use serde::{Deserialize, Serialize};
 use ssdlab_core::Lpn;
@@ -10,10 +10,10 @@ use ssdlab_nand::{Cause, FlashOp, Geometry, Parallelism};
 use crate::span::{Span, spans};
 use crate::{Drive, State, Step};
 
-/// Most steps of a recording.
+/// Maximum number of steps of a recording.
 pub const MOST_STEPS: usize = 20_000;
 
-/// What the host asks for.
+/// Kind of a host request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
@@ -21,76 +21,76 @@ pub enum Op {
     Write,
     /// Read pages.
     Read,
-    /// Forget pages.
+    /// Trim pages.
     Trim,
 }
 
-/// A request of the host, in pages.
+/// Host request, in pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// What it asks for.
+    /// Kind of request.
     pub op: Op,
-    /// The first page.
+    /// First page.
     pub page: u32,
-    /// Pages.
+    /// Number of pages.
     pub count: u32,
 }
 
-/// What RAM holds of a map in flash, from a step on.
+/// Map entries cached in RAM from a step on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Ram {
-    /// The step, itself included.
+    /// First step with these entries.
     pub step: usize,
-    /// In the order of [`Ftl::cached_entries`].
+    /// Cached entries, in the order of [`Ftl::cached_entries`].
     pub entries: Vec<Entry>,
 }
 
-/// [`CachedEntries`] as data.
+/// Serializable form of [`CachedEntries`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Entry {
-    /// The first page.
+    /// First logical page.
     pub first: u32,
-    /// Pages.
+    /// Number of pages.
     pub count: u32,
-    /// Changed since flash had them.
+    /// True if changed since they were written to flash.
     pub dirty: bool,
-    /// Kept longer.
+    /// True if the cache policy keeps them longer.
     pub protected: bool,
 }
 
-/// What the FTL itself says in the end; what steps lead to must be the same.
+/// Final state of the FTL itself; the steps must lead to the same state.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct End {
-    /// Where each logical page is.
+    /// Flash page of each logical page.
     pub map: Vec<Option<u32>>,
-    /// Erases of each block, before and during the recording.
+    /// Erase count of each block, including erases before the recording.
     pub erases: Vec<u32>,
 }
 
-/// A drive, where it began, and everything that happened.
+/// Recording of all steps of a drive from a start state on.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Recording {
-    /// The drive.
+    /// Description of the drive.
     pub drive: Drive,
-    /// The state before the first step.
+    /// State before the first step.
     pub start: State,
-    /// What happened.
+    /// All steps, in order.
     pub steps: Vec<Step>,
-    /// When each step was over, in nanoseconds: flash operations take their time one after the other, all else none.
+    /// End time of each step, in nanoseconds. Flash operations run one after the other; other steps take no time.
     pub ended_ns: Vec<u64>,
-    /// Which steps belong together.
+    /// Groups of related steps.
     pub spans: Vec<Span>,
-    /// What RAM holds of the map, from its first change on; the first line is the start.
+    /// Map entries cached in RAM: at the start, then after each change.
     pub ram: Vec<Ram>,
-    /// What the FTL says in the end.
+    /// Final state of the FTL.
     pub end: End,
 }
 
-/// Records `requests` on the drive after it has been filled and has served those `before`.
+/// Records `requests` on the drive after it has been filled and has served the requests `before`.
 ///
 /// # Errors
-/// If the drive is too large to draw or no drive, a request leaves it, or there are too many steps.
+/// If the drive is invalid or too large to draw, a request exceeds it, or there are too many steps.
 pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result<Recording, String> {
     let shape = drive.shape()?;
     for (list, name) in [(before, "before"), (requests, "requests")] {
@@ -98,8 +98,8 @@ pub fn record(drive: &Drive, before: &[Request], requests: &[Request]) -> Result
             if *count == 0 || page.checked_add(*count).is_none_or(|end| end > drive.logical_pages) {
                 let pages = if *count == 1 { format!("page {page}") } else { format!("{count} pages from {page}") };
                 return Err(format!(
-                    "{name}: number {number} is {pages}, but the drive has pages 0 to {}; \
-                     request those, or raise device.capacity, or logical_pages of a scene",
+                    "{name}: request {number} ({pages}) is invalid; the drive has pages 0 to {}. Use these, or raise \
+                     device.capacity (in a scene: logical_pages)",
                     drive.logical_pages - 1
                 ));
             }
@@ -173,7 +173,7 @@ impl Run<'_> {
 struct Recorder<F> {
     ftl: F,
     state: State,
-    /// Tells what operations take, as it does in a run.
+    /// Timing of flash operations, as in a simulation.
     flash: SerialFlash,
     steps: Vec<Step>,
     ended_ns: Vec<u64>,
@@ -181,12 +181,12 @@ struct Recorder<F> {
 }
 
 impl<F: Ftl> Recorder<F> {
-    /// Serves a request page by page, as an FTL does: what RAM holds can be asked in between.
+    /// Serves a request page by page, so that the cached map entries can be recorded after each page.
     fn serve(&mut self, request: Request) -> Result<(), String> {
         let Request { op, page, count } = request;
         self.push(Step::Request { op, page, count });
         for lpn in page..page + count {
-            let (from, known) = (self.steps.len(), self.ram.last().map_or(Vec::new(), |ram| ram.entries.clone()));
+            let (from, cached) = (self.steps.len(), self.ram.last().map_or(Vec::new(), |ram| ram.entries.clone()));
             let mut emitted = Vec::new();
             let blank = match op {
                 Op::Write => {
@@ -196,8 +196,8 @@ impl<F: Ftl> Recorder<F> {
                 Op::Read => self.ftl.read(Lpn(lpn), 1, Cause::Host, &mut emitted),
                 Op::Trim => {
                     self.ftl.trim(Lpn(lpn), 1, &mut emitted);
-                    // Flash is told first, to survive a loss of power; the FTL holds the page until its map is looked
-                    // up.
+                    // The FTL logs the trim to flash first, to survive power loss, but the page is mapped until its
+                    // look-up. Show the steps in that order.
                     emitted.sort_by_key(|operation| matches!(operation, FlashOp::Trimmed(..)));
                     0
                 }
@@ -206,18 +206,15 @@ impl<F: Ftl> Recorder<F> {
             if blank > 0 {
                 self.push(Step::Blank { lpn });
             }
-            self.note_ram(from, &known);
+            self.note_ram(from, &cached);
             if self.steps.len() > MOST_STEPS {
-                return Err(format!(
-                    "the requests take more than {MOST_STEPS} steps, too many to step through; give fewer, or a part of \
-                     the trace"
-                ));
+                return Err(format!("the requests take more than {MOST_STEPS} steps; use fewer requests"));
             }
         }
         Ok(())
     }
 
-    /// Serves a request that comes before the recording.
+    /// Serves a request before the recording.
     fn serve_unseen(&mut self, request: Request) -> Result<(), String> {
         self.forget();
         self.serve(request)
@@ -250,16 +247,16 @@ impl<F: Ftl> Recorder<F> {
         self.ftl.cached_entries().into_iter().map(entry).collect()
     }
 
-    /// Notes what a page, of which the steps are those from `from` on, has changed in RAM: with its look-up which
-    /// entries are there, with its last step which have changed.
-    fn note_ram(&mut self, from: usize, known: &[Entry]) {
+    /// Records changes of the cached map entries by the access whose steps start at `from`. New entries appear with the
+    /// look-up step, dirty marks with the last step. `before` holds the entries before the access.
+    fn note_ram(&mut self, from: usize, before: &[Entry]) {
         let now = self.entries();
-        let Some(place) = self.steps[from..].iter().position(|step| matches!(step, Step::LookedUp { .. })) else {
+        let Some(look_up) = self.steps[from..].iter().position(|step| matches!(step, Step::LookedUp { .. })) else {
             return;
         };
-        let was_dirty = |entry: &Entry| known.iter().any(|old| old.first == entry.first && old.dirty);
+        let was_dirty = |entry: &Entry| before.iter().any(|old| old.first == entry.first && old.dirty);
         let looked_up = now.iter().map(|entry| Entry { dirty: was_dirty(entry), ..*entry }).collect();
-        for (step, entries) in [(from + place, looked_up), (self.steps.len() - 1, now)] {
+        for (step, entries) in [(from + look_up, looked_up), (self.steps.len() - 1, now)] {
             if self.ram.last().is_none_or(|ram| ram.entries != entries) {
                 self.ram.push(Ram { step, entries });
             }

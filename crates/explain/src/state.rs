@@ -1,37 +1,37 @@
-//! What a picture shows: pages, blocks and the map.
+//! State that a picture shows: pages, blocks and the map.
 
 use serde::Serialize;
 use ssdlab_ftl::Shape;
 
 use crate::Step;
 
-/// A flash page.
+/// State of a flash page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct PageState {
-    /// The logical page programmed here; none while it is erased.
+    /// Logical page programmed here; `None` if the page is erased.
     pub lpn: Option<u32>,
-    /// Whether it goes through the log for the second time (FASTer).
+    /// True if the page passes through the log for the second time (FASTer).
     pub second: bool,
 }
 
-/// What a block is used for.
+/// Use of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Use {
     /// Erased.
     #[default]
     Free,
-    /// Data: under block mapping the data block of a logical block.
+    /// Data block; under block mapping, of one logical block.
     Data,
-    /// The random log, or the log of a logical block.
+    /// Block of the random log, or log block of a logical block.
     Log,
-    /// The log for sequential writes.
+    /// Log block for sequential writes.
     Sequential,
-    /// FASTer's isolation area.
+    /// Block of FASTer's isolation area.
     Isolation,
-    /// Pages of the map.
+    /// Map pages.
     Map,
-    /// Not used any more.
+    /// Bad block.
     Bad,
 }
 
@@ -47,35 +47,35 @@ impl Use {
     }
 }
 
-/// An erase block.
+/// State of an erase block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct BlockState {
-    /// What it is used for.
+    /// Use of the block.
     #[serde(rename = "use")]
     pub used: Use,
-    /// The logical block that all its pages belong to, as far as they do.
+    /// Logical block of all its pages; `None` if they belong to several.
     pub owner: Option<u32>,
-    /// The frontier of the FTL that it was opened for.
+    /// Write point of the FTL for which the block was opened.
     pub frontier: u8,
-    /// How often it has been erased.
+    /// Number of erases.
     pub erases: u32,
 }
 
-/// Everything drawn at one time.
+/// State of the drive after a step.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct State {
-    /// Every flash page.
+    /// State of each flash page.
     pub pages: Vec<PageState>,
-    /// Every block.
+    /// State of each block.
     pub blocks: Vec<BlockState>,
-    /// Where each logical page is, and behind these each page of the map.
+    /// Flash page of each logical page, followed by the flash page of each map page.
     pub map: Vec<Option<u32>>,
     #[serde(skip)]
     pages_per_block: u32,
 }
 
 impl State {
-    /// An erased drive, with so many pages mapped.
+    /// Creates an erased drive with `mapped` logical pages and map pages.
     pub fn new(shape: &Shape, mapped: u32) -> Self {
         Self {
             pages: vec![PageState::default(); (shape.blocks * shape.pages_per_block) as usize],
@@ -85,17 +85,17 @@ impl State {
         }
     }
 
-    /// The block of a page.
+    /// Returns the block of a page.
     pub fn block_of(&self, ppn: u32) -> u32 {
         ppn / self.pages_per_block
     }
 
-    /// Whether the page is the newest copy of what it holds.
+    /// True if the page is the newest copy of its logical page.
     pub fn is_valid(&self, ppn: u32) -> bool {
         self.pages[ppn as usize].lpn.is_some_and(|lpn| self.map[lpn as usize] == Some(ppn))
     }
 
-    /// What is drawn after `step`.
+    /// Advances the state by `step`.
     pub fn apply(&mut self, step: &Step) {
         match *step {
             Step::Program { ppn, lpn, .. } => self.put(ppn, lpn, false, true),
@@ -123,11 +123,11 @@ impl State {
 
     fn put(&mut self, ppn: u32, lpn: u32, second: bool, newest: bool) {
         let block = &mut self.blocks[(ppn / self.pages_per_block) as usize];
-        let empty = ppn / self.pages_per_block * self.pages_per_block;
+        let first_page = ppn / self.pages_per_block * self.pages_per_block;
+        let block_pages = &self.pages[first_page as usize..(first_page + self.pages_per_block) as usize];
+        let is_erased = block_pages.iter().all(|page| page.lpn.is_none());
         let lbn = Some(lpn / self.pages_per_block);
-        let first =
-            self.pages[empty as usize..(empty + self.pages_per_block) as usize].iter().all(|page| page.lpn.is_none());
-        if first {
+        if is_erased {
             block.owner = lbn;
         } else if block.owner != lbn {
             block.owner = None;

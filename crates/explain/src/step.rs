@@ -1,29 +1,29 @@
-//! What happens, one thing at a time.
+//! Steps of an FTL: flash operations and decisions.
 
 use serde::Serialize;
 use ssdlab_nand::{Cause, FlashOp, Note, Oob, RetireReason, Role, VictimReason};
 
 use crate::Op;
 
-/// One flash operation or one decision, in the order in which the FTL emits them.
+/// Flash operation or decision of the FTL.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
-// Fields are those of the operation or the note.
+// The fields are documented with the flash operations and notes.
 #[allow(missing_docs)]
 pub enum Step {
-    /// The host asks for something.
+    /// Host request.
     Request { op: Op, page: u32, count: u32 },
-    /// Nothing to read: the page was never written, or trimmed.
+    /// Read of a page that was never written or was trimmed.
     Blank { lpn: u32 },
-    /// A page is read.
+    /// Page read.
     Read { ppn: u32, cause: &'static str },
-    /// A page of the host or of the map is programmed; it is the newest of its kind.
+    /// Program of a host page or map page, which becomes the newest copy.
     Program { ppn: u32, lpn: u32, role: &'static str, cause: &'static str },
-    /// A page is copied; `newest` unless there is a newer copy elsewhere.
+    /// Page copy; `newest` is false if there is a newer copy elsewhere.
     Copy { from: u32, to: u32, lpn: u32, role: &'static str, cause: &'static str, newest: bool },
-    /// A block is erased.
+    /// Block erase.
     Erase { block: u32, cause: &'static str },
-    /// The host forgets pages.
+    /// Trim of logical pages.
     Trim { lpn: u32, count: u32 },
     /// [`Note::Captured`].
     Captured { lpn: u32 },
@@ -47,7 +47,7 @@ pub enum Step {
     Drained { lpn: u32 },
 }
 
-/// Its name in steps.
+/// Returns the name of a role in steps.
 pub(crate) const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Data => "data",
@@ -81,7 +81,8 @@ const fn retire_name(reason: RetireReason) -> &'static str {
 }
 
 impl Step {
-    /// What is shown of an operation; nothing of one that only matters in time. `newest` says of a copy whether it is.
+    /// Returns the step of a flash operation; `None` if it only affects timing. `newest` tells if a copied page is the
+    /// newest copy.
     pub(crate) fn of(operation: FlashOp, newest: impl FnOnce(u32, Oob) -> bool) -> Option<Self> {
         let name = |cause: Cause| cause.name();
         Some(match operation {

@@ -1,6 +1,5 @@
-//! Goal: what is drawn is what the FTL holds. Method: random requests on random small drives of every FTL; what steps
-//! lead to is compared with the FTL's own map and erase counts and with its operations counted, and what a step says of
-//! a page with what was drawn before it.
+//! Compares recordings with the FTL itself for random requests on random small drives of every FTL. The final state
+//! must match the FTL's map, erase counts and operation counts. Each step must be consistent with the state before it.
 
 use proptest::prelude::*;
 use ssdlab_core::Lpn;
@@ -21,7 +20,7 @@ fn requests(pages: u32) -> impl Strategy<Value = Vec<Request>> {
     prop::collection::vec(request, 1..60)
 }
 
-/// The same requests again, counted only.
+/// Runs the same requests on the FTL and counts its operations.
 struct Counted<'a> {
     drive: &'a Drive,
     requests: &'a [Request],
@@ -48,7 +47,7 @@ impl AnyFtl for Counted<'_> {
 }
 
 fn cause(name: &str) -> usize {
-    Cause::ALL.iter().position(|cause| cause.name() == name).expect("a cause")
+    Cause::ALL.iter().position(|cause| cause.name() == name).expect("the cause exists")
 }
 
 fn counted(steps: &[Step]) -> Counts {
@@ -68,10 +67,10 @@ fn counted(steps: &[Step]) -> Counts {
     counts
 }
 
-/// What a step says must agree with what is drawn before it.
-fn plausible(state: &State, step: &Step, faster: bool) -> Result<(), TestCaseError> {
+/// Checks that a step is consistent with the state before it.
+fn check_step(state: &State, step: &Step, faster: bool) -> Result<(), TestCaseError> {
     match *step {
-        Step::Read { ppn, cause: "host" } => prop_assert!(state.is_valid(ppn), "{step:?} reads no newest copy"),
+        Step::Read { ppn, cause: "host" } => prop_assert!(state.is_valid(ppn), "{step:?} reads an outdated copy"),
         Step::Program { ppn, .. } => prop_assert_eq!(state.pages[ppn as usize], PageState::default()),
         Step::Copy { from, to, lpn, cause, newest, .. } => {
             prop_assert_eq!(state.pages[from as usize].lpn, Some(lpn));
@@ -103,7 +102,7 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn steps_lead_to_what_the_ftl_holds(
+    fn steps_lead_to_the_state_of_the_ftl(
         (setup, requests) in setups().prop_flat_map(|setup| {
             let requests = requests(setup.logical_pages);
             (Just(setup), requests)
@@ -118,7 +117,7 @@ proptest! {
 
         let mut state = recording.start.clone();
         for step in &recording.steps {
-            plausible(&state, step, keeps_rules)?;
+            check_step(&state, step, keeps_rules)?;
             state.apply(step);
         }
         prop_assert_eq!(&state.map[..setup.logical_pages as usize], &recording.end.map[..]);
@@ -126,12 +125,12 @@ proptest! {
         prop_assert_eq!(&erases, &recording.end.erases);
         prop_assert_eq!(counted(&recording.steps), visit(&setup, Counted { drive: &drive, requests: &requests }));
 
-        // Requests tile the steps; every merge and every look-up that missed is a span.
-        let of = |wanted: fn(&What) -> bool| recording.spans.iter().filter(move |span| wanted(&span.what)).count();
-        let said = |wanted: fn(&Step) -> bool| recording.steps.iter().filter(|step| wanted(step)).count();
-        prop_assert_eq!(of(|what| matches!(what, What::Request)), requests.len());
-        prop_assert_eq!(of(|what| matches!(what, What::Merge { .. })), said(|step| matches!(step, Step::Merged { .. })));
-        prop_assert_eq!(of(|what| matches!(what, What::Miss { .. })), said(|step| matches!(step, Step::LookedUp { hit: false, .. })));
+        // Every request, every merge and every look-up that missed is a span.
+        let spans = |kind: fn(&What) -> bool| recording.spans.iter().filter(move |span| kind(&span.what)).count();
+        let steps = |kind: fn(&Step) -> bool| recording.steps.iter().filter(|step| kind(step)).count();
+        prop_assert_eq!(spans(|what| matches!(what, What::Request)), requests.len());
+        prop_assert_eq!(spans(|what| matches!(what, What::Merge { .. })), steps(|step| matches!(step, Step::Merged { .. })));
+        prop_assert_eq!(spans(|what| matches!(what, What::Miss { .. })), steps(|step| matches!(step, Step::LookedUp { hit: false, .. })));
         for span in &recording.spans {
             prop_assert!(span.from <= span.to && span.to < recording.steps.len());
             if let What::Merge { copies, erases, host, .. } = span.what {
@@ -146,7 +145,7 @@ proptest! {
                 prop_assert_eq!(merged as u32, associated, "{:?}", span);
             }
         }
-        // What is erased for merges is told with them.
+        // Every erase of a merge lies in the span of a merge or reclaiming.
         let merges = |at: usize, span: &ssdlab_explain::Span| {
             matches!(span.what, What::Merge { .. } | What::Reclaim { .. }) && (span.from..=span.to).contains(&at)
         };
@@ -155,11 +154,11 @@ proptest! {
                 prop_assert!(recording.spans.iter().any(|span| merges(at, span)), "{} {:?}", at, step);
             }
         }
-        // A shorter recording is the beginning of a longer one.
+        // A recording of the first half is a prefix of the whole recording.
         let half = &requests[..requests.len() / 2];
         let shorter = record(&drive, &[], half).map_err(TestCaseError::fail)?;
         prop_assert!(recording.steps.starts_with(&shorter.steps), "the first half is recorded differently");
-        // What was served before is where it starts.
+        // A recording of the second half, after the first was served, is a suffix.
         let later = record(&drive, half, &requests[half.len()..]).map_err(TestCaseError::fail)?;
         prop_assert!(recording.steps.ends_with(&later.steps), "the second half is recorded differently");
         prop_assert_eq!(recording.end, later.end);
@@ -183,15 +182,15 @@ fn small(ftl: FtlChoice, log: u32) -> Drive {
 }
 
 fn recorded(name: &str, log: u32, pages: &[u32]) -> Recording {
-    let info = LOG_FTLS.iter().copied().find(|info| info.name == name).expect("a name");
+    let info = LOG_FTLS.iter().copied().find(|info| info.name == name).expect("the FTL exists");
     let drive = small(FtlChoice::Log(info.defaults(), log), log);
-    record(&drive, &[], &writes(pages)).expect("a drive")
+    record(&drive, &[], &writes(pages)).expect("the drive is valid")
 }
 
-/// BAST merges a block whose log was written out of order: two reads and programs from the log, two from the data
+/// BAST merges a block whose log was written out of order: two pages are copied from the log and two from the data
 /// block.
 #[test]
-fn a_full_merge_tells_where_the_newest_pages_came_from() {
+fn a_full_merge_names_its_source_blocks() {
     let recording = recorded("bast", 1, &[1, 0, 4]);
     let merge = recording.spans.iter().find_map(|span| match &span.what {
         What::Merge { lbn: 0, kind: "full", copies: 4, erases: 2, sources, host: false } => Some((span, sources)),
@@ -201,13 +200,13 @@ fn a_full_merge_tells_where_the_newest_pages_came_from() {
     assert_eq!(sources.iter().map(|source| source.used).collect::<Vec<_>>(), [Use::Log, Use::Data]);
     assert!(matches!(recording.steps[span.from], Step::Retired { reason: "evicted", written: 2, .. }));
     assert!(matches!(recording.steps[span.to], Step::Erase { cause: "full_merge", .. }));
-    // Page 4 of the host has waited for it.
+    // Host page 4 waits for the merge.
     assert!(matches!(recording.steps[span.to + 3], Step::Reclaimed { associated: 1, copies: 4, erases: 2 }));
 }
 
-/// FAST gives up a log block with pages of three logical blocks: one span around three merges.
+/// FAST reclaims a log block with pages of three logical blocks: one span that encloses three merges.
 #[test]
-fn giving_up_a_block_of_fast_lies_around_its_merges() {
+fn reclaiming_a_log_block_encloses_its_merges() {
     let recording = recorded("fast", 2, &[1, 5, 9, 2, 13]);
     let reclaim = recording.spans.iter().find(|span| matches!(span.what, What::Reclaim { associated: 3, .. }));
     let reclaim = reclaim.expect("three logical blocks are merged");
@@ -218,34 +217,33 @@ fn giving_up_a_block_of_fast_lies_around_its_merges() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_refused_with_a_remedy() {
+fn invalid_recordings_are_refused_with_a_remedy() {
     let drive = small(FtlChoice::Log(bast::INFO.defaults(), 1), 1);
-    let refused = |drive: &Drive, pages: &[u32]| record(drive, &[], &writes(pages)).expect_err("refused");
-    assert_eq!(
-        refused(&drive, &[3, 16]),
-        "requests: number 2 is page 16, but the drive has pages 0 to 15; request those, or raise device.capacity, \
-         or logical_pages of a scene"
-    );
+    let error = |drive: &Drive, pages: &[u32]| record(drive, &[], &writes(pages)).expect_err("invalid");
+    let message = error(&drive, &[3, 16]);
+    assert!(message.starts_with("requests: request 2 (page 16) is invalid; the drive has pages 0 to 15"), "{message}");
     let large = Drive { blocks: 5930, ..drive.clone() };
-    assert!(refused(&large, &[]).contains("are 23720, too many to draw: the limit is 4096; lower the capacity"));
+    assert!(error(&large, &[]).contains("are 23720 pages; at most 4096 can be drawn. Lower the capacity"));
     let tight = Drive { blocks: 4, ..drive.clone() };
-    assert!(refused(&tight, &[]).contains("the device has 4"));
-    assert!(refused(&drive, &[0; 30_000]).contains("more than 20000 steps"));
+    assert!(error(&tight, &[]).contains("the device has 4"));
+    assert!(error(&drive, &[0; 30_000]).contains("more than 20000 steps"));
     let mut misspelt = drive;
     misspelt.ftl = ssdlab_explain::Scheme::Log(ssdlab_explain::LogScheme {
         scheme: ssdlab_explain::Named { name: "baste".into(), parameters: Default::default() },
         log: 1,
     });
-    assert_eq!(refused(&misspelt, &[]), "there is no FTL baste; did you mean bast?");
+    assert_eq!(error(&misspelt, &[]), "unknown FTL baste; did you mean bast?");
 }
 
-/// The same as text, which is how the page and the Python package ask.
+/// The page and the Python package use this JSON interface.
 #[test]
 fn a_question_is_answered_as_json() {
-    let drive = serde_json::to_string(&small(FtlChoice::Log(bast::INFO.defaults(), 1), 1)).expect("data");
+    let drive =
+        serde_json::to_string(&small(FtlChoice::Log(bast::INFO.defaults(), 1), 1)).expect("the drive is serializable");
     let question = format!(r#"{{"drive":{drive},"requests":"3"}}"#);
-    let answer: serde_json::Value = serde_json::from_str(&ssdlab_explain::answer(&question)).expect("JSON");
+    let answer: serde_json::Value =
+        serde_json::from_str(&ssdlab_explain::answer(&question)).expect("the answer is JSON");
     assert_eq!(answer["recording"]["steps"][0]["step"], "request");
-    let wrong: serde_json::Value = serde_json::from_str(&ssdlab_explain::answer("{}")).expect("JSON");
-    assert!(wrong["error"].as_str().expect("a message").contains("missing field `drive`"));
+    let wrong: serde_json::Value = serde_json::from_str(&ssdlab_explain::answer("{}")).expect("the answer is JSON");
+    assert!(wrong["error"].as_str().expect("an error message").contains("missing field `drive`"));
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 
-/// What something took.
+/// Elapsed time and processor time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Time {
     /// Elapsed time in nanoseconds.
@@ -24,13 +24,12 @@ impl std::ops::AddAssign for Time {
     }
 }
 
-/// Sleeps as long as told as nearly as the system allows: it is asked not to wake this thread late to save power, by 50
-/// us else. Where it refuses, sleeps are that much longer, and whoever measures them sees it.
+/// Sleeps for `time` with 1 ns of timer slack. If the system refuses, its default slack of 50 us prolongs each sleep.
 pub fn sleep(time: Duration) {
     thread_local! {
-        static PUNCTUAL: Cell<bool> = const { Cell::new(false) };
+        static SLACK_SET: Cell<bool> = const { Cell::new(false) };
     }
-    if !PUNCTUAL.replace(true) {
+    if !SLACK_SET.replace(true) {
         let _ = set_current_timer_slack(NonZeroU64::new(1));
     }
     thread::sleep(time);
@@ -41,12 +40,12 @@ fn cpu_ns(clock: ClockId) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Processor time of all threads of this process so far, in nanoseconds.
+/// Returns the processor time of all threads of this process so far, in nanoseconds.
 pub fn process_cpu_ns() -> u64 {
     cpu_ns(ClockId::ProcessCPUTime)
 }
 
-/// Processor time of the calling thread so far, in nanoseconds.
+/// Returns the processor time of the calling thread so far, in nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
     cpu_ns(ClockId::ThreadCPUTime)
 }
@@ -62,7 +61,7 @@ impl Stopwatch {
         Self { began: Instant::now(), cpu_ns: thread_cpu_ns() }
     }
 
-    /// The time since the start or the last lap.
+    /// Returns the time since the start or the last lap.
     pub fn lap(&mut self) -> Time {
         let now = Self::start();
         let time = Time {

@@ -1,4 +1,4 @@
-//! How far codecs shrink the pages of files, and how long that takes.
+//! Measures the compression ratios and times of codecs on the pages of files.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -14,73 +14,72 @@ use crate::clock::Stopwatch;
 use crate::threads::{TooMany, result, together};
 use crate::watch::until_ended;
 
-/// What is measured.
+/// Options of a measurement.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The codecs, in turns within each run.
+    /// Codecs, measured in turn within each run.
     pub codecs: Vec<CodecSpec>,
-    /// Length of a page in bytes, or none for whole files. The last page of a file may be shorter.
+    /// Page length in bytes; `None` takes each file as one page. The last page of a file may be shorter.
     pub page_bytes: Option<usize>,
-    /// Threads that compress and restore at the same time, each a part of the pages with a codec of its own.
+    /// Number of concurrent threads, each with its own codec and part of the pages.
     pub threads: usize,
-    /// Longest share of a page, up to 1, at which it is kept compressed; it has to be shorter than the page in any
-    /// case.
+    /// Largest compressed size that is kept, as a fraction of the page up to 1. It must also be shorter than the page.
     pub keep: f64,
-    /// Whether each page gets new contexts, and new memory when it is compressed, as in the program of Harper 2018.
+    /// True if each page gets a new codec and a new output buffer, as in the program of Harper 2018.
     pub fresh: bool,
-    /// Runs measured, after one that is checked and not timed.
+    /// Number of timed runs, after one untimed run that checks the restored pages.
     pub runs: usize,
 }
 
-/// Why there is no measurement.
+/// Reasons why a measurement fails.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The codec keeps no bytes.
-    #[error("the codec {0} keeps no bytes, so that there is nothing to measure; leave it out")]
+    #[error("codec {0} keeps no bytes, so it cannot be measured; leave it out")]
     Modelled(CodecSpec),
-    /// The codec has no context.
-    #[error("the codec {0} could not be set up: {1}")]
+    /// The codec could not allocate its context.
+    #[error("codec {0} could not be set up: {1}")]
     Codec(CodecSpec, io::Error),
-    /// The codec does not restore what it was given.
-    #[error("the codec {0} did not restore a page of {1} bytes; its times would mean nothing")]
+    /// The codec did not restore a page of this many bytes.
+    #[error("codec {0} did not restore a page of {1} bytes, so its times are meaningless")]
     Wrong(CodecSpec, usize),
-    /// There are not so many threads.
+    /// The system could not start all threads.
     #[error(transparent)]
     Threads(#[from] TooMany),
-    /// The caller wants no more.
+    /// The caller cancelled.
     #[error("stopped")]
     Stopped,
 }
 
-/// What became of the pages of one file.
+/// Pages and compressed size of one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
-    /// Pages, the last of which may be short.
+    /// Number of pages, including a short last one.
     pub pages: u64,
-    /// Their bytes.
+    /// Length of all pages.
     pub bytes: u64,
-    /// Bytes to keep for them.
+    /// Length of all pages after compression, including pages kept uncompressed.
     pub stored_bytes: u64,
-    /// Of the pages, those that did not shrink enough and are kept as they are.
+    /// Number of pages kept uncompressed because they did not shrink enough.
     pub raw_pages: u64,
-    /// Their bytes.
+    /// Length of the uncompressed pages.
     pub raw_bytes: u64,
 }
 
 /// Times of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
-    /// Compressing the pages of each file, summed over threads.
+    /// Compression time of each file, summed over threads.
     pub compress: Vec<Time>,
-    /// Restoring them.
+    /// Decompression time of each file, summed over threads.
     pub decompress: Vec<Time>,
-    /// When all threads together compressed.
+    /// Period in which any thread compressed.
     pub compress_span: Span,
-    /// When they restored.
+    /// Period in which any thread decompressed.
     pub decompress_span: Span,
 }
 
-/// From the first page begun to the last page done, in nanoseconds since the measurement began.
+/// Period from the start of the first page to the end of the last, in nanoseconds since the measurement began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     begin_ns: u64,
@@ -88,12 +87,12 @@ pub struct Span {
 }
 
 impl Span {
-    /// Its length, in nanoseconds.
+    /// Returns the length, in nanoseconds.
     pub fn ns(&self) -> u64 {
         self.end_ns - self.begin_ns
     }
 
-    /// The span of both; one of no length is none.
+    /// Returns the smallest span that covers both; ignores an empty span.
     fn with(self, other: Self) -> Self {
         match (self.ns(), other.ns()) {
             (0, _) => other,
@@ -103,16 +102,16 @@ impl Span {
     }
 }
 
-/// What was found out about one codec.
+/// Results of one codec.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// For each file.
+    /// Sizes of each file.
     pub files: Vec<Stored>,
-    /// For each run.
+    /// Times of each run.
     pub runs: Vec<Run>,
 }
 
-/// A page: its file and where it lies there.
+/// Position of a page: index of its file and byte range within it.
 #[derive(Clone, Copy)]
 struct Page {
     file: usize,
@@ -120,10 +119,10 @@ struct Page {
     to: usize,
 }
 
-/// Measures every codec of `options` on `files`; one result for each. `go_on` is asked now and then, and told how many
-/// runs of a codec are done, the one to warm up included.
+/// Measures every codec of `options` on `files` and returns one result per codec.
 ///
-/// A page that does not shrink enough is kept as it is, and copying it counts as restoring it.
+/// `go_on` is called periodically with the number of completed runs of a codec, including warm-up runs; it returns
+/// false to cancel. A page that does not shrink enough is kept uncompressed; copying it counts as decompression.
 ///
 /// # Errors
 /// See [`Error`].
@@ -142,9 +141,9 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     let threads = options.threads.clamp(1, pages.len().max(1));
     let epoch = Instant::now();
     let (stop, barrier, failed) = (AtomicBool::new(false), Barrier::new(threads), Mutex::new(None));
-    // Of each thread.
+    // Each thread adds 1 per run of a codec.
     let parts_done = AtomicU64::new(0);
-    let all = thread::scope(|scope| -> Result<Vec<Vec<Measured>>, TooMany> {
+    let by_thread = thread::scope(|scope| -> Result<Vec<Vec<Measured>>, TooMany> {
         let (ended, ends) = channel::<()>();
         let work = |thread: usize| {
             let part = &pages[thread * pages.len() / threads..(thread + 1) * pages.len() / threads];
@@ -166,10 +165,10 @@ pub fn measure<F: AsRef<[u8]> + Sync>(
     if stop.into_inner() {
         return Err(Error::Stopped);
     }
-    Ok((0..options.codecs.len()).map(|codec| joined(all.iter().map(|worker| &worker[codec]))).collect())
+    Ok((0..options.codecs.len()).map(|codec| sum(by_thread.iter().map(|worker| &worker[codec]))).collect())
 }
 
-/// Longest result with which a page is kept compressed.
+/// Returns the largest compressed length at which a page is kept compressed.
 fn longest(page: &[u8], keep: f64) -> usize {
     ((page.len() as f64 * keep) as usize).min(page.len() - 1)
 }
@@ -184,8 +183,8 @@ fn pages<F: AsRef<[u8]>>(files: &[F], page_bytes: Option<usize>) -> Vec<Page> {
     pages
 }
 
-/// The results of all threads as one.
-fn joined<'a>(parts: impl Iterator<Item = &'a Measured>) -> Measured {
+/// Sums the results of all threads.
+fn sum<'a>(parts: impl Iterator<Item = &'a Measured>) -> Measured {
     let mut sum = Measured::default();
     for part in parts {
         sum.files.resize(part.files.len(), Stored::default());
@@ -222,7 +221,7 @@ struct Worker<'a, F> {
 
 impl<F: AsRef<[u8]>> Worker<'_, F> {
     fn work(&self, options: &Options) -> Vec<Measured> {
-        let mut found = vec![Measured::default(); options.codecs.len()];
+        let mut results = vec![Measured::default(); options.codecs.len()];
         let mut codecs = Vec::new();
         for spec in &options.codecs {
             match spec.build() {
@@ -235,8 +234,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         let mut lengths = vec![None; self.part.len()];
         let mut restored = vec![0; longest];
         for run in 0..=options.runs {
-            for (at, measured) in found.iter_mut().enumerate() {
-                // Whoever stops comes to every barrier all the same, or others would wait for ever.
+            for (at, measured) in results.iter_mut().enumerate() {
+                // Even a failed thread must reach every barrier; otherwise the others would wait forever.
                 self.barrier.wait();
                 let (compress, compress_span) = match codecs.get_mut(at) {
                     Some(codec) if options.fresh => self.compress_afresh(options, at, codec, &mut out, &mut lengths),
@@ -257,7 +256,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
                 self.parts_done.fetch_add(1, Relaxed);
             }
         }
-        found
+        results
     }
 
     fn fail(&self, error: Error) {
@@ -265,7 +264,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         self.stop.store(true, Relaxed);
     }
 
-    /// Compresses the part, each page to where it would lie raw. Clocks are read where files change.
+    /// Compresses this thread's pages, each to its uncompressed position in `out`.
     fn compress(
         &self,
         codec: &mut dyn Codec,
@@ -285,8 +284,8 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         })
     }
 
-    /// The same with a new context and new memory for each page. What is found is kept until the end, so that no memory
-    /// is used twice, and then moved to where it lies raw.
+    /// Compresses like [`Self::compress`], but with a new codec and a new buffer for each page. Buffers are kept until
+    /// the end so that the allocator reuses none; their contents are then copied to `out`.
     fn compress_afresh(
         &self,
         options: &Options,
@@ -295,28 +294,28 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         out: &mut [u8],
         lengths: &mut [Option<usize>],
     ) -> (Vec<Time>, Span) {
-        let mut rooms = Vec::with_capacity(self.part.len());
+        let mut buffers = Vec::with_capacity(self.part.len());
         let times = self.timed(|at, page| {
             if !self.renew(codec, &options.codecs[number]) {
                 return false;
             }
-            let mut room = vec![0; page.len()];
-            lengths[at] = codec.compress(page, &mut room[..longest(page, options.keep)]);
+            let mut buffer = vec![0; page.len()];
+            lengths[at] = codec.compress(page, &mut buffer[..longest(page, options.keep)]);
             if lengths[at].is_none() {
-                room.copy_from_slice(page);
+                buffer.copy_from_slice(page);
             }
-            rooms.push(room);
+            buffers.push(buffer);
             true
         });
         let mut place = 0;
-        for room in rooms {
-            out[place..place + room.len()].copy_from_slice(&room);
-            place += room.len();
+        for buffer in buffers {
+            out[place..place + buffer.len()].copy_from_slice(&buffer);
+            place += buffer.len();
         }
         times
     }
 
-    /// Whether a new codec could be had in place of this one.
+    /// Replaces `codec` by a new one; returns false if that failed.
     fn renew(&self, codec: &mut Box<dyn Codec>, spec: &CodecSpec) -> bool {
         match spec.build() {
             Ok(new) => *codec = new,
@@ -328,7 +327,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         true
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the state of one thread, of which each is a part")]
+    #[expect(clippy::too_many_arguments, reason = "the arguments are the state of one thread")]
     fn decompress(
         &self,
         options: &Options,
@@ -348,14 +347,14 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
             let restored = &mut restored[..page.len()];
             let bytes = &out[place..];
             place += page.len();
-            let sound = match lengths[at] {
+            let decoded = match lengths[at] {
                 Some(length) => codec.decompress(&bytes[..length], restored).is_ok(),
                 None => {
                     restored.copy_from_slice(&bytes[..page.len()]);
                     true
                 }
             };
-            if !sound || checked && restored != page {
+            if !decoded || checked && restored != page {
                 self.fail(Error::Wrong(spec.clone(), page.len()));
                 return false;
             }
@@ -363,7 +362,7 @@ impl<F: AsRef<[u8]>> Worker<'_, F> {
         })
     }
 
-    /// Does something with each page: the times for each file, and when that was.
+    /// Calls `work` for each page until it returns false. Returns the time per file and the span of all calls.
     fn timed(&self, mut work: impl FnMut(usize, &[u8]) -> bool) -> (Vec<Time>, Span) {
         let mut times = vec![Time::default(); self.files.len()];
         let begin_ns = self.epoch.elapsed().as_nanos() as u64;
@@ -406,7 +405,7 @@ mod tests {
         Options { codecs, page_bytes, threads, keep: 1.0, fresh: false, runs: 2 }
     }
 
-    /// Ten thousand bytes of one value, as many that no codec shrinks, nothing, one byte.
+    /// Returns 10,000 equal bytes, 10,000 incompressible bytes, an empty file and a file of one byte.
     fn files() -> Vec<Vec<u8>> {
         let mut state = 1_u64;
         let mut noise = || {
@@ -417,40 +416,40 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_is_counted_once_whatever_the_threads() {
+    fn every_byte_is_counted_once_for_any_number_of_threads() {
         let files = files();
-        let of = |threads| {
+        let measure_with = |threads| {
             measure(&files, &options(&["lz4", "zstd:1", "none"], Some(4096), threads), &mut |_| true).unwrap()
         };
-        let one = of(1);
+        let single = measure_with(1);
         for threads in [1, 2, 3, 100] {
-            for (codec, other) in one.iter().zip(of(threads)) {
+            for (codec, other) in single.iter().zip(measure_with(threads)) {
                 assert_eq!(codec.files, other.files);
                 assert_eq!(other.runs.len(), 2);
             }
         }
-        let lz4 = &one[0].files;
+        let lz4 = &single[0].files;
         assert_eq!(lz4.iter().map(|file| file.pages).collect::<Vec<_>>(), [3, 3, 0, 1]);
         assert_eq!(lz4.iter().map(|file| file.bytes).collect::<Vec<_>>(), [10_000, 10_000, 0, 1]);
         assert!(lz4[0].stored_bytes < 200 && lz4[0].raw_pages == 0);
-        assert_eq!((lz4[1].stored_bytes, lz4[1].raw_pages), (10_000, 3), "what does not shrink is kept as it is");
-        assert!(one[2].files.iter().all(|file| file.stored_bytes == file.bytes && file.raw_pages == file.pages));
+        assert_eq!((lz4[1].stored_bytes, lz4[1].raw_pages), (10_000, 3), "incompressible pages are kept raw");
+        assert!(single[2].files.iter().all(|file| file.stored_bytes == file.bytes && file.raw_pages == file.pages));
     }
 
     #[test]
-    fn lengths_are_those_of_the_codec_by_itself() {
+    fn lengths_match_direct_calls_of_the_codec() {
         let files = files();
-        let found = measure(&files, &options(&["zstd:3"], Some(1000), 2), &mut |_| true).unwrap();
+        let measured = measure(&files, &options(&["zstd:3"], Some(1000), 2), &mut |_| true).unwrap();
         let mut codec = "zstd:3".parse::<CodecSpec>().unwrap().build().unwrap();
-        for (file, stored) in files.iter().zip(&found[0].files) {
-            let mut room = vec![0; 2000];
-            let bytes = file.chunks(1000).map(|page| codec.compress(page, &mut room).unwrap().min(page.len()));
+        for (file, stored) in files.iter().zip(&measured[0].files) {
+            let mut out = vec![0; 2000];
+            let bytes = file.chunks(1000).map(|page| codec.compress(page, &mut out).unwrap().min(page.len()));
             assert_eq!(bytes.sum::<usize>() as u64, stored.stored_bytes);
         }
     }
 
     #[test]
-    fn what_shrinks_too_little_is_kept_as_it_is() {
+    fn pages_that_shrink_too_little_are_kept_raw() {
         let mut half = files().swap_remove(1);
         half[5_000..].fill(7);
         let kept = |keep| {
@@ -463,22 +462,22 @@ mod tests {
     }
 
     #[test]
-    fn new_contexts_change_no_length() {
-        let of = |fresh| {
+    fn fresh_contexts_do_not_change_lengths() {
+        let measure_with = |fresh| {
             let options = Options { fresh, ..options(&["lz4", "zstd:3"], Some(4096), 2) };
             measure(&files(), &options, &mut |_| true).unwrap().into_iter().map(|codec| codec.files).collect::<Vec<_>>()
         };
-        assert_eq!(of(true), of(false));
+        assert_eq!(measure_with(true), measure_with(false));
     }
 
     #[test]
     fn whole_files_are_one_page_each() {
-        let found = measure(&files(), &options(&["lz4"], None, 2), &mut |_| true).unwrap();
-        assert_eq!(found[0].files.iter().map(|file| file.pages).collect::<Vec<_>>(), [1, 1, 0, 1]);
+        let measured = measure(&files(), &options(&["lz4"], None, 2), &mut |_| true).unwrap();
+        assert_eq!(measured[0].files.iter().map(|file| file.pages).collect::<Vec<_>>(), [1, 1, 0, 1]);
     }
 
     #[test]
-    fn stops_when_asked_and_refuses_models() {
+    fn stops_when_cancelled_and_rejects_modelled_codecs() {
         let long = vec![files()[1].repeat(2000); 2];
         let error = measure(&long, &options(&["zlib:9"], Some(4096), 2), &mut |_| false).unwrap_err();
         assert!(matches!(error, Error::Stopped), "{error}");

@@ -1,7 +1,7 @@
 //! Measures page compressors and the two-pool cache on this machine, with threads, clocks and files.
 //!
-//! Nothing here is a model, and no result is the same twice. Each function takes its parameters, asks its caller now
-//! and then whether to go on, and returns every run; the caller repeats, takes medians and reports the spread.
+//! Results are real measurements and vary between runs. Each function polls its caller for cancellation and returns
+//! every run; the caller repeats, takes medians and reports the spread.
 
 mod clock;
 pub mod compress;

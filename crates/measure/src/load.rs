@@ -1,4 +1,4 @@
-//! The load generator: many threads send a sequence of accesses through the two-pool cache.
+//! Load generator: many threads send a sequence of accesses through the two-pool cache.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::channel;
@@ -14,10 +14,10 @@ use crate::storage::page_of;
 use crate::threads::{TooMany, result, together};
 use crate::watch::until_ended;
 
-/// Accesses of a thread after which it tells how many it has done: too many to be felt.
-const TELL_EVERY: usize = 256;
+/// Accesses per update of the shared progress counter, so that updates do not affect the result.
+const PROGRESS_STEP: usize = 256;
 
-/// One access to a page: its number, and in the lowest bit whether it is written.
+/// Access to a page: the page number shifted left by one; the lowest bit is set for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access(pub u64);
 
@@ -31,33 +31,35 @@ impl Access {
     }
 }
 
-/// What it took.
+/// Times of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Taken {
-    /// From the first access to the last, in nanoseconds.
+    /// Time from the start of the first access to the end of the last, in nanoseconds.
     pub elapsed_ns: u64,
-    /// Times of accesses, in nanoseconds.
+    /// Latencies of accesses, in nanoseconds.
     pub accesses: LatencyHistogram,
-    /// Processor time of the whole process, with the workers of the cache, in nanoseconds.
+    /// Processor time of the whole process, including the cache's workers, in nanoseconds.
     pub cpu_ns: u64,
 }
 
-/// Why accesses came to an end early.
+/// Reasons why a run ends early.
 #[derive(Debug, thiserror::Error)]
 pub enum Error<E: std::error::Error> {
     /// The cache failed.
     #[error(transparent)]
     Pool(#[from] PoolError<E>),
-    /// There are not so many threads.
+    /// The system could not start all threads.
     #[error(transparent)]
     Threads(#[from] TooMany),
-    /// The caller wants no more.
+    /// The caller cancelled.
     #[error("stopped")]
     Stopped,
 }
 
-/// Sends `accesses` through `pool`: of `threads`, each takes its turn of them. Pages are read as copies, and written
-/// with their `contents`, which repeat beyond their end. `go_on` is asked now and then, and told how many are done.
+/// Sends `accesses` through `pool`, dealt out to `threads` threads in turn.
+///
+/// Reads copy the page. Writes store its page of `contents`, which repeat past their end. `go_on` is called
+/// periodically with the number of completed accesses; it returns false to cancel.
 ///
 /// # Errors
 /// See [`Error`].
@@ -89,15 +91,15 @@ pub fn send<L: Loader>(
                     if stop.load(Relaxed) {
                         break;
                     }
-                    if number % TELL_EVERY == TELL_EVERY - 1 {
-                        done_by_all.fetch_add(TELL_EVERY as u64, Relaxed);
+                    if number % PROGRESS_STEP == PROGRESS_STEP - 1 {
+                        done_by_all.fetch_add(PROGRESS_STEP as u64, Relaxed);
                     }
-                    let done = if access.writes() {
+                    let result = if access.writes() {
                         pool.write(access.page(), page_of(contents, access.page(), page_bytes))
                     } else {
                         pool.read(access.page(), &mut out).map(drop)
                     };
-                    if let Err(error) = done {
+                    if let Err(error) = result {
                         failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                         stop.store(true, Relaxed);
                     }
@@ -114,7 +116,7 @@ pub fn send<L: Loader>(
         start.wait();
         until_ended(&ends, &stop, &mut || go_on(done_by_all.load(Relaxed)));
         taken.cpu_ns = process_cpu_ns() - cpu_ns;
-        // By the clocks of the threads: this one may get a processor long after they have begun, or ended.
+        // Timed by the workers, because this thread may be scheduled long after they started or ended.
         let mut elapsed: Option<(Instant, Instant)> = None;
         for worker in workers {
             let (first, last, times) = result(worker);

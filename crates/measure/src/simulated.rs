@@ -1,7 +1,7 @@
-//! A simulated drive beside the wall clock: whoever asks for a page waits until the drive would have it.
+//! A simulated drive in real time: a thread that requests a page waits until the drive would complete the request.
 //!
-//! Nobody runs the drive but those that wait for it: each moves it on to the present and looks whether its own request
-//! is complete. What it then waits too long, because a sleep was long or the simulation slow, is counted as lateness.
+//! The waiting threads themselves run the drive. Each advances the simulation to the present, then checks if its own
+//! request is complete. Excess waiting, because a sleep was long or the simulation slow, is counted as lateness.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use ssdlab_trace::{Op, Request};
 use crate::clock::sleep;
 use crate::storage::Wait;
 
-/// A drive in time with its waiting threads.
+/// Simulated drive that runs in real time.
 pub struct SimulatedDrive {
     running: Mutex<Running>,
     began: Instant,
@@ -25,38 +25,38 @@ pub struct SimulatedDrive {
 
 struct Running {
     drive: Box<dyn LiveDrive>,
-    /// When the latest request came. No two come at once, so that this tells them apart.
+    /// Arrival time of the latest request. Arrival times are unique and identify requests.
     latest_ns: u64,
     done: Vec<(Request, Nanos)>,
-    /// When requests were complete that nobody has asked for yet, by when they came.
+    /// Completion time of each completed request that its thread has not collected yet, by arrival time.
     complete: FxHashMap<u64, u64>,
 }
 
 impl SimulatedDrive {
-    /// A drive whose clock begins now.
+    /// Creates a drive whose clock starts now.
     pub fn new(drive: Box<dyn LiveDrive>, wait: Wait) -> Self {
         let running = Running { drive, latest_ns: 0, done: Vec::new(), complete: FxHashMap::default() };
         Self { running: Mutex::new(running), began: Instant::now(), wait, late_ns: AtomicU64::new(0) }
     }
 
-    /// Time that threads waited beyond what the drive took, in nanoseconds.
+    /// Returns the time that threads waited past the completion of their requests, in nanoseconds.
     pub fn late_ns(&self) -> u64 {
         self.late_ns.load(Relaxed)
     }
 
-    /// Serves a request and returns when the drive has.
+    /// Submits a request and returns when the drive has completed it.
     ///
     /// # Errors
-    /// What the simulation says.
+    /// If the simulation rejects the request or fails.
     pub fn serve(&self, op: Op, offset: u64, bytes: u32) -> Result<(), SimError> {
         let mut running = self.lock();
-        let came_ns = self.now_ns().max(running.latest_ns + 1);
-        running.latest_ns = came_ns;
-        running.drive.submit(Request { time_ns: came_ns, offset, bytes, op, flags: 0, stream: 0 })?;
+        let arrival_ns = self.now_ns().max(running.latest_ns + 1);
+        running.latest_ns = arrival_ns;
+        running.drive.submit(Request { time_ns: arrival_ns, offset, bytes, op, flags: 0, stream: 0 })?;
         loop {
             let now_ns = self.now_ns();
             let next = running.advance(now_ns)?;
-            if let Some(done_ns) = running.complete.remove(&came_ns) {
+            if let Some(done_ns) = running.complete.remove(&arrival_ns) {
                 self.late_ns.fetch_add(now_ns.saturating_sub(done_ns), Relaxed);
                 return Ok(());
             }
@@ -87,7 +87,7 @@ impl SimulatedDrive {
 }
 
 impl Running {
-    /// All that happens up to now; when the next thing will.
+    /// Advances the simulation to `now_ns` and returns the time of the next event.
     fn advance(&mut self, now_ns: u64) -> Result<Option<Nanos>, SimError> {
         let next = self.drive.advance(Nanos(now_ns), &mut self.done)?;
         self.complete.extend(self.done.drain(..).map(|(request, done)| (request.time_ns, done.0)));

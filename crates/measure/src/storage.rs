@@ -1,4 +1,4 @@
-//! What lies below a cache: a file, or contents in memory at a fixed cost or at the times of a simulated drive.
+//! Storage below a cache: a file, or contents in memory with a fixed latency or the latency of a simulated drive.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,36 +16,36 @@ use ssdlab_trace::Op;
 use crate::clock::sleep;
 use crate::simulated::SimulatedDrive;
 
-/// Alignment of buffers for direct I/O, which suits every drive.
+/// Alignment of buffers for direct I/O, sufficient for every drive.
 const ALIGNMENT: usize = 4096;
 
-/// Why a page could not be had or kept.
+/// Reasons why a page could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
-    /// The system refused.
+    /// The operating system reported an error.
     #[error("{}: {source}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The simulated drive refused.
-    #[error("the simulated drive: {0}")]
+    /// The simulated drive reported an error.
+    #[error("simulated drive: {0}")]
     Simulated(#[from] SimError),
-    /// The page lies behind the end.
-    #[error("{} ends before page {page}; ask for pages that it has, or write this one first", path.display())]
+    /// The page lies past the end of the file.
+    #[error("page {page} is past the end of {}; write it first", path.display())]
     Beyond {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The page.
+        /// Page number.
         page: PageId,
     },
 }
 
-/// A file of pages, read and written past the page cache of the system where the file system allows it.
+/// File of pages, accessed with direct I/O where the file system allows it.
 ///
-/// The last page may be short in the file; it reads as if zeros followed.
+/// The last page may be short in the file; the rest of it reads as zeros.
 #[derive(Debug)]
 pub struct PagedFile {
     path: PathBuf,
@@ -53,21 +53,21 @@ pub struct PagedFile {
     direct: bool,
     writable: bool,
     page_bytes: usize,
-    /// Aligned buffers of no use at present.
+    /// Idle aligned buffers, for reuse.
     buffers: Mutex<Vec<Aligned>>,
 }
 
 impl PagedFile {
-    /// Opens `path` for pages of `page_bytes`, for reading only if it may not be written.
+    /// Opens `path` with pages of `page_bytes` bytes; falls back to read-only access.
     ///
     /// # Errors
-    /// There is no such file, or it may not be read.
+    /// If the file does not exist or cannot be read.
     pub fn open(path: &Path, page_bytes: usize) -> Result<Self, StorageError> {
         let error = |source| StorageError::Io { path: path.to_owned(), source };
         if page_bytes.is_multiple_of(512)
             && let Ok((file, writable)) = open(path, OFlags::DIRECT)
         {
-            // Some file systems accept the flag and refuse to read.
+            // Some file systems accept the flag but fail to read.
             let mut buffer = Aligned::new(page_bytes);
             if file.read_at(buffer.bytes(), 0).is_ok() && file.read_at(buffer.bytes(), page_bytes as u64).is_ok() {
                 let buffers = Mutex::new(vec![buffer]);
@@ -81,22 +81,22 @@ impl PagedFile {
         Ok(Self { path: path.to_owned(), file, direct: false, writable, page_bytes, buffers: Mutex::default() })
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether pages can be stored.
+    /// True if pages can be written.
     pub fn writable(&self) -> bool {
         self.writable
     }
 
-    /// Whether the page cache of the system is passed by.
+    /// True if the file uses direct I/O.
     pub fn direct(&self) -> bool {
         self.direct
     }
 
-    fn at(&self, page: PageId) -> Result<u64, StorageError> {
+    fn offset(&self, page: PageId) -> Result<u64, StorageError> {
         let beyond = || StorageError::Beyond { path: self.path.clone(), page };
         page.checked_mul(self.page_bytes as u64).filter(|&offset| offset <= i64::MAX as u64).ok_or_else(beyond)
     }
@@ -105,17 +105,17 @@ impl PagedFile {
         result.map_err(|source| StorageError::Io { path: self.path.clone(), source })
     }
 
-    /// Lets `work` have an aligned buffer of a page.
+    /// Calls `work` with an aligned buffer of one page.
     fn with_buffer<T>(&self, work: impl FnOnce(&mut [u8]) -> T) -> T {
-        let kept = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut buffer = kept.unwrap_or_else(|| Aligned::new(self.page_bytes));
+        let idle = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut buffer = idle.unwrap_or_else(|| Aligned::new(self.page_bytes));
         let result = work(buffer.bytes());
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         result
     }
 }
 
-/// Opens a file, and says whether for writing too.
+/// Opens a file for reading and, if possible, writing; the flag is true if it is writable.
 fn open(path: &Path, flags: OFlags) -> io::Result<(File, bool)> {
     let flags = flags.bits() as i32;
     let writable = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
@@ -124,7 +124,7 @@ fn open(path: &Path, flags: OFlags) -> io::Result<(File, bool)> {
         .or_else(|_| Ok((OpenOptions::new().read(true).custom_flags(flags).open(path)?, false)))
 }
 
-/// Reads as much of `page` as the file has, and says how much.
+/// Reads as much of `page` as the file contains; returns the number of bytes read.
 fn read(file: &File, page: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut done = 0;
     while done < page.len() {
@@ -134,7 +134,7 @@ fn read(file: &File, page: &mut [u8], offset: u64) -> io::Result<usize> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        // The end of the file: asking for more from an odd place is an error of direct I/O.
+        // End of the file. Another read would start at an unaligned offset, which direct I/O rejects.
         if !done.is_multiple_of(512) {
             break;
         }
@@ -146,7 +146,7 @@ impl Loader for PagedFile {
     type Error = StorageError;
 
     fn load(&self, id: PageId, page: &mut [u8]) -> Result<(), StorageError> {
-        let offset = self.at(id)?;
+        let offset = self.offset(id)?;
         let length = if self.direct {
             self.with_buffer(|buffer| {
                 let length = read(&self.file, buffer, offset)?;
@@ -165,7 +165,7 @@ impl Loader for PagedFile {
     }
 
     fn store(&self, id: PageId, page: &[u8]) -> Result<(), StorageError> {
-        let offset = self.at(id)?;
+        let offset = self.offset(id)?;
         self.io(if self.direct {
             self.with_buffer(|buffer| {
                 buffer.copy_from_slice(page);
@@ -177,7 +177,7 @@ impl Loader for PagedFile {
     }
 }
 
-/// Bytes at an address that direct I/O takes.
+/// Buffer aligned for direct I/O.
 #[derive(Debug)]
 struct Aligned {
     bytes: Vec<u8>,
@@ -197,23 +197,23 @@ impl Aligned {
     }
 }
 
-/// How a thread spends a fixed cost.
+/// Ways in which a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// It spins, to the microsecond, and takes a processor from others.
+    /// Spins: exact to the microsecond, but occupies a processor.
     Busy,
-    /// It sleeps, for a little longer than told, as for a real drive.
+    /// Sleeps, slightly longer than asked, as with a real drive.
     Sleep,
 }
 
-/// Contents in memory that take a fixed time. What is written is not kept.
+/// Contents in memory with a fixed latency. Writes are discarded.
 #[derive(Debug)]
 pub struct FixedCost<C> {
-    /// Whole pages, which repeat beyond their end.
+    /// Whole pages, repeated past their end.
     pub contents: C,
-    /// Time of a page read or written.
+    /// Latency of a page read or write.
     pub cost: Duration,
-    /// How it passes.
+    /// Way of waiting.
     pub wait: Wait,
 }
 
@@ -230,7 +230,7 @@ impl<C: AsRef<[u8]>> FixedCost<C> {
     }
 }
 
-/// Storage below a measured cache, with a count of what it does.
+/// Storage below a measured cache, with operation counters.
 pub struct Storage<C> {
     kind: Kind<C>,
     loads: AtomicU64,
@@ -238,37 +238,37 @@ pub struct Storage<C> {
     load_ns: AtomicU64,
 }
 
-/// What a [`Storage`] is.
+/// Kinds of [`Storage`].
 pub enum Kind<C> {
-    /// A file.
+    /// File.
     File(PagedFile),
-    /// A fixed cost.
+    /// Contents in memory with a fixed latency.
     Fixed(FixedCost<C>),
-    /// Contents in memory, as whole pages which repeat beyond their end, at the times of a simulated drive. What is
-    /// written is not kept.
+    /// Contents in memory with the latency of a simulated drive: whole pages, repeated past their end. Writes are
+    /// discarded.
     Simulated(C, Arc<SimulatedDrive>),
 }
 
-/// What storage has done.
+/// Operation counters of a [`Storage`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// Pages read.
+    /// Number of pages read.
     pub loads: u64,
-    /// Pages written.
+    /// Number of pages written.
     pub stores: u64,
-    /// Time of all pages read, in nanoseconds.
+    /// Total time of page reads, in nanoseconds.
     pub load_ns: u64,
-    /// Time that threads waited for a simulated drive beyond what that took, in nanoseconds.
+    /// Time that threads waited past completions of the simulated drive, in nanoseconds.
     pub late_ns: u64,
 }
 
 impl<C> Storage<C> {
-    /// Storage that has done nothing.
+    /// Creates storage with all counters at 0.
     pub fn new(kind: Kind<C>) -> Self {
         Self { kind, loads: AtomicU64::new(0), stores: AtomicU64::new(0), load_ns: AtomicU64::new(0) }
     }
 
-    /// What was done so far.
+    /// Returns the counters so far.
     pub fn done(&self) -> Done {
         let late_ns = if let Kind::Simulated(_, drive) = &self.kind { drive.late_ns() } else { 0 };
         Done {
@@ -280,7 +280,7 @@ impl<C> Storage<C> {
     }
 }
 
-/// Page `id` of contents that repeat beyond their end.
+/// Returns page `id` of `contents`, which repeat past their end.
 pub(crate) fn page_of(contents: &[u8], id: PageId, page_bytes: usize) -> &[u8] {
     let at = (id % (contents.len() / page_bytes) as u64) as usize * page_bytes;
     &contents[at..at + page_bytes]

@@ -1,36 +1,35 @@
-//! Threads that begin together, or not at all: those that wait for one another would wait for ever for one that the system
-//! did not give.
+//! Starts all threads or none; a missing one would deadlock the rest.
 
 use std::sync::{Arc, RwLock};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-/// The system does not give so many threads.
+/// The system could not start this many threads.
 #[derive(Debug, thiserror::Error)]
-#[error("the system gives no {0} threads; ask for fewer, or raise its limit of processes")]
+#[error("the system cannot start {0} threads; use fewer")]
 pub struct TooMany(pub usize);
 
-/// Starts threads, each with the work that `work` makes for its number.
+/// Starts `threads` threads; `work` makes the closure of each thread from its index.
 pub(crate) fn together<'scope, T: Send + 'scope, F: FnOnce() -> T + Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     threads: usize,
     work: impl Fn(usize) -> F,
 ) -> Result<Vec<ScopedJoinHandle<'scope, Option<T>>>, TooMany> {
-    let begin = Arc::new(RwLock::new(true));
-    // None begins while it is held.
-    let mut held = begin.write().expect("nobody panics with it");
-    let start = |number: usize| {
-        let (work, begin) = (work(number), Arc::clone(&begin));
-        let begins = move || *begin.read().expect("nobody panics with it");
-        Builder::new().spawn_scoped(scope, move || begins().then(work))
+    let all_started = Arc::new(RwLock::new(true));
+    // Threads block on this lock until all are started.
+    let mut gate = all_started.write().expect("no holder of the lock panics");
+    let start = |index: usize| {
+        let (work, all_started) = (work(index), Arc::clone(&all_started));
+        let may_run = move || *all_started.read().expect("no holder of the lock panics");
+        Builder::new().spawn_scoped(scope, move || may_run().then(work))
     };
     let started = (0..threads).map(start).collect::<Result<_, _>>();
-    *held = started.is_ok();
+    *gate = started.is_ok();
     started.map_err(|_| TooMany(threads))
 }
 
-/// What a thread that has begun returns; its panic is that of the caller.
+/// Joins a thread of [`together`] and returns its result; resumes its panic.
 pub(crate) fn result<T>(thread: ScopedJoinHandle<'_, Option<T>>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).expect("it has begun")
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).expect("all threads were started")
 }
 
 #[cfg(test)]
@@ -43,7 +42,7 @@ mod tests {
     #[test]
     fn each_thread_has_its_number() {
         let barrier = Barrier::new(4);
-        let found = thread::scope(|scope| {
+        let numbers = thread::scope(|scope| {
             let work = |number: usize| {
                 let barrier = &barrier;
                 move || {
@@ -51,9 +50,9 @@ mod tests {
                     number
                 }
             };
-            let threads = together(scope, 4, work).expect("four threads");
+            let threads = together(scope, 4, work).expect("the threads start");
             threads.into_iter().map(result).collect::<Vec<_>>()
         });
-        assert_eq!(found, [0, 1, 2, 3]);
+        assert_eq!(numbers, [0, 1, 2, 3]);
     }
 }

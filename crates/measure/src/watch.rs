@@ -1,15 +1,15 @@
-//! Waiting for threads whose caller may want to stop them.
+//! Waits for threads that the caller may cancel.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// Time between two questions whether to go on.
-const LOOK: Duration = Duration::from_millis(50);
+/// Interval between calls of `go_on`.
+const POLL: Duration = Duration::from_millis(50);
 
-/// Waits until every sender to `ends` is dropped; sets `stop` once `go_on` says so.
+/// Waits until every sender to `ends` is dropped; sets `stop` when `go_on` returns false.
 pub(crate) fn until_ended(ends: &Receiver<()>, stop: &AtomicBool, go_on: &mut dyn FnMut() -> bool) {
-    while ends.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+    while ends.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
         if !go_on() {
             stop.store(true, Relaxed);
         }

@@ -1,17 +1,17 @@
-//! How much of a shard compressed pages may take, from what more memory would have saved in either pool.
+//! Adapts the share of the compressed pool to the time that more memory would save in each pool.
 //!
-//! Both counts look at the same number of bytes beyond the present size: the pages that left the cache last are those
-//! that a larger compressed pool would still have, and the pages compressed last are those that a larger raw pool would
-//! have kept raw. Counting hits on either, weighted by the time each would have saved, gives the marginal saving per
-//! byte of either pool up to the same factor, without simulating a second cache.
+//! Both pools are compared at the same margin, a number of bytes beyond their present size. A larger compressed pool
+//! would still hold the pages that left the cache last. A larger raw pool would still hold the pages compressed last.
+//! Hits on these pages, weighted by the time each would have saved, give the marginal saving per byte of each pool, up
+//! to a common factor. No second cache needs to be simulated.
 
 use crate::PageId;
 use crate::ghosts::Ghosts;
 
-/// Savings must differ by this factor before memory moves, so that noise alone moves none.
+/// Factor by which savings must differ before memory moves, so that noise alone moves none.
 const HYSTERESIS: f64 = 1.25;
 
-/// Which pool deserves more memory.
+/// Pool that should get more memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     MoreCompressed,
@@ -21,16 +21,16 @@ pub enum Verdict {
 pub struct Balance {
     miss_us: f64,
     restore_us: f64,
-    /// Bytes beyond either pool that are looked at.
+    /// Margin at which the pools are compared.
     margin_bytes: usize,
     frame_bytes: usize,
-    /// Pages that left the cache.
-    gone: Ghosts,
-    /// Pages compressed so far.
+    /// Pages that left the cache recently.
+    evicted: Ghosts,
+    /// Number of pages compressed so far.
     demoted: u32,
-    /// Misses that `margin_bytes` more of compressed pages would have answered, and hits on compressed pages that as
-    /// much more of raw pages would have.
+    /// Misses that a compressed pool larger by the margin would have avoided.
     nearly_compressed: u64,
+    /// Hits on compressed pages that a raw pool larger by the margin would have held raw.
     nearly_raw: u64,
     events: usize,
     window: usize,
@@ -44,8 +44,8 @@ impl Balance {
             restore_us,
             margin_bytes,
             frame_bytes,
-            // Room for pages that shrink to a quarter.
-            gone: Ghosts::new(4 * frames),
+            // Enough for pages that shrink to a quarter.
+            evicted: Ghosts::new(4 * frames),
             demoted: 0,
             nearly_compressed: 0,
             nearly_raw: 0,
@@ -54,32 +54,32 @@ impl Balance {
         }
     }
 
-    /// A page becomes compressed; the number goes to [`Balance::restored`].
+    /// Records that a page is compressed; returns its sequence number for [`Balance::restored`].
     pub fn demoted(&mut self) -> u32 {
         self.demoted = self.demoted.wrapping_add(1);
         self.demoted
     }
 
-    /// A compressed page is hit.
+    /// Records a hit on a compressed page.
     pub fn restored(&mut self, demoted: u32) {
         let later = self.demoted.wrapping_sub(demoted) as usize;
         self.nearly_raw += u64::from(later < self.margin_bytes / self.frame_bytes);
         self.events += 1;
     }
 
-    /// A page leaves the cache.
-    pub fn gone(&mut self, id: PageId) {
-        self.gone.leave(id);
+    /// Records that a page leaves the cache.
+    pub fn evicted(&mut self, id: PageId) {
+        self.evicted.insert(id);
     }
 
-    /// A page is not in the cache, whose compressed pages have `mean_bytes`.
+    /// Records a miss; compressed pages have `mean_bytes` on average.
     pub fn missed(&mut self, id: PageId, mean_bytes: usize) {
-        let later = self.gone.back(id).map_or(usize::MAX, |later| later as usize);
+        let later = self.evicted.take(id).map_or(usize::MAX, |later| later as usize);
         self.nearly_compressed += u64::from(later < self.margin_bytes / mean_bytes.max(1));
         self.events += 1;
     }
 
-    /// Once in a while, which pool deserves more.
+    /// Returns the pool that should get more memory, at the end of each window and only if the savings differ enough.
     pub fn verdict(&mut self) -> Option<Verdict> {
         if self.events < self.window {
             return None;
@@ -97,7 +97,7 @@ impl Balance {
     }
 
     pub fn bytes(&self) -> usize {
-        self.gone.bytes()
+        self.evicted.bytes()
     }
 }
 
@@ -105,38 +105,38 @@ impl Balance {
 mod tests {
     use super::*;
 
-    /// 100 frames of margin; compressed pages are half as long, so 200 departures count.
+    /// The margin is 100 frames. Compressed pages are half as long, so the last 200 evictions count.
     #[test]
     fn the_larger_marginal_saving_wins() {
         let balance = || Balance::new(110.0, 10.0, 100 * 4096, 4096);
         let mut misses = balance();
-        (0..300).for_each(|id| misses.gone(id));
-        // The last 200 departures would still be there; the others count for nothing.
+        (0..300).for_each(|id| misses.evicted(id));
+        // The last 200 evicted pages would still be cached; the others do not count.
         (0..300).for_each(|id| misses.missed(id, 2048));
         assert!((195..=200).contains(&misses.nearly_compressed), "{}", misses.nearly_compressed);
-        // A hit on a page compressed lately saves a tenth of that: 1,900 of them are not enough, 2,600 are.
-        let mut few = balance();
-        let stamp = few.demoted();
+        // A hit on a recently compressed page saves a tenth of a miss: 1,900 hits are not enough, 2,600 are.
+        let mut both = balance();
+        let stamp = both.demoted();
         (0..200).for_each(|id| {
-            few.gone(id);
-            few.missed(id, 2048);
+            both.evicted(id);
+            both.missed(id, 2048);
         });
-        (0..1_900).for_each(|_| few.restored(stamp));
-        assert_eq!(few.verdict(), None);
+        (0..1_900).for_each(|_| both.restored(stamp));
+        assert_eq!(both.verdict(), None);
         (0..200).for_each(|id| {
-            few.gone(id);
-            few.missed(id, 2048);
+            both.evicted(id);
+            both.missed(id, 2048);
         });
-        (0..2_600).for_each(|_| few.restored(stamp));
-        assert_eq!(few.verdict(), Some(Verdict::MoreRaw));
-        // Hits on pages compressed long ago say nothing for raw memory.
+        (0..2_600).for_each(|_| both.restored(stamp));
+        assert_eq!(both.verdict(), Some(Verdict::MoreRaw));
+        // Hits on pages compressed long ago do not count for the raw pool.
         (0..100).for_each(|_| {
-            few.demoted();
+            both.demoted();
         });
-        (0..2_600).for_each(|_| few.restored(stamp));
-        few.gone(1);
-        few.missed(1, 2048);
-        assert_eq!(few.verdict(), Some(Verdict::MoreCompressed));
-        assert_eq!(few.verdict(), None, "the window begins anew");
+        (0..2_600).for_each(|_| both.restored(stamp));
+        both.evicted(1);
+        both.missed(1, 2048);
+        assert_eq!(both.verdict(), Some(Verdict::MoreCompressed));
+        assert_eq!(both.verdict(), None, "a new window has begun");
     }
 }

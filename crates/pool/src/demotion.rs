@@ -1,4 +1,4 @@
-//! What happens to a victim of the raw pool outside of any lock: it is stored if it is dirty, then compressed.
+//! Demotion of a victim of the raw pool, outside of any lock: the page is stored if dirty, then compressed.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,58 +10,57 @@ use twox_hash::XxHash3_64;
 
 use crate::flight::SharedShard;
 use crate::pool::{CodecFactory, Loader};
-use crate::shard::{Compressed, Done, Job, Wish};
+use crate::shard::{Compressed, Job, JobResult, VictimAction};
 use crate::sync::{Condvar, Mutex};
 
-/// A codec and its buffers, for one thread.
+/// Codec with its buffers, for one thread at a time.
 pub struct Kit {
     codec: Box<dyn Codec>,
-    /// A compressed page on its way out of the pool.
+    /// Copy of a compressed page to restore.
     pub incoming: Box<[u8]>,
     outgoing: Box<[u8]>,
     broken: bool,
 }
 
-/// Codecs that wait for threads. There are as many as threads were at work at once, up to a limit: they are memory.
+/// Pool of kits, created on demand up to a limit.
 pub struct Kits {
-    state: Mutex<Waiting>,
-    /// A kit came back.
+    state: Mutex<KitState>,
+    /// Signalled when a kit is returned or discarded.
     returned: Condvar,
     make: CodecFactory,
     page_bytes: usize,
     max_stored_bytes: usize,
-    /// Kits that there may be.
-    most: usize,
+    max_kits: usize,
     pub codec_panics: AtomicU64,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct KitState {
     idle: Vec<Kit>,
-    /// Kits that exist, in hand or not.
-    made: usize,
-    /// Threads that wait for one; telling nobody is a call of the system too.
+    /// Number of kits, borrowed or idle.
+    kits: usize,
+    /// Number of waiting threads. Notifying costs a system call, so it is skipped without any.
     waiting: usize,
 }
 
 impl Kits {
-    pub fn new(make: CodecFactory, page_bytes: usize, max_stored_bytes: usize, most: usize) -> Self {
+    pub fn new(make: CodecFactory, page_bytes: usize, max_stored_bytes: usize, max_kits: usize) -> Self {
         let (state, returned) = (Mutex::default(), Condvar::default());
-        Self { state, returned, make, page_bytes, max_stored_bytes, most, codec_panics: AtomicU64::new(0) }
+        Self { state, returned, make, page_bytes, max_stored_bytes, max_kits, codec_panics: AtomicU64::new(0) }
     }
 
-    /// Memory of one kit without its codec's context.
+    /// Returns the memory of one kit without the codec's context.
     pub fn kit_bytes(page_bytes: usize) -> usize {
         2 * page_bytes
     }
 
-    /// Memory of all kits without their codecs' contexts.
+    /// Returns the memory of all kits without the codecs' contexts.
     pub fn bytes(&self) -> usize {
-        self.state.lock().made * Self::kit_bytes(self.page_bytes)
+        self.state.lock().kits * Self::kit_bytes(self.page_bytes)
     }
 
-    /// A kit, for which the thread may have to wait: it must hold neither a lock nor a victim meanwhile, or whoever has
-    /// a kit may wait for that.
+    /// Borrows a kit; waits for one if necessary. The caller must hold no lock and no victim, because the holder of a
+    /// kit may wait for them.
     pub fn take(&self) -> io::Result<Borrowed<'_>> {
         loop {
             if let Some(kit) = self.try_take()? {
@@ -71,19 +70,19 @@ impl Kits {
         }
     }
 
-    /// A kit, if there is one or may be one more.
+    /// Borrows a kit if one is idle or the limit allows another.
     pub fn try_take(&self) -> io::Result<Option<Borrowed<'_>>> {
         let mut state = self.state.lock();
         let kit = match state.idle.pop() {
             Some(kit) => kit,
-            None if state.made < self.most => {
-                state.made += 1;
+            None if state.kits < self.max_kits => {
+                state.kits += 1;
                 drop(state);
                 let buffer = || vec![0; self.page_bytes].into();
                 match (self.make)() {
                     Ok(codec) => Kit { codec, incoming: buffer(), outgoing: buffer(), broken: false },
                     Err(error) => {
-                        self.gone();
+                        self.discard();
                         return Err(error);
                     }
                 }
@@ -93,34 +92,34 @@ impl Kits {
         Ok(Some(Borrowed { kits: self, kit: Some(kit) }))
     }
 
-    /// Waits until there is a kit to be had, unless somebody else is faster.
+    /// Waits until a kit is available; another thread may still take it first.
     pub fn wait(&self) {
         let mut state = self.state.lock();
-        while state.idle.is_empty() && state.made == self.most {
+        while state.idle.is_empty() && state.kits == self.max_kits {
             state.waiting += 1;
             state = self.returned.wait(state);
             state.waiting -= 1;
         }
     }
 
-    /// There is one kit less.
-    fn gone(&self) {
-        self.change(|state| state.made -= 1);
+    /// Reduces the number of kits by one.
+    fn discard(&self) {
+        self.change(|state| state.kits -= 1);
     }
 
-    /// Changes what those who wait look at. Not all of them take a kit, so all are told.
-    fn change(&self, change: impl FnOnce(&mut Waiting)) {
+    /// Changes the state and notifies all waiting threads, because not every one of them takes a kit.
+    fn change(&self, change: impl FnOnce(&mut KitState)) {
         let mut state = self.state.lock();
         change(&mut state);
-        let told = state.waiting > 0;
+        let notify = state.waiting > 0;
         drop(state);
-        if told {
+        if notify {
             self.returned.notify_all();
         }
     }
 }
 
-/// A kit that goes back to the others in the end.
+/// Borrowed kit; returned to the pool on drop.
 pub struct Borrowed<'a> {
     kits: &'a Kits,
     kit: Option<Kit>,
@@ -130,7 +129,7 @@ impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
         if let Some(kit) = self.kit.take() {
             if kit.broken {
-                self.kits.gone();
+                self.kits.discard();
             } else {
                 self.kits.change(|state| state.idle.push(kit));
             }
@@ -138,34 +137,34 @@ impl Drop for Borrowed<'_> {
     }
 }
 
-/// What was made of a victim.
-pub enum Made<E> {
-    Refused(E),
+/// Result of storing and compressing a victim.
+pub enum DemotionResult<E> {
+    StoreFailed(E),
     Drop,
     Incompressible,
-    /// This many bytes were made.
+    /// Compressed to this many bytes.
     Kept(usize),
 }
 
 impl Borrowed<'_> {
     fn kit(&mut self) -> &mut Kit {
-        self.kit.as_mut().expect("a kit is borrowed until the end")
+        self.kit.as_mut().expect("the kit is held until the guard is dropped")
     }
 
-    /// Where compressed pages wait to be restored.
+    /// Returns the buffer for a compressed page to restore.
     pub fn incoming(&mut self) -> &mut [u8] {
         &mut self.kit().incoming
     }
 
-    /// That, and what [`Borrowed::make_one`] made.
+    /// Returns the incoming buffer, and the outgoing buffer that [`Borrowed::demote_one`] filled.
     pub fn buffers(&mut self) -> (&mut [u8], &[u8]) {
         let kit = self.kit();
         (&mut kit.incoming, &kit.outgoing)
     }
 
-    /// Runs `work` of the codec. A panic is counted and gives `None`, and the codec is not used again.
+    /// Calls `work`. If it panics, returns `None`, counts the panic and discards the codec afterwards.
     fn with_codec<T>(&mut self, work: impl FnOnce(&mut Kit) -> T) -> Option<T> {
-        let kit = self.kit.as_mut().expect("a kit is borrowed until the end");
+        let kit = self.kit.as_mut().expect("the kit is held until the guard is dropped");
         let result = catch_unwind(AssertUnwindSafe(|| work(kit)));
         if result.is_err() {
             kit.broken = true;
@@ -174,7 +173,7 @@ impl Borrowed<'_> {
         result.ok()
     }
 
-    /// Restores what lies in `incoming` to `page`, unless it is corrupted.
+    /// Restores the page in `incoming` to `page`; returns false if it is corrupted.
     pub fn restore(&mut self, compressed: &Compressed, page: &mut [u8]) -> bool {
         let len = compressed.len as usize;
         if checksum(&self.kit().incoming[..len]) != compressed.crc {
@@ -187,77 +186,82 @@ impl Borrowed<'_> {
         self.with_codec(|kit| kit.codec.decompress(&kit.incoming[..len], page).is_ok()) == Some(true)
     }
 
-    /// Stores and compresses a victim; what is to be kept of it comes to the start of `out`.
-    pub fn make<L: Loader>(
+    /// Stores and compresses a victim; writes the compressed page to the start of `out`.
+    pub fn demote<L: Loader>(
         &mut self,
         loader: &L,
         job: &Job,
         keep_incompressible: bool,
         out: &mut [u8],
-    ) -> Made<L::Error> {
+    ) -> DemotionResult<L::Error> {
         match store(loader, job) {
             Ok(()) => self.compress(job, keep_incompressible, out),
-            Err(error) => Made::Refused(error),
+            Err(error) => DemotionResult::StoreFailed(error),
         }
     }
 
-    fn compress<E>(&mut self, job: &Job, keep_incompressible: bool, out: &mut [u8]) -> Made<E> {
-        if job.wish != Wish::Compress {
-            return Made::Drop;
+    fn compress<E>(&mut self, job: &Job, keep_incompressible: bool, out: &mut [u8]) -> DemotionResult<E> {
+        if job.action != VictimAction::Compress {
+            return DemotionResult::Drop;
         }
-        let most = self.kits.max_stored_bytes;
-        // A length beyond the room would be a fault of the codec; it counts as a page that does not shrink.
-        match self.with_codec(|kit| kit.codec.compress(&job.page, &mut out[..most])).flatten() {
-            Some(len) if len <= most => Made::Kept(len),
+        let max_bytes = self.kits.max_stored_bytes;
+        // A faulty codec may return a length beyond the buffer; such a page counts as incompressible.
+        match self.with_codec(|kit| kit.codec.compress(&job.page, &mut out[..max_bytes])).flatten() {
+            Some(len) if len <= max_bytes => DemotionResult::Kept(len),
             _ if keep_incompressible => {
                 out[..job.page.len()].copy_from_slice(&job.page);
-                Made::Kept(job.page.len())
+                DemotionResult::Kept(job.page.len())
             }
-            _ => Made::Incompressible,
+            _ => DemotionResult::Incompressible,
         }
     }
 
-    /// As [`Borrowed::make`] with the outgoing buffer of the kit.
-    pub fn make_one<L: Loader>(&mut self, loader: &L, job: &Job, keep_incompressible: bool) -> Made<L::Error> {
-        // The loader may panic, and the kit must have its buffer then.
+    /// Like [`Borrowed::demote`], but writes to the outgoing buffer of the kit.
+    pub fn demote_one<L: Loader>(
+        &mut self,
+        loader: &L,
+        job: &Job,
+        keep_incompressible: bool,
+    ) -> DemotionResult<L::Error> {
+        // Stores before it takes the buffer: if the loader panics, the kit keeps its buffer.
         if let Err(error) = store(loader, job) {
-            return Made::Refused(error);
+            return DemotionResult::StoreFailed(error);
         }
         let mut out = std::mem::take(&mut self.kit().outgoing);
-        let made = self.compress(job, keep_incompressible, &mut out);
+        let result = self.compress(job, keep_incompressible, &mut out);
         self.kit().outgoing = out;
-        made
+        result
     }
 }
 
-/// Stores a page that is newer than its copy there.
+/// Stores the page if it is dirty.
 fn store<L: Loader>(loader: &L, job: &Job) -> Result<(), L::Error> {
     if job.dirty { loader.store(job.id, &job.page) } else { Ok(()) }
 }
 
-/// What the shard is told of a victim.
-pub fn done<'a, E>(made: &Made<E>, out: &'a [u8]) -> Done<'a> {
-    match made {
-        Made::Refused(_) => Done::Refused,
-        Made::Drop => Done::Drop,
-        Made::Incompressible => Done::Incompressible,
-        Made::Kept(len) => Done::Keep(&out[..*len], checksum(&out[..*len])),
+/// Converts the result of a demotion for [`Shard::finish`](crate::shard::Shard::finish).
+pub fn job_result<'a, E>(result: &DemotionResult<E>, out: &'a [u8]) -> JobResult<'a> {
+    match result {
+        DemotionResult::StoreFailed(_) => JobResult::StoreFailed,
+        DemotionResult::Drop => JobResult::Drop,
+        DemotionResult::Incompressible => JobResult::Incompressible,
+        DemotionResult::Kept(len) => JobResult::Keep(&out[..*len], checksum(&out[..*len])),
     }
 }
 
-/// Jobs in hand; if a panic of the loader drops them, they leave their pages as they are.
-pub fn in_hand<J: IntoIterator<Item = Job>>(
+/// Guards jobs: cancels them if a panic of the loader drops the guard, which leaves their pages unchanged.
+pub fn cancel_on_drop<J: IntoIterator<Item = Job>>(
     shard: &SharedShard,
     jobs: J,
     victims: bool,
 ) -> ScopeGuard<J, impl FnOnce(J)> {
     guard(jobs, move |jobs| {
-        let mut state = shard.hold_as_worker();
+        let mut state = shard.lock_as_worker();
         jobs.into_iter().for_each(|job| state.cancel(job, victims));
     })
 }
 
-/// What tells damaged bytes from those that were kept: half of XXH3, which takes less time than a CRC.
+/// Returns the checksum that detects damaged bytes: half of XXH3, which is faster than a CRC.
 fn checksum(bytes: &[u8]) -> u32 {
     XxHash3_64::oneshot(bytes) as u32
 }

@@ -1,18 +1,18 @@
-//! What can go wrong, with the remedy.
+//! Errors of the cache, with remedies.
 
 use std::io;
 
 use crate::PageId;
 
-/// Options that make no cache.
+/// Invalid option of a cache.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the {field} {value} makes no cache: {remedy}")]
+#[error("invalid {field} {value}: {remedy}")]
 pub struct ConfigError {
-    /// The option, in words.
+    /// Name of the option, in words.
     pub field: &'static str,
-    /// Its value.
+    /// Value of the option.
     pub value: String,
-    /// What to do.
+    /// Reason or remedy.
     pub remedy: String,
 }
 
@@ -22,37 +22,35 @@ impl ConfigError {
     }
 }
 
-/// Why a page could not be read or written. Whatever the error, no written page is lost.
+/// Reasons why a page could not be read or written. No error loses a written page.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError<E> {
-    /// The storage below failed to load the page; it is not cached, and the next read tries again.
+    /// The backing storage failed to load the page. The page is not cached; the next read tries again.
     #[error("loading page {page} failed: {source}")]
     Load {
-        /// The page.
+        /// Page number.
         page: PageId,
-        /// What the loader said.
+        /// Error of the loader.
         source: E,
     },
-    /// The storage below failed to take a written page. The page stays in the cache, still to be written.
-    #[error("storing page {page} failed: {source}; it stays cached: make room below and flush again")]
+    /// The backing storage failed to store a dirty page. The page stays cached and dirty.
+    #[error("storing page {page} failed: {source}; it stays cached: fix the storage and flush again")]
     Store {
-        /// The page.
+        /// Page number.
         page: PageId,
-        /// What the loader said.
+        /// Error of the loader.
         source: E,
     },
-    /// Every raw page that could give way is pinned.
-    #[error(
-        "no room for page {page}: all raw pages beside it are pinned; drop some page references or raise the budget"
-    )]
+    /// All raw pages are pinned.
+    #[error("no room for page {page}: all other raw pages are pinned; drop some page references")]
     NoRoom {
-        /// The page that asked.
+        /// Number of the requested page.
         page: PageId,
     },
-    /// A buffer has not the length of a page.
-    #[error("page {page}: the buffer has {given} bytes, pages have {page_bytes}")]
+    /// A buffer does not have the length of a page.
+    #[error("page {page}: the buffer has {given} bytes; it needs {page_bytes}")]
     WrongLength {
-        /// The page.
+        /// Page number.
         page: PageId,
         /// Length of the buffer.
         given: usize,
@@ -60,9 +58,9 @@ pub enum PoolError<E> {
         page_bytes: usize,
     },
     /// A codec could not be set up.
-    #[error("no memory for another codec: {source}")]
+    #[error("cannot set up another codec: {source}")]
     Codec {
-        /// What the codec's library said.
+        /// Error of the codec's library.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! A shard under its lock, waiting for it to change, and pages on their way into it.
+//! A shard behind its lock, waiting for changes, and pages in flight.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -9,30 +9,30 @@ use crate::Transitions;
 use crate::shard::{Frame, Shard};
 use crate::sync::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A shard that threads share.
+/// Shard that threads share.
 ///
-/// The counter comes first, beside the word of the lock: a hit changes both, in one line of the cache.
+/// The counter comes first, next to the word of the lock, because a hit changes both: they share a cache line.
 #[repr(C, align(128))]
 pub struct SharedShard {
-    /// Reads that found the page raw under the shared lock.
+    /// Raw hits under the shared lock.
     pub raw_hits: AtomicU64,
     state: RwLock<Shard>,
-    /// Those who wait lock this before they unlock the shard, so that no change can slip through in between.
+    /// Locked by a waiting thread before it unlocks the shard, so that it misses no change in between.
     gate: Mutex<()>,
     changed: Condvar,
     index: usize,
-    calls: Arc<Calls>,
+    worker_queue: Arc<WorkerQueue>,
 }
 
 impl SharedShard {
-    pub fn new(shard: Shard, index: usize, calls: Arc<Calls>) -> Self {
+    pub fn new(shard: Shard, index: usize, worker_queue: Arc<WorkerQueue>) -> Self {
         Self {
             raw_hits: AtomicU64::new(0),
             state: RwLock::new(shard),
             gate: Mutex::default(),
             changed: Condvar::default(),
             index,
-            calls,
+            worker_queue,
         }
     }
 
@@ -41,79 +41,79 @@ impl SharedShard {
         self.state.read()
     }
 
-    /// Takes the lock. When it is given back, those who wait are told, and workers are called if frames run short.
-    pub fn hold(&self) -> Held<'_> {
-        Held { shared: self, state: Some(self.state.write()), calls: true }
+    /// Takes the lock. Releasing it notifies waiting threads, and wakes workers if frames are short.
+    pub fn lock(&self) -> ShardGuard<'_> {
+        ShardGuard { shared: self, state: Some(self.state.write()), wakes_workers: true }
     }
 
-    /// As [`SharedShard::hold`], but calls no workers: for these themselves, who would call for ever if nothing can be
-    /// done.
-    pub fn hold_as_worker(&self) -> Held<'_> {
-        Held { shared: self, state: Some(self.state.write()), calls: false }
+    /// Takes the lock without waking workers on release. Workers themselves use it: otherwise they would wake each
+    /// other forever while no page is evictable.
+    pub fn lock_as_worker(&self) -> ShardGuard<'_> {
+        ShardGuard { shared: self, state: Some(self.state.write()), wakes_workers: false }
     }
 }
 
-/// The lock of a shard, taken.
-pub struct Held<'a> {
+/// Lock of a shard, held.
+pub struct ShardGuard<'a> {
     shared: &'a SharedShard,
     state: Option<RwLockWriteGuard<'a, Shard>>,
-    calls: bool,
+    wakes_workers: bool,
 }
 
-impl Held<'_> {
-    /// Waits until something ends that others may wait for. The caller must hold neither frame nor job of the shard, as
-    /// that may be what everyone waits for.
+impl ShardGuard<'_> {
+    /// Waits until another thread makes progress. The caller must hold no frame or job of the shard, because all
+    /// threads might be waiting for it.
     pub fn wait(mut self) {
         self.counts.waits += 1;
-        let tell = self.progress && self.waiting;
+        let notify = self.progress && self.waiting;
         (self.progress, self.waiting) = (false, true);
         let gate = self.shared.gate.lock();
         self.state = None;
-        if tell {
+        if notify {
             self.shared.changed.notify_all();
         }
         drop(self.shared.changed.wait(gate));
     }
 }
 
-impl Deref for Held<'_> {
+impl Deref for ShardGuard<'_> {
     type Target = Shard;
     fn deref(&self) -> &Shard {
-        self.state.as_ref().expect("the lock is held until the end")
+        self.state.as_ref().expect("the lock is held until the guard is dropped")
     }
 }
 
-impl DerefMut for Held<'_> {
+impl DerefMut for ShardGuard<'_> {
     fn deref_mut(&mut self) -> &mut Shard {
-        self.state.as_mut().expect("the lock is held until the end")
+        self.state.as_mut().expect("the lock is held until the guard is dropped")
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for ShardGuard<'_> {
     fn drop(&mut self) {
         let Some(mut state) = self.state.take() else { return };
-        debug_assert!(state.total_bytes() <= state.budget_bytes(), "every step keeps to the budget");
-        let tell = state.progress && state.waiting;
-        if tell {
+        debug_assert!(state.total_bytes() <= state.budget_bytes(), "the shard exceeds its budget");
+        let notify = state.progress && state.waiting;
+        if notify {
             state.waiting = false;
         }
         state.progress = false;
-        let call = self.calls && !state.called && state.short_of_frames();
-        state.called |= call;
+        let wake_worker = self.wakes_workers && !state.queued && state.short_of_frames();
+        state.queued |= wake_worker;
         drop(state);
-        if tell {
+        if notify {
             let _gate = self.shared.gate.lock();
             self.shared.changed.notify_all();
         }
-        if call {
-            self.shared.calls.call(self.shared.index);
+        if wake_worker {
+            self.shared.worker_queue.push(self.shared.index);
         }
     }
 }
 
-/// Shards that run short of frames, for workers.
+/// Queue of shards that are short of frames, for the workers.
 #[derive(Default)]
-pub struct Calls {
+pub struct WorkerQueue {
     queue: Mutex<Queue>,
     ready: Condvar,
 }
@@ -124,13 +124,13 @@ struct Queue {
     stopped: bool,
 }
 
-impl Calls {
-    fn call(&self, shard: usize) {
+impl WorkerQueue {
+    fn push(&self, shard: usize) {
         self.queue.lock().shards.push_back(shard);
         self.ready.notify_one();
     }
 
-    /// The next shard, or `None` when the workers shall end.
+    /// Waits for the next shard; returns `None` when the workers must exit.
     pub fn next(&self) -> Option<usize> {
         let mut queue = self.queue.lock();
         loop {
@@ -144,18 +144,18 @@ impl Calls {
         }
     }
 
-    /// Ends all workers.
+    /// Makes all workers exit.
     pub fn stop(&self) {
         self.queue.lock().stopped = true;
         self.ready.notify_all();
     }
 }
 
-/// A page in flight, which is this thread's alone to bring. Dropped on the way, by an error or a panic, it is absent.
+/// Page in flight, owned by the thread that brings it in. If it is dropped before it lands, the page becomes absent.
 pub struct Flight<'a> {
     shard: &'a SharedShard,
     slot: Option<u32>,
-    /// Where it shall be.
+    /// Destination of the page.
     pub frame: Option<Frame>,
 }
 
@@ -164,27 +164,27 @@ impl<'a> Flight<'a> {
         Self { shard, slot: Some(slot), frame }
     }
 
-    /// The page's bytes, which nobody else sees yet.
+    /// Returns the bytes of the frame, which no other thread can see yet.
     pub fn bytes(&mut self) -> Option<&mut [u8]> {
         self.frame.as_mut().and_then(Arc::get_mut)
     }
 
-    /// The page is there.
+    /// Makes the page raw.
     pub fn land(mut self, dirty: bool, count: impl FnOnce(&mut Transitions)) {
-        let mut state = self.shard.hold();
+        let mut state = self.shard.lock();
         count(&mut state.counts);
         if let (Some(slot), Some(frame)) = (self.slot.take(), self.frame.take()) {
             state.land(slot, frame, dirty);
         }
     }
 
-    /// The page will not come.
+    /// Makes the page absent.
     pub fn abort(mut self, count: impl FnOnce(&mut Transitions)) {
         count(&mut self.clear().counts);
     }
 
-    fn clear(&mut self) -> Held<'a> {
-        let mut state = self.shard.hold();
+    fn clear(&mut self) -> ShardGuard<'a> {
+        let mut state = self.shard.lock();
         if let Some(frame) = self.frame.take() {
             state.return_frame(frame);
         }

@@ -1,22 +1,22 @@
-//! Which pages left lately: their hashes in small buckets, where the latest overwrite the oldest.
+//! Ghost entries of recently evicted pages: their hashes in small buckets, where new entries overwrite the oldest.
 
 use crate::PageId;
 use crate::hash::hash;
 
 const WAYS: usize = 4;
 
-/// Remembers about as many departures as it was made for, each with how many came after it.
+/// Recently evicted pages, each with its age in evictions.
 pub struct Ghosts {
-    /// Tag and sequence number of the departure; sequence number 0 is empty.
+    /// Tag of the page and sequence number of its eviction; number 0 marks an empty entry.
     buckets: Box<[[(u32, u32); WAYS]]>,
-    departures: u32,
+    evictions: u32,
 }
 
 impl Ghosts {
-    /// A memory of about `pages` departures, doubled so that few are overwritten early.
+    /// Creates a table for about `pages` evictions, with twice the entries so that few are overwritten early.
     pub fn new(pages: usize) -> Self {
         let buckets = (2 * pages).next_power_of_two().div_ceil(WAYS);
-        Self { buckets: vec![[(0, 0); WAYS]; buckets].into(), departures: 0 }
+        Self { buckets: vec![[(0, 0); WAYS]; buckets].into(), evictions: 0 }
     }
 
     fn bucket(&mut self, id: PageId) -> (&mut [(u32, u32); WAYS], u32) {
@@ -25,24 +25,24 @@ impl Ghosts {
         (&mut self.buckets[(hash >> 32) as usize & mask], hash as u32)
     }
 
-    /// Page `id` leaves.
-    pub fn leave(&mut self, id: PageId) {
-        // Number 0 is for empty places only.
-        self.departures = self.departures.checked_add(1).unwrap_or(1);
-        let departure = self.departures;
+    /// Records the eviction of page `id`.
+    pub fn insert(&mut self, id: PageId) {
+        // Number 0 marks an empty entry.
+        self.evictions = self.evictions.checked_add(1).unwrap_or(1);
+        let eviction = self.evictions;
         let (bucket, tag) = self.bucket(id);
         let oldest = (0..WAYS).min_by_key(|&way| bucket[way].1).unwrap_or(0);
         let way = bucket.iter().position(|ghost| ghost.0 == tag).unwrap_or(oldest);
-        bucket[way] = (tag, departure);
+        bucket[way] = (tag, eviction);
     }
 
-    /// Forgets page `id` and says how many left after it, if it was remembered.
-    pub fn back(&mut self, id: PageId) -> Option<u32> {
-        let departures = self.departures;
+    /// Removes page `id` and returns the number of evictions after it; `None` if it is unknown.
+    pub fn take(&mut self, id: PageId) -> Option<u32> {
+        let evictions = self.evictions;
         let (bucket, tag) = self.bucket(id);
         let ghost = bucket.iter_mut().find(|ghost| ghost.1 > 0 && ghost.0 == tag)?;
-        let departure = std::mem::take(ghost).1;
-        Some(departures.wrapping_sub(departure))
+        let eviction = std::mem::take(ghost).1;
+        Some(evictions.wrapping_sub(eviction))
     }
 
     pub fn bytes(&self) -> usize {
@@ -55,12 +55,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn departures_are_counted_from_the_page() {
+    fn evictions_after_a_page_are_counted() {
         let mut ghosts = Ghosts::new(1 << 16);
-        (0..10).for_each(|id| ghosts.leave(id));
-        assert_eq!((ghosts.back(9), ghosts.back(0), ghosts.back(10)), (Some(0), Some(9), None));
-        assert_eq!(ghosts.back(9), None);
-        ghosts.leave(9);
-        assert_eq!(ghosts.back(9), Some(0));
+        (0..10).for_each(|id| ghosts.insert(id));
+        assert_eq!((ghosts.take(9), ghosts.take(0), ghosts.take(10)), (Some(0), Some(9), None));
+        assert_eq!(ghosts.take(9), None);
+        ghosts.insert(9);
+        assert_eq!(ghosts.take(9), Some(0));
     }
 }

@@ -1,8 +1,8 @@
-//! Spreads page numbers, which come in runs and strides, over buckets and shards.
+//! Hashes of page numbers, which occur in runs and strides.
 
 use crate::PageId;
 
-/// A hash of which any bits may be used: the finaliser of MurmurHash3.
+/// Returns a hash whose bits are all usable: the finaliser of MurmurHash3.
 #[inline]
 pub fn hash(id: PageId) -> u64 {
     let mut h = id;
@@ -11,11 +11,11 @@ pub fn hash(id: PageId) -> u64 {
     h ^ (h >> 33)
 }
 
-/// Buckets in a line of the processor's caches, where each is the number of its first entry.
+/// Buckets per cache line; a bucket is a 4-byte slot number.
 const NEIGHBOURS: u64 = 16;
 
-/// The bucket of a page in a table of so many, a power of two. Pages in a row have theirs side by side, so that whoever
-/// reads them in turn waits for memory once in that many; strides are spread all the same.
+/// Returns the bucket of a page; `buckets` must be a power of two. Consecutive pages have adjacent buckets, so that a
+/// sequential read misses the processor's cache once per line. Strided pages are still spread.
 #[inline]
 pub fn bucket(id: PageId, buckets: usize) -> usize {
     (hash(id / NEIGHBOURS) ^ (id % NEIGHBOURS)) as usize & (buckets - 1)
@@ -29,7 +29,7 @@ mod tests {
 
     const BUCKETS: usize = 4096;
 
-    /// As many pages as buckets, at random, find 63 % of these.
+    /// Random pages, as many as there are buckets, would use 63 % of the buckets.
     #[test]
     fn strides_of_pages_are_spread_over_buckets() {
         for stride in (1..=64).chain([100, 4096, 1 << 20]) {
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_in_a_row_have_buckets_of_their_own_side_by_side() {
+    fn consecutive_pages_have_adjacent_buckets() {
         for first in (0..1 << 20).step_by(16 * 1001) {
             let used: BTreeSet<usize> = (first..first + 16).map(|id| bucket(id, BUCKETS)).collect();
             assert_eq!(used.len(), 16);

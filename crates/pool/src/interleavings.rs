@@ -1,8 +1,8 @@
-//! Interleavings of threads, tried by shuttle: `cargo test -p ssdlab-pool --features shuttle`.
+//! Tests of thread interleavings with shuttle: `cargo test -p ssdlab-pool --features shuttle`.
 //!
-//! Shuttle switches threads at every lock, so that a change lost between two locks, a wake-up that comes too early or
-//! a circle of threads that wait for each other shows up within some thousand runs; a failure prints a schedule that
-//! replays it. Every run ends with no page lost and everything counted anew.
+//! Shuttle switches threads at every lock. Lost updates, missed wake-ups and deadlocks show up within a few thousand
+//! runs, and a failure prints a schedule that replays it. Every run ends with an audit and a check that no write is
+//! lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -20,7 +20,7 @@ use crate::{Demotion, Loader, Options, PageId, Pool, Share};
 #[allow(dead_code, reason = "the other tests use the rest")]
 mod storage;
 
-/// A storage during whose calls others run.
+/// Storage that yields to other threads during its calls.
 struct Slow(Storage);
 
 impl Loader for Slow {
@@ -45,7 +45,7 @@ const PAGES: u64 = 24;
 const THREADS: u64 = 3;
 const RUNS: usize = 3000;
 
-/// Runs `body` under random schedules and under such as have few switches at bad moments.
+/// Runs `body` under random schedules and under schedules with few but unfavourable switches.
 fn interleave(body: fn()) {
     let schedulers: [Box<dyn Scheduler + Send>; 2] =
         [Box::new(RandomScheduler::new_from_seed(1, RUNS)), Box::new(PctScheduler::new_from_seed(1, 3, RUNS))];
@@ -54,12 +54,12 @@ fn interleave(body: fn()) {
     }
 }
 
-/// Ten raw pages and two chunks, so that all wait for each other.
+/// Returns options for ten raw pages and two chunks, so that threads often wait for each other.
 fn tight() -> Options {
     Options { share: Share::Fixed { percent: 50.0 }, ..options(26 << 10) }
 }
 
-/// Threads read any page and write their own; reads lie between what was written and what is being written.
+/// Threads read any page and write only their own. Each read must return the last written version or one being written.
 fn work(options: Options, storage: Storage, may_fail: bool) {
     let pool = Arc::new(Pool::new(options, Slow(storage.clone())).unwrap());
     let stamps: Arc<Vec<(AtomicU64, AtomicU64)>> = Arc::new((0..PAGES).map(|_| Default::default()).collect());
@@ -103,14 +103,14 @@ fn work(options: Options, storage: Storage, may_fail: bool) {
     for (id, (_, written)) in (0..).zip(&*stamps) {
         assert!(storage.version(id) >= written.load(SeqCst));
     }
-    while pool.shards()[0].read().working() || pool.shards()[0].read().called {
+    while pool.shards()[0].read().working() || pool.shards()[0].read().queued {
         thread::yield_now();
     }
     audit(&pool);
 }
 
 #[test]
-fn callers_alone() {
+fn callers_without_workers() {
     interleave(|| work(tight(), Storage::default(), false));
 }
 
@@ -122,7 +122,7 @@ fn callers_and_a_worker() {
     });
 }
 
-/// Hits, which hold the shard's lock shared, take the policy's own.
+/// A hit takes the policy's lock while it holds the shard's shared lock.
 #[test]
 fn callers_and_a_worker_with_simulated_policies() {
     interleave(|| {
@@ -147,9 +147,9 @@ fn callers_and_workers_with_a_storage_that_fails() {
     });
 }
 
-/// Writers of a page that is pinned, stored and compressed by others.
+/// One thread writes a page while others pin, store and compress it.
 #[test]
-fn one_page_for_all() {
+fn concurrent_operations_on_one_page() {
     interleave(|| {
         let storage = Storage::default();
         let pool = Arc::new(Pool::new(tight(), Slow(storage.clone())).unwrap());

@@ -1,33 +1,33 @@
-//! Whether a page was asked for before: a count-min sketch of small counters that are halved with time.
+//! Count-min sketch of page requests, with small counters that are halved periodically.
 //!
-//! Einziger, Friedman, Manes 2017, "TinyLFU", section 3, with two rows and no door-keeper.
+//! Source: Einziger, Friedman, Manes 2017, "TinyLFU", section 3, with two rows and no doorkeeper.
 
 use crate::PageId;
 use crate::hash::hash;
 
-const MOST: u8 = 15;
+const MAX_COUNT: u8 = 15;
 
-/// Estimates how often pages were asked for lately.
+/// Estimator of recent requests per page.
 pub struct Sketch {
     counters: Box<[u8]>,
     increments: usize,
 }
 
 impl Sketch {
-    /// For about `pages` pages.
+    /// Creates a sketch for about `pages` pages.
     pub fn new(pages: usize) -> Self {
         Self { counters: vec![0; (4 * pages).next_power_of_two()].into(), increments: 0 }
     }
 
-    fn places(&self, id: PageId) -> [usize; 2] {
+    fn indexes(&self, id: PageId) -> [usize; 2] {
         let hash = hash(id);
         [hash, hash >> 32].map(|bits| bits as usize & (self.counters.len() - 1))
     }
 
-    /// Page `id` is asked for.
+    /// Counts a request for page `id`.
     pub fn count(&mut self, id: PageId) {
-        for place in self.places(id) {
-            self.counters[place] = (self.counters[place] + 1).min(MOST);
+        for index in self.indexes(id) {
+            self.counters[index] = (self.counters[index] + 1).min(MAX_COUNT);
         }
         self.increments += 1;
         if self.increments >= 2 * self.counters.len() {
@@ -36,9 +36,9 @@ impl Sketch {
         }
     }
 
-    /// How often page `id` was asked for; never less than it was since the last halving.
+    /// Estimates the requests for page `id`, up to 15; never below the requests since the last halving.
     pub fn estimate(&self, id: PageId) -> u8 {
-        self.places(id).map(|place| self.counters[place]).into_iter().min().unwrap_or(0)
+        self.indexes(id).map(|index| self.counters[index]).into_iter().min().unwrap_or(0)
     }
 
     pub fn bytes(&self) -> usize {

@@ -1,73 +1,74 @@
-//! Memory of the compressed pool: chunks of one size, each cut into places of one class.
+//! Slab allocator of the compressed pool: chunks of one size, each divided into places of one size class.
 //!
-//! Classes are multiples of a 32nd of a page, so a place is at most that much longer than what it holds. A chunk that
-//! becomes empty may serve another class or be given back. Chunks can be emptied by moving their pages, which bounds
-//! what free places waste.
+//! Classes are multiples of a 32nd of a page, which bounds internal fragmentation. An empty chunk can serve another
+//! class or be freed. Moving pages empties a chunk, which bounds external fragmentation.
 
 use ssdlab_core::mem::prefetch;
 
-/// Where a compressed page is.
+/// Position of a compressed page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     chunk: u32,
     index: u16,
-    /// Length of the places of the chunk, in steps: a page is found without what else is known of its chunk.
+    /// Length of the chunk's places, in steps; kept here so that a look-up need not read the chunk's entry.
     class: u8,
 }
 
 struct Chunk {
     /// Length of a place, in steps.
     class: usize,
-    /// The slot whose page each place holds, or [`FREE`].
+    /// Slot of the page in each place, or [`FREE`].
     owners: Vec<u32>,
     free: Vec<u16>,
-    /// Position in the list of chunks of the class that have free places.
+    /// Index in the list of chunks of the class that have free places.
     position: u32,
 }
 
 const FREE: u32 = u32::MAX;
-/// Fixed part of a chunk's table entry, with the allocators' own share.
+/// Fixed size of a chunk's table entry, including the allocator's overhead.
 const ENTRY_BYTES: usize = size_of::<Chunk>() + size_of::<Box<[u8]>>() + 64;
-/// A line of the processor's caches.
+/// Size of a cache line of the processor.
 const LINE_BYTES: usize = 64;
-/// Steps of a page.
+/// Steps per page.
 const STEPS: usize = 32;
-/// Classes above its own in which a page may take a free place.
+/// Number of larger classes in which a page may take a free place.
 const NEIGHBOURS: usize = 2;
 
-/// What emptying a chunk did.
+/// Result of emptying a chunk.
 #[derive(Default)]
 pub struct Emptied {
-    /// Slots with the new places of their pages.
+    /// Slots, each with its page's new place.
     pub moved: Vec<(u32, Place)>,
-    /// Slots whose pages found no other place and are gone.
+    /// Slots whose pages found no other place and were dropped.
     pub lost: Vec<u32>,
 }
 
-/// All chunks of a shard.
+/// Slab allocator of a shard.
 pub struct Slabs {
     chunk_bytes: usize,
     step_bytes: usize,
     chunks: Vec<Option<Chunk>>,
-    /// Of each of them.
+    /// Memory of each entry of `chunks`.
     bytes: Vec<Box<[u8]>>,
     unused: Vec<u32>,
     /// Chunks without pages, for any class.
     empty: Vec<Box<[u8]>>,
-    /// By class, the chunks with free places.
+    /// Chunks with free places, per class.
     partial: Vec<Vec<u32>>,
     in_use: usize,
-    /// Owners and free lists of all chunks.
+    /// Memory of the owners and free lists of all chunks.
     table_bytes: usize,
     pages: usize,
-    /// Length of all places, of those that hold pages, and of the pages.
+    /// Length of all places.
     cut_bytes: usize,
+    /// Length of all occupied places.
     place_bytes: usize,
+    /// Length of all pages.
     content_bytes: usize,
 }
 
 impl Slabs {
-    /// For pages of `page_bytes`, at least a chunk of which is `chunk_bytes`.
+    /// Creates an allocator without chunks; `chunk_bytes` must be at least `page_bytes`.
     pub fn new(chunk_bytes: usize, page_bytes: usize) -> Self {
         Self {
             chunk_bytes,
@@ -90,17 +91,17 @@ impl Slabs {
         bytes.div_ceil(self.step_bytes).max(1)
     }
 
-    /// Memory that another chunk takes at most.
+    /// Returns the maximum memory of another chunk.
     pub fn chunk_cost(&self) -> usize {
         self.chunk_bytes + self.chunk_bytes / self.step_bytes * (size_of::<u32>() + size_of::<u16>()) + ENTRY_BYTES
     }
 
-    /// Memory of all chunks and tables.
+    /// Returns the memory of all chunks and tables.
     pub fn bytes(&self) -> usize {
         self.chunks() * (self.chunk_bytes + ENTRY_BYTES) + self.table_bytes
     }
 
-    /// Number of chunks.
+    /// Returns the number of chunks.
     pub fn chunks(&self) -> usize {
         self.in_use + self.empty.len()
     }
@@ -113,51 +114,50 @@ impl Slabs {
         self.content_bytes
     }
 
-    /// What places are longer than the pages in them.
+    /// Returns the internal fragmentation: unused bytes in occupied places.
     pub fn internal_bytes(&self) -> usize {
         self.place_bytes - self.content_bytes
     }
 
-    /// What of the chunks is in no page's place.
+    /// Returns the external fragmentation: bytes of chunks outside occupied places.
     pub fn external_bytes(&self) -> usize {
         self.chunks() * self.chunk_bytes - self.place_bytes
     }
 
-    /// Free places of chunks in use.
+    /// Returns the length of all free places.
     pub fn free_bytes(&self) -> usize {
         self.cut_bytes - self.place_bytes
     }
 
-    /// Loads the `len` bytes of a page, which are going to be copied.
+    /// Prefetches the `len` bytes of a page into the processor's cache.
     pub fn prefetch(&self, place: Place, len: usize) {
         let bytes = self.get(place, len);
         (0..len).step_by(LINE_BYTES).for_each(|at| prefetch(bytes, at));
     }
 
-    /// Takes another chunk from the system.
+    /// Allocates another chunk.
     pub fn add_chunk(&mut self) {
         self.empty.push(vec![0; self.chunk_bytes].into());
     }
 
-    /// Gives an empty chunk back to the system.
+    /// Frees an empty chunk; returns false if there is none.
     pub fn give_chunk_back(&mut self) -> bool {
         self.empty.pop().is_some()
     }
 
-    /// Copies `content` to a free place for slot `owner`, if there is one. Tables may take `room_bytes` more for it.
+    /// Copies `content` to a free place for slot `owner`, if there is one. Tables may grow by `room_bytes`.
     pub fn store(&mut self, content: &[u8], owner: u32, room_bytes: usize) -> Option<Place> {
         let class = self.class(content.len());
-        let near = (class..=(class + NEIGHBOURS).min(STEPS)).find(|&class| !self.partial[class].is_empty());
-        let chunk = match near {
-            // An empty chunk is better than a place of another class.
-            Some(found) if found == class || self.empty.is_empty() => self.partial[found].last().copied()?,
+        let nearest = (class..=(class + NEIGHBOURS).min(STEPS)).find(|&class| !self.partial[class].is_empty());
+        let chunk = match nearest {
+            // Prefer an empty chunk to a place of a larger class.
+            Some(nearest) if nearest == class || self.empty.is_empty() => self.partial[nearest].last().copied()?,
             _ => self.cut(class, room_bytes)?,
         };
         Some(self.put(chunk, content, owner))
     }
 
-    /// Cuts an empty chunk for `class`, if there is one and `room_bytes` for its table: the smaller the class, the
-    /// longer is that.
+    /// Divides an empty chunk into places of `class`, if there is one and its table fits in `room_bytes`.
     fn cut(&mut self, class: usize, room_bytes: usize) -> Option<u32> {
         let places = self.chunk_bytes / (class * self.step_bytes);
         let table_bytes = places * (size_of::<u32>() + size_of::<u16>());
@@ -183,12 +183,12 @@ impl Slabs {
     }
 
     fn chunk(&mut self, number: u32) -> &mut Chunk {
-        self.chunks[number as usize].as_mut().expect("only places in use are named")
+        self.chunks[number as usize].as_mut().expect("the chunk is in use")
     }
 
     fn put(&mut self, number: u32, content: &[u8], owner: u32) -> Place {
         let chunk = self.chunk(number);
-        let index = chunk.free.pop().expect("the chunk was listed as having room");
+        let index = chunk.free.pop().expect("a listed chunk has a free place");
         chunk.owners[usize::from(index)] = owner;
         let (full, class) = (chunk.free.is_empty(), chunk.class);
         if full {
@@ -203,7 +203,7 @@ impl Slabs {
         place
     }
 
-    /// Where a place begins in its chunk.
+    /// Returns the offset of a place in its chunk.
     fn start(&self, Place { index, class, .. }: Place) -> usize {
         usize::from(index) * usize::from(class) * self.step_bytes
     }
@@ -217,7 +217,7 @@ impl Slabs {
         }
     }
 
-    /// The first `len` bytes at `place`.
+    /// Returns the first `len` bytes at `place`.
     pub fn get(&self, place: Place, len: usize) -> &[u8] {
         let start = self.start(place);
         &self.bytes[place.chunk as usize][start..start + len]
@@ -248,9 +248,9 @@ impl Slabs {
         }
     }
 
-    /// Makes an unlisted chunk without pages one for any class.
+    /// Makes a chunk without pages available to any class; it must not be listed.
     fn retire(&mut self, number: u32) {
-        let chunk = self.chunks[number as usize].take().expect("only chunks in use retire");
+        let chunk = self.chunks[number as usize].take().expect("the chunk is in use");
         self.unused.push(number);
         self.in_use -= 1;
         self.table_bytes -= chunk.owners.len() * (size_of::<u32>() + size_of::<u16>());
@@ -258,7 +258,7 @@ impl Slabs {
         self.empty.push(std::mem::take(&mut self.bytes[number as usize]));
     }
 
-    /// Empties the chunk with the fewest bytes in use. `len_of` gives the length of a slot's page.
+    /// Empties the chunk with the fewest occupied bytes. `len_of` returns the length of a slot's page.
     pub fn empty_one(&mut self, len_of: impl Fn(u32) -> usize) -> Emptied {
         let used = |chunk: &Chunk| (chunk.owners.len() - chunk.free.len()) * chunk.class;
         let chunks = self.chunks.iter().enumerate().filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)));
@@ -269,8 +269,8 @@ impl Slabs {
         if !self.chunk(number).free.is_empty() {
             self.unlist(number);
         }
-        let chunk = self.chunks[number as usize].take().expect("just found");
-        // Its pages go to other chunks only.
+        let chunk = self.chunks[number as usize].take().expect("the chunk is in use");
+        // Unlisted and taken out, so that its pages move to other chunks only.
         let bytes = std::mem::take(&mut self.bytes[number as usize]);
         let place_bytes = chunk.class * self.step_bytes;
         let mut emptied = Emptied::default();
@@ -293,7 +293,7 @@ impl Slabs {
         emptied
     }
 
-    /// Flips a bit at `place`, as failing memory would.
+    /// Flips a bit at `place`, as faulty memory would.
     #[cfg(all(test, not(feature = "shuttle")))]
     pub fn flip_bit(&mut self, place: Place) {
         let start = self.start(place);
@@ -309,7 +309,7 @@ mod tests {
 
     const ROOM: usize = 1 << 20;
 
-    /// Bytes that tell slot and version.
+    /// Returns contents that identify the slot.
     fn content(slot: u32, len: usize) -> Vec<u8> {
         (0..len).map(|at| (slot as usize * 31 + at) as u8).collect()
     }
@@ -317,13 +317,13 @@ mod tests {
     proptest! {
         #![proptest_config(ssdlab_tiers::cases(256))]
 
-        /// Against a map of contents: pages stay what they were, sums are right, emptying loses only what it says.
+        /// Compares contents and totals with a map of pages; emptying a chunk loses only the pages that it reports.
         #[test]
-        fn slabs_hold_what_they_were_given(steps in prop::collection::vec((0_u8..10, 0_u32..40, 1_usize..=1024), 1..300)) {
+        fn slabs_keep_their_contents(steps in prop::collection::vec((0_u8..10, 0_u32..40, 1_usize..=1024), 1..300)) {
             let mut slabs = Slabs::new(4096, 1024);
             let mut held: BTreeMap<u32, (Place, usize)> = BTreeMap::new();
-            for (what, slot, len) in steps {
-                match what {
+            for (action, slot, len) in steps {
+                match action {
                     0 => slabs.add_chunk(),
                     1 => { slabs.give_chunk_back(); }
                     2 => {
@@ -355,7 +355,6 @@ mod tests {
         }
     }
 
-    /// Four places of a quarter chunk each, by hand.
     #[test]
     fn a_chunk_serves_one_class_until_it_is_empty() {
         let mut slabs = Slabs::new(4096, 1024);
@@ -373,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_is_cut_only_where_there_is_room_for_its_table() {
+    fn a_chunk_is_cut_only_if_its_table_fits() {
         let mut slabs = Slabs::new(4096, 1024);
         slabs.add_chunk();
         let before = slabs.bytes();

@@ -1,59 +1,59 @@
-//! What happened, and where the memory is.
+//! Counters and memory usage.
 
 ssdlab_core::counters! {
-    /// Every transition of a page, as in flowchart 2b of Harper 2018, and every fault.
+    /// Counts of page transitions, as in flowchart 2b of Harper 2018, and of faults.
     pub struct Transitions {
         raw_hits: "pages", "Reads that found the page raw.";
-        compressed_hits: "pages", "Reads that found the page compressed, which takes it out of the compressed pool.";
-        misses: "pages", "Reads that did not find the page and began to load it.";
-        waits: "times", "Times that a thread waited for another one to bring a page or to make room.";
+        compressed_hits: "pages", "Reads that found the page compressed, which removes it from the compressed pool.";
+        misses: "pages", "Reads that did not find the page and started to load it.";
+        waits: "times", "Waits of a thread for another one to fetch a page or free a frame.";
         restored: "pages", "Compressed pages restored to the raw pool.";
         loaded: "pages", "Pages loaded through the loader into the raw pool.";
-        bypassed: "pages", "Reads served without caching the page, because no raw page could be evicted.";
+        bypassed: "pages", "Reads served without caching the page because no raw page was evictable.";
         raw_overwritten: "pages", "Writes that found the page raw.";
-        compressed: "pages", "Raw pages that went compressed to the compressed pool.";
-        stored_raw: "pages", "Raw pages that did not shrink enough and went uncompressed to the compressed pool.";
+        compressed: "pages", "Raw pages compressed into the compressed pool.";
+        stored_raw: "pages", "Raw pages that did not shrink enough and moved uncompressed to the compressed pool.";
         incompressible_dropped: "pages", "Raw pages dropped because they did not shrink enough.";
-        cold_dropped: "pages", "Raw pages dropped uncompressed because they were asked for only once.";
-        raw_dropped: "pages", "Raw pages dropped because the compressed pool is switched off or had no room.";
-        kept_raw: "pages", "Victims that stayed raw because they were hit, written or pinned while they were compressed.";
+        cold_dropped: "pages", "Raw pages dropped without compression because they were requested only once.";
+        raw_dropped: "pages", "Raw pages dropped because the compressed pool is disabled or full.";
+        kept_raw: "pages", "Victims that stayed raw because they were hit, written or pinned during compression.";
         compressed_dropped: "pages", "Compressed pages dropped by the policy of the compressed pool.";
         compressed_overwritten: "pages", "Writes that found the page compressed.";
         created: "pages", "Writes that did not find the page.";
         moved: "pages", "Compressed pages moved to empty a chunk.";
-        fragmented_dropped: "pages", "Compressed pages dropped to empty a chunk, for want of another place.";
-        written_back: "pages", "Dirty pages that the storage below took.";
-        store_errors: "pages", "Dirty pages that the storage below refused; they stay dirty.";
-        load_errors: "pages", "Loads that the storage below failed.";
-        corrupted: "pages", "Compressed pages whose checksum or codec failed; they were loaded anew.";
-        codec_panics: "times", "Panics of a codec, taken as pages that do not shrink or that are corrupted.";
+        fragmented_dropped: "pages", "Compressed pages dropped while emptying a chunk because no other place was free.";
+        written_back: "pages", "Dirty pages written to the backing storage.";
+        store_errors: "pages", "Failed writes of dirty pages to the backing storage; the pages stay dirty.";
+        load_errors: "pages", "Failed loads from the backing storage.";
+        corrupted: "pages", "Compressed pages with a wrong checksum or a failed codec; they were loaded again.";
+        codec_panics: "times", "Panics of a codec; the page counts as incompressible or corrupted.";
         worker_panics: "times", "Panics that ended a batch of a background worker; its pages stayed raw.";
-        demoted_by_workers: "pages", "Victims of the raw pool that background workers took care of.";
-        demoted_by_callers: "pages", "Victims of the raw pool that a reader or writer took care of itself.";
-        share_moves: "times", "Times that the adaptive share of the compressed pool changed.";
+        demoted_by_workers: "pages", "Victims of the raw pool handled by background workers.";
+        demoted_by_callers: "pages", "Victims of the raw pool handled inline by a reader or writer.";
+        share_moves: "times", "Changes of the adaptive share of the compressed pool.";
     }
 }
 
 ssdlab_core::counters! {
-    /// Where the memory is. All sizes are what was allocated but for the two of compressed pages.
+    /// Memory usage. Except for the contents and limit of the compressed pool, sizes are allocated memory.
     pub struct Usage {
-        budget_bytes: "bytes", "What the cache may allocate.";
-        raw_bytes: "bytes", "Frames of raw pages, with those that are free, pinned or being filled.";
-        compressed_bytes: "bytes", "Chunks of the compressed pool with their tables.";
-        metadata_bytes: "bytes", "Page tables, policies, ghosts.";
-        scratch_bytes: "bytes", "Buffers of workers and of readers at work. Contexts of codecs are not counted.";
-        compressed_limit_bytes: "bytes", "Size that the compressed pool may have at present.";
-        compressed_content_bytes: "bytes", "Compressed pages, as long as they are.";
-        internal_fragmentation_bytes: "bytes", "What their places in chunks are longer.";
-        external_fragmentation_bytes: "bytes", "Free places and ends of chunks, and empty chunks.";
+        budget_bytes: "bytes", "Memory budget of the cache.";
+        raw_bytes: "bytes", "Frames of raw pages, including free and pinned frames and frames being filled.";
+        compressed_bytes: "bytes", "Chunks of the compressed pool and their tables.";
+        metadata_bytes: "bytes", "Page tables, policies and ghosts.";
+        scratch_bytes: "bytes", "Buffers of workers and active readers, without codec contexts.";
+        compressed_limit_bytes: "bytes", "Current maximum size of the compressed pool.";
+        compressed_content_bytes: "bytes", "Length of the compressed pages.";
+        internal_fragmentation_bytes: "bytes", "Unused bytes in occupied places of chunks.";
+        external_fragmentation_bytes: "bytes", "Free places, unused ends of chunks, and empty chunks.";
         raw_pages: "pages", "Raw pages.";
         compressed_pages: "pages", "Compressed pages.";
-        dirty_pages: "pages", "Raw pages to be written back.";
+        dirty_pages: "pages", "Raw pages that must be written back.";
     }
 }
 
 impl Usage {
-    /// All that counts against the budget.
+    /// Returns the memory that counts against the budget.
     pub fn total_bytes(&self) -> u64 {
         self.raw_bytes + self.compressed_bytes + self.metadata_bytes + self.scratch_bytes
     }

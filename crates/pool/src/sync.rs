@@ -1,7 +1,7 @@
-//! Locks and threads: those of the standard library, or those of shuttle, which tries interleavings.
+//! Locks and threads of the standard library, or of shuttle, which tries interleavings.
 //!
-//! A lock that a panicking thread held stays usable. All code of callers runs outside of locks, so a panic under a lock
-//! would be a fault of this crate, and even that shall not stop every other thread.
+//! Locks do not poison. Callers' code runs outside of locks, so that a panic under a lock is a bug of this crate; even
+//! then the other threads must continue.
 
 #[cfg(feature = "shuttle")]
 use shuttle::{sync as imp, thread as imp_thread};
@@ -21,7 +21,7 @@ impl<T> Mutex<T> {
         Self(imp::Mutex::new(value))
     }
 
-    /// The value, where the compiler knows that nobody else has it.
+    /// Returns the value without locking.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }

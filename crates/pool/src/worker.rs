@@ -1,25 +1,25 @@
-//! Background workers: they take victims of shards that run short of frames and compress them in bulk.
+//! Background workers: they compress victims in bulk for shards that are short of frames.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use scopeguard::ScopeGuard;
 
-use crate::demotion::{Made, done, in_hand};
+use crate::demotion::{DemotionResult, cancel_on_drop, job_result};
 use crate::pool::{Inner, Loader};
 
-/// Serves calls until the cache is dropped, with room for a batch of pages. A panic ends one batch, is counted, and
-/// nothing else.
+/// Serves queued shards until the cache is dropped. `arena` holds a batch of compressed pages. A panic is counted and
+/// ends only the current batch.
 pub fn run<L: Loader>(inner: &Arc<Inner<L>>, mut arena: Vec<u8>) {
-    while let Some(index) = inner.calls.next() {
+    while let Some(index) = inner.worker_queue.next() {
         let result = catch_unwind(AssertUnwindSafe(|| serve(inner, index, &mut arena)));
-        let mut state = inner.shards[index].hold_as_worker();
-        state.called = false;
+        let mut state = inner.shards[index].lock_as_worker();
+        state.queued = false;
         state.counts.worker_panics += u64::from(result.is_err());
     }
 }
 
-/// Compresses victims of a shard until it has frames enough or no more pages may leave.
+/// Compresses victims of a shard until it has enough frames or no page is evictable.
 fn serve<L: Loader>(inner: &Inner<L>, index: usize, arena: &mut [u8]) {
     let Ok(mut kit) = inner.kits.take() else { return };
     let shard = &inner.shards[index];
@@ -28,7 +28,7 @@ fn serve<L: Loader>(inner: &Inner<L>, index: usize, arena: &mut [u8]) {
     loop {
         let mut jobs = Vec::with_capacity(batch);
         {
-            let mut state = shard.hold_as_worker();
+            let mut state = shard.lock_as_worker();
             for _ in 0..batch.min(state.frames_wanted()) {
                 jobs.extend(state.begin_demotion(clean_only));
             }
@@ -36,19 +36,19 @@ fn serve<L: Loader>(inner: &Inner<L>, index: usize, arena: &mut [u8]) {
         if jobs.is_empty() {
             return;
         }
-        let jobs = in_hand(shard, jobs, true);
+        let jobs = cancel_on_drop(shard, jobs, true);
         let outs = arena.chunks_mut(inner.options.page_bytes as usize);
-        let made: Vec<_> = jobs
+        let results: Vec<_> = jobs
             .iter()
             .zip(outs)
-            .map(|(job, out)| (kit.make(&inner.loader, job, inner.keeps_incompressible(), out), &*out))
+            .map(|(job, out)| (kit.demote(&inner.loader, job, inner.keeps_incompressible(), out), &*out))
             .collect();
-        let done: Vec<_> = made.iter().map(|(made, out)| done(made, out)).collect();
-        clean_only |= made.iter().any(|(made, _)| matches!(made, Made::Refused(_)));
-        let mut state = shard.hold_as_worker();
-        state.counts.demoted_by_workers += done.len() as u64;
-        for (job, done) in ScopeGuard::into_inner(jobs).into_iter().zip(done) {
-            state.finish(job, done);
+        let job_results: Vec<_> = results.iter().map(|(result, out)| job_result(result, out)).collect();
+        clean_only |= results.iter().any(|(result, _)| matches!(result, DemotionResult::StoreFailed(_)));
+        let mut state = shard.lock_as_worker();
+        state.counts.demoted_by_workers += job_results.len() as u64;
+        for (job, result) in ScopeGuard::into_inner(jobs).into_iter().zip(job_results) {
+            state.finish(job, result);
         }
     }
 }

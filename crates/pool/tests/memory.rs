@@ -1,5 +1,5 @@
-//! Goal: the memory that a cache says it takes is what it takes from the system, and never above its budget. Method: an
-//! allocator that counts, beside random reads and writes; one test, as the allocator counts whoever runs beside it.
+//! The memory usage reported by a cache matches a counting allocator and stays within the budget. This is the only test
+//! of its binary, because the allocator counts all threads.
 #![cfg(not(feature = "shuttle"))]
 
 use std::alloc::System;
@@ -17,7 +17,7 @@ const PAGE: usize = 4096;
 const BUDGET: u64 = 4 << 20;
 const PAGES: u64 = 4096;
 
-/// Half text, half noise, of another mix for each page.
+/// Pages with a random fraction of noise; the rest is one repeated letter.
 struct Contents;
 
 impl Loader for Contents {
@@ -37,13 +37,13 @@ impl Loader for Contents {
 }
 
 fn options(share: Share, raw: &str, compressed: &str, demotion: Demotion) -> Options {
-    let named = |name| policy(name).expect("a policy");
+    let named = |name| policy(name).expect("the policy exists");
     let (raw_policy, compressed_policy) = (named(raw), named(compressed));
     Options { share, raw_policy, compressed_policy, demotion, ..Options::new(Bytes(BUDGET), PAGE as u32) }
 }
 
 #[test]
-fn memory_is_what_was_allocated_and_keeps_to_the_budget() {
+fn reported_memory_matches_the_allocator_and_the_budget() {
     let fixed = |percent| Share::Fixed { percent };
     let background = Demotion::Background { workers: 1, batch: 16 };
     let adaptive = Share::Adaptive { miss_us: 100.0, restore_us: 10.0 };
@@ -55,34 +55,35 @@ fn memory_is_what_was_allocated_and_keeps_to_the_budget() {
         (adaptive, "clock", "fifo", background),
         (adaptive, "lirs", "lru", Demotion::Synchronous),
     ] {
-        let what = format!("{share:?} {raw} {compressed} {demotion:?}");
+        let case = format!("{share:?} {raw} {compressed} {demotion:?}");
         let options = options(share, raw, compressed, demotion);
         let before = Region::new(ALLOCATOR);
-        let pool = Pool::new(options, Contents).expect("a cache");
+        let pool = Pool::new(options, Contents).expect("the options are valid");
         let (mut rng, mut page) = (Rng::named(7, "memory"), vec![0; PAGE]);
-        let own = page.capacity() as u64;
+        let buffer_bytes = page.capacity() as u64;
         for step in 0..40_000 {
             // Four accesses in five go to a fifth of the pages.
             let within = if rng.below(5) < 4 { PAGES / 5 } else { PAGES };
             let id = rng.below(within);
             if rng.below(10) == 0 {
-                pool.write(id, &page).expect("stored");
+                pool.write(id, &page).expect("the page is written");
             } else {
-                pool.read(id, &mut page).expect("loaded");
+                pool.read(id, &mut page).expect("the page is read");
             }
             if step % 97 == 0 {
-                // Of one moment: workers may take and give back much between two looks at a busy machine.
-                let (change, said) = loop {
-                    let (change, said) = (before.change(), pool.usage().total_bytes());
+                // Retry until both values are from the same moment, because workers allocate and free concurrently.
+                let (change, reported) = loop {
+                    let (change, reported) = (before.change(), pool.usage().total_bytes());
                     if before.change() == change {
-                        break (change, said);
+                        break (change, reported);
                     }
                 };
-                let took = change.bytes_allocated.saturating_sub(change.bytes_deallocated) as u64 - own;
-                assert!(said <= BUDGET, "{what}: says {said} bytes after {step} steps");
-                assert!(took <= BUDGET + BUDGET / 100, "{what}: took {took} bytes after {step} steps");
-                // What threads have in hand for a moment, and headers of allocations that are counted ahead.
-                assert!(took.abs_diff(said) <= BUDGET / 50, "{what}: took {took} bytes, says {said}");
+                let allocated = change.bytes_allocated.saturating_sub(change.bytes_deallocated) as u64 - buffer_bytes;
+                assert!(reported <= BUDGET, "{case}: {reported} bytes reported after {step} steps");
+                assert!(allocated <= BUDGET + BUDGET / 100, "{case}: {allocated} bytes allocated after {step} steps");
+                // Tolerance for temporary allocations of threads and for estimated allocation headers.
+                let difference = allocated.abs_diff(reported);
+                assert!(difference <= BUDGET / 50, "{case}: {allocated} bytes allocated, {reported} reported");
             }
         }
     }

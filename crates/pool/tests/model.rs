@@ -1,5 +1,5 @@
-//! Goal: the simulated cache of two pools does what the real one does. Method: the same reads and writes through both,
-//! with a codec that shrinks pages to the lengths of the model; every transition that both know is counted alike.
+//! Compares the simulated two-pool cache with the real one: the same reads and writes must give the same counts of all
+//! common transitions. The codec shrinks pages to the lengths of the model.
 #![cfg(not(feature = "shuttle"))]
 
 use std::convert::Infallible;
@@ -14,10 +14,10 @@ use ssdlab_trace::{Op, Request};
 
 const PAGE: u32 = 1024;
 const SEED: u64 = 5;
-/// Of one length, so that the real pool's places are all alike and none is wasted.
+/// All compressed pages have the same length, so that the real pool wastes no place.
 const SIZES: PageSizes = PageSizes { ratio: 1.9, spread: 0.0, incompressible: 0.0, max_stored: 0.75 };
 
-/// A page is its number and zeros.
+/// Storage of pages that contain their number and zeros.
 struct Numbers;
 
 impl Loader for Numbers {
@@ -34,12 +34,12 @@ impl Loader for Numbers {
     }
 }
 
-/// Keeps as much of a page as the model says.
+/// Codec that keeps as many bytes of a page as the model predicts.
 struct Model(PageSizes);
 
 impl Codec for Model {
     fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
-        let id = u64::from_le_bytes(page[..8].try_into().expect("eight bytes"));
+        let id = u64::from_le_bytes(page[..8].try_into().expect("the slice has eight bytes"));
         let length = self.0.stored_bytes(id, PAGE, SEED)? as usize;
         out[..length].copy_from_slice(&page[..length]);
         Some(length)
@@ -55,27 +55,27 @@ impl Codec for Model {
 fn real(raw: &str, compressed: &str, sizes: PageSizes) -> Pool<Numbers> {
     let options = Options {
         share: Share::Fixed { percent: 40.0 },
-        raw_policy: ssdlab_pool::policy::policy(raw).expect("a policy"),
-        compressed_policy: ssdlab_pool::policy::policy(compressed).expect("a policy"),
+        raw_policy: ssdlab_pool::policy::policy(raw).expect("the policy exists"),
+        compressed_policy: ssdlab_pool::policy::policy(compressed).expect("the policy exists"),
         demotion: Demotion::Synchronous,
         shards: 1,
         ..Options::new(Bytes(400 << 10), PAGE)
     };
-    Pool::with_codec(options, Numbers, Arc::new(move || Ok(Box::new(Model(sizes))))).expect("a cache")
+    Pool::with_codec(options, Numbers, Arc::new(move || Ok(Box::new(Model(sizes))))).expect("the options are valid")
 }
 
-/// Pages that fit the real pools, raw and compressed: tables take their part of the budget.
-fn room(raw: &str, compressed: &str) -> (u64, u64) {
+/// Returns how many raw and compressed pages fit in the real pools beside their tables.
+fn capacity(raw: &str, compressed: &str) -> (u64, u64) {
     let pool = real(raw, compressed, SIZES);
     for id in 0..2_000 {
-        pool.read(id, &mut [0; PAGE as usize]).expect("it is loaded");
+        pool.read(id, &mut [0; PAGE as usize]).expect("the page is loaded");
     }
     (pool.usage().raw_pages, pool.usage().compressed_pages)
 }
 
 #[test]
-fn the_simulated_pools_do_what_the_real_ones_do() {
-    let length = u64::from(SIZES.stored_bytes(0, PAGE, SEED).expect("it shrinks"));
+fn simulated_pools_match_the_real_ones() {
+    let length = u64::from(SIZES.stored_bytes(0, PAGE, SEED).expect("the page shrinks"));
     for (raw, compressed, incompressible) in [
         ("lru", "fifo", 0.0),
         ("lru", "lru", 0.3),
@@ -84,7 +84,7 @@ fn the_simulated_pools_do_what_the_real_ones_do() {
         ("sieve", "clock", 0.0),
         ("sieve", "fifo", 1.0),
     ] {
-        let (raw_pages, compressed_pages) = room(raw, compressed);
+        let (raw_pages, compressed_pages) = capacity(raw, compressed);
         assert!(raw_pages > 100 && compressed_pages > 100, "{raw_pages} {compressed_pages}");
         let sizes = PageSizes { incompressible, ..SIZES };
         let pool = real(raw, compressed, sizes);
@@ -96,29 +96,29 @@ fn the_simulated_pools_do_what_the_real_ones_do() {
             hard_percent: 100,
         };
         let compressed_pool = CompressedPool {
-            policy: POLICIES.get(compressed).expect("a policy"),
+            policy: POLICIES.get(compressed).expect("the policy exists"),
             bytes: compressed_pages * length,
             sizes,
             seed: SEED,
         };
-        let stage = Stage::new(POLICIES.get(raw).expect("a policy"), &[], options)
-            .and_then(|one| one.compressing(compressed_pool));
-        let mut stage = stage.expect("a cache");
+        let stage = Stage::new(POLICIES.get(raw).expect("the policy exists"), &[], options)
+            .and_then(|stage| stage.compressing(compressed_pool));
+        let mut stage = stage.expect("the options are valid");
         let mut rng = Rng::named(3, "model");
         for _ in 0..60_000 {
-            // The further, the rarer.
+            // Skewed: higher page numbers are rarer.
             let id = (rng.unit() * rng.unit() * 1_500.0) as u64;
             let op = if rng.below(4) == 0 { Op::Write } else { Op::Read };
             let mut page = [0; PAGE as usize];
             if op == Op::Write {
                 page[..8].copy_from_slice(&id.to_le_bytes());
-                pool.write(id, &page).expect("it is written");
+                pool.write(id, &page).expect("the page is written");
             } else {
-                pool.read(id, &mut page).expect("it is read");
+                pool.read(id, &mut page).expect("the page is read");
                 assert_eq!(page[..8], id.to_le_bytes());
             }
             let request = Request { time_ns: 0, offset: id * u64::from(PAGE), bytes: PAGE, op, flags: 0, stream: 0 };
-            stage.submit(&request, &mut |_, _| {}).expect("few pages");
+            stage.submit(&request, &mut |_, _| {}).expect("the request is valid");
         }
         let (real, model) = (pool.transitions(), stage.transitions());
         for (Counter { name, .. }, value) in model.rows() {

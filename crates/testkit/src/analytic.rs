@@ -1,10 +1,10 @@
-//! Closed forms of write amplification under uniform random writes.
+//! Closed-form write amplification under uniform random writes.
 //!
-//! `alpha` is physical over logical pages, not counting the blocks being written.
+//! `alpha` is the ratio of physical to logical pages, without open blocks.
 
-/// Lambert's W on its principal branch, for -1/e <= x < 0, by Newton's method.
+/// Returns Lambert's W on its principal branch, for -1/e <= x < 0, by Newton's method.
 fn lambert_w0(x: f64) -> f64 {
-    // Series about the branch point is a good start over the whole interval.
+    // The series about the branch point is a good start over the whole interval.
     let p = (2.0 * (std::f64::consts::E * x + 1.0)).max(0.0).sqrt();
     let mut w = -1.0 + p - p * p / 3.0;
     for _ in 0..50 {
@@ -36,14 +36,14 @@ pub fn random(alpha: f64) -> f64 {
     alpha / (alpha - 1.0)
 }
 
-/// d-choices in the mean field (Van Houdt 2013): tails `M_i = P(valid >= i)` with
+/// d-choices by a mean-field model (Van Houdt 2013): tails `M_i = P(valid >= i)` with
 /// `1 - M_i^d = lambda i (M_i - M_(i+1))`, `sum M_i = B / alpha`, `A = B / (B - sum M_i^d)`.
 pub fn d_choices(alpha: f64, pages: u32, d: u32) -> f64 {
     let tails = |lambda: f64| {
         let mut tail = 0.0;
         let (mut sum, mut sum_of_powers) = (0.0, 0.0);
         for i in (1..=pages).rev() {
-            // Solve 1 - m^d = lambda i (m - tail) for m in tail..=1; the left falls, the right rises.
+            // Solve 1 - m^d = lambda i (m - tail) for m in tail..=1 by bisection; left decreases, right increases.
             let (mut low, mut high) = (tail, 1.0_f64);
             for _ in 0..60 {
                 let m = 0.5 * (low + high);
@@ -59,12 +59,12 @@ pub fn d_choices(alpha: f64, pages: u32, d: u32) -> f64 {
         }
         (sum, sum_of_powers)
     };
-    let wanted = f64::from(pages) / alpha;
-    // The sum falls as lambda grows: small lambda pins every tail to 1.
+    let target = f64::from(pages) / alpha;
+    // The sum decreases with lambda; for small lambda every tail is 1.
     let (mut low, mut high) = (1e-9_f64, 1e3_f64);
     for _ in 0..100 {
         let lambda = (low * high).sqrt();
-        if tails(lambda).0 > wanted {
+        if tails(lambda).0 > target {
             low = lambda;
         } else {
             high = lambda;
@@ -78,7 +78,7 @@ pub fn d_choices(alpha: f64, pages: u32, d: u32) -> f64 {
 mod tests {
     use super::*;
 
-    /// Values of the literature's formulas at 7 % spare of physical space.
+    /// Published values at 7 % spare space relative to physical space.
     #[test]
     fn formulas_match_published_values() {
         let alpha = 1.0 / 0.93;

@@ -1,22 +1,22 @@
-//! Running the same test on whatever FTL a set-up asks for.
+//! Runs the same test on the FTL of any set-up.
 
 use ssdlab_ftl::Ftl;
 use ssdlab_ftl::choice::Visitor;
 use ssdlab_sim::Setup;
 
-/// What is done with an FTL of any type, whatever its family.
+/// Operation on an FTL of any type and family.
 pub trait AnyFtl: Sized {
-    /// What it yields.
+    /// Result of the operation.
     type Output;
 
-    /// Does it.
+    /// Runs the operation on `ftl`.
     fn visit<F: Ftl>(self, ftl: F) -> Self::Output;
 }
 
-/// All families are visited alike.
-struct Alike<V>(V);
+/// Visitor that treats all families alike.
+struct AllFamilies<V>(V);
 
-impl<V: AnyFtl> Visitor for Alike<V> {
+impl<V: AnyFtl> Visitor for AllFamilies<V> {
     type Output = V::Output;
 
     fn plain<F: Ftl + Send + 'static>(self, ftl: F) -> V::Output {
@@ -32,10 +32,10 @@ impl<V: AnyFtl> Visitor for Alike<V> {
     }
 }
 
-/// Builds the FTL of `setup` and hands it to `visitor`.
+/// Builds the FTL of `setup` and passes it to `visitor`.
 ///
 /// # Panics
-/// If the set-up is impossible.
+/// If the set-up is invalid.
 pub fn visit<V: AnyFtl>(setup: &Setup, visitor: V) -> V::Output {
-    setup.ftl.build(setup.shape(), setup.seed, Alike(visitor)).expect("a possible set-up")
+    setup.ftl.build(setup.shape(), setup.seed, AllFamilies(visitor)).expect("the set-up is valid")
 }

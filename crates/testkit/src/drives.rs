@@ -1,4 +1,4 @@
-//! Small drives with several dies, for tests of time.
+//! Small drives with several dies, for timing tests.
 
 use proptest::prelude::*;
 use ssdlab_core::Nanos;
@@ -11,7 +11,7 @@ use ssdlab_sim::{
 use crate::small_setup;
 use crate::strategies::setups;
 
-/// Round durations: 100 ns to read, 1 us to program, 10 us to erase, 20 ns to move a page of 4 KiB.
+/// Round durations: read 100 ns, program 1 us, erase 10 us, transfer of a 4 KiB page 20 ns.
 pub const TIMING: Timing = Timing {
     read: PageTimes::uniform(Nanos(100)),
     program: PageTimes::uniform(Nanos(1_000)),
@@ -21,7 +21,7 @@ pub const TIMING: Timing = Timing {
     partial_read: false,
 };
 
-/// Nothing that is optional.
+/// Drive without optional features.
 pub const PLAIN: DriveOptions = DriveOptions {
     commands: Commands { multiplane: false, cache_read: false, cache_program: false, suspend: Suspend::Never },
     scheduler: &scheduler::fifo::INFO,
@@ -31,13 +31,13 @@ pub const PLAIN: DriveOptions = DriveOptions {
     backlog: 1_000,
 };
 
-/// So many of each level, channels first.
+/// Returns an array with the given counts per level.
 pub fn array(channels: u32, ways: u32, dies: u32, planes: u32) -> Parallelism {
     Parallelism { channels, ways, dies, planes, order: StripeOrder::CWDP }
 }
 
-/// A drive with `blocks` blocks of `pages_per_block` 4 KiB pages in each plane, a few of them spare, and `depth`
-/// requests outstanding.
+/// Returns a drive with `blocks` blocks of `pages_per_block` 4 KiB pages per plane, four of them spare, and a queue
+/// depth of `depth`.
 pub fn drive_setup(parallelism: Parallelism, blocks: u32, pages_per_block: u32, depth: u32) -> Setup {
     let planes = parallelism.planes();
     let setup = small_setup(blocks * planes, pages_per_block, 0);
@@ -50,7 +50,7 @@ pub fn drive_setup(parallelism: Parallelism, blocks: u32, pages_per_block: u32, 
     }
 }
 
-/// Any drive: commands, scheduler, front, buffer and collection ahead of need.
+/// Generates drive options: commands, scheduler, front end, write buffer and background garbage collection.
 fn drives() -> impl Strategy<Value = DriveOptions> {
     let interruption = (0_u64..2_000, 1_u32..3).prop_map(|(time, limit)| Interruption { time: Nanos(time), limit });
     let suspend = prop_oneof![
@@ -109,7 +109,7 @@ fn drives() -> impl Strategy<Value = DriveOptions> {
     )
 }
 
-/// Any way in which requests come.
+/// Generates replay modes.
 fn replays() -> impl Strategy<Value = Replay> {
     let think = prop_oneof![Just(Nanos::ZERO), Just(Nanos(700))];
     prop_oneof![
@@ -120,11 +120,11 @@ fn replays() -> impl Strategy<Value = Replay> {
     ]
 }
 
-/// Any set-up on any drive that works on many requests at once.
+/// Generates set-ups with event timing on any drive.
 pub fn on_any_drive() -> impl Strategy<Value = Setup> {
     let page_types = prop_oneof![Just(vec![Nanos(100)]), Just(vec![Nanos(60), Nanos(90), Nanos(150)])];
     (setups(), drives(), replays(), page_types, any::<bool>()).prop_map(|(setup, drive, replay, reads, copyback)| {
-        let read = PageTimes::of(&reads).expect("one to four");
+        let read = PageTimes::of(&reads).expect("one to four page types");
         let timing = Timing { read, copyback, ..TIMING };
         Setup { clock: Clock::Event(timing, drive), replay, check: true, ..setup }
     })

@@ -1,5 +1,4 @@
-//! What the tests of several crates share: analytic formulas, a slow twin of the page-mapped FTL, random
-//! set-ups and requests. Development only.
+//! Shared test utilities: analytic formulas, a slow reference FTL with page mapping, random set-ups and requests.
 
 pub mod analytic;
 pub mod any_ftl;
@@ -16,11 +15,11 @@ use ssdlab_nand::{Geometry, Parallelism, ProgramOrder};
 use ssdlab_sim::Setup;
 use ssdlab_trace::{Op, Request};
 
-/// Options of the small devices: greedy collection on a shared frontier.
+/// Options of the small devices: greedy garbage collection into the host's open block.
 pub const SMALL_OPTIONS: PageOptions = PageOptions::new(gc::greedy::INFO.defaults(), &placement::shared::INFO);
 
-/// A small untimed device: `blocks` blocks of `pages_per_block` 4 KiB pages, of which the options' reserve
-/// and `spare_blocks` more are over-provisioned; [`SMALL_OPTIONS`]; not preconditioned.
+/// Returns a small untimed device with [`SMALL_OPTIONS`] and no preconditioning: `blocks` blocks of `pages_per_block`
+/// 4 KiB pages. The FTL's reserve and `spare_blocks` more blocks are over-provisioned.
 pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setup {
     let geometry = Geometry {
         page_bytes: 4096,
@@ -33,7 +32,7 @@ pub fn small_setup(blocks: u32, pages_per_block: u32, spare_blocks: u32) -> Setu
     Setup::new(geometry, logical_pages, FtlChoice::Page(SMALL_OPTIONS, ram::INFO.defaults()))
 }
 
-/// `count` writes of a page each at random addresses of a small device, drawn from `seed`.
+/// Returns `count` writes of one page each at random addresses of a small device.
 pub fn random_writes(setup: &Setup, seed: u64, count: usize) -> Vec<Request> {
     let mut rng = Rng::named(seed, "writes");
     let mut request = || Request {

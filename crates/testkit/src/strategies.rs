@@ -1,7 +1,7 @@
 //! Random small devices and request sequences for property tests.
 //!
-//! Devices have a handful of blocks, so collection runs within a few dozen requests; addresses collide
-//! often because half of them fall on a few hot pages.
+//! Devices have few blocks, so that garbage collection starts within a few dozen requests. Half of the addresses are in
+//! a few hot pages, so that overwrites are frequent.
 
 use std::fmt::Debug;
 
@@ -18,10 +18,10 @@ use ssdlab_nand::{Geometry, PageTimes, Parallelism, ProgramOrder, Timing};
 use ssdlab_sim::{Clock, Fit, Method, Overwrite, Precondition, Setup};
 use ssdlab_trace::{Op, Request};
 
-/// Bytes of a page of the random devices.
+/// Page size of the random devices, in bytes.
 const PAGE_BYTES: u32 = 512;
 
-/// A small value of a parameter; sizes are powers of two near the largest, or near that of a small page.
+/// Generates small values of a parameter. Sizes are powers of two near the maximum or the page size, whichever is less.
 fn values(parameter: &Parameter) -> BoxedStrategy<u64> {
     let Parameter { unit, min, max, .. } = *parameter;
     match unit.quantity() {
@@ -37,7 +37,7 @@ fn sizes(min: u64, max: u64) -> impl Strategy<Value = u64> {
     (min.ilog2().max(top - 3)..=top).prop_map(|shift| 1 << shift)
 }
 
-/// Whatever a table has, with small values for its parameters.
+/// Generates members of a table, with small values for their parameters.
 pub fn any_of<R: Debug + Send + Sync>(table: &'static Registry<R>) -> impl Strategy<Value = Choice<R>> {
     prop::sample::select(table.to_vec()).prop_flat_map(|info| {
         let values: Vec<BoxedStrategy<u64>> = info.parameters.iter().map(values).collect();
@@ -45,7 +45,7 @@ pub fn any_of<R: Debug + Send + Sync>(table: &'static Registry<R>) -> impl Strat
     })
 }
 
-/// Any options of the page-mapped FTL.
+/// Generates options of the page-mapped FTL.
 pub fn page_options() -> impl Strategy<Value = PageOptions> {
     let trigger = prop_oneof![
         2 => Just(Trigger::Victim),
@@ -62,7 +62,7 @@ pub fn page_options() -> impl Strategy<Value = PageOptions> {
     })
 }
 
-/// One to four planes, at any level.
+/// Generates arrays of one to four planes, at any level.
 pub fn parallelisms() -> impl Strategy<Value = Parallelism> {
     let counts = proptest::sample::select(vec![
         (1, 1, 1, 1),
@@ -83,21 +83,21 @@ pub fn parallelisms() -> impl Strategy<Value = Parallelism> {
     })
 }
 
-/// Any FTL of the tables with any of its options, and its log blocks: up to 5 more than the fewest that work.
+/// Generates FTLs with any options and their number of log blocks, up to 5 above the minimum.
 fn ftls(pages_per_block: u32) -> impl Strategy<Value = (FtlChoice, u32)> {
-    let maps = any_of(&MAPS)
-        .prop_filter("sizes that fit together", |map| (map.info.role.problems)(map, PAGE_BYTES).is_empty());
+    let maps =
+        any_of(&MAPS).prop_filter("consistent sizes", |map| (map.info.role.problems)(map, PAGE_BYTES).is_empty());
     let page = (page_options(), maps).prop_map(|(options, map)| (FtlChoice::Page(options, map), 0));
-    let log = (any_of(&LOG_FTLS), 0_u32..6).prop_filter_map("log blocks that suffice", move |(choice, more)| {
+    let log = (any_of(&LOG_FTLS), 0_u32..6).prop_filter_map("enough log blocks", move |(choice, more)| {
         let LogRules { least_log_blocks, check, .. } = choice.info.role;
         let count = least_log_blocks(&choice) + more;
-        let sound = check(&choice, &LogBlocks { count, pages: pages_per_block }).is_ok();
-        sound.then_some((FtlChoice::Log(choice, count), count))
+        let valid = check(&choice, &LogBlocks { count, pages: pages_per_block }).is_ok();
+        valid.then_some((FtlChoice::Log(choice, count), count))
     });
     prop_oneof![page, log]
 }
 
-/// Any small device, checked, with any FTL and option; the least spare space is what the FTL needs.
+/// Generates small devices with data checks, any FTL and any options. The minimum spare space is what the FTL needs.
 pub fn setups() -> impl Strategy<Value = Setup> {
     let precondition = prop_oneof![
         Just(Precondition { fill: 0.0, overwrite: Overwrite::None }),
@@ -136,7 +136,7 @@ pub fn setups() -> impl Strategy<Value = Setup> {
     )
 }
 
-/// Up to `count` requests, aligned to 128 bytes only, some beyond a small device.
+/// Generates up to `count` requests, aligned to only 128 bytes; some exceed a small device.
 pub fn requests(count: usize) -> impl Strategy<Value = Vec<Request>> {
     let op = prop_oneof![
         6 => Just(Op::Write),

@@ -1,8 +1,8 @@
-//! The slow twin of the page-mapped FTL: the textbook version, written to be obvious.
+//! Slow reference FTL with page mapping: the textbook version, for comparison with the fast one.
 //!
-//! Validity is a stored flag, the victim is found by looking at every block, nothing is prefetched or
-//! counted incrementally. It must emit the same flash operations as the fast one, one for one. It covers
-//! one victim at a time, free blocks in FIFO order, greedy and FIFO victims, shared or own survivors.
+//! Validity is a stored flag, victims are found by a scan over all blocks, and nothing is counted incrementally. It
+//! must emit exactly the same flash operations as the fast FTL. It supports one victim at a time, FIFO allocation of
+//! free blocks, greedy and FIFO victims, and garbage collection into a shared or its own open block.
 
 use std::collections::VecDeque;
 
@@ -13,9 +13,10 @@ use ssdlab_nand::{Cause, FlashSink, Oob, Role, Source};
 
 #[derive(Clone)]
 struct Block {
-    /// Logical page and validity of each page written.
+    /// Logical page and validity of each written page.
     pages: Vec<(u32, bool)>,
-    sealed_as: Option<u64>,
+    /// Sequence number of the block's closing; `None` if the block is open or free.
+    closed_at: Option<u64>,
 }
 
 impl Block {
@@ -24,55 +25,57 @@ impl Block {
     }
 }
 
-/// The textbook page-mapped FTL.
+/// Textbook FTL with page mapping.
 pub struct Twin {
     map: Vec<Option<(u32, u32)>>,
     blocks: Vec<Block>,
     free: VecDeque<u32>,
     pages_per_block: u32,
     options: PageOptions,
+    /// Open block for host writes.
     host: Option<u32>,
-    survivors: Option<u32>,
-    seals: u64,
+    /// Open block for relocated pages, unless they share the host's.
+    relocated: Option<u32>,
+    closings: u64,
     sequence: u64,
 }
 
 impl Twin {
-    /// An erased device.
+    /// Creates an erased device.
     pub fn new(logical_pages: u32, blocks: u32, pages_per_block: u32, options: PageOptions) -> Self {
         Self {
             map: vec![None; logical_pages as usize],
-            blocks: vec![Block { pages: Vec::new(), sealed_as: None }; blocks as usize],
+            blocks: vec![Block { pages: Vec::new(), closed_at: None }; blocks as usize],
             free: (0..blocks).collect(),
             pages_per_block,
             options,
             host: None,
-            survivors: None,
-            seals: 0,
+            relocated: None,
+            closings: 0,
             sequence: 0,
         }
     }
 
-    fn is_full(&self, frontier: Option<u32>) -> bool {
-        frontier.is_none_or(|block| self.blocks[block as usize].pages.len() == self.pages_per_block as usize)
+    fn is_full(&self, open: Option<u32>) -> bool {
+        open.is_none_or(|block| self.blocks[block as usize].pages.len() == self.pages_per_block as usize)
     }
 
     fn unwritten(&self) -> usize {
-        let room = |frontier: Option<u32>| {
-            frontier.map_or(0, |block| self.pages_per_block as usize - self.blocks[block as usize].pages.len())
+        let free_pages = |open: Option<u32>| {
+            open.map_or(0, |block| self.pages_per_block as usize - self.blocks[block as usize].pages.len())
         };
-        self.free.len() * self.pages_per_block as usize + room(self.host) + room(self.survivors)
+        self.free.len() * self.pages_per_block as usize + free_pages(self.host) + free_pages(self.relocated)
     }
 
-    fn reopen(&mut self, frontier: Option<u32>) -> Option<u32> {
-        self.seal(frontier);
+    fn reopen(&mut self, open: Option<u32>) -> Option<u32> {
+        self.close(open);
         self.free.pop_front()
     }
 
-    fn seal(&mut self, frontier: Option<u32>) {
-        if let Some(block) = frontier {
-            self.blocks[block as usize].sealed_as = Some(self.seals);
-            self.seals += 1;
+    fn close(&mut self, open: Option<u32>) {
+        if let Some(block) = open {
+            self.blocks[block as usize].closed_at = Some(self.closings);
+            self.closings += 1;
         }
     }
 
@@ -88,13 +91,13 @@ impl Twin {
     }
 
     fn victim(&self) -> u32 {
-        let sealed = self.blocks.iter().enumerate().filter(|(_, block)| block.sealed_as.is_some());
-        let choice = match self.options.gc {
-            policy if policy.is(&gc::fifo::INFO) => sealed.min_by_key(|(_, block)| block.sealed_as),
-            policy if policy.is(&gc::greedy::INFO) => sealed.min_by_key(|(_, block)| block.valid()),
-            other => panic!("the twin does not know {other:?}"),
+        let closed = self.blocks.iter().enumerate().filter(|(_, block)| block.closed_at.is_some());
+        let victim = match self.options.gc {
+            policy if policy.is(&gc::fifo::INFO) => closed.min_by_key(|(_, block)| block.closed_at),
+            policy if policy.is(&gc::greedy::INFO) => closed.min_by_key(|(_, block)| block.valid()),
+            other => panic!("the reference FTL does not support {other:?}"),
         };
-        choice.expect("something is sealed").0 as u32
+        victim.expect("there is a closed block").0 as u32
     }
 
     /// Writes `count` pages from `lpn`.
@@ -108,7 +111,7 @@ impl Twin {
             if self.is_full(self.host) {
                 self.host = self.reopen(self.host);
             }
-            let block = self.host.expect("a block was opened");
+            let block = self.host.expect("a block is open");
             let (ppn, oob) = self.append(block, lpn + page);
             sink.program(ppn, oob, Source::Host(page), Cause::Host);
         }
@@ -116,30 +119,30 @@ impl Twin {
 
     fn collect<S: FlashSink>(&mut self, shared: bool, sink: &mut S) {
         if self.is_full(self.host) {
-            let filled = self.host.take();
-            self.seal(filled);
+            let full = self.host.take();
+            self.close(full);
         }
-        if self.is_full(self.survivors) {
-            let filled = self.survivors.take();
-            self.seal(filled);
+        if self.is_full(self.relocated) {
+            let full = self.relocated.take();
+            self.close(full);
         }
         let victim = self.victim();
-        self.blocks[victim as usize].sealed_as = None;
+        self.blocks[victim as usize].closed_at = None;
         for page in 0..self.pages_per_block {
             let (lpn, valid) = self.blocks[victim as usize].pages[page as usize];
             if !valid {
                 continue;
             }
-            let mut frontier = if shared { self.host } else { self.survivors };
-            if self.is_full(frontier) {
-                frontier = self.reopen(frontier);
+            let mut open = if shared { self.host } else { self.relocated };
+            if self.is_full(open) {
+                open = self.reopen(open);
             }
             if shared {
-                self.host = frontier;
+                self.host = open;
             } else {
-                self.survivors = frontier;
+                self.relocated = open;
             }
-            let (to, oob) = self.append(frontier.expect("a block was opened"), lpn);
+            let (to, oob) = self.append(open.expect("a block is open"), lpn);
             sink.copy(Ppn(victim * self.pages_per_block + page), to, oob, Cause::Gc);
         }
         sink.barrier();

@@ -1,9 +1,9 @@
-//! How hard property tests try, by one variable: `SSDLAB_TESTS`.
+//! Test tiers: the environment variable `SSDLAB_TESTS` sets the number of cases of property tests.
 //!
 //! ```text
-//! quick   a twentieth of the cases, for an edit
-//! ci      the cases that each test names, for a change; the default
-//! deep    twenty times as many and others each time, for a night
+//! quick   a twentieth of the cases, while editing
+//! ci      the number of cases that each test specifies; the default
+//! deep    twenty times as many cases with a random seed, overnight
 //! ```
 //! Cases of `quick` and `ci` are drawn from one seed, so that the same cases are tried every time, and no file of earlier
 //! failures adds to them. `deep` draws a seed for each test; a test that fails shows how to replay it.
@@ -16,16 +16,16 @@ use std::hash::{BuildHasher, RandomState};
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// The variable.
+/// Name of the environment variable.
 pub const VARIABLE: &str = "SSDLAB_TESTS";
 
-/// Any will do; with another, other cases are tried.
+/// Arbitrary fixed seed.
 const SEED: u64 = 1;
 
-/// The configuration of a property test that tries so many cases in tier `ci`.
+/// Returns the configuration of a property test with `ci` cases in tier `ci`.
 ///
 /// # Panics
-/// If the variable names no tier.
+/// If the value of the variable is not a tier.
 pub fn cases(ci: u32) -> Config {
     let tier = std::env::var(VARIABLE).ok();
     // `PROPTEST_CASES` and `PROPTEST_RNG_SEED` are read here.
@@ -37,7 +37,7 @@ pub fn cases(ci: u32) -> Config {
     let rng_seed = match default.rng_seed {
         RngSeed::Random if tier.as_deref() == Some("deep") => RngSeed::Fixed(fresh_seed()),
         RngSeed::Random => RngSeed::Fixed(SEED),
-        chosen => chosen,
+        explicit => explicit,
     };
     if tier.as_deref() == Some("deep")
         && let RngSeed::Fixed(seed) = rng_seed
@@ -59,7 +59,7 @@ fn scaled(ci: u32, tier: Option<&str>) -> u32 {
         Some("quick") => (ci / 20).max(1),
         None | Some("" | "ci") => ci,
         Some("deep") => ci * 20,
-        Some(other) => panic!("{VARIABLE} is {other:?}; it is quick, ci or deep"),
+        Some(other) => panic!("invalid {VARIABLE} {other:?}; must be quick, ci or deep"),
     }
 }
 
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "quick, ci or deep")]
-    fn a_tier_that_does_not_exist_is_refused() {
+    fn unknown_tiers_are_rejected() {
         scaled(1, Some("fast"));
     }
 }

@@ -1,4 +1,4 @@
-//! CLOCK: FIFO with a second chance for pages used since they came or were last passed over (Corbató 1968).
+//! CLOCK: FIFO with a second chance for pages used since they were inserted or last passed over (Corbató 1968).
 
 use super::links::{Links, List};
 use super::used::Used;
@@ -40,11 +40,11 @@ impl Policy for Clock {
         self.links.remove(&mut self.list, slot);
     }
 
-    fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
-        // Two rounds: the first may find only used pages.
+    fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+        // Two rounds, because the first may find only used pages.
         for _ in 0..2 * self.list.len {
             let slot = self.links.pop_oldest(&mut self.list)?;
-            if !self.used.take(slot) && may(slot) {
+            if !self.used.take(slot) && evictable(slot) {
                 return Some(slot);
             }
             self.links.push(&mut self.list, slot);

@@ -6,7 +6,7 @@ use crate::PageId;
 
 pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
     name: "fifo",
-    help: "In the order of arrival.",
+    help: "Evicts in the order of arrival.",
     source: "",
     parameters: &[],
     role: |_| Box::new(Fifo::default()),
@@ -33,10 +33,10 @@ impl Policy for Fifo {
         self.links.remove(&mut self.list, slot);
     }
 
-    fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+    fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         for _ in 0..self.list.len {
             let slot = self.links.pop_oldest(&mut self.list)?;
-            if may(slot) {
+            if evictable(slot) {
                 return Some(slot);
             }
             self.links.push(&mut self.list, slot);

@@ -1,13 +1,13 @@
-//! Lists of slots that know their length, over nodes that grow with the pool.
+//! Lists of slots with their lengths, over nodes that grow with the pool.
 
 pub use ssdlab_core::list::NONE;
 use ssdlab_core::list::{self, Link};
 
-/// The links of every slot. Several lists over the same slots are several [`List`]s beside one `Links`.
+/// Links of every slot. Several [`List`]s over the same slots can share one `Links`.
 #[derive(Default)]
 pub struct Links(Vec<Link>);
 
-/// The ends of a list, and its length.
+/// Ends of a list, and its length.
 #[derive(Clone, Copy, Default)]
 pub struct List {
     ends: list::List,
@@ -30,20 +30,20 @@ impl Links {
         list.len -= 1;
     }
 
-    /// Takes the oldest slot out.
+    /// Removes and returns the oldest slot.
     pub fn pop_oldest(&mut self, list: &mut List) -> Option<u32> {
         let slot = list.ends.pop_oldest(&mut self.0)?;
         list.len -= 1;
         Some(slot)
     }
 
-    /// The oldest slot, or [`NONE`].
+    /// Returns the oldest slot, or [`NONE`].
     pub fn oldest(&self, list: &List) -> u32 {
         list.ends.oldest().unwrap_or(NONE)
     }
 
-    /// The slot that came after `slot`, or [`NONE`].
-    pub fn after(&self, slot: u32) -> u32 {
+    /// Returns the next newer slot, or [`NONE`].
+    pub fn newer(&self, slot: u32) -> u32 {
         self.0[slot as usize].newer
     }
 

@@ -1,8 +1,8 @@
-//! Least recently used, exactly, without a list that every hit would change.
+//! Exact LRU without a list that every hit would modify.
 //!
-//! A hit only writes the time of a shared counter to its slot. A heap holds for each slot a time that is never later
-//! than that; when the earliest one turns out to be outdated it goes back with the later time. The first that is not
-//! outdated is the least recently used page.
+//! A hit only writes a timestamp from a shared counter to its slot. A heap holds a possibly outdated, never later
+//! timestamp of each slot. An outdated heap minimum is reinserted with its current timestamp. The first minimum that is
+//! up to date is the least recently used page.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ use crate::PageId;
 
 pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
     name: "lru",
-    help: "Used longest ago; each hit advances a counter that the threads of a shard share.",
+    help: "Evicts the least recently used page; each hit advances a counter that all threads of a shard share.",
     source: "",
     parameters: &[],
     role: |_| Box::new(Lru::default()),
@@ -22,18 +22,18 @@ pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
 #[derive(Default)]
 struct Lru {
     now: AtomicU64,
-    /// When each slot was used last.
+    /// Time of the last use of each slot.
     used: Vec<AtomicU64>,
-    held: Vec<Held>,
+    slots: Vec<SlotState>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Held {
-    /// The slot has a page of this pool.
-    page: bool,
-    /// The slot is in the heap.
-    entry: bool,
+struct SlotState {
+    /// True if the slot holds a page of this pool.
+    has_page: bool,
+    /// True if the slot is in the heap.
+    in_heap: bool,
 }
 
 impl Policy for Lru {
@@ -41,18 +41,18 @@ impl Policy for Lru {
         let more = slots - self.used.len();
         self.used.reserve_exact(more);
         self.used.resize_with(slots, AtomicU64::default);
-        self.held.reserve_exact(more);
-        self.held.resize(slots, Held::default());
+        self.slots.reserve_exact(more);
+        self.slots.resize(slots, SlotState::default());
         self.heap.reserve_exact(slots - self.heap.len());
     }
 
     fn insert(&mut self, slot: u32, _: PageId) {
         self.hit(slot);
-        let held = &mut self.held[slot as usize];
-        if !held.entry {
+        let state = &mut self.slots[slot as usize];
+        if !state.in_heap {
             self.heap.push(Reverse((*self.used[slot as usize].get_mut(), slot)));
         }
-        *held = Held { page: true, entry: true };
+        *state = SlotState { has_page: true, in_heap: true };
     }
 
     #[inline]
@@ -61,23 +61,23 @@ impl Policy for Lru {
     }
 
     fn remove(&mut self, slot: u32) {
-        self.held[slot as usize].page = false;
+        self.slots[slot as usize].has_page = false;
     }
 
-    fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+    fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let limit = *self.now.get_mut();
         while let Some(Reverse((time, slot))) = self.heap.pop() {
             let used = *self.used[slot as usize].get_mut();
-            if !self.held[slot as usize].page {
-                self.held[slot as usize].entry = false;
+            if !self.slots[slot as usize].has_page {
+                self.slots[slot as usize].in_heap = false;
             } else if time < used {
                 self.heap.push(Reverse((used, slot)));
             } else if time >= limit {
-                // Refused in this very call, and so are all others.
+                // This call has already rejected every page.
                 self.heap.push(Reverse((time, slot)));
                 return None;
-            } else if may(slot) {
-                self.held[slot as usize] = Held::default();
+            } else if evictable(slot) {
+                self.slots[slot as usize] = SlotState::default();
                 return Some(slot);
             } else {
                 self.hit(slot);
@@ -89,7 +89,7 @@ impl Policy for Lru {
 
     fn bytes(&self) -> usize {
         self.used.capacity() * size_of::<u64>()
-            + self.held.capacity() * size_of::<Held>()
+            + self.slots.capacity() * size_of::<SlotState>()
             + self.heap.capacity() * size_of::<(u64, u32)>()
     }
 }

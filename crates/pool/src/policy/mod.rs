@@ -1,11 +1,11 @@
-//! Which page gives way; one file for each policy, registered in [`OWN`], and all of simulated caches.
+//! Eviction policies: one file for each policy in [`OWN`], and all policies of simulated caches.
 //!
-//! To add one: write its file with an [`Info`] and an implementation of [`Policy`], register it here. Those registered
-//! here learn of hits through atomics, so that hits of several threads do not wait for each other. Those of simulated
-//! caches come from the table of `ssdlab-cache`, and take a lock for each hit of a shard.
+//! To add one, write its file with an [`Info`] and an implementation of [`Policy`], and register it here. Policies in
+//! [`OWN`] record hits in atomics, so that concurrent hits do not wait for each other. Policies of simulated caches
+//! come from the table of `ssdlab-cache` and take a lock per hit.
 //!
-//! A page hit in the compressed pool leaves it for the raw one, so a policy of the compressed pool sees no hits. FIFO,
-//! CLOCK, SIEVE and LRU are the same there; those with ghosts still know pages that come back.
+//! A hit moves a page out of the compressed pool, so policies of that pool see no hits. FIFO, CLOCK, SIEVE and LRU are
+//! therefore equivalent there; policies with ghosts still recognise returning pages.
 
 pub mod clock;
 pub mod fifo;
@@ -23,42 +23,42 @@ use ssdlab_core::{Info, Registry};
 
 use crate::{ConfigError, PageId};
 
-/// Orders the pages of one pool of one shard, which are known by dense slot numbers.
+/// Eviction order of the pages of one pool of one shard. Pages are identified by dense slot numbers.
 ///
-/// A hit comes under a shared lock, at the same time as others; all else comes alone.
+/// [`Policy::hit`] is called concurrently; all other methods have exclusive access.
 pub trait Policy: Send + Sync {
-    /// Slots `0..slots` may come in from now on.
+    /// Makes slots `0..slots` valid.
     fn grow(&mut self, slots: usize);
 
-    /// Memory that growing by `more` slots takes at most; 40 bytes for each are enough for lists and times.
+    /// Returns the maximum memory needed to grow by `more` slots; 40 bytes per slot suffice for lists and timestamps.
     fn growth_bytes(&self, more: usize) -> usize {
         more * 40
     }
 
-    /// Page `id` comes in at `slot`.
+    /// Inserts page `id` in `slot`.
     fn insert(&mut self, slot: u32, id: PageId);
 
-    /// The page at `slot` is used. It may have been taken out as a victim that is still being stored or compressed.
+    /// Records a use of the page in `slot`. The page may already be a victim that is still being stored or compressed.
     fn hit(&self, slot: u32);
 
-    /// The page at `slot` leaves other than as a victim.
+    /// Removes the page in `slot`, which is not a victim.
     fn remove(&mut self, slot: u32);
 
-    /// Takes out the page that gives way, of those that `may`. A page that may not counts as used.
-    fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32>;
+    /// Removes and returns the victim among the pages that are `evictable`. A rejected page counts as used.
+    fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32>;
 
-    /// Memory of the policy.
+    /// Returns the memory of the policy.
     fn bytes(&self) -> usize;
 }
 
-/// A registered policy whose hits take no lock; built without slots for a pool of about so many pages.
+/// Registered policy whose hits take no lock. Its constructor takes the approximate number of pages of the pool.
 pub type PoolPolicyInfo = Info<fn(pages: usize) -> Box<dyn Policy>>;
 
-/// The policies whose hits take no lock.
+/// Policies whose hits take no lock.
 pub static OWN: Registry<fn(usize) -> Box<dyn Policy>> =
     Registry::new("pool policy", &[&clock::INFO, &fifo::INFO, &lru::INFO, &s3_fifo::INFO, &sieve::INFO]);
 
-/// A policy with its parameters.
+/// Policy with its parameters.
 #[derive(Clone, Debug)]
 pub struct Choice {
     name: String,
@@ -72,17 +72,17 @@ enum Kind {
 }
 
 impl Choice {
-    /// As it is written in configurations, such as `lru-k:k=3`.
+    /// Returns the form used in configurations, such as `lru-k:k=3`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether each hit takes a lock.
+    /// True if each hit takes a lock.
     pub fn locks(&self) -> bool {
         matches!(self.kind, Kind::Simulated(..))
     }
 
-    /// Builds it without slots for a pool of about so many pages.
+    /// Builds the policy, without slots, for a pool of about `pages` pages.
     pub(crate) fn build(&self, pages: usize) -> Result<Box<dyn Policy>, ConfigError> {
         match &self.kind {
             Kind::Own(info) => Ok((info.role)(pages)),
@@ -91,8 +91,8 @@ impl Choice {
     }
 }
 
-/// Every policy with its defaults: those of [`OWN`], then those of simulated caches that have other names and need not
-/// know the future.
+/// Returns every policy with its defaults: first the policies in [`OWN`], then all others of simulated caches except
+/// offline ones, which need future accesses.
 pub fn policies() -> impl Iterator<Item = Choice> {
     let own = OWN.iter().map(|info| (info.name, Kind::Own(info)));
     let others = ssdlab_cache::POLICIES
@@ -102,18 +102,18 @@ pub fn policies() -> impl Iterator<Item = Choice> {
         .map(|(name, kind)| Choice { name: name.to_owned(), kind })
 }
 
-/// The policy written as `lru` or, with parameters, as `lru-k:k=3`. With parameters it is that of simulated caches.
+/// Parses a policy such as `lru` or, with parameters, `lru-k:k=3`. With parameters it is the simulated cache's policy.
 ///
 /// # Errors
-/// There is none of this name, or it has no such parameters.
-pub fn policy(written: &str) -> Result<Choice, ConfigError> {
-    let wrong = |remedy: String| ConfigError::new("policy", format!("\"{written}\""), remedy);
-    let mut parts = written.trim().split(':');
+/// If there is no policy of this name, or a parameter is unknown or invalid.
+pub fn policy(text: &str) -> Result<Choice, ConfigError> {
+    let invalid = |remedy: String| ConfigError::new("policy", format!("\"{text}\""), remedy);
+    let mut parts = text.trim().split(':');
     let name = parts.next().unwrap_or_default();
     let known: Vec<String> = policies().map(|choice| choice.name).collect();
-    let meant = named(name, known.iter().map(String::as_str));
-    let Some(choice) = policies().find(|choice| Some(choice.name.as_str()) == meant) else {
-        return Err(wrong(format!("choose one of {}", known.join(", "))));
+    let full_name = named(name, known.iter().map(String::as_str));
+    let Some(choice) = policies().find(|choice| Some(choice.name.as_str()) == full_name) else {
+        return Err(invalid(format!("choose one of {}", known.join(", "))));
     };
     let changes = parts
         .map(|part| {
@@ -121,11 +121,11 @@ pub fn policy(written: &str) -> Result<Choice, ConfigError> {
             Some((name.to_owned(), value.parse().ok()?))
         })
         .collect::<Option<Vec<_>>>()
-        .ok_or_else(|| wrong(format!("write parameters as {name}:PARAMETER=NUMBER")))?;
+        .ok_or_else(|| invalid(format!("write parameters as {name}:PARAMETER=NUMBER")))?;
     if changes.is_empty() {
         return Ok(choice);
     }
-    let info = ssdlab_cache::POLICIES.get(name).map_err(|error| wrong(error.to_string()))?;
-    build_policy(info, &changes, 1, 0, true).map_err(|error| wrong(error.to_string()))?;
-    Ok(Choice { name: written.trim().to_owned(), kind: Kind::Simulated(info, changes) })
+    let info = ssdlab_cache::POLICIES.get(name).map_err(|error| invalid(error.to_string()))?;
+    build_policy(info, &changes, 1, 0, true).map_err(|error| invalid(error.to_string()))?;
+    Ok(Choice { name: text.trim().to_owned(), kind: Kind::Simulated(info, changes) })
 }

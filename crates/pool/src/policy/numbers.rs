@@ -1,25 +1,27 @@
-//! Numbers for the pages that a policy knows: those that are here, and those that left last.
+//! Dense numbers for the pages that a policy knows: present pages and the most recently removed ones.
 
 use super::links::{Links, List, NONE};
 use crate::PageId;
 use crate::hash::bucket;
 
-/// Numbers from 0, the same for a page that comes back as long as no other page needed its number.
+/// Page numbers from 0. A removed page keeps its number until another page needs it.
 #[derive(Default)]
 pub struct Numbers {
-    /// The first number of each bucket, and the next one of the same.
+    /// First number of each hash bucket.
     heads: Vec<u32>,
+    /// Next number of the same bucket, per number.
     next: Vec<u32>,
+    /// Page of each number.
     ids: Vec<PageId>,
-    /// Numbers that were given so far; those above are new.
-    given: u32,
-    /// Numbers of pages that left.
-    gone: List,
+    /// Number of numbers assigned so far.
+    assigned: u32,
+    /// Numbers of removed pages, the longest removed first.
+    removed: List,
     links: Links,
 }
 
 impl Numbers {
-    /// So many numbers from now on. There must be more than pages that are here at once.
+    /// Grows to `numbers` numbers. There must be more numbers than pages present at once.
     pub fn grow(&mut self, numbers: usize) {
         let more = numbers - self.ids.len();
         self.ids.reserve_exact(more);
@@ -28,7 +30,7 @@ impl Numbers {
         self.next.resize(numbers, NONE);
         self.links.grow(numbers);
         self.heads = vec![NONE; numbers.next_power_of_two()];
-        (0..self.given).for_each(|number| self.enter(number));
+        (0..self.assigned).for_each(|number| self.link(number));
     }
 
     pub fn len(&self) -> usize {
@@ -39,55 +41,55 @@ impl Numbers {
         bucket(id, self.heads.len())
     }
 
-    fn enter(&mut self, number: u32) {
+    fn link(&mut self, number: u32) {
         let bucket = self.bucket(self.ids[number as usize]);
         self.next[number as usize] = std::mem::replace(&mut self.heads[bucket], number);
     }
 
     fn find(&self, id: PageId) -> Option<u32> {
-        let some = |number: u32| (number != NONE).then_some(number);
-        let first = some(self.heads[self.bucket(id)]);
-        std::iter::successors(first, |&number| some(self.next[number as usize]))
+        let valid = |number: u32| (number != NONE).then_some(number);
+        let first = valid(self.heads[self.bucket(id)]);
+        std::iter::successors(first, |&number| valid(self.next[number as usize]))
             .find(|&number| self.ids[number as usize] == id)
     }
 
-    fn forget(&mut self, number: u32) {
+    fn unlink(&mut self, number: u32) {
         let bucket = self.bucket(self.ids[number as usize]);
         let next = self.next[number as usize];
         if self.heads[bucket] == number {
             self.heads[bucket] = next;
             return;
         }
-        let mut before = self.heads[bucket];
-        while self.next[before as usize] != number {
-            before = self.next[before as usize];
+        let mut previous = self.heads[bucket];
+        while self.next[previous as usize] != number {
+            previous = self.next[previous as usize];
         }
-        self.next[before as usize] = next;
+        self.next[previous as usize] = next;
     }
 
-    /// The number of a page that comes, and whether it was that of another one.
-    pub fn come(&mut self, id: PageId) -> (u32, bool) {
+    /// Returns the number of an inserted page; the flag is true if the number was another page's before.
+    pub fn insert(&mut self, id: PageId) -> (u32, bool) {
         if let Some(number) = self.find(id) {
-            self.links.remove(&mut self.gone, number);
+            self.links.remove(&mut self.removed, number);
             return (number, false);
         }
-        let is_new = (self.given as usize) < self.ids.len();
+        let is_new = (self.assigned as usize) < self.ids.len();
         let number = if is_new {
-            self.given += 1;
-            self.given - 1
+            self.assigned += 1;
+            self.assigned - 1
         } else {
-            let oldest = self.links.pop_oldest(&mut self.gone).expect("there are more numbers than pages");
-            self.forget(oldest);
+            let oldest = self.links.pop_oldest(&mut self.removed).expect("there are more numbers than pages");
+            self.unlink(oldest);
             oldest
         };
         self.ids[number as usize] = id;
-        self.enter(number);
+        self.link(number);
         (number, !is_new)
     }
 
-    /// The page of this number leaves.
-    pub fn leave(&mut self, number: u32) {
-        self.links.push(&mut self.gone, number);
+    /// Removes the page with this number.
+    pub fn remove(&mut self, number: u32) {
+        self.links.push(&mut self.removed, number);
     }
 
     pub fn bytes(&self) -> usize {
@@ -102,18 +104,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_back_until_others_need_them() {
+    fn removed_pages_keep_their_numbers_until_another_page_needs_them() {
         let mut numbers = Numbers::default();
         numbers.grow(2);
         numbers.grow(3);
-        assert_eq!([70, 80, 90].map(|id| numbers.come(id)), [(0, false), (1, false), (2, false)]);
-        [1, 0].into_iter().for_each(|number| numbers.leave(number));
-        assert_eq!(numbers.come(80), (1, false), "it was known");
-        assert_eq!(numbers.come(60), (0, true), "70 left first of those that are not back");
-        numbers.leave(1);
-        assert_eq!(numbers.come(70), (1, true));
+        assert_eq!([70, 80, 90].map(|id| numbers.insert(id)), [(0, false), (1, false), (2, false)]);
+        [1, 0].into_iter().for_each(|number| numbers.remove(number));
+        assert_eq!(numbers.insert(80), (1, false), "80 still had its number");
+        assert_eq!(numbers.insert(60), (0, true), "70 was removed first and is still absent");
+        numbers.remove(1);
+        assert_eq!(numbers.insert(70), (1, true));
         numbers.grow(5);
-        numbers.leave(2);
-        assert_eq!([90, 50].map(|id| numbers.come(id)), [(2, false), (3, false)]);
+        numbers.remove(2);
+        assert_eq!([90, 50].map(|id| numbers.insert(id)), [(2, false), (3, false)]);
     }
 }

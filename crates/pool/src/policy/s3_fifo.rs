@@ -1,7 +1,7 @@
-//! S3-FIFO: a small queue that most pages only pass, a main queue, and ghosts of those that left the small one.
+//! S3-FIFO: a small queue for new pages, a main queue, and ghosts of pages evicted from the small queue.
 //!
-//! Yang, Zhang, Qiu, Yue, Vigfusson 2023, "FIFO Queues are All You Need for Cache Eviction", section 4. The small queue
-//! gets a tenth of the pages that are there, as the pool may grow and shrink.
+//! Source: Yang, Zhang, Qiu, Yue, Vigfusson 2023, "FIFO Queues are All You Need for Cache Eviction", section 4. The
+//! small queue gets a tenth of the present pages rather than of the capacity, because the pool may grow and shrink.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -26,7 +26,7 @@ pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
     },
 };
 
-const MOST_USES: u8 = 3;
+const MAX_USES: u8 = 3;
 
 #[derive(Default)]
 struct Page {
@@ -49,12 +49,13 @@ impl S3Fifo {
         self.links.push(&mut self.main, slot);
     }
 
-    /// Takes a page out of the small queue if it was used at most once and `may` leave; others go to the main queue.
-    fn pass_small(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+    /// Removes the oldest page of the small queue. Evicts it if it was used at most once and is `evictable`; otherwise
+    /// moves it to the main queue.
+    fn evict_small(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let slot = self.links.pop_oldest(&mut self.small)?;
         let page = &mut self.pages[slot as usize];
-        if *page.uses.get_mut() <= 1 && may(slot) {
-            self.ghosts.leave(page.id);
+        if *page.uses.get_mut() <= 1 && evictable(slot) {
+            self.ghosts.insert(page.id);
             return Some(slot);
         }
         *page.uses.get_mut() = 0;
@@ -62,11 +63,11 @@ impl S3Fifo {
         None
     }
 
-    /// Takes a page out of the main queue if it was not used and `may` leave; others go round.
-    fn pass_main(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+    /// Removes the oldest page of the main queue. Evicts it if it is unused and `evictable`; otherwise reinserts it.
+    fn evict_main(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let slot = self.links.pop_oldest(&mut self.main)?;
         let uses = self.pages[slot as usize].uses.get_mut();
-        if *uses == 0 && may(slot) {
+        if *uses == 0 && evictable(slot) {
             return Some(slot);
         }
         *uses = uses.saturating_sub(1);
@@ -85,7 +86,7 @@ impl Policy for S3Fifo {
     fn insert(&mut self, slot: u32, id: PageId) {
         self.pages[slot as usize] = Page { id, ..Page::default() };
         let pages = self.small.len + self.main.len;
-        if self.ghosts.back(id).is_some_and(|since| (since as usize) < pages) {
+        if self.ghosts.take(id).is_some_and(|since| (since as usize) < pages) {
             self.push_main(slot);
         } else {
             self.links.push(&mut self.small, slot);
@@ -96,8 +97,8 @@ impl Policy for S3Fifo {
     fn hit(&self, slot: u32) {
         let uses = &self.pages[slot as usize].uses;
         let seen = uses.load(Relaxed);
-        if seen < MOST_USES {
-            // A use lost to another thread at the same moment is still a use.
+        if seen < MAX_USES {
+            // Losing a concurrent increment is harmless: the page still counts as used.
             uses.store(seen + 1, Relaxed);
         }
     }
@@ -107,14 +108,15 @@ impl Policy for S3Fifo {
         self.links.remove(list, slot);
     }
 
-    fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+    fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let pages = self.small.len + self.main.len;
-        // Each page may pass from the small queue and be used up in the main one. If all that went round is pinned, the
-        // small queue must help out, however small.
-        for help_out in [false, true] {
-            for _ in 0..pages * (2 + usize::from(MOST_USES)) {
-                let small = help_out || self.main.len == 0 || self.small.len > (pages / 10).max(1);
-                let victim = if small && self.small.len > 0 { self.pass_small(may) } else { self.pass_main(may) };
+        // Each page may move from the small queue to the main queue and there use up its counter. If all pages that
+        // went round are pinned, evict from the small queue regardless of its length.
+        for force_small in [false, true] {
+            for _ in 0..pages * (2 + usize::from(MAX_USES)) {
+                let small = force_small || self.main.len == 0 || self.small.len > (pages / 10).max(1);
+                let victim =
+                    if small && self.small.len > 0 { self.evict_small(evictable) } else { self.evict_main(evictable) };
                 if victim.is_some() {
                     return victim;
                 }

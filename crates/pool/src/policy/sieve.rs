@@ -1,6 +1,6 @@
-//! SIEVE: a hand moves from old to new over a FIFO and takes the first unused page; used ones stay where they are.
+//! SIEVE: a hand moves from old to new over a FIFO and evicts the first unused page; used pages keep their position.
 //!
-//! Zhang, Yang, Yue, Vigfusson, Rashmi 2024, "SIEVE is Simpler than LRU", section 3.
+//! Source: Zhang, Yang, Yue, Vigfusson, Rashmi 2024, "SIEVE is Simpler than LRU", section 3.
 
 use super::links::{Links, List, NONE};
 use super::used::Used;
@@ -9,7 +9,7 @@ use crate::PageId;
 
 pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
     name: "sieve",
-    help: "A hand over a FIFO that takes the first page not used since it last passed.",
+    help: "A hand over a FIFO evicts the first page not used since it last passed.",
     source: "Zhang et al., NSDI 2024",
     parameters: &[],
     role: |_| Box::new(Sieve { links: Links::default(), list: List::default(), hand: NONE, used: Used::default() }),
@@ -18,7 +18,7 @@ pub(crate) static INFO: PoolPolicyInfo = PoolPolicyInfo {
 struct Sieve {
     links: Links,
     list: List,
-    /// The page to look at next, or none to begin with the oldest.
+    /// Next page to examine; `NONE` stands for the oldest.
     hand: u32,
     used: Used,
 }
@@ -41,16 +41,16 @@ impl Policy for Sieve {
 
     fn remove(&mut self, slot: u32) {
         if self.hand == slot {
-            self.hand = self.links.after(slot);
+            self.hand = self.links.newer(slot);
         }
         self.links.remove(&mut self.list, slot);
     }
 
-    fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+    fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         for _ in 0..2 * self.list.len {
             let slot = if self.hand == NONE { self.links.oldest(&self.list) } else { self.hand };
-            self.hand = self.links.after(slot);
-            if !self.used.take(slot) && may(slot) {
+            self.hand = self.links.newer(slot);
+            if !self.used.take(slot) && evictable(slot) {
                 self.links.remove(&mut self.list, slot);
                 return Some(slot);
             }

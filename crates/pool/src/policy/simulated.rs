@@ -1,13 +1,13 @@
-//! Any policy of simulated caches that need not know the future, at the price of a lock for each hit.
+//! Adapter for any online policy of simulated caches, with a lock per hit.
 //!
-//! A simulated policy decides whole accesses at a fixed capacity, the pool when and how many pages leave. So victims
-//! are asked for ahead, and the capacity is the number of pages expected: what the policy itself gives up or turns away
-//! while the pool still has room stays until the next victim is sought, and gives way first. A page that may not leave
-//! is accessed once more.
+//! A simulated policy evicts by itself at a fixed capacity, whereas the pool decides when and how many pages leave.
+//! Therefore the adapter asks for victims ahead and sets the capacity to the expected number of pages. Pages that the
+//! policy evicts or rejects while the pool has room stay cached and are the next victims. A page that is not evictable
+//! is accessed again.
 //!
-//! A policy knows pages by numbers, which a page keeps when it leaves, so that it is recognised when it comes back.
-//! There are about twice as many numbers as slots; beyond that, the page that left first is forgotten. A number that
-//! goes to another page takes along what a sketch has counted for it.
+//! Policies identify pages by numbers. A removed page keeps its number, so that it is recognised when it returns. There
+//! are about twice as many numbers as slots; then the number of the longest removed page is reused. The new page
+//! inherits any sketch counts of a reused number.
 
 use ssdlab_cache::{Access, PolicyInfo, build_policy};
 
@@ -17,7 +17,7 @@ use super::numbers::Numbers;
 use crate::sync::Mutex;
 use crate::{ConfigError, PageId};
 
-/// The policy with changes to its parameters, for a pool of about so many pages.
+/// Builds the policy with changed parameters for a pool of about `pages` pages.
 pub fn build(info: &PolicyInfo, changes: &[(String, u64)], pages: usize) -> Result<Box<dyn Policy>, ConfigError> {
     let policy = build_policy(info, changes, pages.max(1) as u64, 0, true)
         .map_err(|error| ConfigError::new("policy", info.name, error.to_string()))?;
@@ -27,7 +27,7 @@ pub fn build(info: &PolicyInfo, changes: &[(String, u64)], pages: usize) -> Resu
         items: Vec::new(),
         slots: Vec::new(),
         links: Links::default(),
-        given_up: List::default(),
+        dropped: List::default(),
         evicted: Vec::new(),
     }))))
 }
@@ -37,12 +37,13 @@ struct Simulated(Mutex<State>);
 struct State {
     policy: Box<dyn ssdlab_cache::Policy>,
     numbers: Numbers,
-    /// Number of the page at each slot, if there is one, and slot of each number.
+    /// Page number in each slot, or [`NONE`].
     items: Vec<u32>,
+    /// Slot of each page number.
     slots: Vec<u32>,
     links: Links,
-    /// Slots of pages that the policy holds no more, but the pool does.
-    given_up: List,
+    /// Slots of pages that the policy has evicted but the pool still holds.
+    dropped: List,
     evicted: Vec<u32>,
 }
 
@@ -50,7 +51,7 @@ impl State {
     fn access(&mut self, slot: u32) {
         self.policy.access(Access::new(self.items[slot as usize], 1), &mut self.evicted);
         for item in self.evicted.drain(..) {
-            self.links.push(&mut self.given_up, self.slots[item as usize]);
+            self.links.push(&mut self.dropped, self.slots[item as usize]);
         }
     }
 
@@ -60,34 +61,34 @@ impl State {
             return;
         }
         if !self.policy.contains(item) {
-            self.links.remove(&mut self.given_up, slot);
+            self.links.remove(&mut self.dropped, slot);
         }
         self.access(slot);
     }
 
-    fn leave(&mut self, slot: u32) {
-        self.numbers.leave(std::mem::replace(&mut self.items[slot as usize], NONE));
+    fn release(&mut self, slot: u32) {
+        self.numbers.remove(std::mem::replace(&mut self.items[slot as usize], NONE));
     }
 
-    fn choose(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
-        for _ in 0..self.given_up.len {
-            let slot = self.links.pop_oldest(&mut self.given_up)?;
-            if may(slot) {
+    fn choose(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+        for _ in 0..self.dropped.len {
+            let slot = self.links.pop_oldest(&mut self.dropped)?;
+            if evictable(slot) {
                 return Some(slot);
             }
-            self.links.push(&mut self.given_up, slot);
+            self.links.push(&mut self.dropped, slot);
         }
-        let mut refused = List::default();
+        let mut pinned = List::default();
         let mut victim = None;
         while let Some(item) = self.policy.victim() {
             let slot = self.slots[item as usize];
-            if may(slot) {
+            if evictable(slot) {
                 victim = Some(slot);
                 break;
             }
-            self.links.push(&mut refused, slot);
+            self.links.push(&mut pinned, slot);
         }
-        while let Some(slot) = self.links.pop_oldest(&mut refused) {
+        while let Some(slot) = self.links.pop_oldest(&mut pinned) {
             self.access(slot);
         }
         victim
@@ -107,7 +108,7 @@ impl Policy for Simulated {
         state.items.resize(slots, NONE);
         state.evicted.reserve_exact(slots);
         state.links.grow(slots);
-        // What there is may be enough for a while.
+        // Grow by more than needed, and only when needed.
         if state.numbers.len() < slots + slots / 4 {
             let numbers = 2 * slots;
             state.numbers.grow(numbers);
@@ -118,15 +119,15 @@ impl Policy for Simulated {
     }
 
     fn growth_bytes(&self, more: usize) -> usize {
-        // Tables at least double, and the old ones exist until they are copied.
+        // Tables at least double, and their old memory exists until they are copied.
         let state = self.0.lock();
         state.bytes() * (2 + 2 * more / state.items.len().max(1))
     }
 
     fn insert(&mut self, slot: u32, id: PageId) {
         let state = self.0.get_mut();
-        let (item, was_others) = state.numbers.come(id);
-        if was_others {
+        let (item, reused) = state.numbers.insert(id);
+        if reused {
             state.policy.remove(item);
         }
         state.items[slot as usize] = item;
@@ -144,15 +145,15 @@ impl Policy for Simulated {
         if state.policy.contains(item) {
             state.policy.remove(item);
         } else {
-            state.links.remove(&mut state.given_up, slot);
+            state.links.remove(&mut state.dropped, slot);
         }
-        state.leave(slot);
+        state.release(slot);
     }
 
-    fn victim(&mut self, may: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+    fn victim(&mut self, evictable: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let state = self.0.get_mut();
-        let slot = state.choose(may)?;
-        state.leave(slot);
+        let slot = state.choose(evictable)?;
+        state.release(slot);
         Some(slot)
     }
 

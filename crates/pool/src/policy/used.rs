@@ -1,4 +1,4 @@
-//! One bit for each slot: whether its page was used since somebody looked.
+//! Flag per slot: true if the page was used since the flag was last taken.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -11,17 +11,17 @@ impl Used {
         self.0.resize_with(slots, AtomicBool::default);
     }
 
-    /// The page is used.
+    /// Marks the page as used.
     #[inline]
     pub fn mark(&self, slot: u32) {
-        // A line that is only read stays in the caches of all cores.
+        // Write only if necessary: a line that is only read stays in the caches of all cores.
         let used = &self.0[slot as usize];
         if !used.load(Relaxed) {
             used.store(true, Relaxed);
         }
     }
 
-    /// Whether the page was used, which is forgotten.
+    /// Returns the flag and clears it.
     pub fn take(&mut self, slot: u32) -> bool {
         std::mem::take(self.0[slot as usize].get_mut())
     }

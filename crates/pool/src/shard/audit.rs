@@ -1,22 +1,22 @@
-//! What tests do to a shard.
+//! Fault injection and consistency checks for tests.
 
 use super::{Shard, Slot, State};
 
 impl Shard {
-    /// Flips a bit of a compressed page, as failing memory would.
+    /// Flips a bit of a compressed page, as faulty memory would; returns false if the page is not compressed.
     #[cfg(all(test, not(feature = "shuttle")))]
     pub fn corrupt(&mut self, id: crate::PageId) -> bool {
-        let super::Found::Compressed(at) = self.look_up(id) else { return false };
+        let super::Lookup::Compressed(at) = self.look_up(id) else { return false };
         let State::Compressed(compressed) = &mut self.slots[at as usize].state else { return false };
         self.slabs.flip_bit(compressed.place);
         true
     }
 
-    /// Counts everything anew and compares; nobody may hold a frame or a job.
+    /// Recounts all pages and memory. No thread may hold a frame or a job.
     pub fn audit(&self) {
-        let count = |what: fn(&Slot) -> bool| self.slots.iter().filter(|slot| what(slot)).count();
+        let count = |matches: fn(&Slot) -> bool| self.slots.iter().filter(|slot| matches(slot)).count();
         assert_eq!(self.working, 0);
-        assert_eq!(count(|slot| matches!(slot.state, State::Flight)), 0);
+        assert_eq!(count(|slot| matches!(slot.state, State::InFlight)), 0);
         assert_eq!(count(|slot| slot.busy && matches!(slot.state, State::Raw(_))), 0);
         assert_eq!(count(|slot| matches!(slot.state, State::Free)), self.free_slots.len());
         assert_eq!(count(|slot| matches!(slot.state, State::Raw(_))), self.raw_pages);

@@ -1,17 +1,17 @@
-//! The compressed pool of a shard, and its share of the memory.
+//! Compressed pool of a shard and its share of the memory.
 
 use super::{MARGINS, Shard, State};
 use crate::balance::{Balance, Verdict};
-use crate::options::LEAST_FRAMES;
+use crate::options::MIN_FRAMES;
 use crate::slabs::Place;
 
-/// Steps in which the adaptive share moves by a margin.
+/// Number of steps in which the adaptive share moves by one margin.
 const MOVES: usize = 4;
-/// Part of the compressed pool that may be free places before chunks are emptied for pages of other classes.
+/// Chunks are emptied when free places exceed this fraction of the compressed pool: one in `FREE_PLACES`.
 const FREE_PLACES: usize = 8;
 
 impl Shard {
-    /// A place for `bytes`, for which compressed pages may have to leave.
+    /// Copies `bytes` to a place for slot `owner`; drops compressed pages if necessary.
     pub(super) fn place(&mut self, bytes: &[u8], owner: u32) -> Option<Place> {
         loop {
             if self.slabs.bytes() > self.compressed_limit {
@@ -34,14 +34,14 @@ impl Shard {
         }
     }
 
-    /// Drops the page that the policy of the compressed pool chooses.
+    /// Drops the victim of the compressed pool's policy; returns false if there is none.
     pub(super) fn drop_compressed(&mut self) -> bool {
         let Some(at) = self.compressed.victim(&mut |_| true) else { return false };
         if let State::Compressed(compressed) = self.slots[at as usize].state {
             self.slabs.free(compressed.place, compressed.len as usize);
         }
         self.counts.compressed_dropped += 1;
-        self.gone(at);
+        self.remove(at);
         true
     }
 
@@ -60,11 +60,11 @@ impl Shard {
         for at in emptied.lost {
             self.compressed.remove(at);
             self.counts.fragmented_dropped += 1;
-            self.gone(at);
+            self.remove(at);
         }
     }
 
-    /// Gives one chunk back.
+    /// Frees one chunk.
     fn shrink(&mut self) {
         if !self.slabs.give_chunk_back() {
             self.empty_chunk();
@@ -72,15 +72,15 @@ impl Shard {
         }
     }
 
-    /// Moves the share of the compressed pool if that pays.
+    /// Adapts the share of the compressed pool to the measured savings.
     pub(super) fn rebalance(&mut self) {
         let Some(verdict) = self.balance.as_mut().and_then(Balance::verdict) else { return };
         let step = (self.budget_bytes / MARGINS / MOVES).max(self.slabs.chunk_cost());
-        // A part of the raw pool stays, or nothing would tell what it is worth.
-        let least_raw = (LEAST_FRAMES * self.frame_bytes).max(self.budget_bytes / MARGINS);
-        let most = self.budget_bytes - self.meta_bytes - least_raw;
+        // Keep part of the raw pool; without it, its savings could not be measured.
+        let min_raw_bytes = (MIN_FRAMES * self.frame_bytes).max(self.budget_bytes / MARGINS);
+        let max_limit = self.budget_bytes - self.meta_bytes - min_raw_bytes;
         let limit = match verdict {
-            Verdict::MoreCompressed => (self.compressed_limit + step).min(most),
+            Verdict::MoreCompressed => (self.compressed_limit + step).min(max_limit),
             Verdict::MoreRaw => self.compressed_limit.saturating_sub(step),
         };
         self.counts.share_moves += u64::from(limit != self.compressed_limit);

@@ -1,50 +1,50 @@
-//! Memory of a shard against its budget, and frames of raw pages.
+//! Memory accounting of a shard, and frames of raw pages.
 
 use std::sync::Arc;
 
 use super::{Frame, Shard};
-use crate::options::LEAST_FRAMES;
+use crate::options::MIN_FRAMES;
 
 impl Shard {
-    /// All memory of this shard.
+    /// Returns the memory of this shard.
     pub fn total_bytes(&self) -> usize {
         self.frames * self.frame_bytes + self.slabs.bytes() + self.meta_bytes
     }
 
-    /// What the shard may take.
+    /// Returns the memory budget of this shard.
     pub fn budget_bytes(&self) -> usize {
         self.budget_bytes
     }
 
-    /// Raw pages that the shard may have, until compressed pages or tables take more or less.
+    /// Returns the current maximum number of raw pages; it depends on the memory of compressed pages and tables.
     pub fn raw_limit(&self) -> usize {
         let others = self.meta_bytes + self.reserved_bytes + self.compressed_limit.max(self.slabs.bytes());
-        (self.budget_bytes.saturating_sub(others) / self.frame_bytes).max(LEAST_FRAMES)
+        (self.budget_bytes.saturating_sub(others) / self.frame_bytes).max(MIN_FRAMES)
     }
 
-    /// Frames that can be had without a victim.
+    /// Returns the number of frames available without a victim.
     fn room(&self) -> usize {
         self.free_frames.len() + self.raw_limit().saturating_sub(self.frames)
     }
 
-    /// Whether workers should begin.
+    /// True if workers should start to demote pages.
     pub fn short_of_frames(&self) -> bool {
-        // The limit, a division, is not asked for without workers or with enough free frames.
+        // The cheap test comes first: `room` needs a division.
         self.free_frames.len() < self.low_water && self.room() < self.low_water
     }
 
-    /// How many victims workers should take.
+    /// Returns the number of victims that workers should take.
     pub fn frames_wanted(&self) -> usize {
         self.high_water.saturating_sub(self.room())
     }
 
-    /// Whether some frame or job is in hand, so that room may come up.
+    /// True if a thread holds a frame or a job, so that waiting may help.
     pub fn working(&self) -> bool {
         self.working > 0
     }
 
-    /// A frame that can be had without a victim. It must come back by [`Shard::land`], [`Shard::renew`] or
-    /// [`Shard::return_frame`].
+    /// Takes a frame that is available without a victim. The caller must pass it to [`Shard::land`],
+    /// [`Shard::replace_frame`] or [`Shard::return_frame`].
     pub fn take_frame(&mut self) -> Option<Frame> {
         if !self.orphans.is_empty() {
             for frame in std::mem::take(&mut self.orphans) {
@@ -61,7 +61,7 @@ impl Shard {
         Some(frame)
     }
 
-    /// Gives a frame back that was not used.
+    /// Returns an unused frame.
     pub fn return_frame(&mut self, frame: Frame) {
         self.recycle(frame);
         self.working -= 1;
@@ -72,7 +72,7 @@ impl Shard {
         if Arc::strong_count(&frame) > 1 {
             self.orphans.push(frame);
         } else if self.frames > self.raw_limit() && !self.released {
-            // Every other frame only, so that nobody pays alone for a share that moved.
+            // Free only every other frame, so that no single thread pays for a change of the share.
             self.frames -= 1;
             self.released = true;
         } else {

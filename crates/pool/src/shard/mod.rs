@@ -1,49 +1,50 @@
-//! The states of the pages of one shard, and every step from one to another. No locks, no loader, no codec: each method
-//! is one step under the lock of the shard, and leaves it within its budget.
+//! Page states of one shard and all transitions between them. There are no locks, loader or codec here: each method is
+//! one step under the shard's lock and keeps the shard within its budget.
 //!
-//! A page is absent, in flight (some thread brings it), raw, or compressed. A raw page may be busy: some thread has
-//! a snapshot of it, to store or to compress it. It is read and written all the while; a write gets it a new frame, and
-//! its version tells who holds a snapshot that this is outdated.
+//! A page is absent, in flight (a thread is bringing it in), raw or compressed. A raw page may be busy: a thread holds
+//! a snapshot to store or compress. Busy pages can still be read and written. A write gives the page a new frame and a
+//! new version, which shows that the snapshot is outdated.
 
 #[cfg(test)]
 mod audit;
-mod coming;
 mod compressed;
+mod eviction;
 mod frames;
-mod leaving;
+mod insertion;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::balance::Balance;
 use crate::hash::bucket;
-use crate::options::{LEAST_FRAMES, Options, Share};
+use crate::options::{MIN_FRAMES, Options, Share};
 use crate::policy::Policy;
 use crate::sketch::Sketch;
 use crate::slabs::{Place, Slabs};
 use crate::{ConfigError, PageId, Transitions, Usage};
 
-/// Memory of one raw page. Whoever reads or stores the page outside of the lock holds a reference.
+/// Memory of one raw page. A thread that reads or stores the page outside of the lock holds a reference.
 pub type Frame = Arc<[u8]>;
 
 const NONE: u32 = u32::MAX;
-/// Parts of the budget that the adaptive share looks beyond either pool.
+/// Margins per budget; the adaptive share compares the pools at a margin of one such part.
 const MARGINS: usize = 16;
 
-/// What is known of a compressed page.
+/// Place, length and checksum of a compressed page.
 #[derive(Clone, Copy, Debug)]
 pub struct Compressed {
     place: Place,
-    /// Length in bytes; that of a page if the page did not shrink.
+    /// Length in bytes; a whole page if it is stored uncompressed.
     pub len: u32,
     /// Checksum of the compressed bytes.
     pub crc: u32,
+    /// Sequence number of [`Balance::demoted`].
     demoted: u32,
 }
 
 enum State {
     Free,
-    Flight,
+    InFlight,
     Raw(Frame),
     Compressed(Compressed),
 }
@@ -51,90 +52,91 @@ enum State {
 struct Slot {
     id: PageId,
     state: State,
-    /// The next slot of the same bucket.
+    /// Next slot of the same bucket.
     next: u32,
-    /// Number of writes.
+    /// Incremented by each write.
     version: u32,
-    /// Used since it came, or since it became a victim.
+    /// True if the page was used since it became raw or since it was last chosen as a victim.
     touched: AtomicBool,
     dirty: bool,
     busy: bool,
 }
 
-/// Memory of a slot with its place in the list of free ones.
+/// Memory of a slot and its entry in the free list.
 const SLOT_BYTES: usize = size_of::<Slot>() + size_of::<u32>();
 
-/// What a look at a page found.
+/// State of a page, with its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Lookup {
     Absent,
-    Flight,
+    InFlight,
     Raw(u32),
     Compressed(u32),
 }
 
-/// A snapshot of a raw page for someone to store, and to compress if it is a victim.
+/// Snapshot of a raw page to store, and to compress or drop if it is a victim.
 pub struct Job {
     slot: u32,
     version: u32,
-    /// The page.
+    /// Page number.
     pub id: PageId,
-    /// Its bytes.
+    /// Contents of the page.
     pub page: Frame,
-    /// Whether it must be stored first.
+    /// True if the page must be stored.
     pub dirty: bool,
-    /// What to do with it then.
-    pub wish: Wish,
+    /// Action after storing, for victims.
+    pub action: VictimAction,
 }
 
-/// What shall become of a victim.
+/// Action on a victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum VictimAction {
     Compress,
     Drop,
     DropCold,
 }
 
-/// What was done with a [`Job`].
-pub enum Done<'a> {
-    /// The storage below refused it.
-    Refused,
-    /// It shall leave the cache as the wish was.
+/// Result of a [`Job`].
+pub enum JobResult<'a> {
+    /// The page could not be stored.
+    StoreFailed,
+    /// Drop the page, as [`Job::action`] demands.
     Drop,
-    /// It did not shrink enough and shall leave the cache.
+    /// Drop the page because it did not shrink enough.
     Incompressible,
-    /// These bytes, with their checksum, shall be kept.
+    /// Keep these compressed bytes, which have this checksum.
     Keep(&'a [u8], u32),
 }
 
-/// The share of the compressed pool in the beginning, percent.
-fn first_percent(share: Share) -> f64 {
+/// Returns the initial share of the compressed pool, in percent.
+fn initial_percent(share: Share) -> f64 {
     match share {
         Share::Fixed { percent } => percent,
         Share::Adaptive { .. } => 50.0,
     }
 }
 
-/// Pages that a shard has tables for before they grow.
+/// Expected page counts of a shard, which determine the initial size of its tables.
 pub struct Expected {
-    /// All that may be there.
+    /// Number of pages of both pools.
     pub slots: usize,
-    /// Raw pages, no fewer than there will be.
+    /// Upper bound on raw pages.
     pub raw_pages: usize,
-    /// Compressed pages, if they are half as long.
+    /// Number of compressed pages at half the length of a page.
     pub compressed_pages: usize,
 }
 
 impl Expected {
     pub fn new(options: &Options, budget_bytes: usize) -> Self {
         let frames = budget_bytes / options.frame_bytes();
-        let given_up = (frames as f64 * first_percent(options.share) / 100.0) as usize;
-        let (raw_pages, compressed_pages) = (frames - given_up + LEAST_FRAMES, 2 * given_up);
+        let compressed_frames = (frames as f64 * initial_percent(options.share) / 100.0) as usize;
+        let raw_pages = frames - compressed_frames + MIN_FRAMES;
+        let compressed_pages = 2 * compressed_frames;
         Self { slots: raw_pages + compressed_pages, raw_pages, compressed_pages }
     }
 }
 
-/// One part of the cache.
+/// Part of the cache with its own pools, tables and budget.
 pub struct Shard {
     page_bytes: usize,
     frame_bytes: usize,
@@ -145,41 +147,43 @@ pub struct Shard {
     raw: Box<dyn Policy>,
     compressed: Box<dyn Policy>,
     free_frames: Vec<Frame>,
-    /// Frames whose pages were written anew while somebody read them.
+    /// Former frames of pages, to which readers still hold references.
     orphans: Vec<Frame>,
-    /// Frames that exist.
+    /// Number of frames, used or free.
     frames: usize,
+    /// True if the last recycled frame was freed.
     released: bool,
     slabs: Slabs,
     compressed_limit: usize,
     balance: Option<Balance>,
     sketch: Option<Sketch>,
     meta_bytes: usize,
-    /// Memory that raw pages shall leave so that the page table can grow.
+    /// Memory that raw pages must free so that the page table can grow.
     reserved_bytes: usize,
     raw_pages: usize,
     dirty_pages: usize,
-    /// Frames and jobs in hand; while there are any, room may come up.
+    /// Number of frames and jobs held by threads; waiting may help while it is above 0.
     working: usize,
-    /// Frames that workers keep free or may still take, and below which they begin.
+    /// Available frames below which workers start.
     low_water: usize,
+    /// Available frames at which workers stop.
     high_water: usize,
-    /// Something ended that a waiting thread may wait for.
+    /// True if a thread made progress that another one may be waiting for.
     pub progress: bool,
-    /// Some thread waits.
+    /// True if a thread is waiting.
     pub waiting: bool,
-    /// Workers have been told.
-    pub called: bool,
-    /// What happened, but for raw hits under the shared lock.
+    /// True if the shard is in the workers' queue or being served.
+    pub queued: bool,
+    /// Counters, without the raw hits under the shared lock.
     pub counts: Transitions,
 }
 
 impl Shard {
-    /// A shard with its part of the budget.
+    /// Creates a shard with its part of the budget.
     pub fn new(options: &Options, budget_bytes: usize) -> Result<Self, ConfigError> {
         let frame_bytes = options.frame_bytes();
         let page_bytes = options.page_bytes as usize;
-        let percent = first_percent(options.share);
+        let percent = initial_percent(options.share);
         let Expected { slots, raw_pages, compressed_pages } = Expected::new(options, budget_bytes);
         let balance = match options.share {
             Share::Fixed { .. } => None,
@@ -213,26 +217,27 @@ impl Shard {
             high_water: 0,
             progress: false,
             waiting: false,
-            called: false,
+            queued: false,
             counts: Transitions::default(),
         };
         shard.grow(slots);
-        let least = shard.meta_bytes + LEAST_FRAMES * frame_bytes;
-        if budget_bytes < least {
+        let min_bytes = shard.meta_bytes + MIN_FRAMES * frame_bytes;
+        if budget_bytes < min_bytes {
             let remedy = format!(
-                "each of {} shards needs {least} bytes and has {budget_bytes}; raise the budget or take fewer shards",
+                "each of {} shards needs {min_bytes} bytes but gets {budget_bytes}; raise the budget or use fewer shards",
                 options.shards
             );
             return Err(ConfigError::new("budget", options.budget, remedy));
         }
         let pages_bytes = budget_bytes - shard.meta_bytes;
-        shard.compressed_limit = ((pages_bytes as f64 * percent / 100.0) as usize).min(budget_bytes - least);
+        shard.compressed_limit = ((pages_bytes as f64 * percent / 100.0) as usize).min(budget_bytes - min_bytes);
         if percent > 0.0 && shard.compressed_limit < shard.slabs.chunk_cost() {
             let remedy = format!(
-                "compressed pages of each of {} shards get {} bytes, but a chunk takes {}; raise the budget or the share, or take fewer shards or smaller chunks",
+                "each of {} shards gets {} bytes for compressed pages, but a chunk takes {}; raise the {}",
                 options.shards,
                 shard.compressed_limit,
-                shard.slabs.chunk_cost()
+                shard.slabs.chunk_cost(),
+                if percent < 50.0 { "share" } else { "budget" }
             );
             return Err(ConfigError::new("share of compressed pages", format!("{percent} %"), remedy));
         }
@@ -240,7 +245,7 @@ impl Shard {
             shard.low_water = (shard.raw_limit() / 16).min(options.batch());
             shard.high_water = (shard.raw_limit() / 8).min(2 * options.batch());
         }
-        // Once more for the pages that there will be, now that tables are counted; these are no larger for it.
+        // Rebuild with the final number of raw pages, known now that the tables are counted. The tables do not grow.
         shard.raw = options.raw_policy.build(shard.raw_limit() - shard.high_water)?;
         shard.raw.grow(slots);
         Ok(shard)
@@ -265,7 +270,7 @@ impl Shard {
         self.meta_bytes = self.counted_bytes();
     }
 
-    /// Tables, policies and ghosts, counted anew.
+    /// Recounts the memory of tables, policies and ghosts.
     fn counted_bytes(&self) -> usize {
         size_of_val(&*self.heads)
             + self.slots.capacity() * size_of::<Slot>()
@@ -293,7 +298,7 @@ impl Shard {
         None
     }
 
-    /// The page, if it is raw; a hit.
+    /// Returns the page if it is raw, and records a hit.
     #[inline]
     pub fn raw_hit(&self, id: PageId) -> Option<&Frame> {
         let at = self.find(id)?;
@@ -301,7 +306,7 @@ impl Shard {
         let page = match &slot.state {
             State::Raw(page) => page,
             State::Compressed(compressed) => {
-                // Whoever asked will copy it once he has the lock.
+                // The caller will copy it once it has the exclusive lock.
                 self.slabs.prefetch(compressed.place, compressed.len as usize);
                 return None;
             }
@@ -314,19 +319,19 @@ impl Shard {
         Some(page)
     }
 
-    /// Where the page is.
-    pub fn look_up(&self, id: PageId) -> Found {
+    /// Returns the state of a page.
+    pub fn look_up(&self, id: PageId) -> Lookup {
         match self.find(id) {
-            None => Found::Absent,
+            None => Lookup::Absent,
             Some(at) => match self.slots[at as usize].state {
-                State::Raw(_) => Found::Raw(at),
-                State::Compressed(_) => Found::Compressed(at),
-                State::Flight | State::Free => Found::Flight,
+                State::Raw(_) => Lookup::Raw(at),
+                State::Compressed(_) => Lookup::Compressed(at),
+                State::InFlight | State::Free => Lookup::InFlight,
             },
         }
     }
 
-    /// Where the memory is.
+    /// Returns the memory usage.
     pub fn usage(&self) -> Usage {
         Usage {
             budget_bytes: self.budget_bytes as u64,

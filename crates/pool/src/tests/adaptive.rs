@@ -1,4 +1,4 @@
-//! The adaptive share goes where time is saved.
+//! Tests of the adaptive share.
 
 use ssdlab_core::Rng;
 
@@ -8,15 +8,15 @@ use crate::{Options, Pool, Share, Transitions, policy};
 const MISS_US: f64 = 110.0;
 const RESTORE_US: f64 = 20.0;
 
-/// Time of the second half of the reads, in microseconds, and the percentage of the budget that compressed pages may
-/// take.
+/// Returns the time of the second half of the reads, in microseconds, and the final share of compressed pages in
+/// percent.
 fn replay(share: Share, ids: &[u64]) -> (f64, f64) {
     let raw_policy = policy::policy("lru").unwrap();
     let pool = Pool::new(Options { share, raw_policy, ..options(1 << 20) }, Storage::default()).unwrap();
     let mut out = vec![0; PAGE_BYTES];
     let mut before = Transitions::default();
     for (step, &id) in ids.iter().enumerate() {
-        // Pages of which a quarter or a half is noise.
+        // Choose page numbers whose contents are a quarter or half noise.
         pool.read(id / 2 * 5 + 1 + id % 2, &mut out).unwrap();
         if step == ids.len() / 2 {
             before = pool.transitions();
@@ -30,9 +30,9 @@ fn replay(share: Share, ids: &[u64]) -> (f64, f64) {
 
 const ADAPTIVE: Share = Share::Adaptive { miss_us: MISS_US, restore_us: RESTORE_US };
 
-/// Pages for more than twice the memory, all alike: compressed most of them fit.
+/// The pages, all equally likely, exceed the memory twice; most fit if they are compressed.
 #[test]
-fn what_fits_only_compressed_is_compressed() {
+fn pages_that_fit_only_compressed_are_compressed() {
     let mut rng = Rng::named(1, "adaptive");
     let ids: Vec<u64> = (0..200_000).map(|_| rng.below(2_300)).collect();
     let (adaptive_us, percent) = replay(ADAPTIVE, &ids);
@@ -41,9 +41,9 @@ fn what_fits_only_compressed_is_compressed() {
     assert!(adaptive_us < half_us * 0.9, "{adaptive_us} us against {half_us} us");
 }
 
-/// Pages for nine tenths of the memory: raw they are all hits, and half of them compressed costs restoring.
+/// The pages take nine tenths of the memory. If all are raw, every read is a hit; compressed pages cost restore time.
 #[test]
-fn what_fits_raw_stays_raw() {
+fn pages_that_fit_raw_stay_raw() {
     let mut rng = Rng::named(2, "adaptive");
     let ids: Vec<u64> = (0..200_000).map(|_| rng.below(750)).collect();
     let (adaptive_us, percent) = replay(ADAPTIVE, &ids);

@@ -1,4 +1,4 @@
-//! Storage, codec and memory fail; no page is lost and no wrong byte is read.
+//! Faults of storage, codec and memory: no write is lost and no wrong byte is read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -15,16 +15,16 @@ fn read(pool: &Pool<Storage>, id: u64) -> (Source, u64) {
 }
 
 #[test]
-fn a_corrupted_page_is_noticed_and_loaded_anew() {
+fn corrupted_pages_are_detected_and_reloaded() {
     let pool = Pool::new(options(200 << 10), Storage::default()).unwrap();
     (0..400).for_each(|id| pool.write(id, &page(id, 9)).unwrap());
-    let damaged: Vec<u64> = (0..400).filter(|&id| pool.shards()[0].hold().corrupt(id)).collect();
+    let damaged: Vec<u64> = (0..400).filter(|&id| pool.shards()[0].lock().corrupt(id)).collect();
     assert!(damaged.len() > 100, "{}", damaged.len());
     for &id in &damaged {
         assert_eq!(read(&pool, id), (Source::Loader, 9));
     }
     let counts = pool.transitions();
-    // Reading the one pushes out some of the others.
+    // Reading some of them evicts others, so that fewer are detected.
     assert!(counts.corrupted > 50 && counts.corrupted == counts.compressed_hits - counts.restored, "{counts:?}");
     pages_add_up(&counts, &pool.usage());
     audit(&pool);
@@ -38,7 +38,7 @@ fn a_failed_load_leaves_nothing_behind() {
     for id in 0..500 {
         let error = pool.read(id, &mut [0; PAGE_BYTES]).unwrap_err();
         assert!(matches!(error, PoolError::Load { page, .. } if page == id));
-        assert_eq!(error.to_string(), format!("loading page {id} failed: no luck with page {id}"));
+        assert_eq!(error.to_string(), format!("loading page {id} failed: injected fault on page {id}"));
         assert!(pool.get(id).is_err());
     }
     storage.loads_fail.store(false, SeqCst);
@@ -48,7 +48,7 @@ fn a_failed_load_leaves_nothing_behind() {
     audit(&pool);
 }
 
-/// On a full disk dirty pages stay, writes that find no room fail, and everything can be read.
+/// On a full disk dirty pages stay cached, writes without a free frame fail, and every page can be read.
 #[test]
 fn a_full_disk_loses_no_write() {
     for share in [Share::Fixed { percent: 0.0 }, Share::Fixed { percent: 60.0 }] {
@@ -65,9 +65,9 @@ fn a_full_disk_loses_no_write() {
             assert_eq!(read(&pool, id).1, if written.contains(&id) { 5 } else { 0 });
         }
         assert_eq!(read(&pool, 999).1, 0);
-        assert!(pool.transitions().bypassed > 0, "no clean page is left to give way");
+        assert!(pool.transitions().bypassed > 0, "no clean page is evictable");
         assert!(pool.get(2000).is_err());
-        // Pages in the cache can still be written.
+        // Cached pages can still be written.
         pool.write(written[0], &page(written[0], 6)).unwrap();
         storage.stores_fail.store(false, SeqCst);
         pool.flush().unwrap();
@@ -80,7 +80,7 @@ fn a_full_disk_loses_no_write() {
 }
 
 #[test]
-fn pinned_pages_stay_what_they_were() {
+fn pinned_pages_do_not_change() {
     let pool = Pool::new(options(100 << 10), Storage::default()).unwrap();
     let pinned: Vec<_> = (0..10).map(|id| pool.get(id).unwrap()).collect();
     for id in 0..10 {
@@ -94,7 +94,7 @@ fn pinned_pages_stay_what_they_were() {
     drop(pinned);
     (100..300).for_each(|id| assert_eq!(read(&pool, id).1, 0));
     audit(&pool);
-    // With every raw page pinned there is room for none, and it says so.
+    // If every raw page is pinned, requests fail with a message that says so.
     let mut pinned = Vec::new();
     let error = (0..1000).find_map(|id| pool.get(id).map(|page| pinned.push(page)).err()).unwrap();
     assert!(matches!(error, PoolError::NoRoom { .. }) && error.to_string().contains("pinned"), "{error}");
@@ -105,7 +105,7 @@ fn pinned_pages_stay_what_they_were() {
     audit(&pool);
 }
 
-/// A codec that fails as told.
+/// Codec with fault injection.
 struct Faulty {
     inner: Box<dyn Codec>,
     faults: Arc<Faults>,
@@ -116,20 +116,20 @@ struct Faults {
     never_shrinks: AtomicBool,
     compress_panics: AtomicBool,
     restore_panics: AtomicBool,
-    lies: AtomicBool,
+    returns_wrong_length: AtomicBool,
 }
 
 impl Codec for Faulty {
     fn compress(&mut self, page: &[u8], out: &mut [u8]) -> Option<usize> {
-        assert!(!self.faults.compress_panics.load(SeqCst), "the codec panics, as this test wants");
-        if self.faults.lies.load(SeqCst) {
+        assert!(!self.faults.compress_panics.load(SeqCst), "panic injected into the codec");
+        if self.faults.returns_wrong_length.load(SeqCst) {
             return Some(1 << 40);
         }
         if self.faults.never_shrinks.load(SeqCst) { None } else { self.inner.compress(page, out) }
     }
 
     fn decompress(&mut self, bytes: &[u8], page: &mut [u8]) -> Result<(), Corrupt> {
-        assert!(!self.faults.restore_panics.load(SeqCst), "the codec panics, as this test wants");
+        assert!(!self.faults.restore_panics.load(SeqCst), "panic injected into the codec");
         self.inner.decompress(bytes, page)
     }
 }
@@ -138,10 +138,10 @@ impl Codec for Faulty {
 fn a_faulty_codec_loses_nothing() {
     let faults = Arc::new(Faults::default());
     for demotion in [Demotion::Synchronous, Demotion::Background { workers: 2, batch: 8 }] {
-        let given = Arc::clone(&faults);
+        let codec_faults = Arc::clone(&faults);
         let make = move || {
             let inner = "lz4".parse::<ssdlab_codec::CodecSpec>().unwrap().build()?;
-            Ok(Box::new(Faulty { inner, faults: Arc::clone(&given) }) as Box<dyn Codec>)
+            Ok(Box::new(Faulty { inner, faults: Arc::clone(&codec_faults) }) as Box<dyn Codec>)
         };
         let storage = Storage::default();
         let pool =
@@ -154,30 +154,29 @@ fn a_faulty_codec_loses_nothing() {
             (0..500).for_each(|id| assert_eq!(read(&pool, id).1, stamp));
             fault.store(false, SeqCst);
         };
-        round(&faults.lies, false);
+        round(&faults.returns_wrong_length, false);
         round(&faults.never_shrinks, true);
-        round(&faults.lies, true);
+        round(&faults.returns_wrong_length, true);
         let before = pool.transitions();
         assert_eq!(before.codec_panics, 0);
         assert!(before.incompressible_dropped > 500, "{before:?}");
         round(&faults.compress_panics, true);
-        round(&faults.lies, false);
+        round(&faults.returns_wrong_length, false);
         round(&faults.restore_panics, true);
         let counts = pool.transitions();
         assert!(counts.codec_panics > 0 && counts.corrupted > 0, "{counts:?}");
         assert_eq!(counts.worker_panics, 0, "a panic of the codec does not end a batch");
         pool.flush().unwrap();
         assert!((0..500).all(|id| storage.version(id) == 6));
-        // Nobody is at work once the workers have ended.
-        let quiet = pool.transitions();
-        assert!(quiet.demoted_by_workers + quiet.demoted_by_callers > 1000);
+        let counts = pool.transitions();
+        assert!(counts.demoted_by_workers + counts.demoted_by_callers > 1000);
     }
 }
 
-/// The storage panics under workers and under the caller; pages stay, the cache goes on, and no codec is blamed. Rounds
-/// go on until a worker has met a panic too: on a busy machine the caller may make all room itself.
+/// The storage panics in workers and in the caller. Repeats until a worker has hit a panic too, because on a busy
+/// machine the caller may demote all pages itself.
 #[test]
-fn a_panic_of_the_storage_is_survived() {
+fn panics_of_the_storage_lose_no_page() {
     let storage = Storage::default();
     let pool = Pool::new(
         Options { demotion: Demotion::Background { workers: 2, batch: 8 }, ..options(300 << 10) },

@@ -1,4 +1,4 @@
-//! Tests of the whole cache. They are inside the crate to count what shards hold and to damage what they keep.
+//! Tests of the whole cache. They are inside the crate to audit shards and to corrupt pages.
 
 mod adaptive;
 mod configuration;

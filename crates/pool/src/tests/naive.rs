@@ -1,4 +1,4 @@
-//! The policies as one would write them down: lists that are searched.
+//! Naive forms of the policies: lists that are searched linearly.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::ghosts::Ghosts;
 use crate::policy::{Choice, Policy, policies};
 use proptest::prelude::*;
 
-/// A policy over pages rather than slots.
+/// Policy over pages instead of slots.
 pub trait Naive {
     fn insert(&mut self, id: PageId);
     fn hit(&mut self, id: PageId);
@@ -17,7 +17,7 @@ pub trait Naive {
     fn victim(&mut self) -> Option<PageId>;
 }
 
-/// A page with its uses.
+/// Pages, each with its number of uses.
 type Queue = Vec<(PageId, u32)>;
 
 fn find(queue: &mut Queue, id: PageId) -> Option<&mut (PageId, u32)> {
@@ -89,7 +89,7 @@ impl Naive for Sieve {
         if at < self.hand {
             self.hand -= 1;
         }
-        // A hand at the end begins anew, whatever comes in there.
+        // A hand at the end restarts at the oldest page, even if a page is inserted later.
         if self.hand >= self.queue.len() {
             self.hand = 0;
         }
@@ -119,7 +119,7 @@ struct S3Fifo {
 impl Naive for S3Fifo {
     fn insert(&mut self, id: PageId) {
         let pages = self.small.len() + self.main.len();
-        let known = self.ghosts.back(id).is_some_and(|since| (since as usize) < pages);
+        let known = self.ghosts.take(id).is_some_and(|since| (since as usize) < pages);
         (if known { &mut self.main } else { &mut self.small }).push((id, 0));
     }
     fn hit(&mut self, id: PageId) {
@@ -136,7 +136,7 @@ impl Naive for S3Fifo {
             if self.main.is_empty() || (self.small.len() > (pages / 10).max(1)) {
                 let (id, uses) = self.small.remove(0);
                 if uses <= 1 {
-                    self.ghosts.leave(id);
+                    self.ghosts.insert(id);
                     return Some(id);
                 }
                 self.main.push((id, 0));
@@ -152,11 +152,11 @@ impl Naive for S3Fifo {
     }
 }
 
-/// A simulated policy that knows every page there ever was, by when it came first.
+/// Simulated policy that numbers all pages in the order of their first insertion.
 struct Simulated {
     policy: Box<dyn ssdlab_cache::Policy>,
     items: BTreeMap<PageId, u32>,
-    given_up: Vec<PageId>,
+    dropped: Vec<PageId>,
 }
 
 impl Simulated {
@@ -172,35 +172,35 @@ impl Naive for Simulated {
         self.policy.grow(item + 1);
         let mut evicted = Vec::new();
         self.policy.access(Access::new(item, 1), &mut evicted);
-        self.given_up.extend(evicted.into_iter().map(|item| self.page(item)).collect::<Vec<_>>());
+        self.dropped.extend(evicted.into_iter().map(|item| self.page(item)).collect::<Vec<_>>());
     }
     fn hit(&mut self, id: PageId) {
-        self.given_up.retain(|&page| page != id);
+        self.dropped.retain(|&page| page != id);
         self.insert(id);
     }
     fn remove(&mut self, id: PageId) {
-        match self.given_up.iter().position(|&page| page == id) {
+        match self.dropped.iter().position(|&page| page == id) {
             Some(at) => {
-                self.given_up.remove(at);
+                self.dropped.remove(at);
             }
             None => self.policy.remove(self.items[&id]),
         }
     }
     fn victim(&mut self) -> Option<PageId> {
-        if !self.given_up.is_empty() {
-            return Some(self.given_up.remove(0));
+        if !self.dropped.is_empty() {
+            return Some(self.dropped.remove(0));
         }
         let item = self.policy.victim()?;
         Some(self.page(item))
     }
 }
 
-/// The naive form of a policy for a pool of about so many pages.
+/// Returns the naive form of a policy for a pool of about `pages` pages.
 pub fn naive(choice: &Choice, pages: usize) -> Box<dyn Naive> {
     if choice.locks() {
         let info = ssdlab_cache::POLICIES.get(choice.name()).unwrap();
         let policy = ssdlab_cache::build_policy(info, &[], pages.max(1) as u64, 0, true).unwrap();
-        return Box::new(Simulated { policy, items: BTreeMap::new(), given_up: Vec::new() });
+        return Box::new(Simulated { policy, items: BTreeMap::new(), dropped: Vec::new() });
     }
     match choice.name() {
         "fifo" => Box::new(Fifo::default()),
@@ -208,7 +208,7 @@ pub fn naive(choice: &Choice, pages: usize) -> Box<dyn Naive> {
         "lru" => Box::<Lru>::default(),
         "sieve" => Box::<Sieve>::default(),
         "s3-fifo" => Box::new(S3Fifo { small: Vec::new(), main: Vec::new(), ghosts: Ghosts::new(pages) }),
-        other => panic!("write {other} down as lists, too"),
+        other => panic!("policy {other} has no naive form; add one here"),
     }
 }
 
@@ -217,23 +217,23 @@ const SLOTS: usize = 30;
 proptest! {
     #![proptest_config(ssdlab_tiers::cases(256))]
 
-    /// Every policy of the table against its naive form: arrivals, hits, removals, victims.
+    /// Compares every policy with its naive form under random insertions, hits, removals and evictions.
     #[test]
-    fn policies_are_what_they_say(
+    fn policies_match_their_naive_forms(
         steps in prop::collection::vec((0_u8..8, 0_u64..SLOTS as u64), 1..400),
         pages in 1..SLOTS,
     ) {
         for choice in policies() {
-            // A table that grows in the middle must not matter.
+            // Growing in two steps must not matter.
             let mut policy: Box<dyn Policy> = choice.build(pages).unwrap();
             policy.grow(SLOTS / 2);
             policy.grow(SLOTS);
             let bytes = policy.bytes();
             let mut naive = naive(&choice, pages);
             let mut inside = [false; SLOTS];
-            for &(what, page) in &steps {
+            for &(action, page) in &steps {
                 let slot = page as usize;
-                match (what, inside[slot]) {
+                match (action, inside[slot]) {
                     (0, true) => { policy.remove(page as u32); naive.remove(page); inside[slot] = false; }
                     (1, _) => {
                         let victim = policy.victim(&mut |_| true);
@@ -248,25 +248,25 @@ proptest! {
         }
     }
 
-    /// Pages that may not leave do not, and any other one is found; if there is none, the search ends.
+    /// A policy finds every evictable page but no other; the search ends if there is none.
     #[test]
-    fn pinned_pages_stay(pinned in prop::collection::vec(any::<bool>(), SLOTS), hits in prop::collection::vec(0_u32..SLOTS as u32, 0..100)) {
+    fn victims_are_exactly_the_evictable_pages(pinned in prop::collection::vec(any::<bool>(), SLOTS), hits in prop::collection::vec(0_u32..SLOTS as u32, 0..100)) {
         for choice in policies() {
             let mut policy: Box<dyn Policy> = choice.build(SLOTS / 2).unwrap();
             policy.grow(SLOTS);
             (0..SLOTS as u32).for_each(|slot| policy.insert(slot, u64::from(slot)));
             hits.iter().for_each(|&slot| policy.hit(slot));
-            let mut left = std::collections::BTreeSet::new();
+            let mut victims = std::collections::BTreeSet::new();
             while let Some(slot) = policy.victim(&mut |slot| !pinned[slot as usize]) {
-                prop_assert!(left.insert(slot));
+                prop_assert!(victims.insert(slot));
             }
-            let free = (0..SLOTS as u32).filter(|&slot| !pinned[slot as usize]).collect();
-            prop_assert_eq!(&left, &free, "{}", choice.name());
-            // All others are still there.
+            let evictable = (0..SLOTS as u32).filter(|&slot| !pinned[slot as usize]).collect();
+            prop_assert_eq!(&victims, &evictable, "{}", choice.name());
+            // The pinned pages are still in the policy.
             while let Some(slot) = policy.victim(&mut |_| true) {
-                prop_assert!(left.insert(slot));
+                prop_assert!(victims.insert(slot));
             }
-            prop_assert_eq!(left.len(), SLOTS);
+            prop_assert_eq!(victims.len(), SLOTS);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Simulated policies in the pool against the simulation of a cache of the same capacity.
+//! Compares simulated policies in the pool with a simulated cache of the same capacity.
 
 use ssdlab_cache::{Access, PolicyInfo};
 use ssdlab_core::Rng;
@@ -7,13 +7,13 @@ use super::storage::{PAGE_BYTES, Storage, audit, options};
 use crate::policy::policies;
 use crate::{Demotion, Options, PageId, Pool, Share};
 
-/// Skewed reads with scans now and then, of so many pages.
+/// Returns skewed reads of `pages` pages with periodic scans.
 fn reads(pages: u64) -> Vec<PageId> {
     let mut rng = Rng::named(1, "simulated");
     (0..30_000).map(|at| if at % 5000 < 400 { at % pages } else { rng.below(rng.clone().below(pages) + 1) }).collect()
 }
 
-/// Hits of a cache of `capacity` pages which gives a page up ahead of the next one if it is full, or when that comes.
+/// Returns the hits of a simulated cache of `capacity` pages. With `ahead`, a full cache evicts before it inserts.
 fn simulated_hits(info: &PolicyInfo, capacity: u64, reads: &[PageId], ahead: bool) -> u64 {
     let mut policy = ssdlab_cache::build_policy(info, &[], capacity, 0, true).unwrap();
     let mut items = std::collections::BTreeMap::new();
@@ -39,11 +39,10 @@ fn pool_hits(options: Options, reads: &[PageId]) -> (u64, u64) {
     (pool.transitions().raw_hits, pool.shards()[0].read().raw_limit() as u64)
 }
 
-/// Goal: the pool with a simulated policy is that cache. Method: equal hits where the pool seeks a victim when it is
-/// full, as without workers; nearly those of plain simulation, which knows the newcomer first, and of a pool whose
-/// workers keep some room.
+/// Without workers, the pool evicts before it inserts and must have exactly the hits of such a simulation. With
+/// workers, or against the normal simulation, hits must be close.
 #[test]
-fn hits_are_those_of_the_simulation() {
+fn hits_match_the_simulation() {
     let reads = reads(260);
     for policy in policies() {
         let info = ssdlab_cache::POLICIES.get(policy.name()).unwrap();
@@ -62,9 +61,9 @@ fn hits_are_those_of_the_simulation() {
     }
 }
 
-/// More pages than there are numbers: those that left first are forgotten, and memory stays what it was.
+/// Uses more pages than there are page numbers, so that numbers are reused.
 #[test]
-fn pages_without_end_take_no_more_memory() {
+fn memory_stays_constant_for_any_number_of_pages() {
     for policy in policies().filter(|policy| policy.locks()) {
         let name = policy.name().to_owned();
         let options = Options { raw_policy: policy.clone(), compressed_policy: policy, ..options(200 << 10) };

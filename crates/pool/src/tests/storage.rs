@@ -1,4 +1,4 @@
-//! A storage in memory that can fail, and pages that tell what they are.
+//! In-memory storage with fault injection, and pages that identify themselves.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -10,7 +10,7 @@ use crate::{Demotion, Loader, Options, PageId, Pool, Transitions, Usage};
 
 pub const PAGE_BYTES: usize = 1024;
 
-/// Version `version` of page `id`: how much of it is noise depends on the page, from none to all.
+/// Returns version `version` of page `id`. The page number determines the fraction of noise, from none to all.
 pub fn page(id: PageId, version: u64) -> Vec<u8> {
     let mut page = vec![(id % 251) as u8; PAGE_BYTES];
     let mut rng = Rng::named(id ^ version << 32, "page");
@@ -21,29 +21,30 @@ pub fn page(id: PageId, version: u64) -> Vec<u8> {
     page
 }
 
-/// The version of a page, all of whose bytes must be right.
+/// Returns the version of a page after checking all its bytes.
 pub fn version(id: PageId, bytes: &[u8]) -> u64 {
     let version = u64::from_le_bytes(bytes[8..16].try_into().unwrap());
-    assert_eq!(bytes, page(id, version), "page {id}, which says that it is version {version}");
+    assert_eq!(bytes, page(id, version), "contents of page {id}, version {version}");
     version
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("no luck with page {0}")]
+#[error("injected fault on page {0}")]
 pub struct Failed(pub PageId);
 
-/// What a [`Storage`] holds and how it fails; clones are the same storage.
+/// In-memory storage with fault injection; clones share their contents.
 #[derive(Clone, Default)]
-pub struct Storage(Arc<Held>);
+pub struct Storage(Arc<StorageState>);
 
 #[derive(Default)]
-pub struct Held {
+pub struct StorageState {
     pages: Mutex<BTreeMap<PageId, Vec<u8>>>,
-    at_work: Mutex<BTreeMap<PageId, ()>>,
-    /// Loads and stores fail.
+    active: Mutex<BTreeMap<PageId, ()>>,
+    /// All loads fail while this is true.
     pub loads_fail: AtomicBool,
+    /// All stores fail while this is true.
     pub stores_fail: AtomicBool,
-    /// One in so many loads and stores fails; 0 for none.
+    /// One in this many loads and stores fails; 0 for none.
     pub fails_one_in: AtomicU64,
     /// Stores panic while this is positive.
     pub store_panics: AtomicU64,
@@ -51,14 +52,14 @@ pub struct Held {
 }
 
 impl std::ops::Deref for Storage {
-    type Target = Held;
-    fn deref(&self) -> &Held {
+    type Target = StorageState;
+    fn deref(&self) -> &StorageState {
         &self.0
     }
 }
 
 impl Storage {
-    /// The version that is stored.
+    /// Returns the stored version of a page.
     pub fn version(&self, id: PageId) -> u64 {
         self.pages.lock().unwrap().get(&id).map_or(0, |bytes| version(id, bytes))
     }
@@ -69,10 +70,11 @@ impl Storage {
         always.load(SeqCst) || (one_in > 0 && crate::hash::hash(call).is_multiple_of(one_in))
     }
 
-    fn alone<T>(&self, id: PageId, work: impl FnOnce() -> T) -> T {
-        assert!(self.at_work.lock().unwrap().insert(id, ()).is_none(), "two calls at a time for page {id}");
+    /// Calls `work`; fails if another call for the same page is active.
+    fn exclusively<T>(&self, id: PageId, work: impl FnOnce() -> T) -> T {
+        assert!(self.active.lock().unwrap().insert(id, ()).is_none(), "concurrent calls for page {id}");
         let result = work();
-        self.at_work.lock().unwrap().remove(&id);
+        self.active.lock().unwrap().remove(&id);
         result
     }
 }
@@ -81,9 +83,9 @@ impl Loader for Storage {
     type Error = Failed;
 
     fn load(&self, id: PageId, out: &mut [u8]) -> Result<(), Failed> {
-        self.alone(id, || {
+        self.exclusively(id, || {
             if self.fails(&self.loads_fail) {
-                // What a failing storage leaves behind must not matter.
+                // The pool must not use the buffer after a failed load.
                 out.fill(0xEE);
                 return Err(Failed(id));
             }
@@ -98,9 +100,9 @@ impl Loader for Storage {
     fn store(&self, id: PageId, bytes: &[u8]) -> Result<(), Failed> {
         let panics = self.store_panics.load(SeqCst);
         if panics > 0 && self.store_panics.compare_exchange(panics, panics - 1, SeqCst, SeqCst).is_ok() {
-            panic!("the storage panics, as this test wants");
+            panic!("panic injected into the storage");
         }
-        self.alone(id, || {
+        self.exclusively(id, || {
             if self.fails(&self.stores_fail) {
                 return Err(Failed(id));
             }
@@ -112,7 +114,7 @@ impl Loader for Storage {
     }
 }
 
-/// One shard, small chunks, everything done by the caller.
+/// Returns options for one shard with small chunks and without workers.
 pub fn options(budget_bytes: u64) -> Options {
     Options {
         shards: 1,
@@ -122,7 +124,7 @@ pub fn options(budget_bytes: u64) -> Options {
     }
 }
 
-/// Compares what was counted with what is there; nobody may be at work, and no store or load may have failed.
+/// Checks that counters and page counts agree. No operation may be active, and no load or store may have failed.
 pub fn pages_add_up(counts: &Transitions, usage: &Usage) {
     assert_eq!(
         counts.loaded + counts.restored + counts.created + counts.compressed_overwritten,
@@ -137,7 +139,7 @@ pub fn pages_add_up(counts: &Transitions, usage: &Usage) {
     compressed_pages_add_up(counts, usage);
 }
 
-/// The same for the compressed pool alone, whatever failed.
+/// Checks that counters and page counts of the compressed pool agree, also after failures.
 pub fn compressed_pages_add_up(counts: &Transitions, usage: &Usage) {
     assert_eq!(
         counts.compressed + counts.stored_raw,
@@ -150,7 +152,7 @@ pub fn compressed_pages_add_up(counts: &Transitions, usage: &Usage) {
     );
 }
 
-/// Counts all shards anew.
+/// Audits all shards.
 pub fn audit<L: Loader>(pool: &Pool<L>) {
-    pool.shards().iter().for_each(|shard| shard.hold_as_worker().audit());
+    pool.shards().iter().for_each(|shard| shard.lock_as_worker().audit());
 }

@@ -1,4 +1,4 @@
-//! Many threads: every read returns the last completed write of its page or one under way, and the budget is kept.
+//! Many threads: every read returns the last completed write of its page or one in progress, within the budget.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -12,19 +12,20 @@ use crate::{Demotion, Incompressible, Loader, Options, PageId, Pool, Share, Tran
 
 const PAGES: u64 = 1000;
 
-/// What may be read of a page.
+/// Versions that a read of a page may return.
 #[derive(Default)]
 struct Stamps {
     writing: Mutex<()>,
-    /// Newest version that somebody began to write, and that was written.
+    /// Newest version whose write has begun.
     begun: AtomicU64,
+    /// Newest version whose write is complete.
     written: AtomicU64,
 }
 
-/// Pages that a thread pins at once.
-const MOST_PINNED: usize = 3;
+/// Maximum number of pages that a thread pins at once.
+const MAX_PINNED: usize = 3;
 
-/// Threads read and write pages, most often few, and check each read.
+/// Reads and writes pages with a skewed distribution from several threads, and checks each read.
 fn hammer(options: Options, storage: &Storage, steps: u64) -> Transitions {
     let budget = options.budget.0;
     let pool = Arc::new(Pool::new(options, storage.clone()).unwrap());
@@ -34,12 +35,12 @@ fn hammer(options: Options, storage: &Storage, steps: u64) -> Transitions {
     let reads = AtomicU64::new(0);
     thread::scope(|scope| {
         let checker = scope.spawn(|| {
-            let mut most = 0;
+            let mut max_bytes = 0;
             while !done.load(SeqCst) {
-                most = most.max(pool.usage().total_bytes());
+                max_bytes = max_bytes.max(pool.usage().total_bytes());
                 thread::yield_now();
             }
-            most
+            max_bytes
         });
         let workers: Vec<_> = (0..4)
             .map(|thread| {
@@ -54,9 +55,8 @@ fn hammer(options: Options, storage: &Storage, steps: u64) -> Transitions {
                         let oldest = stamp.written.load(SeqCst);
                         let seen = match rng.below(8) {
                             0 | 1 => {
-                                let _alone = stamp.writing.lock().unwrap();
+                                let _writing = stamp.writing.lock().unwrap();
                                 let version = stamp.begun.load(SeqCst) + 1;
-                                // Only a write that failed may be written again under its number.
                                 stamp.begun.store(version, SeqCst);
                                 let result = pool.write(id, &page(id, version));
                                 assert!(may_fail || result.is_ok(), "{result:?}");
@@ -87,9 +87,9 @@ fn hammer(options: Options, storage: &Storage, steps: u64) -> Transitions {
                         reads.fetch_add(1, SeqCst);
                         let newest = stamp.begun.load(SeqCst);
                         assert!((oldest..=newest).contains(&seen), "page {id}: {seen} is not in {oldest}..={newest}");
-                        // More would leave a small shard without room, whose pages the threads may all have pinned.
-                        if step % 8 == 0 || pinned.len() == MOST_PINNED {
-                            // What was pinned stays as it was, however often it was written since.
+                        // More pins could cover all raw pages of a small shard.
+                        if step % 8 == 0 || pinned.len() == MAX_PINNED {
+                            // Pinned pages must not change, even if they were written meanwhile.
                             pinned.drain(..).for_each(|(id, seen, page)| assert_eq!(version(id, &page), seen));
                         }
                     }
@@ -98,9 +98,9 @@ fn hammer(options: Options, storage: &Storage, steps: u64) -> Transitions {
             .collect();
         let results: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
         done.store(true, SeqCst);
-        let most = checker.join().unwrap();
+        let max_bytes = checker.join().unwrap();
         results.into_iter().for_each(|result| result.unwrap());
-        assert!(most <= budget + budget / 100, "{most} of {budget} bytes");
+        assert!(max_bytes <= budget + budget / 100, "{max_bytes} of {budget} bytes");
     });
     storage.fails_one_in.store(0, SeqCst);
     pool.flush().unwrap();
@@ -114,9 +114,9 @@ fn hammer(options: Options, storage: &Storage, steps: u64) -> Transitions {
     counts
 }
 
-/// Counts everything anew when the workers have nothing more to do.
+/// Waits until the workers are idle, then audits the pool and checks the counters.
 fn settle(pool: Arc<Pool<Storage>>, may_fail: bool) -> Transitions {
-    while pool.shards().iter().any(|shard| shard.read().working() || shard.read().called) {
+    while pool.shards().iter().any(|shard| shard.read().working() || shard.read().queued) {
         thread::yield_now();
     }
     audit(&pool);
@@ -156,8 +156,8 @@ fn reads_return_the_last_write() {
             assert!(index == 2 || counts.restored > 0, "{counts:?}");
             by_workers += counts.demoted_by_workers;
         }
-        // Of one policy the threads that call may be quicker, on a busy machine.
-        assert!(index == 0 || by_workers > 0, "workers had nothing to do");
+        // Summed over policies, because on a busy machine the callers may demote all pages of one policy.
+        assert!(index == 0 || by_workers > 0, "workers demoted no page");
     }
 }
 
@@ -166,7 +166,7 @@ fn reads_return_the_last_write_while_the_share_moves() {
     let options = Options {
         share: Share::Adaptive { miss_us: 110.0, restore_us: 10.0 },
         demotion: Demotion::Background { workers: 2, batch: 8 },
-        // The least raw pages must be more than the threads pin at once.
+        // The minimum of raw pages must exceed the pages that the threads pin at once.
         ..options(800 << 10)
     };
     let counts = hammer(options, &Storage::default(), 20_000);
@@ -183,7 +183,7 @@ fn reads_return_the_last_write_while_the_storage_fails() {
     }
 }
 
-/// All threads want the same page; the storage must be asked once.
+/// All threads request the same page; the storage must be called once.
 #[test]
 fn one_thread_loads_and_the_others_wait() {
     struct Slow(AtomicU64);

@@ -1,4 +1,4 @@
-//! The cache on one thread against an obvious one: two lists, a map of contents and the flowchart.
+//! Compares the cache on one thread with a simple model: two naive policies, page maps and the flowchart.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::shard::Expected;
 use crate::slabs::Slabs;
 use crate::{Incompressible, PageId, Pool, Share, Source, Transitions};
 
-/// Halves pages whose number is no multiple of three, whatever they hold, and refuses the others.
+/// Codec that halves pages, except if the page number is a multiple of three; such pages are incompressible.
 struct Halving;
 
 impl Codec for Halving {
@@ -34,29 +34,29 @@ impl Codec for Halving {
 
 struct Obvious {
     raw: Box<dyn Naive>,
-    raw_room: usize,
-    /// Dirty or not.
+    raw_capacity: usize,
+    /// Raw pages; the flag is true if the page is dirty.
     raw_pages: BTreeMap<PageId, bool>,
     compressed: Box<dyn Naive>,
-    compressed_room: usize,
+    compressed_capacity: usize,
     compressed_pages: BTreeMap<PageId, ()>,
     counts: Transitions,
 }
 
 impl Obvious {
     fn make_room(&mut self) {
-        if self.raw_pages.len() < self.raw_room {
+        if self.raw_pages.len() < self.raw_capacity {
             return;
         }
         let victim = self.raw.victim().unwrap();
         self.counts.demoted_by_callers += 1;
         self.counts.written_back += u64::from(self.raw_pages.remove(&victim).unwrap());
-        if self.compressed_room == 0 {
+        if self.compressed_capacity == 0 {
             self.counts.raw_dropped += 1;
         } else if victim.is_multiple_of(3) {
             self.counts.incompressible_dropped += 1;
         } else {
-            if self.compressed_pages.len() == self.compressed_room {
+            if self.compressed_pages.len() == self.compressed_capacity {
                 let dropped = self.compressed.victim().unwrap();
                 self.compressed_pages.remove(&dropped);
                 self.counts.compressed_dropped += 1;
@@ -68,11 +68,11 @@ impl Obvious {
     }
 
     fn take_out(&mut self, id: PageId) -> bool {
-        let found = self.compressed_pages.remove(&id).is_some();
-        if found {
+        let was_compressed = self.compressed_pages.remove(&id).is_some();
+        if was_compressed {
             self.compressed.remove(id);
         }
-        found
+        was_compressed
     }
 
     fn read(&mut self, id: PageId) -> Source {
@@ -105,16 +105,16 @@ impl Obvious {
             self.counts.raw_overwritten += 1;
             return;
         }
-        let found = self.take_out(id);
+        let was_compressed = self.take_out(id);
         self.make_room();
-        *(if found { &mut self.counts.compressed_overwritten } else { &mut self.counts.created }) += 1;
+        *(if was_compressed { &mut self.counts.compressed_overwritten } else { &mut self.counts.created }) += 1;
         self.raw.insert(id);
         self.raw_pages.insert(id, true);
     }
 }
 
-/// How many pages of half the size fit: chunks are taken while the dearest one would fit.
-fn rooms(limit_bytes: usize) -> usize {
+/// Returns how many half-size pages fit in `limit_bytes`; chunks are added while the largest possible one would fit.
+fn compressed_capacity(limit_bytes: usize) -> usize {
     let mut slabs = Slabs::new(4096, PAGE_BYTES);
     let mut pages = 0;
     while slabs.bytes() + slabs.chunk_cost() <= limit_bytes {
@@ -126,7 +126,7 @@ fn rooms(limit_bytes: usize) -> usize {
     pages
 }
 
-/// A page as [`Halving`] restores it.
+/// Returns a page whose second half is zero, so that [`Halving`] restores it exactly.
 fn page(id: PageId, version: u64) -> Vec<u8> {
     let mut page = vec![0; PAGE_BYTES];
     page[..8].copy_from_slice(&id.to_le_bytes());
@@ -134,11 +134,11 @@ fn page(id: PageId, version: u64) -> Vec<u8> {
     page
 }
 
-/// Holds pages of [`page`].
+/// In-memory storage of pages of [`page`].
 #[derive(Clone, Default)]
-struct Below(Arc<std::sync::Mutex<BTreeMap<PageId, Vec<u8>>>>);
+struct PageStorage(Arc<std::sync::Mutex<BTreeMap<PageId, Vec<u8>>>>);
 
-impl crate::Loader for Below {
+impl crate::Loader for PageStorage {
     type Error = std::io::Error;
     fn load(&self, id: PageId, out: &mut [u8]) -> Result<(), Self::Error> {
         out.copy_from_slice(self.0.lock().unwrap().get(&id).unwrap_or(&page(id, 0)));
@@ -154,39 +154,39 @@ proptest! {
     #![proptest_config(ssdlab_tiers::cases(256))]
 
     #[test]
-    fn the_cache_is_the_obvious_one(
+    fn cache_matches_the_simple_model(
         steps in prop::collection::vec((0_u8..5, 0_u64..220), 1..1500),
         raw in prop::sample::select(policies().collect::<Vec<_>>()),
         compressed in prop::sample::select(policies().collect::<Vec<_>>()),
         percent in prop::sample::select(vec![0.0, 30.0, 60.0, 100.0]),
     ) {
-        // The least in which every pair of policies, with tables and ghosts, leaves room for pages.
+        // The smallest budget that leaves room for pages with the tables of every pair of policies.
         let mut options = options(112 << 10);
         options.share = Share::Fixed { percent };
         options.raw_policy = raw.clone();
         options.compressed_policy = compressed.clone();
-        let below = Below::default();
-        let pool = Pool::with_codec(options.clone(), below.clone(), Arc::new(|| Ok(Box::new(Halving)))).unwrap();
+        let storage = PageStorage::default();
+        let pool = Pool::with_codec(options.clone(), storage.clone(), Arc::new(|| Ok(Box::new(Halving)))).unwrap();
         let limit = pool.usage().compressed_limit_bytes as usize;
-        let (raw_room, budget_bytes) = {
+        let (raw_capacity, budget_bytes) = {
             let shard = pool.shards()[0].read();
             (shard.raw_limit(), shard.budget_bytes())
         };
         let mut obvious = Obvious {
-            raw: naive(&raw, raw_room),
-            raw_room,
+            raw: naive(&raw, raw_capacity),
+            raw_capacity,
             raw_pages: BTreeMap::new(),
             compressed: naive(&compressed, Expected::new(&options, budget_bytes).compressed_pages),
-            compressed_room: rooms(limit),
+            compressed_capacity: compressed_capacity(limit),
             compressed_pages: BTreeMap::new(),
             counts: Transitions::default(),
         };
         let mut versions = BTreeMap::new();
         let mut out = vec![0; PAGE_BYTES];
-        for (step, (what, id)) in steps.into_iter().enumerate() {
-            // Most go to few pages.
-            let id = if what % 2 == 0 { id / 8 } else { id };
-            if what == 4 {
+        for (step, (action, id)) in steps.into_iter().enumerate() {
+            // Most accesses go to few pages.
+            let id = if action % 2 == 0 { id / 8 } else { id };
+            if action == 4 {
                 pool.write(id, &page(id, step as u64)).unwrap();
                 versions.insert(id, step as u64);
                 obvious.write(id);
@@ -205,13 +205,13 @@ proptest! {
         pool.shards()[0].read().audit();
         pool.flush().unwrap();
         for (id, version) in versions {
-            prop_assert!(below.0.lock().unwrap().get(&id) == Some(&page(id, version)));
+            prop_assert!(storage.0.lock().unwrap().get(&id) == Some(&page(id, version)));
         }
     }
 
-    /// Real codecs, pages of all sizes, every option: contents, conservation and budget.
+    /// Checks contents, counters and budget with real codecs and every option.
     #[test]
-    fn any_cache_holds_what_was_written(
+    fn any_cache_returns_what_was_written(
         steps in prop::collection::vec((0_u8..5, 0_u64..400), 1..1500),
         kib in 90_u64..200,
         policies in prop::sample::subsequence(policies().collect::<Vec<_>>(), 2),
@@ -236,9 +236,9 @@ proptest! {
         let mut versions = BTreeMap::new();
         let mut out = vec![0; PAGE_BYTES];
         let mut reads = 0;
-        for (step, (what, id)) in steps.into_iter().enumerate() {
-            let id = if what % 2 == 0 { id / 4 } else { id };
-            if what == 4 {
+        for (step, (action, id)) in steps.into_iter().enumerate() {
+            let id = if action % 2 == 0 { id / 4 } else { id };
+            if action == 4 {
                 versions.insert(id, step as u64 + 1);
                 pool.write(id, &super::storage::page(id, step as u64 + 1)).unwrap();
             } else {

@@ -1,8 +1,8 @@
-//! How a raw page leaves a shard: a job for some thread begins under one lock and ends under another.
+//! Eviction of raw pages from a shard. A job starts under the lock, runs without it, and finishes under the lock.
 
 use std::sync::Arc;
 
-use super::{Compressed, Done, Job, Shard, State, Wish};
+use super::{Compressed, Job, JobResult, Shard, State, VictimAction};
 use crate::balance::Balance;
 
 impl Shard {
@@ -12,66 +12,67 @@ impl Shard {
         if self.heads[bucket] == at {
             self.heads[bucket] = next;
         } else {
-            let mut before = self.heads[bucket];
-            while self.slots[before as usize].next != at {
-                before = self.slots[before as usize].next;
+            let mut previous = self.heads[bucket];
+            while self.slots[previous as usize].next != at {
+                previous = self.slots[previous as usize].next;
             }
-            self.slots[before as usize].next = next;
+            self.slots[previous as usize].next = next;
         }
         self.slots[at as usize].state = State::Free;
         self.free_slots.push(at);
     }
 
-    /// Chooses a raw page to give way, only among clean ones if asked. The job must come back by [`Shard::finish`].
+    /// Chooses a victim of the raw pool, optionally among clean pages only. The caller must pass the job to
+    /// [`Shard::finish`] or [`Shard::cancel`].
     pub fn begin_demotion(&mut self, clean_only: bool) -> Option<Job> {
         let slots = &mut self.slots;
         let at = self.raw.victim(&mut |at| {
             let slot = &slots[at as usize];
-            let free = matches!(&slot.state, State::Raw(page) if Arc::strong_count(page) == 1);
-            free && !slot.busy && !(clean_only && slot.dirty)
+            let unpinned = matches!(&slot.state, State::Raw(page) if Arc::strong_count(page) == 1);
+            unpinned && !slot.busy && !(clean_only && slot.dirty)
         })?;
         let slot = &mut self.slots[at as usize];
         let seen_once = !std::mem::take(slot.touched.get_mut());
         let cold = seen_once && self.sketch.as_ref().is_some_and(|sketch| sketch.estimate(slot.id) <= 1);
-        let wish = if self.compressed_limit < self.slabs.chunk_cost() {
-            Wish::Drop
+        let action = if self.compressed_limit < self.slabs.chunk_cost() {
+            VictimAction::Drop
         } else if cold {
-            Wish::DropCold
+            VictimAction::DropCold
         } else {
-            Wish::Compress
+            VictimAction::Compress
         };
-        self.job(at, wish)
+        self.job(at, action)
     }
 
-    fn job(&mut self, at: u32, wish: Wish) -> Option<Job> {
+    fn job(&mut self, at: u32, action: VictimAction) -> Option<Job> {
         let slot = &mut self.slots[at as usize];
         let State::Raw(page) = &slot.state else { return None };
         slot.busy = true;
         self.working += 1;
-        Some(Job { slot: at, version: slot.version, id: slot.id, page: Arc::clone(page), dirty: slot.dirty, wish })
+        Some(Job { slot: at, version: slot.version, id: slot.id, page: Arc::clone(page), dirty: slot.dirty, action })
     }
 
-    /// The end of a job of [`Shard::begin_demotion`]. The page stays raw if it was used or written in between, or could
+    /// Finishes a job of [`Shard::begin_demotion`]. The page stays raw if it was used or written meanwhile, or could
     /// not be stored.
-    pub fn finish(&mut self, job: Job, done: Done<'_>) {
+    pub fn finish(&mut self, job: Job, result: JobResult<'_>) {
         let at = job.slot;
-        let wish = job.wish;
-        self.finish_store(job, !matches!(done, Done::Refused));
+        let action = job.action;
+        self.finish_store(job, !matches!(result, JobResult::StoreFailed));
         let slot = &mut self.slots[at as usize];
         let State::Raw(page) = &slot.state else { return };
         let used = *slot.touched.get_mut() || Arc::strong_count(page) > 1;
         if slot.dirty || used {
-            self.counts.kept_raw += u64::from(!matches!(done, Done::Refused));
+            self.counts.kept_raw += u64::from(!matches!(result, JobResult::StoreFailed));
             self.raw.insert(at, slot.id);
             self.raw.hit(at);
             return;
         }
-        if let State::Raw(frame) = std::mem::replace(&mut slot.state, State::Flight) {
+        if let State::Raw(frame) = std::mem::replace(&mut slot.state, State::InFlight) {
             self.raw_pages -= 1;
             self.recycle(frame);
         }
-        match done {
-            Done::Keep(bytes, crc) => {
+        match result {
+            JobResult::Keep(bytes, crc) => {
                 if let Some(place) = self.place(bytes, at) {
                     let len = bytes.len() as u32;
                     let counter = if bytes.len() == self.page_bytes {
@@ -88,14 +89,14 @@ impl Shard {
                 }
                 self.counts.raw_dropped += 1;
             }
-            Done::Incompressible => self.counts.incompressible_dropped += 1,
-            Done::Drop if wish == Wish::DropCold => self.counts.cold_dropped += 1,
-            Done::Drop | Done::Refused => self.counts.raw_dropped += 1,
+            JobResult::Incompressible => self.counts.incompressible_dropped += 1,
+            JobResult::Drop if action == VictimAction::DropCold => self.counts.cold_dropped += 1,
+            JobResult::Drop | JobResult::StoreFailed => self.counts.raw_dropped += 1,
         }
-        self.gone(at);
+        self.remove(at);
     }
 
-    /// The end of a job that only stored a page, or of the storing part of another one.
+    /// Finishes a job that only stored a page, or the storing part of a demotion.
     pub fn finish_store(&mut self, job: Job, stored: bool) {
         self.working -= 1;
         self.progress = true;
@@ -115,7 +116,7 @@ impl Shard {
         }
     }
 
-    /// A job that somebody could not do: the page stays as it is.
+    /// Cancels a job; the page stays unchanged.
     pub fn cancel(&mut self, job: Job, victim: bool) {
         let at = job.slot;
         self.working -= 1;
@@ -126,20 +127,21 @@ impl Shard {
         }
     }
 
-    /// The next dirty page from slot `from` on: a job to store it, or `None` in its place if somebody is at it.
+    /// Returns the slot of the next dirty page from slot `from` on, with a job to store it. The job is `None` if
+    /// another thread is storing or demoting the page.
     pub fn next_dirty(&mut self, from: u32) -> Option<(u32, Option<Job>)> {
         let at = (from..self.slots.len() as u32).find(|&at| {
             let slot = &self.slots[at as usize];
             slot.dirty && matches!(slot.state, State::Raw(_))
         })?;
-        let job = if self.slots[at as usize].busy { None } else { self.job(at, Wish::Drop) };
+        let job = if self.slots[at as usize].busy { None } else { self.job(at, VictimAction::Drop) };
         Some((at, job))
     }
 
-    /// The page at `at` leaves the cache.
-    pub(super) fn gone(&mut self, at: u32) {
+    /// Removes the page in slot `at` from the cache.
+    pub(super) fn remove(&mut self, at: u32) {
         if let Some(balance) = &mut self.balance {
-            balance.gone(self.slots[at as usize].id);
+            balance.evicted(self.slots[at as usize].id);
         }
         self.unlink(at);
     }

@@ -1,4 +1,4 @@
-//! How a page comes into a shard, and how it is written there.
+//! Insertion of pages into a shard, and writes to raw pages.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use super::{Compressed, Frame, SLOT_BYTES, Shard, Slot, State};
 use crate::PageId;
 
 impl Shard {
-    /// Makes an absent page one in flight, if the page table has room or can get it.
+    /// Puts an absent page in flight and returns its slot; `None` if the page table is full and cannot grow yet.
     pub fn begin(&mut self, id: PageId) -> Option<u32> {
         let at = self.free_slot()?;
         let bucket = self.bucket(id);
         let slot = &mut self.slots[at as usize];
-        (slot.id, slot.state, slot.next) = (id, State::Flight, self.heads[bucket]);
+        (slot.id, slot.state, slot.next) = (id, State::InFlight, self.heads[bucket]);
         *slot.touched.get_mut() = false;
         self.heads[bucket] = at;
         Some(at)
@@ -20,14 +20,14 @@ impl Shard {
     fn free_slot(&mut self) -> Option<u32> {
         if self.free_slots.is_empty() {
             let more = self.slots.len() / 8 + 64;
-            // While a table moves, both its old and its new place exist.
+            // While a table is copied, its old and its new memory coexist.
             let policies = self.raw.growth_bytes(more) + self.compressed.growth_bytes(more);
             let needed = more * SLOT_BYTES + policies + self.slots.len() * size_of::<Slot>();
             if self.total_bytes() + needed <= self.budget_bytes {
                 self.reserved_bytes = 0;
                 self.grow(self.slots.len() + more);
             } else {
-                // Raw pages make room little by little; until then the table stays as it is.
+                // The table grows later, once raw pages have gradually freed the reserved memory.
                 self.reserved_bytes = needed;
                 self.drop_compressed();
             }
@@ -35,7 +35,7 @@ impl Shard {
         self.free_slots.pop()
     }
 
-    /// A reader did not find the page.
+    /// Records a read miss.
     pub fn missed(&mut self, id: PageId) {
         self.counts.misses += 1;
         if let Some(sketch) = &mut self.sketch {
@@ -48,7 +48,7 @@ impl Shard {
         self.rebalance();
     }
 
-    /// Takes a compressed page out of its pool, copies it to `buffer` and makes it one in flight.
+    /// Removes a compressed page from its pool, copies it to `buffer` and puts it in flight.
     pub fn begin_restore(&mut self, at: u32, buffer: &mut [u8]) -> Compressed {
         let compressed = self.take_out(at);
         let len = compressed.len as usize;
@@ -62,7 +62,7 @@ impl Shard {
         compressed
     }
 
-    /// Takes a compressed page, which is to be written whole, out of its pool and makes it one in flight.
+    /// Removes a compressed page from its pool and puts it in flight, to be overwritten as a whole.
     pub fn begin_overwrite(&mut self, at: u32) {
         let compressed = self.take_out(at);
         self.slabs.free(compressed.place, compressed.len as usize);
@@ -74,11 +74,11 @@ impl Shard {
             unreachable!("the caller found the page compressed under this lock")
         };
         self.compressed.remove(at);
-        self.slots[at as usize].state = State::Flight;
+        self.slots[at as usize].state = State::InFlight;
         compressed
     }
 
-    /// A page in flight is there, in `frame`.
+    /// Makes a page in flight raw, with its bytes in `frame`.
     pub fn land(&mut self, at: u32, frame: Frame, dirty: bool) {
         let slot = &mut self.slots[at as usize];
         slot.dirty = dirty;
@@ -92,33 +92,33 @@ impl Shard {
         self.progress = true;
     }
 
-    /// A page in flight will not come.
+    /// Makes a page in flight absent.
     pub fn abort(&mut self, at: u32) {
         self.unlink(at);
         self.progress = true;
     }
 
-    /// Writes a raw page where it is, unless somebody reads it there.
+    /// Overwrites a raw page in place; returns false if another thread holds its frame.
     pub fn overwrite(&mut self, at: u32, bytes: &[u8]) -> bool {
         let State::Raw(page) = &mut self.slots[at as usize].state else { return false };
         let Some(page) = Arc::get_mut(page) else { return false };
         page.copy_from_slice(bytes);
-        self.wrote(at);
+        self.mark_written(at);
         true
     }
 
-    /// Gives a raw page `frame` with what was written, instead of the one it has.
-    pub fn renew(&mut self, at: u32, frame: Frame) {
+    /// Replaces the frame of a raw page by `frame`, which holds the written bytes.
+    pub fn replace_frame(&mut self, at: u32, frame: Frame) {
         if let State::Raw(page) = &mut self.slots[at as usize].state {
             let old = std::mem::replace(page, frame);
             self.working -= 1;
             self.progress = true;
             self.recycle(old);
-            self.wrote(at);
+            self.mark_written(at);
         }
     }
 
-    fn wrote(&mut self, at: u32) {
+    fn mark_written(&mut self, at: u32) {
         self.raw.hit(at);
         let slot = &mut self.slots[at as usize];
         slot.version = slot.version.wrapping_add(1);

@@ -1,0 +1,180 @@
+//! Fetches a page that is not raw: claims it, finds a frame for it, then restores or loads its bytes.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::demotion::Borrowed;
+use crate::flight::{Flight, ShardGuard, SharedShard};
+use crate::pool::{Inner, Loader, PoolResult};
+use crate::room::Room;
+use crate::shard::{Compressed, Frame, Job, Lookup};
+use crate::{PageId, PoolError, Source, Transitions};
+
+/// Fetch of one page by one thread.
+pub struct Fetch<'a, L: Loader> {
+    inner: &'a Inner<L>,
+    shard: &'a SharedShard,
+    id: PageId,
+    room: Room<'a, L>,
+}
+
+/// Page in flight that this thread must bring in, and the resources gathered for it under the shard's lock.
+struct Claim<'a> {
+    flight: Flight<'a>,
+    kit: Option<Borrowed<'a>>,
+    /// Compressed page to restore from the incoming buffer of `kit`; `None` if the page must be loaded.
+    compressed: Option<Compressed>,
+    /// Victim to demote first if `flight` has no frame; requires `kit`.
+    victim: Option<Job>,
+}
+
+/// Result of restoring or loading a page.
+struct Filled<E> {
+    source: Result<Source, PoolError<E>>,
+    /// True if the page was loaded because its compressed copy was corrupted.
+    corrupted: bool,
+}
+
+impl<'a, L: Loader> Fetch<'a, L> {
+    pub fn new(inner: &'a Inner<L>, id: PageId) -> Self {
+        let shard = inner.shard(id);
+        Self { inner, shard, id, room: Room::new(inner, shard, id) }
+    }
+
+    /// Copies the page to `out`, or returns its frame if `out` is `None`.
+    pub fn run(mut self, out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
+        let claim = loop {
+            let state = self.shard.lock();
+            let claim = match state.look_up(self.id) {
+                Lookup::Raw(_) => {
+                    let Some(frame) = state.raw_hit(self.id) else { continue };
+                    self.shard.raw_hits.fetch_add(1, Relaxed);
+                    return Ok((deliver(frame, out), Source::Raw));
+                }
+                Lookup::InFlight => {
+                    state.wait();
+                    None
+                }
+                Lookup::Compressed(slot) => self.claim_compressed(state, slot)?,
+                Lookup::Absent => self.claim_absent(state)?,
+            };
+            if let Some(claim) = claim {
+                break claim;
+            }
+        };
+        self.complete(claim, out)
+    }
+
+    /// Claims a compressed page and copies its bytes to a kit. Returns `None` if the page must be looked up again.
+    fn claim_compressed(&mut self, mut state: ShardGuard<'a>, slot: u32) -> PoolResult<Option<Claim<'a>>, L> {
+        let kit = self.inner.kits.try_take().map_err(|source| PoolError::Codec { source })?;
+        let Some(mut kit) = kit else {
+            drop(state);
+            self.inner.kits.wait();
+            return Ok(None);
+        };
+        let frame = state.take_frame();
+        let victim = if frame.is_none() { state.begin_demotion(false) } else { None };
+        let Some(victim) = victim else {
+            let compressed = state.begin_restore(slot, kit.incoming());
+            let frame = frame.or_else(|| state.take_frame());
+            return Ok(Some(self.restore_claim(slot, frame, kit, compressed)));
+        };
+        drop(state);
+        // The page is copied only after the victim is compressed, so that the prefetch of its bytes by `Shard::raw_hit`
+        // completes meanwhile. Another thread may restore or drop the page in that time.
+        let (id, mut begun) = (self.id, None);
+        let mut state = self.room.demote(victim, &mut kit, |state, buffer| {
+            if let Lookup::Compressed(slot) = state.look_up(id) {
+                begun = Some((slot, state.begin_restore(slot, buffer)));
+            }
+        });
+        let Some((slot, compressed)) = begun else { return Ok(None) };
+        let frame = state.take_frame();
+        Ok(Some(self.restore_claim(slot, frame, kit, compressed)))
+    }
+
+    fn restore_claim(&self, slot: u32, frame: Option<Frame>, kit: Borrowed<'a>, compressed: Compressed) -> Claim<'a> {
+        let flight = Flight::new(self.shard, slot, frame);
+        Claim { flight, kit: Some(kit), compressed: Some(compressed), victim: None }
+    }
+
+    /// Claims an absent page. Returns `None` if the page must be looked up again.
+    fn claim_absent(&self, mut state: ShardGuard<'a>) -> PoolResult<Option<Claim<'a>>, L> {
+        let Some(slot) = state.begin(self.id) else {
+            if state.working() {
+                state.wait();
+                return Ok(None);
+            }
+            return Err(PoolError::NoRoom { page: self.id });
+        };
+        state.missed(self.id);
+        let frame = state.take_frame();
+        // An error is ignored here: if it persists, `Room::frame` reports it.
+        let kit = if frame.is_none() { self.inner.kits.try_take().unwrap_or_default() } else { None };
+        // Without a kit, this thread must wait for one, and must not hold a victim that others wait for.
+        let victim = if kit.is_some() { state.begin_demotion(false) } else { None };
+        Ok(Some(Claim { flight: Flight::new(self.shard, slot, frame), kit, compressed: None, victim }))
+    }
+
+    /// Finds a frame for a claimed page, fills it and makes the page raw. Reads past the cache if there is no frame.
+    fn complete(self, claim: Claim<'a>, out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
+        let Self { inner, id, room, .. } = self;
+        let Claim { mut flight, mut kit, compressed, victim } = claim;
+        if flight.frame.is_none() {
+            match room.frame(victim, kit.as_mut()) {
+                Ok(frame) => flight.frame = Some(frame),
+                Err(error) => {
+                    let Some(out) = out else { return Err(error) };
+                    let filled = inner.fill(id, kit.zip(compressed), out);
+                    flight.abort(|counts| filled.count(counts, false));
+                    return Ok((None, filled.source?));
+                }
+            }
+        }
+        let Some(bytes) = flight.bytes() else { return Err(PoolError::NoRoom { page: id }) };
+        let filled = inner.fill(id, kit.zip(compressed), bytes);
+        if filled.source.is_err() {
+            flight.abort(|counts| filled.count(counts, true));
+            return Ok((None, filled.source?));
+        }
+        let page = flight.frame.as_ref().and_then(|frame| deliver(frame, out));
+        flight.land(false, |counts| filled.count(counts, true));
+        Ok((page, filled.source?))
+    }
+}
+
+/// Copies the page to `out`, or returns its frame if `out` is `None`.
+fn deliver(frame: &Frame, out: Option<&mut [u8]>) -> Option<Frame> {
+    let Some(out) = out else { return Some(Arc::clone(frame)) };
+    out.copy_from_slice(frame);
+    None
+}
+
+impl<L: Loader> Inner<L> {
+    /// Restores a page from a kit, or loads it if there is no compressed copy or the copy is corrupted.
+    fn fill(&self, id: PageId, restore: Option<(Borrowed<'_>, Compressed)>, page: &mut [u8]) -> Filled<L::Error> {
+        let corrupted = restore.is_some();
+        if let Some((mut kit, compressed)) = restore
+            && kit.restore(&compressed, page)
+        {
+            return Filled { source: Ok(Source::Compressed), corrupted: false };
+        }
+        let loaded = self.loader.load(id, page).map_err(|source| PoolError::Load { page: id, source });
+        Filled { source: loaded.map(|()| Source::Loader), corrupted }
+    }
+}
+
+impl<E> Filled<E> {
+    /// Counts the page; `cached` is false if it was read past the cache.
+    fn count(&self, counts: &mut Transitions, cached: bool) {
+        counts.corrupted += u64::from(self.corrupted);
+        let counter = match self.source {
+            Err(_) => &mut counts.load_errors,
+            Ok(_) if !cached => &mut counts.bypassed,
+            Ok(Source::Compressed) => &mut counts.restored,
+            Ok(_) => &mut counts.loaded,
+        };
+        *counter += 1;
+    }
+}
