@@ -227,7 +227,7 @@ impl Served {
                 break;
             }
             *slices -= 1;
-            state = self.state.let_others(state);
+            state = self.state.let_others(self.sync_ahead(state));
         }
         state.powered().and_then(Bytes::make_safe).map_err(|error| number_of(&error))?;
         state.synced_pages = state.drive.counts().programmed();
