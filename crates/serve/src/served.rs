@@ -36,8 +36,9 @@ const MOST_FLUSHED: u32 = 256;
 /// clients with that.
 const MOST_UNSYNCED: u64 = 16 << 20;
 
-/// Slices of a request that the drive in time has not done, at most: as much as the longest write.
-const MOST_AHEAD: usize = 32;
+/// Slices of a request that the drive in time has not done, at most: enough for all of its dies, and short enough for
+/// the requests that queue behind them.
+const MOST_AHEAD: usize = 8;
 
 /// A drive in memory or in a file.
 type Bytes = Drive<Box<dyn Backend>>;
@@ -227,7 +228,7 @@ impl Served {
                 break;
             }
             *slices -= 1;
-            state = self.state.let_others(state);
+            state = self.state.let_others(self.sync_ahead(state));
         }
         state.powered().and_then(Bytes::make_safe).map_err(|error| number_of(&error))?;
         state.synced_pages = state.drive.counts().programmed();
@@ -482,13 +483,18 @@ mod tests {
         assert_eq!(trimmed, served.lock().host.pages_trimmed);
     }
 
+    type Long = dyn Fn(&Served) -> Done + Sync;
+
+    fn zeroes(no_hole: bool) -> Zeroing {
+        Zeroing { no_hole, ..Zeroing::default() }
+    }
+
     /// Goal: between two slices of a long request the clients that wait have their turn. Method: a long request and
     /// reads of one byte wait for the same turn. Whichever comes first, at most one slice is done before all reads.
     #[test]
     fn others_have_their_turn_between_the_slices_of_a_long_request() {
         const READS: usize = 3;
-        let zeroes = |no_hole| Zeroing { no_hole, ..Zeroing::default() };
-        let long: [(&str, &(dyn Fn(&Served) -> Done + Sync), usize); 6] = [
+        let long: [(&str, &Long, usize); 6] = [
             ("read", &|served| served.read(0, &mut vec![0; 3 << 20]), 3),
             ("write", &|served| served.write(0, &vec![1; 3 << 20], false), 3),
             ("trim", &|served| served.trim(0, 3 * MOST_TRIMMED, false), 3),
