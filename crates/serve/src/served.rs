@@ -190,7 +190,9 @@ impl Served {
             }
             if replies.len() == MOST_AHEAD {
                 drop(state);
-                came = came.max(wait(replies.pop_front()));
+                wait(replies.pop_front());
+                // What follows could not have been asked for earlier.
+                came = Instant::now();
                 state = self.lock();
             }
             let done = state.powered().and_then(|drive| operation(drive, op, slice.clone()));
@@ -251,16 +253,16 @@ impl Served {
     }
 }
 
-/// Waits until a reply may leave; returns when that was.
-fn wait(reply: Option<Later>) -> Instant {
+/// Waits until a reply may leave.
+fn wait(reply: Option<Later>) {
     let (sender, due) = mpsc::channel();
     if let Some(reply) = reply {
-        // The receiver outlives the call, so sending cannot fail.
+        // The receiver waits below, so sending cannot fail.
         reply.then(move |at| sender.send(at).unwrap_or_default());
     }
-    let due = due.recv().unwrap_or_else(|_| Instant::now());
-    thread::sleep(due.saturating_duration_since(Instant::now()));
-    due
+    if let Ok(due) = due.recv() {
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+    }
 }
 
 /// A request of a client as a trace says it.
