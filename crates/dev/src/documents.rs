@@ -44,9 +44,13 @@ pub fn missing(root: &Path, folder: &str, text: &str) -> Vec<String> {
     missing
 }
 
-/// Finds the registries in a source file: its public static slices, each as a document should reference it.
+/// Finds the registries in a source file: its public static slices and [`Registry`](ssdlab_core::Registry) values, each
+/// as a document should reference it.
 pub fn tables(root: &Path, path: &Path, source: &str) -> Vec<Item> {
-    let declared = source.lines().filter_map(|line| line.trim_start().strip_prefix("pub static ")?.split_once(": &["));
+    let declared = source.lines().filter_map(|line| {
+        let declaration = line.trim_start().strip_prefix("pub static ")?;
+        declaration.split_once(": &[").or_else(|| declaration.split_once(": Registry<"))
+    });
     let file = path.strip_prefix(root).unwrap_or(path).display().to_string();
     declared.map(|(name, _)| Item { name: name.into(), file: file.clone() }).collect()
 }
@@ -100,9 +104,10 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_public_slices() {
-        let source = "pub static ONE: &[&Info] = &[];\nstatic TWO: &[&Info] = &[];\npub static THREE: u8 = 3;";
-        let item = Item { name: "ONE".into(), file: "crates/a/src/lib.rs".into() };
-        assert_eq!(tables(Path::new("/r"), Path::new("/r/crates/a/src/lib.rs"), source), [item]);
+    fn tables_are_public_slices_and_registries() {
+        let source = "pub static ONE: &[&Info] = &[];\nstatic TWO: &[&Info] = &[];\npub static THREE: u8 = 3;\n\
+                      pub static FOUR: Registry<u8> = Registry::new(\"four\", &[]);";
+        let items = ["ONE", "FOUR"].map(|name| Item { name: name.into(), file: "crates/a/src/lib.rs".into() });
+        assert_eq!(tables(Path::new("/r"), Path::new("/r/crates/a/src/lib.rs"), source), items);
     }
 }
