@@ -58,7 +58,11 @@ def _in_list(path: Path) -> str:
 
 def _compare_with_disk(file: Path, is_volatile: bool) -> None:
     """Says so if the disk is too small for the file: it is sparse, and grows as the drive is written."""
-    kept, disk = file.stat(), os.statvfs(file)
+    try:
+        kept, disk = file.stat(), os.statvfs(file)
+    except FileNotFoundError:
+        # It was deleted just now, which the end of the server tells.
+        return
     growth, free = kept.st_size - kept.st_blocks * 512, disk.f_bavail * disk.f_frsize
     if growth > free:
         lost = (
