@@ -234,7 +234,7 @@ mod tests {
         let bytes = saved(&mut part(5));
         let load = |bytes: &[u8], into: &mut Part| archive(into, &mut Archive::Load(&mut &bytes[..]));
         let message = load(&bytes, &mut part(6)).expect_err("one too many").to_string();
-        assert_eq!(message, "5 numbers where 6 are expected");
+        assert_eq!(message, "expected 6 numbers, found 5");
         for end in 0..bytes.len() {
             assert!(load(&bytes[..end], &mut part(5)).is_err(), "{end} of {} bytes suffice", bytes.len());
         }
