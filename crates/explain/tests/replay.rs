@@ -10,7 +10,6 @@ use ssdlab_ftl::{Ftl, FtlChoice, Shape, WriteContext};
 use ssdlab_nand::{Cause, Counts, ProgramOrder};
 use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::strategies::setups;
-use ssdlab_tiers::cases;
 
 fn requests(pages: u32) -> impl Strategy<Value = Vec<Request>> {
     let op = prop_oneof![8 => Just(Op::Write), 1 => Just(Op::Read), 1 => Just(Op::Trim)];
@@ -99,7 +98,7 @@ fn check_step(state: &State, step: &Step, faster: bool) -> Result<(), TestCaseEr
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(ssdlab_tiers::cases(300))]
 
     #[test]
     fn steps_lead_to_the_state_of_the_ftl(
