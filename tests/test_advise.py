@@ -217,14 +217,14 @@ def test_the_figure_has_a_curve_for_each_segment_size() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"caches": ["9KiB"]}, "a cache of 9KiB is not a multiple of segments of 8KiB; write 16KiB"),
-        ({"caches": []}, "there is no size to compare"),
-        ({"segments": ["3KiB"]}, "a segment of 3KiB is not a power of two; the nearest are 2KiB and 4KiB"),
-        ({"segments": ["16KiB"]}, "a segment of 16KiB exceeds a page of 8KiB"),
+        ({"caches": ["9KiB"]}, "the cache size 9KiB is not a multiple of the segment size 8KiB; use 16KiB"),
+        ({"caches": []}, "no sizes to compare"),
+        ({"segments": ["3KiB"]}, "the segment size 3KiB is not a power of two; use 2KiB or 4KiB"),
+        ({"segments": ["16KiB"]}, "the segment size 16KiB exceeds the page size; lower it to 8KiB"),
         ({"segments": ["8GiB"]}, "8GiB exceeds any page"),
         ({"segments": ["4"]}, "the unit is missing"),
-        ({"entry": "3B"}, "an entry of 3B is not a power of two"),
-        ({"config": ssdlab.Config("tlc-chip", overrides={"time": "count"})}, "takes no time"),
+        ({"entry": "3B"}, "the entry size 3B must be a power of two"),
+        ({"config": ssdlab.Config("tlc-chip", overrides={"time": "count"})}, "models no time"),
     ],
 )
 def test_sizes_that_cannot_be_are_named(arguments: dict[str, Any], message: str) -> None:
@@ -286,10 +286,10 @@ def test_the_command_prints_and_reports(cli: Cli) -> None:
         (["empty.csv", "--target", "101%"], ["--target 101% is not"]),
         (["empty.csv", "--target", "95"], ['write "95%"']),
         (["empty.csv", "--cache", "8KiB,"], ["is not a size"]),
-        (["empty.csv", "--cache", "9KiB"], ["is not a multiple of segments"]),
+        (["empty.csv", "--cache", "9KiB"], ["is not a multiple of the segment size"]),
         (["empty.csv", "--segment", "3KiB"], ["is not a power of two"]),
-        (["empty.csv", "--segment", "16KiB"], ["exceeds a page"]),
-        (["empty.csv", "--set", "time=count"], ["takes no time"]),
+        (["empty.csv", "--segment", "16KiB"], ["exceeds the page size"]),
+        (["empty.csv", "--set", "time=count"], ["models no time"]),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: list[str]) -> None:

@@ -336,7 +336,7 @@ def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
         (["lru"], ["10"], {"granularity": "sized-objects"}, "objects of different sizes are not counted"),
         (["lirs"], ["10%"], {"granularity": "sized-objects"}, "is defined for items of one size"),
         (["lru"], ["10%"], {"granularity": "page"}, "did you mean pages?"),
-        (["lru"], ["10%"], {"page": "3KiB"}, "write a power of two"),
+        (["lru"], ["10%"], {"page": "3KiB"}, "use a power of two"),
         (["lru"], ["10%"], {"jobs": 0}, "0 jobs: give at least one"),
         (["lru"], ["10%"], {"jobs": 1025}, "1025 jobs: write 1 to 1024"),
         (["belady"], ["10%"], {"write_back": True}, "must know the future, and with write-back it is not told"),

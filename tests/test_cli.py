@@ -144,7 +144,7 @@ def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
         (["trace", "convert", str(OLTP), "x.txt", "--to", "csv"], ["did you mean ssdlab-csv?"]),
         (["trace", "convert", str(OLTP), "no/such/dir.parquet"], ["no/such/dir.parquet", "cannot be written"]),
         (["presets", "show", "x"], ["ssdlab presets list"]),
-        (["config", "check", "--preset", "sbfast", "--set", "device.op=0.01%"], ["raise device.op to"]),
+        (["config", "check", "--preset", "sbfast", "--set", "device.op=0.01%"], ["device.op", "raise it to 0.04%"]),
     ],
 )
 def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, arguments: list[str], words: list[str]) -> None:

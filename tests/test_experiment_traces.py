@@ -254,7 +254,7 @@ def test_stopping_while_a_trace_is_scanned_is_partial(file: Path, monkeypatch: p
         ("=x.csv", ["--trace =x.csv", "NAME=FILE"]),
         ("mail=x.csv", ["trace mail: x.csv", "check the path"]),
         ("mail=traces.toml", ["trace mail", "no trace format fits", "'ssdlab trace convert' and --format NAME"]),
-        ("shop=mail.csv.gz", ["trace shop", "holds no request"]),
+        ("shop=mail.csv.gz", ["trace shop", "mail.csv.gz:1", "is not a whole number"]),
     ],
 )
 def test_a_wrong_trace_is_one_line_and_status_2(

@@ -305,7 +305,7 @@ def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> No
         "seed = 2\n[device]": "is no scene but a configuration; give it as one",
         f'{HEAD}drive = {{blocks = 8}}\n[[ftl]]\nname = "bast"': "logical_pages is missing in [drive]",
         f'{HEAD}{drive}[[ftl]]\nname = "bats"': "there is no FTL bats; did you mean bast?",
-        f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = "gredy"': "there is no victim policy gredy; did you mean greedy?",
+        f'{HEAD}{drive}[[ftl]]\nname = "page"\ngc = "gredy"': "unknown victim policy gredy; did you mean greedy?",
         f'{HEAD}{drive}[[ftl]]\nname = "fast"\nwidth = 1': "width: no such key in [[ftl]] fast",
     }.items():
         (tmp_path / "own.toml").write_text(text, encoding="utf-8")

@@ -219,7 +219,7 @@ def test_several_traces_are_not_one_unless_somebody_says_so(cli: Cli, trace: Pat
     other.write_text("500,W,8,4096\n900,W,16,4096\n")
     for command in ("run", "trace info", "cache sim"):
         done = cli(*command.split(), trace, other, check=False)
-        assert done.returncode == 2 and "pass --concat to replay them one after the other, or --merge" in done.stderr
+        assert done.returncode == 2 and "pass --concat to replay them one after another, or --merge" in done.stderr
     plain = ssdlab.read_trace(trace)
     joined = ssdlab.read_trace(trace, other, concat=True)
     assert len(joined) == 402 and joined.time_ns[400:].tolist() == [399_000, 399_400]
@@ -367,7 +367,7 @@ def test_names_are_read_whatever_their_case(cli: Cli, trace: Path) -> None:
         (["cache", "sim", "t.csv", "--page", "4"], '--page: "4" is not a size'),
         (["trace", "analyze", "t.csv", "-r", "16"], '--range: "16" is not a size'),
         (["run", "--save-state", "nowhere/aged.drive"], "--save-state nowhere/aged.drive: there is no directory"),
-        (["trace", "intervals", "t.csv", "--log", "10%,12x"], '--log: "12x" is not the size of a log; write a share'),
+        (["trace", "intervals", "t.csv", "--log", "10%,12x"], '--log: "12x" is not a log size; use a share'),
         (["cache", "sim", "t.csv", "--size", "10%,12x"], '--size: "12x" is not a size: unknown unit "x"'),
         (["cache", "sim", "t.csv", "--size", "0"], "--size: a cache of 0 is smaller than one page; make it larger"),
         (["cache", "mrc", "t.csv", "--size", "12x"], '--size: "12x" is not a size: unknown unit "x"'),

@@ -22,8 +22,8 @@ from ssdlab.interrupt import asked_for, handled
 from tiers import examples
 
 OLTP = str(ROOT / "traces" / "oltp.csv.zst")
-MANY = 10**12
-"""Requests that take weeks."""
+MANY = 10**11
+"""Requests that take days."""
 LONG = [*SMALL_SETS, "--set", f"workload.requests={MANY}"]
 MANY_SIZES = ",".join(map(str, range(1, 15_000)))
 

@@ -127,7 +127,7 @@ def test_a_file_and_its_requests_have_the_same_intervals(tmp_path: Path) -> None
     [
         ({"logs": ["0"]}, "a log of 0 pages is smaller than a page"),
         ({"logs": ["1%"]}, "a log of 1% of 2 written pages is smaller than a page of 4.00 KiB; enlarge it"),
-        ({"logs": ["ten"]}, "'ten' is not the size of a log"),
+        ({"logs": ["ten"]}, "'ten' is not a log size"),
         ({"page": "100B"}, "use 512B to 1GiB"),
         ({"page": "4"}, "the unit is missing"),
     ],
@@ -198,7 +198,7 @@ def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:
         (["nothere.csv"], ["nothere.csv", "No such file"]),
         (["reads.csv", "--log", "0"], ["writes nothing"]),
         ([str(OLTP), "--log", "10%,0"], ["is smaller than a page"]),
-        ([str(OLTP), "--log", "10%,"], ["is not the size of a log"]),
+        ([str(OLTP), "--log", "10%,"], ["is not a log size"]),
         ([str(OLTP), "--page", "4"], ["the unit is missing"]),
         ([str(OLTP), "--out", str(OLTP)], ["is a file; name a directory"]),
     ],

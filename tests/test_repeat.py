@@ -238,7 +238,7 @@ def test_space_that_was_rounded_up_is_said(cli: Cli, space: str, op: float | Non
         (["--repeat", "often"], ["host.repeat", "until-steady", "often"]),
         (["--set", "host.repeat.until-steady.within=0%"], ["host.repeat.until-steady.within"]),
         (["--fit", "compact", "--set", "device.capacity=1MiB"], ["device.capacity: 1MiB", "that the trace covers"]),
-        (["--fit", "wrap", "--set", "device.fill=50%"], ["device.fill", '"wrap"', "compact"]),
+        (["--fit", "wrap", "--set", "device.fill=50%"], ["device.fill", '"wrap"', "device.capacity"]),
         (["--fit", "compact", "--set", "device.fill=0%"], ["device.fill"]),
         (["--fit", "compact", "--set", "nand.page_size=5000B"], ["nand.page_size", "power of two"]),
     ],
