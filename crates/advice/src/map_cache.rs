@@ -25,7 +25,7 @@ use std::ops::Range;
 
 use ssdlab_core::{PageSize, Pages};
 use ssdlab_nand::Timing;
-use ssdlab_sim::{CacheOptions, Clock, Fitter, Setup, SimError, runs};
+use ssdlab_sim::{AddressMapper, CacheOptions, Clock, Setup, SimError, runs};
 use ssdlab_trace::{Op, Request, StackDistances, UseCounts};
 
 use crate::sizes::MapSizes;
@@ -37,7 +37,7 @@ pub struct MapAdvisor {
     page_bytes: u32,
     page: PageSize,
     timing: Timing,
-    fitter: Fitter,
+    fitter: AddressMapper,
     host_ns: u64,
     host_read_ns: u64,
     holds_data: PageSet,
@@ -175,7 +175,7 @@ impl MapAdvisor {
             page_bytes,
             page: PageSize::new(page_bytes),
             timing,
-            fitter: Fitter::new(setup),
+            fitter: AddressMapper::new(setup),
             host_ns: 0,
             host_read_ns: 0,
             holds_data: PageSet::of_first(setup.filled_pages() as u32, setup.logical_pages),

@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use ssdlab_core::Rng;
-use ssdlab_sched::{Bio, Device, Direction, Elevator, Flags, Priority, RequestId, Requests, SCHEDULERS, SchedulerInfo};
+use ssdlab_sched::{
+    Bio, Device, Direction, Flags, IoScheduler, Priority, RequestId, Requests, SCHEDULERS, SchedulerInfo,
+};
 
 use crate::{Scale, machine};
 
@@ -41,7 +43,7 @@ struct Row {
 
 /// Scheduler with queued requests, and a device that completes each batch before the next.
 struct Bench {
-    elevator: Box<dyn Elevator>,
+    scheduler: Box<dyn IoScheduler>,
     requests: Requests,
     rng: Rng,
     now: u64,
@@ -50,8 +52,8 @@ struct Bench {
 impl Bench {
     fn new(info: &SchedulerInfo) -> Self {
         let device = Device { sectors: SECTORS, rotational: false, nr_requests: 1024, queues: 1 };
-        let elevator = ssdlab_sched::build_scheduler(info, &[], &device).expect("defaults are valid");
-        let mut bench = Self { elevator, requests: Requests::default(), rng: Rng::named(1, "schedulers"), now: 0 };
+        let scheduler = ssdlab_sched::build_scheduler(info, &[], &device).expect("defaults are valid");
+        let mut bench = Self { scheduler, requests: Requests::default(), rng: Rng::named(1, "schedulers"), now: 0 };
         bench.insert(QUEUED + BATCH);
         bench
     }
@@ -63,14 +65,14 @@ impl Bench {
             let (flags, priority) = (Flags::NONE, Priority::default());
             let bio = Bio { start, sectors: 8, direction, flags, pid, priority, owner: 0 };
             let id = self.requests.allocate(bio, 1, 0, self.now);
-            self.elevator.insert(&self.requests[id], &self.requests, self.now);
+            self.scheduler.insert(&self.requests[id], &self.requests, self.now);
         }
     }
 
     /// Makes up to a batch of decisions, the last of which may be to wait; returns their number.
     fn dispatch(&mut self, ids: &mut Vec<RequestId>) -> usize {
         while ids.len() < BATCH {
-            let Some(id) = self.elevator.dispatch(0, &self.requests, self.now, false) else { return ids.len() + 1 };
+            let Some(id) = self.scheduler.dispatch(0, &self.requests, self.now, false) else { return ids.len() + 1 };
             ids.push(id);
         }
         ids.len()
@@ -88,13 +90,13 @@ impl Bench {
             for &id in &ids {
                 let rq = self.requests.free(id);
                 order = order.wrapping_mul(31).wrapping_add(rq.start);
-                self.elevator.completed(rq, self.now);
+                self.scheduler.completed(rq, self.now);
             }
             self.insert(ids.len());
             let total = began.elapsed();
             if ids.is_empty() {
-                self.now = self.elevator.timer_ns().unwrap_or(self.now).max(self.now);
-                self.elevator.on_timer(self.now);
+                self.now = self.scheduler.timer_ns().unwrap_or(self.now).max(self.now);
+                self.scheduler.on_timer(self.now);
             } else {
                 decision_ns.push(dispatched.as_nanos() as f64 / decisions as f64);
                 request_ns.push(total.as_nanos() as f64 / ids.len() as f64);

@@ -8,7 +8,7 @@
 //! batches to many simulations as they arrive. Miss-ratio curves are exact in one pass where the policy allows it
 //! ([`PolicyRules::one_pass`]), or estimated from a [`Sample`].
 //!
-//! A [`Stage`] is a write-back cache: it takes requests and forwards what it cannot serve. Its pages are all raw, or
+//! A [`WriteBackCache`] is a write-back cache: it takes requests and forwards what it cannot serve. Its pages are all raw, or
 //! partly in a [`CompressedPool`]. [`plan`] computes the benefit of compressing part of a cache.
 //!
 //! - **A policy stores one 16-byte node per item** (`lists.rs`): links, size, list and mark. A hit touches one cache
@@ -49,8 +49,8 @@ pub mod policy;
 mod pools;
 mod sketch;
 mod splitter;
-mod stage;
 mod universe;
+mod write_back;
 
 pub use access::{Access, AccessTrace, NEVER, Object};
 pub use admission::{ADMISSIONS, AdmissionInfo, AdmissionRules};
@@ -64,5 +64,5 @@ pub use policy::{POLICIES, Policy, PolicyInfo, PolicyRules, build_policy};
 pub use pools::{CompressedPool, Transitions};
 pub use sketch::{Sketch, SketchOptions};
 pub use splitter::{Granularity, Splitter, Trims};
-pub use stage::{Place, Stage, StageCounters, StageOptions, Why, WriteMode};
 pub use universe::Universe;
+pub use write_back::{Place, Why, WriteBackCache, WriteBackCounters, WriteBackOptions, WriteMode};

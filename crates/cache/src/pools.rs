@@ -1,4 +1,4 @@
-//! Raw pool and optional compressed pool of a [`Stage`](crate::Stage).
+//! Raw pool and optional compressed pool of a [`WriteBackCache`](crate::WriteBackCache).
 //!
 //! ```text
 //! access to a raw page:         hit

@@ -1,6 +1,6 @@
 //! Tables of counters in documents, generated between two markers from the counters' declarations.
 
-use ssdlab_cache::{StageCounters, Transitions};
+use ssdlab_cache::{WriteBackCounters, Transitions};
 use ssdlab_core::Counters;
 use ssdlab_core::counters::Counter;
 use ssdlab_sched::{BlockCounters, ThrottleCounters};
@@ -10,7 +10,7 @@ use std::io::{Error, ErrorKind, Result};
 
 /// Tables in [docs/results.md](../../../docs/results.md), by the key of the counters in `result.json`.
 static TABLES: &[(&str, &[Counter])] = &[
-    ("cache.counters", StageCounters::COUNTERS),
+    ("cache.counters", WriteBackCounters::COUNTERS),
     ("cache.pools.transitions", Transitions::COUNTERS),
     ("host", HostCounters::COUNTERS),
     ("drive.block.counters", BlockCounters::COUNTERS),

@@ -40,7 +40,7 @@ const MEMBERS: &[Member] = &[
         "crates/nand/src/backend/parallel/scheduler/host_first.rs",
         &[("crates/nand/src/backend/parallel/scheduler/mod.rs", 2)],
     ),
-    ("flashfq", "crates/sched/src/elevator/flashfq.rs", &[("crates/sched/src/elevator/mod.rs", 2)]),
+    ("flashfq", "crates/sched/src/scheduler/flashfq.rs", &[("crates/sched/src/scheduler/mod.rs", 2)]),
     ("lirs", "crates/cache/src/policy/lirs.rs", &[("crates/cache/src/policy/mod.rs", 2)]),
     ("libdeflate", "crates/codec/src/libdeflate.rs", &[("crates/codec/src/lib.rs", 2)]),
 ];

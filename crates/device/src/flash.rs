@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_nand::{Cause, Counts, Failure, FlashSink, Note, Oob, Source, Trimmed};
+use ssdlab_nand::{Cause, Counts, Failure, FlashSink, Note, Source, SpareArea, Trimmed};
 
 use crate::backend::{Backend, Fault};
 use crate::life::Life;
@@ -172,7 +172,7 @@ impl<B: Backend> Medium<B> {
         })
     }
 
-    fn program_page(&mut self, ppn: Ppn, oob: &Oob, version: u64, lost: bool, page: &[u8]) {
+    fn program_page(&mut self, ppn: Ppn, oob: &SpareArea, version: u64, lost: bool, page: &[u8]) {
         let block = self.block_of(ppn);
         if let Some(log) = &mut self.log {
             match log.program(&mut self.backend, block) {
@@ -284,7 +284,7 @@ const LATE_PAGES: usize = 16;
 pub(crate) trait Move {
     fn failure(&mut self) -> Option<Failure>;
     fn read(&mut self, ppn: Ppn, cause: Cause);
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause);
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause);
     fn erase(&mut self, block: BlockId, cause: Cause);
     fn trimmed(&mut self, lpn: Lpn, count: u32, sequence: u64);
     fn retire(&mut self, block: BlockId);
@@ -304,7 +304,7 @@ impl<const FAILS: bool> FlashSink for Sink<'_, FAILS> {
         self.0.read(ppn, cause);
     }
 
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.0.program(ppn, oob, source, cause);
     }
 
@@ -329,7 +329,7 @@ pub(crate) struct Recorded(Vec<Operation>);
 
 enum Operation {
     Read(Ppn, Cause),
-    Program(Ppn, Oob, Source, Cause),
+    Program(Ppn, SpareArea, Source, Cause),
     Erase(BlockId, Cause),
     Trimmed(Lpn, u32, u64),
     Retire(BlockId),
@@ -363,7 +363,7 @@ impl Move for Recorded {
         self.0.push(Operation::Read(ppn, cause));
     }
 
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.0.push(Operation::Program(ppn, oob, source, cause));
     }
 
@@ -404,7 +404,7 @@ impl<B: Backend> Move for Flash<'_, B> {
         }
     }
 
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         if self.medium.fault.is_some() {
             return;
         }

@@ -20,7 +20,7 @@
 //! safe is told by the log and by a note beside it (`safe.rs`).
 
 use ssdlab_core::{BlockId, Lpn, Nanos, Ppn};
-use ssdlab_nand::{Counts, Found, Geometry, Oob, Scan, Timing, Trimmed};
+use ssdlab_nand::{Counts, Found, Geometry, Scan, SpareArea, Timing, Trimmed};
 
 use crate::backend::{Backend, Fault};
 use crate::flash::Medium;
@@ -342,7 +342,7 @@ impl<B: Backend> Medium<B> {
         let mut spoiled = Vec::new();
         let mut data = vec![0; self.backend.geometry().page_bytes as usize];
         for ((ppn, page), spare) in (first..).map(Ppn).zip(&mut pages).zip(spares.as_chunks().0) {
-            let Found::Programmed { oob: Oob { lpn, sequence, .. }, version, .. } = *page else { continue };
+            let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { continue };
             self.sequence = self.sequence.max(sequence + 1);
             if sequence < known.from {
                 self.damaged.insert(ppn);

@@ -262,7 +262,7 @@ fn damaged(flash: &dyn Backend, pages: &[Page]) -> Result<Vec<Spoiled>, Fault> {
 #[cfg(test)]
 mod tests {
     use ssdlab_core::{Lpn, Rng};
-    use ssdlab_nand::{Oob, Parallelism, ProgramOrder, Role};
+    use ssdlab_nand::{Parallelism, ProgramOrder, Role, SpareArea};
 
     use super::*;
     use crate::backend::MemoryBackend;
@@ -291,7 +291,7 @@ mod tests {
                 }
                 let ppn = Ppn((first + block as u32) * PAGES + used[block]);
                 used[block] += 1;
-                let oob = Oob { lpn: Lpn(ppn.0), sequence, role: Role::Data };
+                let oob = SpareArea { lpn: Lpn(ppn.0), sequence, role: Role::Data };
                 let safe = if rng.below(40) == 0 { sequence - begun } else { 0 };
                 if safe > 0 {
                     synced = sequence;

@@ -13,7 +13,7 @@
 use std::array::from_fn;
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_nand::{Found, Oob, Role};
+use ssdlab_nand::{Found, Role, SpareArea};
 use twox_hash::XxHash3_64;
 
 use crate::bits::put_right;
@@ -34,8 +34,8 @@ pub(crate) const ROLES: [Role; 5] = [Role::Data, Role::Log, Role::SequentialLog,
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spare {
     /// What the FTL wrote.
-    pub oob: Oob,
-    /// Tells the newest of several copies; see [`Oob`].
+    pub oob: SpareArea,
+    /// Tells the newest of several copies; see [`SpareArea`].
     pub version: u64,
     /// Whether the data was lost before it came here: it was copied from a page that could not be read.
     pub lost: bool,
@@ -110,7 +110,7 @@ impl Content {
             Some(&role)
                 if marks & WRITTEN != 0 && own == own_checksum(ppn, [first, version, sequence], last as u32) =>
             {
-                let oob = Oob { lpn: Lpn(first as u32), sequence, role };
+                let oob = SpareArea { lpn: Lpn(first as u32), sequence, role };
                 let safe = lengthened((first >> 48) as u16);
                 Self::Programmed(Spare { oob, version, lost: marks & LOST != 0, safe })
             }
@@ -189,8 +189,12 @@ mod tests {
 
     use super::*;
 
-    const SPARE: Spare =
-        Spare { oob: Oob { lpn: Lpn(7), sequence: 1 << 40, role: Role::Isolation }, version: 12, lost: true, safe: 9 };
+    const SPARE: Spare = Spare {
+        oob: SpareArea { lpn: Lpn(7), sequence: 1 << 40, role: Role::Isolation },
+        version: 12,
+        lost: true,
+        safe: 9,
+    };
 
     #[test]
     fn what_was_encoded_is_decoded() {

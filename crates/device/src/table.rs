@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, HugeVec, Lpn, Ppn};
-use ssdlab_nand::{Found, Geometry, Oob, Scan};
+use ssdlab_nand::{Found, Geometry, Scan, SpareArea};
 
 use crate::column::{Column, Line};
 use crate::processors::{processors, share};
@@ -166,7 +166,7 @@ const fn state_of(page: &Found) -> u64 {
 /// How far the other columns are above their slopes, if the page is programmed.
 #[inline(always)]
 const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
-    let Found::Programmed { oob: Oob { lpn, sequence, .. }, version, .. } = *page else { return None };
+    let Found::Programmed { oob: SpareArea { lpn, sequence, .. }, version, .. } = *page else { return None };
     Some([
         Line::offset(SLOPES[1], at, lpn.0 as u64),
         Line::offset(SLOPES[2], at, sequence),
@@ -179,7 +179,7 @@ const fn offsets_of(at: usize, page: &Found) -> Option<[i64; 3]> {
 fn found([state, lpn, sequence, age]: [u64; 4], outdated: bool, closed: bool) -> Found {
     match ROLES.get(state.wrapping_sub(PROGRAMMED) as usize) {
         Some(&role) => {
-            let oob = Oob { lpn: Lpn(lpn as u32), sequence, role };
+            let oob = SpareArea { lpn: Lpn(lpn as u32), sequence, role };
             Found::Programmed { oob, version: sequence.wrapping_sub(age), outdated }
         }
         None if state == ERASED && !closed => Found::Erased,
@@ -366,7 +366,7 @@ mod tests {
         let geometry = Geometry { page_bytes: 512, pages_per_block: 1, blocks: 2, order, parallelism };
         let mut table = PageTable::erased(&geometry);
         for block in 0..2 {
-            let oob = Oob { lpn: Lpn(block), sequence: 9, role: ROLES[0] };
+            let oob = SpareArea { lpn: Lpn(block), sequence: 9, role: ROLES[0] };
             table.set(BlockId(block), &[Found::Programmed { oob, version: 5, outdated: false }], false);
         }
         table.bad[1] = true;
@@ -380,7 +380,7 @@ mod tests {
     #[test]
     fn marks_come_back() {
         for pages in 1..=130 {
-            let oob = |lpn| Oob { lpn: Lpn(lpn), sequence: 7, role: ROLES[0] };
+            let oob = |lpn| SpareArea { lpn: Lpn(lpn), sequence: 7, role: ROLES[0] };
             let is_marked = |at: u32| at.is_multiple_of(3);
             let page = |at, outdated| Found::Programmed { oob: oob(at), version: 5, outdated };
             let contents: Vec<Found> = (0..pages).map(|at| page(at, is_marked(at))).collect();

@@ -233,7 +233,7 @@ impl<F: Ftl> Recorder<F> {
     fn take(&mut self, emitted: Vec<FlashOp>) {
         for operation in emitted {
             operation.emit(&mut self.flash);
-            let newest = |from, oob: ssdlab_nand::Oob| self.state.map[oob.lpn.index()] == Some(from);
+            let newest = |from, oob: ssdlab_nand::SpareArea| self.state.map[oob.lpn.index()] == Some(from);
             if let Some(step) = Step::of(operation, newest) {
                 self.state.apply(&step);
                 self.push(step);

@@ -1,7 +1,7 @@
 //! Steps of an FTL: flash operations and decisions.
 
 use serde::Serialize;
-use ssdlab_nand::{Cause, FlashOp, Note, Oob, RetireReason, Role, VictimReason};
+use ssdlab_nand::{Cause, FlashOp, Note, RetireReason, Role, SpareArea, VictimReason};
 
 use crate::Op;
 
@@ -83,7 +83,7 @@ const fn retire_name(reason: RetireReason) -> &'static str {
 impl Step {
     /// Returns the step of a flash operation; `None` if it only affects timing. `newest` tells if a copied page is the
     /// newest copy.
-    pub(crate) fn of(operation: FlashOp, newest: impl FnOnce(u32, Oob) -> bool) -> Option<Self> {
+    pub(crate) fn of(operation: FlashOp, newest: impl FnOnce(u32, SpareArea) -> bool) -> Option<Self> {
         let name = |cause: Cause| cause.name();
         Some(match operation {
             FlashOp::Read(ppn, cause) | FlashOp::ReadPart(ppn, _, cause) => {

@@ -29,10 +29,10 @@ pub mod blocks;
 pub mod choice;
 mod context;
 pub mod gc;
+mod gc_occupancy;
 mod lines;
 pub mod log;
 pub mod map;
-mod occupied;
 pub mod page;
 pub mod placement;
 mod problem;
@@ -42,9 +42,9 @@ mod shares;
 
 pub use choice::FtlChoice;
 pub use context::WriteContext;
+pub use gc_occupancy::GcOccupancy;
 pub use lines::{Difference, Line, difference, lines, restored};
 pub use map::CachedEntries;
-pub use occupied::Occupied;
 pub use problem::Problem;
 pub use shape::Shape;
 pub use shares::Shares;
@@ -92,7 +92,7 @@ pub trait Ftl {
     fn erase_counts(&self) -> &[u32];
 
     /// How full planes were whenever a victim was collected so far; none where there are merges instead.
-    fn occupied(&self) -> Option<Occupied> {
+    fn occupied(&self) -> Option<GcOccupancy> {
         None
     }
 

@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use ssdlab_core::entry::SharedEntry;
 use ssdlab_core::mem::{prefetch, shared};
 use ssdlab_core::{BlockId, Entry, PageBits, Ppn};
-use ssdlab_nand::{Found, Oob, Role, Scan, Trimmed};
+use ssdlab_nand::{Found, Role, Scan, SpareArea, Trimmed};
 
 /// Nothing was programmed here, or a page has no copy.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -147,7 +147,7 @@ struct Filled<'a> {
 }
 
 impl Survey {
-    /// Finds the newest copy of each logical page by the rule of [`Oob`], as if nothing were in the blocks `without`.
+    /// Finds the newest copy of each logical page by the rule of [`SpareArea`], as if nothing were in the blocks `without`.
     /// What these hold counts for the sequence alone. The maps must be empty.
     pub fn new(
         maps: &mut Maps<'_>,
@@ -290,8 +290,8 @@ impl Filled<'_> {
             held.set(Entry::of(match page {
                 Found::Erased => NONE,
                 Found::Unreadable => SPOILED,
-                Found::Programmed { oob: Oob { lpn, .. }, .. } if lpn.index() < self.l2p.len() => lpn.0,
-                Found::Programmed { oob: Oob { lpn, .. }, .. } => {
+                Found::Programmed { oob: SpareArea { lpn, .. }, .. } if lpn.index() < self.l2p.len() => lpn.0,
+                Found::Programmed { oob: SpareArea { lpn, .. }, .. } => {
                     return Err(format!("page {at} of block {block} holds page {lpn}, which this drive lacks"));
                 }
             }));
@@ -300,7 +300,7 @@ impl Filled<'_> {
             if let Some(page) = pages.get(at + AHEAD) {
                 fetch(page);
             }
-            if let Found::Programmed { oob: Oob { lpn, .. }, outdated, .. } = page
+            if let Found::Programmed { oob: SpareArea { lpn, .. }, outdated, .. } = page
                 && !ignored(*outdated)
                 && lpn.0 < self.logical_pages
             {
@@ -426,7 +426,7 @@ mod tests {
             let numbers = u64::from(blocks * PAGES);
             let mut pages: Vec<Found> = (0..numbers)
                 .map(|sequence| {
-                    let oob = Oob { lpn: Lpn(rng.below(LOGICAL.into()) as u32), sequence, role: Role::Data };
+                    let oob = SpareArea { lpn: Lpn(rng.below(LOGICAL.into()) as u32), sequence, role: Role::Data };
                     match rng.below(9) {
                         0 => Found::Unreadable,
                         1 => Found::Erased,

@@ -9,7 +9,7 @@ use ssdlab_ftl::log::faster::{self, FasterFtl};
 use ssdlab_ftl::log::sbfast::{self, SbfastFtl};
 use ssdlab_ftl::{Ftl, Shape, WriteContext};
 use ssdlab_nand::{
-    Cause, Counts, FlashSink, MergeCost, MergeKind, Note, Oob, ProgramOrder, RetireReason, Role, Source,
+    Cause, Counts, FlashSink, MergeCost, MergeKind, Note, ProgramOrder, RetireReason, Role, Source, SpareArea,
 };
 
 /// Counts operations and keeps the notes.
@@ -24,7 +24,7 @@ impl FlashSink for Ledger {
         self.counts.read(ppn, cause);
     }
 
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
     }
 

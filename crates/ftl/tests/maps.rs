@@ -7,7 +7,7 @@ use ssdlab_ftl::gc;
 use ssdlab_ftl::map::{self, Dftl, MapChoice, SegmentCache};
 use ssdlab_ftl::page::{PageFtl, PageOptions};
 use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
-use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, Source};
+use ssdlab_nand::{Cause, FlashSink, Note, ProgramOrder, Source, SpareArea};
 
 const OPTIONS: PageOptions = PageOptions::new(gc::fifo::INFO.defaults(), &placement::own::INFO);
 
@@ -33,7 +33,7 @@ impl FlashSink for Log {
         self.0.push(Done::Part(bytes, cause));
     }
 
-    fn program(&mut self, _ppn: Ppn, oob: Oob, _source: Source, cause: Cause) {
+    fn program(&mut self, _ppn: Ppn, oob: SpareArea, _source: Source, cause: Cause) {
         self.0.push(Done::Program(oob.lpn, cause));
     }
 

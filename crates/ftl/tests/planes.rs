@@ -7,7 +7,7 @@ use ssdlab_ftl::log::bast::{self, BastFtl};
 use ssdlab_ftl::page::{PageFtl, PageOptions, Trigger};
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
-use ssdlab_nand::{Cause, FlashSink, Oob, ProgramOrder, Source};
+use ssdlab_nand::{Cause, FlashSink, ProgramOrder, Source, SpareArea};
 
 const PAGES_PER_BLOCK: u32 = 8;
 const BLOCKS_PER_PLANE: u32 = 20;
@@ -29,7 +29,7 @@ struct ByPlane {
 impl FlashSink for ByPlane {
     fn read(&mut self, _ppn: Ppn, _cause: Cause) {}
 
-    fn program(&mut self, ppn: Ppn, _oob: Oob, _source: Source, _cause: Cause) {
+    fn program(&mut self, ppn: Ppn, _oob: SpareArea, _source: Source, _cause: Cause) {
         self.host[plane_of(ppn)] += 1;
         self.order.push(plane_of(ppn));
     }
@@ -38,7 +38,7 @@ impl FlashSink for ByPlane {
         self.erases[(block.0 / BLOCKS_PER_PLANE) as usize] += 1;
     }
 
-    fn copy(&mut self, from: Ppn, to: Ppn, _oob: Oob, _cause: Cause) {
+    fn copy(&mut self, from: Ppn, to: Ppn, _oob: SpareArea, _cause: Cause) {
         assert_eq!(plane_of(from), plane_of(to), "pages stay in their plane");
         self.copies[plane_of(to)] += 1;
     }

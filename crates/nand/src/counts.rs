@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ssdlab_core::{BlockId, Ppn};
 
-use crate::{Cause, FlashSink, Oob, Source};
+use crate::{Cause, FlashSink, Source, SpareArea};
 
 /// Flash that only counts, by operation and cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ impl FlashSink for Counts {
     }
 
     #[inline(always)]
-    fn program(&mut self, _ppn: Ppn, _oob: Oob, _source: Source, cause: Cause) {
+    fn program(&mut self, _ppn: Ppn, _oob: SpareArea, _source: Source, cause: Cause) {
         self.programs[cause as usize] += 1;
     }
 

@@ -9,7 +9,7 @@
 //!
 //! - **A chip decides how it copies.** [`FlashSink::copy`] is a read and a program unless the sink does better, so an
 //!   FTL need not know of copy-back.
-//! - **The spare area is enough to recover.** [`Oob`] holds the logical page, a sequence number and the [`Role`] of the
+//! - **The spare area is enough to recover.** [`SpareArea`] holds the logical page, a sequence number and the [`Role`] of the
 //!   page; flash that stores it adds a version, which tells the newest of several copies. [`FlashSink::trimmed`] orders
 //!   a trim among the programs, and a [`Scan`] is what recovery sees of all that.
 //! - **Failures are optional.** Where [`FlashSink::FAILS`] is false, the code for failed programs and erases compiles
@@ -41,5 +41,5 @@ pub use operation::FlashOp;
 pub use parallelism::{Level, Parallelism, Place, StripeOrder};
 pub use program_order::ProgramOrder;
 pub use scan::{Found, Scan, Trimmed};
-pub use sink::{Failure, FlashSink, Oob, Role, Source};
+pub use sink::{Failure, FlashSink, Role, Source, SpareArea};
 pub use timing::{PageTimes, Timing};

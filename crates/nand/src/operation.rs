@@ -2,7 +2,7 @@
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 
-use crate::{Cause, FlashSink, Note, Oob, Source};
+use crate::{Cause, FlashSink, Note, Source, SpareArea};
 
 /// One call of a [`FlashSink`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,9 +12,9 @@ pub enum FlashOp {
     /// [`FlashSink::read_part`], with the bytes transferred.
     ReadPart(Ppn, u32, Cause),
     /// [`FlashSink::program`].
-    Program(Ppn, Oob, Source, Cause),
+    Program(Ppn, SpareArea, Source, Cause),
     /// [`FlashSink::copy`], from and to.
-    Copy(Ppn, Ppn, Oob, Cause),
+    Copy(Ppn, Ppn, SpareArea, Cause),
     /// [`FlashSink::erase`].
     Erase(BlockId, Cause),
     /// [`FlashSink::barrier`].
@@ -51,7 +51,7 @@ impl FlashSink for Vec<FlashOp> {
         self.push(FlashOp::ReadPart(ppn, bytes, cause));
     }
 
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.push(FlashOp::Program(ppn, oob, source, cause));
     }
 
@@ -63,7 +63,7 @@ impl FlashSink for Vec<FlashOp> {
         self.push(FlashOp::Barrier);
     }
 
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
         self.push(FlashOp::Copy(from, to, oob, cause));
     }
 
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_recording_replayed_is_recorded_the_same() {
-        let oob = Oob { lpn: Lpn(4), sequence: 9, role: Role::Log };
+        let oob = SpareArea { lpn: Lpn(4), sequence: 9, role: Role::Log };
         let all = [
             FlashOp::Read(Ppn(1), Cause::Host),
             FlashOp::ReadPart(Ppn(1), 512, Cause::MapLoad),

@@ -2,7 +2,7 @@
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
 
-use crate::Oob;
+use crate::SpareArea;
 
 /// What the spare area of a page says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,8 +14,8 @@ pub enum Found {
     /// The spare area is sound. The data need not be: reading such a page may fail, as it may at any time.
     Programmed {
         /// What the FTL wrote.
-        oob: Oob,
-        /// Which copy it is; see [`Oob`].
+        oob: SpareArea,
+        /// Which copy it is; see [`SpareArea`].
         version: u64,
         /// Whether it is known that there is a newer copy or a trim, or one that is as good: unless that is given up,
         /// this one need not be compared with it.

@@ -11,7 +11,7 @@ pub enum Source {
     Host(u32),
     /// A copy of this flash page.
     Copy(Ppn),
-    /// The FTL's own: a page of its map. [`Oob::lpn`] counts map pages behind the logical ones.
+    /// The FTL's own: a page of its map. [`SpareArea::lpn`] counts map pages behind the logical ones.
     Map,
 }
 
@@ -39,7 +39,7 @@ pub enum Role {
 /// equal, and the higher `sequence` is the one that the FTL uses. That holds for SBFAST too, which copies pages that
 /// have a newer copy in its log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Oob {
+pub struct SpareArea {
     /// The logical page held.
     pub lpn: Lpn,
     /// Number of programs and trims before this one.
@@ -85,7 +85,7 @@ pub trait FlashSink {
     }
 
     /// Programs a page.
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause);
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause);
 
     /// Erases a block.
     fn erase(&mut self, block: BlockId, cause: Cause);
@@ -96,7 +96,7 @@ pub trait FlashSink {
 
     /// Moves a page inside the flash: a read and a program, which a chip with copy-back does in one go.
     #[inline(always)]
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
         self.read(from, cause);
         self.program(to, oob, Source::Copy(from), cause);
     }
@@ -117,7 +117,7 @@ impl FlashSink for () {
     fn read(&mut self, _ppn: Ppn, _cause: Cause) {}
 
     #[inline(always)]
-    fn program(&mut self, _ppn: Ppn, _oob: Oob, _source: Source, _cause: Cause) {}
+    fn program(&mut self, _ppn: Ppn, _oob: SpareArea, _source: Source, _cause: Cause) {}
 
     #[inline(always)]
     fn erase(&mut self, _block: BlockId, _cause: Cause) {}
@@ -147,7 +147,7 @@ impl<S: FlashSink> FlashSink for Option<Box<S>> {
     }
 
     #[inline(always)]
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         if let Some(sink) = self {
             sink.program(ppn, oob, source, cause);
         }
@@ -175,7 +175,7 @@ impl<S: FlashSink> FlashSink for Option<Box<S>> {
     }
 
     #[inline(always)]
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
         if let Some(sink) = self {
             sink.copy(from, to, oob, cause);
         }
@@ -213,7 +213,7 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
     }
 
     #[inline(always)]
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.0.program(ppn, oob, source, cause);
         self.1.program(ppn, oob, source, cause);
     }
@@ -237,7 +237,7 @@ impl<A: FlashSink, B: FlashSink> FlashSink for (A, B) {
     }
 
     #[inline(always)]
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
         self.0.copy(from, to, oob, cause);
         self.1.copy(from, to, oob, cause);
     }

@@ -1,6 +1,6 @@
 //! What is served: a trait of a few methods, which a drive implements.
 
-use crate::later::Later;
+use crate::deferred_reply::DeferredReply;
 
 /// An error of a request, with its number in the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,7 +39,7 @@ pub enum Leave {
     #[default]
     Now,
     /// When the other end says, because the simulated drive takes until then.
-    When(Later),
+    When(DeferredReply),
 }
 
 /// What became of a request.

@@ -13,17 +13,17 @@
 //! leave in order of time, whatever the order of their requests.
 
 mod buffer;
+mod deferred_reply;
 mod export;
 pub mod fuzz;
-mod later;
 mod memory;
 pub mod protocol;
 mod server;
 mod session;
 
 pub use buffer::Buffer;
+pub use deferred_reply::{Completer, DeferredReply, deferred_reply, latest};
 pub use export::{BlockSizes, Done, Errno, Export, Extent, Features, Leave, Zeroing};
-pub use later::{Later, Teller, later, latest};
 pub use memory::Memory;
 pub use server::{Address, Ending, Handle, Lag, MemoryUse, Options, Server, ServerError, Sockets, Tls, TlsError};
 pub use session::{Entry, Held, Host, Next, Output, Security, Session};

@@ -14,7 +14,7 @@ use crate::shard::{Compressed, Job, JobResult, VictimAction};
 use crate::sync::{Condvar, Mutex};
 
 /// Codec with its buffers, for one thread at a time.
-pub struct Kit {
+pub struct CodecContext {
     codec: Box<dyn Codec>,
     /// Copy of a compressed page to restore.
     pub incoming: Box<[u8]>,
@@ -36,7 +36,7 @@ pub struct Kits {
 
 #[derive(Default)]
 struct KitState {
-    idle: Vec<Kit>,
+    idle: Vec<CodecContext>,
     /// Number of kits, borrowed or idle.
     kits: usize,
     /// Number of waiting threads. Notifying costs a system call, so it is skipped without any.
@@ -80,7 +80,7 @@ impl Kits {
                 drop(state);
                 let buffer = || vec![0; self.page_bytes].into();
                 match (self.make)() {
-                    Ok(codec) => Kit { codec, incoming: buffer(), outgoing: buffer(), broken: false },
+                    Ok(codec) => CodecContext { codec, incoming: buffer(), outgoing: buffer(), broken: false },
                     Err(error) => {
                         self.discard();
                         return Err(error);
@@ -122,7 +122,7 @@ impl Kits {
 /// Borrowed kit; returned to the pool on drop.
 pub struct Borrowed<'a> {
     kits: &'a Kits,
-    kit: Option<Kit>,
+    kit: Option<CodecContext>,
 }
 
 impl Drop for Borrowed<'_> {
@@ -147,7 +147,7 @@ pub enum DemotionResult<E> {
 }
 
 impl Borrowed<'_> {
-    fn kit(&mut self) -> &mut Kit {
+    fn kit(&mut self) -> &mut CodecContext {
         self.kit.as_mut().expect("the kit is held until the guard is dropped")
     }
 
@@ -163,7 +163,7 @@ impl Borrowed<'_> {
     }
 
     /// Calls `work`. If it panics, returns `None`, counts the panic and discards the codec afterwards.
-    fn with_codec<T>(&mut self, work: impl FnOnce(&mut Kit) -> T) -> Option<T> {
+    fn with_codec<T>(&mut self, work: impl FnOnce(&mut CodecContext) -> T) -> Option<T> {
         let kit = self.kit.as_mut().expect("the kit is held until the guard is dropped");
         let result = catch_unwind(AssertUnwindSafe(|| work(kit)));
         if result.is_err() {

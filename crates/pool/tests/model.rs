@@ -5,7 +5,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use ssdlab_cache::{CompressedPool, POLICIES, PageSizes, Stage, StageOptions, WriteMode};
+use ssdlab_cache::{CompressedPool, POLICIES, PageSizes, WriteBackCache, WriteBackOptions, WriteMode};
 use ssdlab_codec::{Codec, Corrupt};
 use ssdlab_core::counters::{Counter, Counters};
 use ssdlab_core::{Bytes, Rng};
@@ -88,7 +88,7 @@ fn simulated_pools_match_the_real_ones() {
         assert!(raw_pages > 100 && compressed_pages > 100, "{raw_pages} {compressed_pages}");
         let sizes = PageSizes { incompressible, ..SIZES };
         let pool = real(raw, compressed, sizes);
-        let options = StageOptions {
+        let options = WriteBackOptions {
             page_bytes: PAGE,
             capacity_pages: raw_pages,
             writes: WriteMode::Back,
@@ -101,7 +101,7 @@ fn simulated_pools_match_the_real_ones() {
             sizes,
             seed: SEED,
         };
-        let stage = Stage::new(POLICIES.get(raw).expect("the policy exists"), &[], options)
+        let stage = WriteBackCache::new(POLICIES.get(raw).expect("the policy exists"), &[], options)
             .and_then(|stage| stage.compressing(compressed_pool));
         let mut stage = stage.expect("the options are valid");
         let mut rng = Rng::named(3, "model");

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_cache::{
     ADMISSIONS, Access, AccessTrace, CacheError, Granularity, Life, POLICIES, Sample, SampleOptions, SampleSize,
-    Sampler, Splitter, StageOptions, Trims, WriteMode, build_policy,
+    Sampler, Splitter, Trims, WriteBackOptions, WriteMode, build_policy,
 };
 use ssdlab_core::Parameter;
 use ssdlab_sim::{CacheChoice, Control, CurvePoint, Follower, Followers, Watch};
@@ -280,7 +280,7 @@ impl CacheTrace {
         };
         let cache = choice(cache)?;
         let requests = self.kept(self.requests.as_ref())?;
-        let options = StageOptions {
+        let options = WriteBackOptions {
             page_bytes,
             capacity_pages: 0,
             writes: WriteMode::Back,

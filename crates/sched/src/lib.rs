@@ -1,8 +1,8 @@
 //! The Linux block layer and its I/O schedulers: the path of a bio from the file system to the drive.
 //!
 //! [`BlockLayer`] is the mechanism: merging, plugging, limits, device slots and flushes. It has two variants, selected
-//! by an option: [`Frame::Legacy`], the single queue of Linux 2.6.32, and [`Frame::Modern`], blk-mq. A policy is an
-//! [`Elevator`]; [`SCHEDULERS`] lists all policies with their tunables.
+//! by an option: [`BlockLayerKind::SingleQueue`], the single queue of Linux 2.6.32, and [`BlockLayerKind::MultiQueue`], blk-mq. A policy is an
+//! [`IoScheduler`]; [`SCHEDULERS`] lists all policies with their tunables.
 //!
 //! - **A scheduler only proposes merges.** The layer checks directions and sizes, so no scheduler can break a limit.
 //! - **A waiting bio keeps its place in the queue.** The layer wakes waiting bios in order, so no wake-up is lost
@@ -18,19 +18,20 @@
 //! [`BlockLayer::next`] after every other call, and [`BlockLayer::on_timer`] at [`BlockLayer::timer_ns`].
 
 mod bio;
-pub mod elevator;
 mod layer;
 mod request;
+pub mod scheduler;
 mod tunable;
 
 pub use bio::{Bio, Direction, Flags, Priority, PriorityClass};
-pub use elevator::{
-    Device, Elevator, MergeIndex, SCHEDULERS, SchedulerInfo, SchedulerRules, build_scheduler, check_tunables,
-};
 pub use layer::{
-    BlockCounters, BlockLayer, Dispatched, Frame, Left, NoMerges, Operation, Options, Submitted, ThrottleCounters,
+    BlockCounters, BlockLayer, BlockLayerKind, Dispatched, Left, NoMerges, Operation, Options, Submitted,
+    ThrottleCounters,
 };
 pub use request::{Request, RequestId, Requests};
+pub use scheduler::{
+    Device, IoScheduler, MergeIndex, SCHEDULERS, SchedulerInfo, SchedulerRules, build_scheduler, check_tunables,
+};
 pub use tunable::TunableError;
 
 /// Nanoseconds in a millisecond.

@@ -38,7 +38,7 @@ pub struct Request {
     pub pid: u32,
     /// Priority of that process.
     pub priority: Priority,
-    /// Submitting CPU, which is also the index of its software and hardware queue (modern frame).
+    /// Submitting CPU, which is also the index of its software and hardware queue (multi-queue layer).
     pub cpu: u16,
     /// Submission time of its earliest bio, in nanoseconds.
     pub arrived: u64,

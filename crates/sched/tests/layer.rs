@@ -232,7 +232,7 @@ fn the_legacy_frame_chooses_one_request_ahead() {
         let mut layer = BlockLayer::new(options).unwrap();
         submit_all(&mut layer, &[read(300, 8), read(500, 8)]);
         let first = pull(&mut layer, 0)[0];
-        // 400 would be next, but the legacy frame has already chosen 500.
+        // 400 would be next, but the single-queue layer has already chosen 500.
         submit_all(&mut layer, &[read(400, 8)]);
         layer.completed(first.id, MS, &mut Vec::new());
         assert_eq!(layer.next(MS).unwrap().start, expected);
@@ -538,7 +538,7 @@ fn unknown_names_and_values_are_refused() {
         let tunables = vec![(tunable.to_owned(), value)];
         BlockLayer::new(Options { tunables, ..Options::legacy(scheduler, SECTORS) }).unwrap_err().to_string()
     };
-    assert!(refused("elevator", "x", 1).starts_with("unknown scheduler `elevator`; known are noop, deadline"));
+    assert!(refused("scheduler", "x", 1).starts_with("unknown scheduler `scheduler`; known are noop, deadline"));
     assert_eq!(refused("noop", "quantum", 1), "scheduler `noop` has no tunable `quantum`; it has none");
     assert_eq!(
         refused("deadline", "front_merges", 2),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use ssdlab_core::Unit;
 use ssdlab_sched::{
-    Bio, BlockLayer, Direction, Dispatched, Flags, Frame, NoMerges, Operation, Options, Priority, PriorityClass,
-    SCHEDULERS, SchedulerInfo, Submitted,
+    Bio, BlockLayer, BlockLayerKind, Direction, Dispatched, Flags, NoMerges, Operation, Options, Priority,
+    PriorityClass, SCHEDULERS, SchedulerInfo, Submitted,
 };
 
 const DEVICE_SECTORS: u64 = 1 << 14;
@@ -149,7 +149,7 @@ impl World {
         let left = self.layer.left();
         assert_eq!(left.in_flight, self.at_device.len());
         // Except for barriers and plugs, a work-conserving scheduler leaves no slot free while a request waits.
-        let plugged = self.options.frame == Frame::Legacy && self.options.plug;
+        let plugged = self.options.kind == BlockLayerKind::SingleQueue && self.options.plug;
         if self.info.role.work_conserving && !plugged && left.queued > 0 && left.ahead == 0 {
             assert!(
                 self.slots_in_use().contains(&self.options.slots) || self.has_active_barrier(),
@@ -169,7 +169,7 @@ impl World {
     }
 
     fn has_active_barrier(&self) -> bool {
-        self.options.frame == Frame::Legacy && self.at_device.len() == 1
+        self.options.kind == BlockLayerKind::SingleQueue && self.at_device.len() == 1
     }
 
     /// Advances time to `until` and fires due timers.
@@ -345,7 +345,7 @@ proptest! {
 #[test]
 fn waits_are_bounded() {
     for info in SCHEDULERS.iter().filter(|info| info.role.bounded_wait) {
-        let base = if info.role.frame == Frame::Legacy { Options::legacy } else { Options::modern };
+        let base = if info.role.kind == BlockLayerKind::SingleQueue { Options::legacy } else { Options::modern };
         let options = Options { slots: 1, plug: false, no_merges: NoMerges::None, ..base(info.name, DEVICE_SECTORS) };
         let mut world = World::new(info, options);
         let bio = |start, direction, pid| {

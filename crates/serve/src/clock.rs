@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ssdlab_core::{LatencyHistogram, Nanos};
 use ssdlab_nand::Counts;
-use ssdlab_nbd::{Later, Teller, later};
+use ssdlab_nbd::{Completer, DeferredReply, deferred_reply};
 use ssdlab_sim::{LiveDrive, SimError};
 use ssdlab_trace::Request;
 
@@ -67,7 +67,7 @@ struct Asked {
 struct Reply {
     /// How long the client had waited before the drive was given the request, for others and for what holds the bytes.
     waited: Duration,
-    teller: Teller,
+    completer: Completer,
 }
 
 impl Clock {
@@ -83,7 +83,7 @@ impl Clock {
             Ticking { before, drive, pace, asked, measured: Arc::clone(&measured), replies: HashMap::new() };
         let thread = thread::Builder::new().name("drive in time".into()).spawn(move || {
             if let Err(error) = ticking.run() {
-                // The tellers go with what waits, and replies leave.
+                // The completers go with what waits, and replies leave.
                 lock(&ticking.measured).failed = Some(Arc::new(error));
             }
         })?;
@@ -92,11 +92,11 @@ impl Clock {
 
     /// Gives the drive a request, whose time no other has. Its reply is due as if the drive had been given it when the
     /// client asked.
-    pub fn submit(&self, request: Request, came: Instant) -> Later {
-        let (teller, due) = later();
+    pub fn submit(&self, request: Request, came: Instant) -> DeferredReply {
+        let (completer, due) = deferred_reply();
         if let Some(sender) = &self.sender {
-            // A drive that has failed drops the teller, and the reply leaves at once.
-            let _ = sender.send(Asked { request, reply: Reply { waited: came.elapsed(), teller } });
+            // A drive that has failed drops the completer, and the reply leaves at once.
+            let _ = sender.send(Asked { request, reply: Reply { waited: came.elapsed(), completer } });
         }
         due
     }
@@ -178,8 +178,8 @@ impl Ticking {
         let mut measured = lock(&self.measured);
         for (request, at) in done.drain(..) {
             measured.latency[request.op as usize].record(at.0 - request.time_ns);
-            if let Some(Reply { waited, teller }) = self.replies.remove(&request.time_ns) {
-                teller.tell(self.pace.moment(at) - waited);
+            if let Some(Reply { waited, completer }) = self.replies.remove(&request.time_ns) {
+                completer.complete(self.pace.moment(at) - waited);
             }
         }
     }

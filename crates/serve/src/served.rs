@@ -15,7 +15,7 @@ use std::time::Instant;
 use ssdlab_core::{LatencyHistogram, PageSize};
 use ssdlab_device::{Backend, Drive, DriveError, Zeroed};
 use ssdlab_nand::Counts;
-use ssdlab_nbd::{BlockSizes, Done, Errno, Export, Extent, Lag, Later, Leave, Zeroing, latest};
+use ssdlab_nbd::{BlockSizes, DeferredReply, Done, Errno, Export, Extent, Lag, Leave, Zeroing, latest};
 use ssdlab_sim::{FlashSummary, HostCounters, LatencyByOp};
 use ssdlab_trace::{Op, Request, flag};
 
@@ -208,7 +208,7 @@ impl Served {
     }
 
     /// Records a slice and gives it to the drive in time, in the order in which slices are done.
-    fn note(&self, state: &mut State, op: Op, slice: Range<u64>, flags: u8, came: Instant) -> Option<Later> {
+    fn note(&self, state: &mut State, op: Op, slice: Range<u64>, flags: u8, came: Instant) -> Option<DeferredReply> {
         state.came_ns = self.pace.at(came).max(state.came_ns + 1);
         let bytes = (slice.end - slice.start) as u32;
         let request = Request { time_ns: state.came_ns, offset: slice.start, bytes, op, flags, stream: 0 };
@@ -254,7 +254,7 @@ impl Served {
 }
 
 /// Waits until a reply may leave.
-fn wait(reply: Option<Later>) {
+fn wait(reply: Option<DeferredReply>) {
     let (sender, due) = mpsc::channel();
     if let Some(reply) = reply {
         // The receiver waits below, so sending cannot fail.

@@ -6,7 +6,7 @@ use ssdlab_nand::Timing;
 use ssdlab_nand::backend::parallel::{ParallelFlash, TimingChecker, UntimedFlash};
 use ssdlab_nand::backend::{CountingFlash, Flash, OneByOne, SerialFlash};
 
-use crate::check::shadow::Shadow;
+use crate::check::data_checker::DataChecker;
 use crate::drive::TimedDrive;
 use crate::drive::parts::{Combined, Parts, TimedParts, Untimed};
 use crate::drive::serial::SerialDrive;
@@ -84,7 +84,7 @@ impl<U: Purpose> Assembly<'_, U> {
             let flash = CountingFlash::default();
             return one_by_one(setup, purpose, ftl, Sinks { flash, checker: (), meter });
         }
-        let checker = setup.check.then(|| Box::new(Shadow::new(setup)));
+        let checker = setup.check.then(|| Box::new(DataChecker::new(setup)));
         match setup.clock {
             Clock::Count => {
                 let flash = SerialFlash::without_time(geometry);
@@ -98,7 +98,7 @@ impl<U: Purpose> Assembly<'_, U> {
                 let timing_checker = setup.check.then(|| Box::new(TimingChecker::new(geometry)));
                 let flash = UntimedFlash::new(geometry, timing_checker);
                 let stack = Stack::new(setup, ftl, Sinks { flash, checker, meter });
-                purpose.in_time::<Combined<F, ParallelFlash, Option<Box<Shadow>>, M>>(stack, &timing, options)
+                purpose.in_time::<Combined<F, ParallelFlash, Option<Box<DataChecker>>, M>>(stack, &timing, options)
             }
         }
     }

@@ -11,7 +11,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use ssdlab_cache::{AccessTrace, CacheError, Counts, PolicyInfo, Sample, Stage, StageCounters, StageOptions};
+use ssdlab_cache::{
+    AccessTrace, CacheError, Counts, PolicyInfo, Sample, WriteBackCache, WriteBackCounters, WriteBackOptions,
+};
 use ssdlab_trace::Request;
 
 use crate::run::monitor::Control;
@@ -81,15 +83,15 @@ pub fn simulate_cache(
 /// If there can be no such cache.
 pub fn simulate_stage(
     requests: &Arc<Vec<Request>>,
-    options: StageOptions,
+    options: WriteBackOptions,
     cache: CacheChoice,
     watch: Watch<'_>,
-) -> Result<Option<(StageCounters, u64)>, CacheError> {
+) -> Result<Option<(WriteBackCounters, u64)>, CacheError> {
     let requests = Arc::clone(requests);
     watched(
         move |stop| {
-            let options = StageOptions { capacity_pages: cache.capacity, ..options };
-            let mut stage = Stage::new(cache.info, &cache.changes, options)?;
+            let options = WriteBackOptions { capacity_pages: cache.capacity, ..options };
+            let mut stage = WriteBackCache::new(cache.info, &cache.changes, options)?;
             for batch in requests.chunks(LOOK_EVERY) {
                 if stop.load(Ordering::Relaxed) {
                     break;

@@ -44,7 +44,7 @@ pub use drive::buffer::BufferCounters;
 pub use following::{Follower, Followers};
 pub use host::block::BlockSummary;
 pub use host::cache::{BelowSummary, CacheSummary, PoolsSummary, WaitSummary};
-pub use host::fit::{Fitted, Fitter, Runs, runs};
+pub use host::fit::{AddressMapper, Fitted, Runs, runs};
 pub use live::{LiveDrive, live, live_from};
 pub use observe::activity::{Activity, DriveSummary, GanttBar, Interference, Spread, StreamSummary};
 pub use observe::breakdown::{BreakdownByPercentile, LatencyBreakdown, PART_NAMES, PARTS, Part, ResponseSummary};

@@ -10,16 +10,16 @@ use ssdlab_nand::Counts;
 use ssdlab_nand::backend::{Flash, Resume};
 use ssdlab_trace::{Op, Progress, Request, Source};
 
-use crate::check::shadow::Checker;
+use crate::check::data_checker::Checker;
 use crate::drive::parts::Parts;
 use crate::drive::stack::Stack;
-use crate::host::fit::Fitter;
+use crate::host::fit::AddressMapper;
 use crate::host::issue::BATCH;
 use crate::observe::summary::{HostCounters, PreconditionSummary};
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase, Status};
 use crate::run::repeat::Replays;
-use crate::run::steady::{Judge, Written};
+use crate::run::steady::{SteadyStateDetector, Written};
 use crate::setup::host::Repeat;
 use crate::setup::{Overwrite, Setup};
 
@@ -110,14 +110,14 @@ fn overwrite_by(
     summary: &mut PreconditionSummary,
     monitor: &mut dyn Monitor,
 ) -> Result<Control, SimError> {
-    let mut judge = Judge::new(repeat, device.setup());
+    let mut judge = SteadyStateDetector::new(repeat, device.setup());
     let mut batch = Vec::with_capacity(BATCH);
     let (mut requests, mut control, mut more) = (0, Control::Continue, true);
     while more && control == Control::Continue {
         judge.begin();
         *device.host() = HostCounters::default();
         let before = device.counts();
-        let mut fitter = Fitter::new(device.setup());
+        let mut fitter = AddressMapper::new(device.setup());
         while control == Control::Continue && trace.fill(&mut batch, BATCH)? > 0 {
             for request in &batch {
                 let request = fitter.fit(request)?.request;

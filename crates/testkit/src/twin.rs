@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_ftl::gc;
 use ssdlab_ftl::page::PageOptions;
-use ssdlab_nand::{Cause, FlashSink, Oob, Role, Source};
+use ssdlab_nand::{Cause, FlashSink, Role, Source, SpareArea};
 
 #[derive(Clone)]
 struct Block {
@@ -79,13 +79,13 @@ impl Twin {
         }
     }
 
-    fn append(&mut self, block: u32, lpn: u32) -> (Ppn, Oob) {
+    fn append(&mut self, block: u32, lpn: u32) -> (Ppn, SpareArea) {
         let page = self.blocks[block as usize].pages.len() as u32;
         self.blocks[block as usize].pages.push((lpn, true));
         if let Some((block, page)) = self.map[lpn as usize].replace((block, page)) {
             self.blocks[block as usize].pages[page as usize].1 = false;
         }
-        let oob = Oob { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data };
+        let oob = SpareArea { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data };
         self.sequence += 1;
         (Ppn(block * self.pages_per_block + page), oob)
     }

@@ -5,6 +5,6 @@ mod curves;
 mod pools;
 mod properties;
 mod reference;
-mod stage;
 mod twin;
 mod twins;
+mod write_back;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use ssdlab_cache::{
-    Access, CacheError, CompressedPool, POLICIES, PageSizes, Place, Policy, PolicyInfo, Stage, StageOptions,
-    Transitions, WriteMode, build_policy,
+    Access, CacheError, CompressedPool, POLICIES, PageSizes, Place, Policy, PolicyInfo, Transitions, WriteBackCache,
+    WriteBackOptions, WriteMode, build_policy,
 };
 use ssdlab_core::Rng;
 use ssdlab_trace::{Op, Request};
@@ -29,8 +29,8 @@ pub fn pools() -> impl Strategy<Value = CompressedPool> {
         .prop_map(|(policy, bytes, sizes, seed)| CompressedPool { policy, bytes, sizes, seed })
 }
 
-fn options(raw_pages: u64) -> StageOptions {
-    StageOptions {
+fn options(raw_pages: u64) -> WriteBackOptions {
+    WriteBackOptions {
         page_bytes: PAGE,
         capacity_pages: raw_pages,
         writes: WriteMode::Back,
@@ -180,7 +180,7 @@ proptest! {
         pool in prop::option::of(pools()),
     ) {
         for info in POLICIES.iter().filter(|info| !info.role.needs_future) {
-            let mut stage = Stage::new(info, &[], options(raw_pages)).unwrap();
+            let mut stage = WriteBackCache::new(info, &[], options(raw_pages)).unwrap();
             if let Some(pool) = pool {
                 stage = stage.compressing(pool).unwrap();
             }
@@ -224,7 +224,8 @@ fn pages_take_each_transition_of_the_flowchart() {
     let sizes = PageSizes { ratio: 2.0, spread: 0.0, incompressible: 0.0, max_stored: 0.5 };
     let fifo = POLICIES.get("fifo").unwrap();
     let pool = CompressedPool { policy: fifo, bytes: u64::from(PAGE), sizes, seed: 1 };
-    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], options(2)).unwrap().compressing(pool).unwrap();
+    let mut stage =
+        WriteBackCache::new(POLICIES.get("lru").unwrap(), &[], options(2)).unwrap().compressing(pool).unwrap();
     let mut seen = Vec::new();
     let mut go = |step: Step, page: u64| {
         let mut below = Vec::new();
@@ -274,7 +275,8 @@ fn a_pool_holds_a_page_of_its_own_size() {
     let sizes = PageSizes { ratio: 2.0, spread: 0.0, incompressible: 0.0, max_stored: 0.5 };
     for (bytes, place) in [(PAGE / 2, Place::Compressed), (PAGE / 2 - 1, Place::Below)] {
         let pool = CompressedPool { policy: POLICIES.get("fifo").unwrap(), bytes: bytes.into(), sizes, seed: 1 };
-        let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], options(1)).unwrap().compressing(pool).unwrap();
+        let mut stage =
+            WriteBackCache::new(POLICIES.get("lru").unwrap(), &[], options(1)).unwrap().compressing(pool).unwrap();
         for page in [0, 1] {
             stage.submit(&Step::Read.request(page), &mut |_, _| {}).unwrap();
         }
@@ -302,7 +304,8 @@ fn uniform_requests_match_the_plan() {
     let plan = Plan::new(memory, compressor).unwrap();
     for percent in [0_u64, 25, 50, 75] {
         let compressed = MEMORY_PAGES * percent / 100;
-        let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], options(MEMORY_PAGES - compressed)).unwrap();
+        let mut stage =
+            WriteBackCache::new(POLICIES.get("lru").unwrap(), &[], options(MEMORY_PAGES - compressed)).unwrap();
         if compressed > 0 {
             let bytes = compressed * u64::from(PAGE);
             let pool = CompressedPool { policy: POLICIES.get("fifo").unwrap(), bytes, sizes, seed: 1 };
@@ -336,7 +339,7 @@ fn invalid_pools_are_named() {
     let sizes = PageSizes { ratio: 2.0, spread: 0.0, incompressible: 0.0, max_stored: 0.75 };
     let pool = |name: &str, bytes| CompressedPool { policy: POLICIES.get(name).unwrap(), bytes, sizes, seed: 1 };
     let error = |pool| {
-        let stage = Stage::new(POLICIES.get("arc").unwrap(), &[], options(4)).unwrap();
+        let stage = WriteBackCache::new(POLICIES.get("arc").unwrap(), &[], options(4)).unwrap();
         stage.compressing(pool).map(drop).expect_err("the pool is invalid")
     };
     assert!(error(pool("arc", 100)).to_string().contains("one of fifo"), "{}", error(pool("arc", 100)));

@@ -8,7 +8,7 @@ use crate::table::{Derived, Entries, Fallback, KIB, MEBI, OptionSpec, SECOND, Se
 use crate::value::Value;
 use ssdlab_core::Nanos;
 use ssdlab_core::units::write_bytes;
-use ssdlab_sched::{Device, Frame, NoMerges, SCHEDULERS, SchedulerInfo, TunableError, check_tunables};
+use ssdlab_sched::{BlockLayerKind, Device, NoMerges, SCHEDULERS, SchedulerInfo, TunableError, check_tunables};
 use ssdlab_sim::{BlockOptions, Clock, Protocol};
 
 const SCHEDULER: &str = "block.scheduler";
@@ -22,14 +22,18 @@ pub(crate) const SECTION: Section = Section {
     options,
 };
 
-static FRAMES: Choices<Frame, 2> = Choices::new([
+static FRAMES: Choices<BlockLayerKind, 2> = Choices::new([
     (
         "legacy",
         "the single queue of Linux 2.6.32: the queue is plugged, requests are limited by kind, one is \
          chosen ahead",
-        Frame::Legacy,
+        BlockLayerKind::SingleQueue,
     ),
-    ("modern", "blk-mq of Linux 6: processes plug, one pool of requests for each hardware queue", Frame::Modern),
+    (
+        "modern",
+        "blk-mq of Linux 6: processes plug, one pool of requests for each hardware queue",
+        BlockLayerKind::MultiQueue,
+    ),
 ]);
 
 static MERGES: Choices<NoMerges, 3> = Choices::new([
@@ -144,15 +148,15 @@ fn counted(entries: &Entries, key: &str) -> Option<u64> {
 }
 
 fn is_legacy(entries: &Entries) -> bool {
-    FRAMES.get(chosen(entries, "block.frame")) == Some(Frame::Legacy)
+    FRAMES.get(chosen(entries, "block.frame")) == Some(BlockLayerKind::SingleQueue)
 }
 
 const FRAME: Derived = Derived {
     rule: "the kernel that the scheduler comes from",
-    value: |entries| match SCHEDULERS.get(chosen(entries, SCHEDULER)).map(|info| info.role.frame) {
-        Ok(Frame::Legacy) => "legacy".into(),
+    value: |entries| match SCHEDULERS.get(chosen(entries, SCHEDULER)).map(|info| info.role.kind) {
+        Ok(BlockLayerKind::SingleQueue) => "legacy".into(),
         // Without a block layer it does not matter.
-        Ok(Frame::Modern) | Err(_) => "modern".into(),
+        Ok(BlockLayerKind::MultiQueue) | Err(_) => "modern".into(),
     },
 };
 
@@ -219,15 +223,15 @@ impl Checker<'_> {
             *slot = (!self.is_default(&key)).then_some(value);
         }
         self.refuse_beyond_device(info, &options, capacity_bytes);
-        options.frame = self.choice("block.frame", &FRAMES)?;
-        options.queues = self.hardware_queues(options.frame, &drive.front.protocol)?;
+        options.kind = self.choice("block.frame", &FRAMES)?;
+        options.queues = self.hardware_queues(options.kind, &drive.front.protocol)?;
         options.slots = self.small("block.slots")?;
         options.nr_requests = self.small("block.nr_requests")?;
         options.max_sectors = self.max_sectors()?;
         options.no_merges = self.choice("block.merges", &MERGES)?;
         options.plug = self.flag("block.plug")?;
         options.wbt_lat = self.nanos(WBT_LAT)?;
-        if options.frame == Frame::Legacy && options.wbt_lat > Nanos::ZERO {
+        if options.kind == BlockLayerKind::SingleQueue && options.wbt_lat > Nanos::ZERO {
             let message = "the legacy frame, Linux 2.6.32, has no writeback throttling; set block.frame to \"modern\"";
             self.report(WBT_LAT, message.to_owned());
         }
@@ -258,11 +262,11 @@ impl Checker<'_> {
     }
 
     /// Where the drive has queues, a hardware queue is one of them.
-    fn hardware_queues(&mut self, frame: Frame, protocol: &Protocol) -> Read<u16> {
+    fn hardware_queues(&mut self, frame: BlockLayerKind, protocol: &Protocol) -> Read<u16> {
         let queues = self.small(QUEUES)?;
         let message = match protocol {
             _ if queues == 1 => None,
-            _ if frame == Frame::Legacy => Some(
+            _ if frame == BlockLayerKind::SingleQueue => Some(
                 "the legacy frame, Linux 2.6.32, has a single queue; set block.frame to \"modern\"".to_owned(),
             ),
             Protocol::Direct => None,

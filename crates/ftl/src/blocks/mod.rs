@@ -1,7 +1,7 @@
 //! The erase blocks of a device: one table for every FTL, and what collection needs beside it.
 
-mod sealed;
+mod closed;
 mod table;
 
-pub use sealed::{PlaneView, SealedBlocks};
+pub use closed::{ClosedBlocks, PlaneView};
 pub use table::{Allocation, BlockTable, FreeList};

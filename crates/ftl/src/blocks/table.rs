@@ -102,7 +102,7 @@ impl FreeList {
 /// State of every block.
 ///
 /// Valid counts are a dense array of `u16`. Its high bit is free for a flag, which
-/// [`SealedBlocks`](super::SealedBlocks) sets on all blocks that may not be collected.
+/// [`ClosedBlocks`](super::ClosedBlocks) sets on all blocks that may not be collected.
 #[derive(Debug)]
 pub struct BlockTable {
     pages_per_block: u16,

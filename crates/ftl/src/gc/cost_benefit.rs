@@ -1,11 +1,11 @@
 //! Cost-benefit: space gained times age, over the cost of gaining it.
 //!
 //! ```text
-//! u(b) = valid(b) / pages per block;  age(b) = 1 + host pages written since b was sealed
-//! victim = argmax over sealed b of (1 - u) * age / 2u; lowest block number on ties
+//! u(b) = valid(b) / pages per block;  age(b) = 1 + host pages written since b was closed
+//! victim = argmax over closed b of (1 - u) * age / 2u; lowest block number on ties
 //! ```
 //! Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", 1992, in the
-//! form for flash of Kawaguchi et al. 1995 (reading and rewriting cost 2u). Age counts from sealing, as in
+//! form for flash of Kawaguchi et al. 1995 (reading and rewriting cost 2u). Age counts from closing, as in
 //! the first paper (the youngest data of a segment), not from the last invalidation. One pass over the
 //! plane for each victim, in the order of the arrays rather than of age: on large drives this is the slowest
 //! policy by far.
@@ -18,7 +18,7 @@ use crate::blocks::PlaneView;
 /// The registration.
 pub static INFO: VictimInfo = VictimInfo {
     name: "cost_benefit",
-    help: "Highest (1 - u) * age / 2u, with u the valid share and age in host pages since sealing.",
+    help: "Highest (1 - u) * age / 2u, with u the valid share and age in host pages since closing.",
     source: "Rosenblum and Ousterhout 1992; Kawaguchi et al. 1995",
     parameters: &[],
     role: |_, _| Box::new(CostBenefit),
@@ -36,7 +36,7 @@ impl VictimPolicy for CostBenefit {
             if valid == 0.0 {
                 return Some(block); // free of cost
             }
-            // The one keeps a block just sealed with dead pages ahead of any that has none.
+            // The one keeps a block just closed with dead pages ahead of any that has none.
             let age = (now - plane.sealed_at(block) + 1) as f64;
             let score = (pages - valid) * age / (2.0 * valid);
             if score > best_score {

@@ -1,7 +1,7 @@
-//! d-choices: the fewest valid pages among `d` sealed blocks drawn at random (with replacement).
+//! d-choices: the fewest valid pages among `d` closed blocks drawn at random (with replacement).
 //!
 //! ```text
-//! victim = argmin of valid(b) over d draws of a random sealed b; first drawn on ties
+//! victim = argmin of valid(b) over d draws of a random closed b; first drawn on ties
 //! ```
 //! d = 1 is random, d to infinity is greedy. B. Van Houdt, "A mean field model for a class of garbage
 //! collection algorithms in flash-based solid state drives", SIGMETRICS 2013.
@@ -15,7 +15,7 @@ use crate::blocks::PlaneView;
 /// The registration.
 pub static INFO: VictimInfo = VictimInfo {
     name: "d_choices",
-    help: "Fewest valid pages among d sealed blocks drawn at random.",
+    help: "Fewest valid pages among d closed blocks drawn at random.",
     source: "Van Houdt, SIGMETRICS 2013",
     parameters: &[D],
     role: |settings, seed| Box::new(DChoices { d: settings.get(D.name), rng: rng(seed) }),

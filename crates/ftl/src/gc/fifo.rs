@@ -1,7 +1,7 @@
-//! FIFO (also called LRU cleaning): the block sealed longest ago.
+//! FIFO (also called LRU cleaning): the block closed longest ago.
 //!
 //! ```text
-//! victim = head of the queue of sealed blocks
+//! victim = head of the queue of closed blocks
 //! ```
 //! J. Menon, "A performance comparison of RAID-5 and log-structured arrays", HPDC 1995; closed form with
 //! Lambert's W: Xiang and Kurkoski, "An improved analytic expression for write amplification", 2012.
@@ -14,7 +14,7 @@ use crate::blocks::PlaneView;
 /// The registration.
 pub static INFO: VictimInfo = VictimInfo {
     name: "fifo",
-    help: "Sealed longest ago.",
+    help: "Closed longest ago.",
     source: "Menon, HPDC 1995",
     parameters: &[],
     role: |_, _| Box::new(Fifo),

@@ -1,7 +1,7 @@
-//! Greedy: the sealed block with the fewest valid pages.
+//! Greedy: the closed block with the fewest valid pages.
 //!
 //! ```text
-//! victim = argmin over sealed b of valid(b); lowest block number on ties
+//! victim = argmin over closed b of valid(b); lowest block number on ties
 //! ```
 //! Optimal under uniform random writes. P. Desnoyers, "Analytic Models of SSD Write Performance",
 //! ACM TOS 10(2), 2014.

@@ -14,10 +14,10 @@ use ssdlab_core::{Archive, Archived, BlockId, Choice, Info, Registry, Rng, Setti
 
 use crate::blocks::PlaneView;
 
-/// Decides which sealed block of a plane is collected next.
+/// Decides which closed block of a plane is collected next.
 ///
 /// Contract: `choose` reads the plane and changes nothing but the policy's own random stream; `now` is on
-/// the clock of [`crate::blocks::SealedBlocks::seal`]; the result is a sealed block of that plane; `None` only if
+/// the clock of [`crate::blocks::ClosedBlocks::close`]; the result is a closed block of that plane; `None` only if
 /// it has none. One policy serves all planes.
 pub trait VictimPolicy: Send {
     /// The next victim in `plane`.

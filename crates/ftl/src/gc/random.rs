@@ -1,10 +1,10 @@
-//! Random: any sealed block, all equally likely.
+//! Random: any closed block, all equally likely.
 //!
 //! ```text
-//! repeat: b = random block  until b is sealed
+//! repeat: b = random block  until b is closed
 //! victim = b
 //! ```
-//! Nearly every block is sealed in steady state, so the loop ends at once. Write amplification is
+//! Nearly every block is closed in steady state, so the loop ends at once. Write amplification is
 //! alpha / (alpha - 1): B. Van Houdt, "A mean field model for a class of garbage collection algorithms",
 //! SIGMETRICS 2013.
 
@@ -16,7 +16,7 @@ use crate::blocks::PlaneView;
 /// The registration.
 pub static INFO: VictimInfo = VictimInfo {
     name: "random",
-    help: "Any sealed block, all equally likely.",
+    help: "Any closed block, all equally likely.",
     source: "Van Houdt, SIGMETRICS 2013",
     parameters: &[],
     role: |_, seed| Box::new(Random { rng: rng(seed) }),
@@ -37,9 +37,9 @@ impl VictimPolicy for Random {
     }
 }
 
-/// A sealed block of the plane drawn uniformly, or `None` if there is none.
+/// A closed block of the plane drawn uniformly, or `None` if there is none.
 pub(super) fn random_sealed(plane: PlaneView<'_>, rng: &mut Rng) -> Option<BlockId> {
-    if plane.sealed() == 0 {
+    if plane.closed() == 0 {
         return None;
     }
     let blocks = plane.blocks();

@@ -1,7 +1,7 @@
-//! Windowed greedy: the fewest valid pages among the `window` blocks sealed longest ago.
+//! Windowed greedy: the fewest valid pages among the `window` blocks closed longest ago.
 //!
 //! ```text
-//! victim = argmin of valid(b) over the oldest `window` sealed blocks; oldest on ties
+//! victim = argmin of valid(b) over the oldest `window` closed blocks; oldest on ties
 //! ```
 //! Between FIFO (window 1) and greedy (window of all). X.-Y. Hu et al., "Write amplification analysis in
 //! flash-based solid state drives", SYSTOR 2009.
@@ -14,7 +14,7 @@ use crate::blocks::PlaneView;
 /// The registration.
 pub static INFO: VictimInfo = VictimInfo {
     name: "windowed_greedy",
-    help: "Fewest valid pages among the `window` blocks sealed longest ago.",
+    help: "Fewest valid pages among the `window` blocks closed longest ago.",
     source: "Hu et al., SYSTOR 2009",
     parameters: &[WINDOW],
     role: |settings, _| Box::new(WindowedGreedy { window: settings.get(WINDOW.name) as usize }),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::units::counted;
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
-use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, Oob, ProgramOrder, RetireReason, Role, Source};
+use ssdlab_nand::{Cause, FlashSink, MergeCost, Note, ProgramOrder, RetireReason, Role, Source, SpareArea};
 
 use crate::Shape;
 use crate::blocks::{Allocation, BlockTable, FreeList};
@@ -227,7 +227,7 @@ impl LogDevice {
         sink: &mut S,
     ) -> Option<()> {
         let to = Ppn(block * self.pages_per_block + offset);
-        let oob = Oob { lpn: Lpn(lpn), sequence: self.next_sequence(), role };
+        let oob = SpareArea { lpn: Lpn(lpn), sequence: self.next_sequence(), role };
         sink.program(to, oob, Source::Host(page), Cause::Host);
         self.settle(lpn, block, offset, sink)
     }
@@ -244,7 +244,7 @@ impl LogDevice {
     ) -> Option<()> {
         let from = Ppn(self.l2p[lpn as usize].page());
         let to = Ppn(block * self.pages_per_block + offset);
-        let oob = Oob { lpn: Lpn(lpn), sequence: self.next_sequence(), role };
+        let oob = SpareArea { lpn: Lpn(lpn), sequence: self.next_sequence(), role };
         sink.copy(from, to, oob, cause);
         self.waited.cost.copies += 1;
         self.settle(lpn, block, offset, sink)

@@ -1,13 +1,13 @@
 //! Failures of the flash under the log-block FTLs. All of it compiles to nothing where [`FlashSink::FAILS`] is false.
 //!
 //! ```text
-//! a program fails:           its block is sealed: written no further, read as before, bad once it is erased
-//!   of a page of the host:   the write begins again; the sealed block is like one that is full
+//! a program fails:           its block is closed: written no further, read as before, bad once it is erased
+//!   of a page of the host:   the write begins again; the closed block is like one that is full
 //!   of a partial merge:      a full merge in its place
 //!   of a full merge:         begins again with another target; the one before is erased when it is empty
 //! an erase fails:            the block is bad
 //! ```
-//! A sealed block keeps its place as data or log block until a merge empties it, and counts as lost from the first.
+//! A closed block keeps its place as data or log block until a merge empties it, and counts as lost from the first.
 //! Each program that fails in the course of a merge takes one more erased block until the merge is done;
 //! [`Ftl::keep_for_failures`](crate::Ftl::keep_for_failures) keeps such. If none is left, whatever is under way is
 //! given up, the page of the host too: the drive is worn out, and everything written before can be read, as the flat
@@ -56,7 +56,7 @@ impl LogDevice {
         Some(block.0)
     }
 
-    /// Whether the latest program succeeded; if not, `block` is sealed.
+    /// Whether the latest program succeeded; if not, `block` is closed.
     #[inline(always)]
     pub(super) fn succeeded<S: FlashSink>(&mut self, block: u32, sink: &mut S) -> bool {
         let failed = S::FAILS && sink.failure().is_some();
@@ -70,12 +70,12 @@ impl LogDevice {
     #[cold]
     pub(super) fn give_up_failing(&mut self, block: u32) {
         self.failing.insert(block);
-        self.seal(block);
+        self.close(block);
     }
 
     /// Lets no more be written to a block.
     #[cold]
-    pub(super) fn seal(&mut self, block: u32) {
+    pub(super) fn close(&mut self, block: u32) {
         let first = (block * self.pages_per_block) as usize;
         let held = &mut self.p2l[first..first + self.pages_per_block as usize];
         held.iter_mut().filter(|held| **held == Entry::NONE).for_each(|held| *held = Entry::of(SPOILED));

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
-use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Oob, Role};
+use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Role, SpareArea};
 
 use super::PageAddress;
 use super::device::LogDevice;
@@ -140,7 +140,7 @@ impl LogDevice {
         sink: &mut S,
     ) -> Option<()> {
         let to = block * self.pages_per_block + offset;
-        let oob = Oob { lpn: Lpn(lpn), sequence: self.next_sequence(), role: Role::Data };
+        let oob = SpareArea { lpn: Lpn(lpn), sequence: self.next_sequence(), role: Role::Data };
         sink.copy(Ppn(from), Ppn(to), oob, Cause::FullMerge);
         self.waited.cost.copies += 1;
         if !self.succeeded(block, sink) {
@@ -216,7 +216,7 @@ impl LogDevice {
                 continue;
             }
             let (lpn, ppn) = (first_lpn + offset, first_to + offset);
-            sink.copy(Ppn(from), Ppn(ppn), Oob { lpn: Lpn(lpn), sequence, role: Role::Data }, cause);
+            sink.copy(Ppn(from), Ppn(ppn), SpareArea { lpn: Lpn(lpn), sequence, role: Role::Data }, cause);
             sequence += 1;
             if S::FAILS && sink.failure().is_some() {
                 is_whole = false;

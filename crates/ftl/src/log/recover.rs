@@ -105,7 +105,7 @@ impl LogDevice {
         for &Block { block, next, sound, .. } in &survey.blocks {
             self.next[block.index()] = next as u16;
             if !sound {
-                self.seal(block.0);
+                self.close(block.0);
             }
         }
     }

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
-use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, VictimReason};
+use ssdlab_nand::{Cause, FlashSink, Note, Role, SpareArea, VictimReason};
 
 use super::{PageFtl, Trigger};
-use crate::Occupied;
+use crate::GcOccupancy;
 use crate::map::MapModel;
 use crate::placement::Route;
 
@@ -71,7 +71,7 @@ impl<M: MapModel> PageFtl<M> {
         // broken policy into an error instead of a hang.
         let mut patience = 1_000 + 64 * u64::from(self.blocks.table().len());
         while short(self) && !(S::FAILS && self.stuck) {
-            let nothing_left = self.planes[plane].victim.is_none() && self.blocks.plane(plane).sealed() == 0;
+            let nothing_left = self.planes[plane].victim.is_none() && self.blocks.plane(plane).closed() == 0;
             if S::FAILS && (nothing_left || patience == 0) {
                 // So many blocks have failed that collection yields nothing any more.
                 self.stuck = true;
@@ -86,7 +86,7 @@ impl<M: MapModel> PageFtl<M> {
     /// The policy's victim.
     fn choose(&mut self, plane: usize) -> (BlockId, VictimReason) {
         let victim = self.policy.choose(self.blocks.plane(plane), self.host_pages);
-        (victim.expect("a plane short of pages has sealed blocks"), VictimReason::Policy)
+        (victim.expect("a plane short of pages has closed blocks"), VictimReason::Policy)
     }
 
     /// Collects about `pages` pages of a plane before it must be done, unless the plane has `free_blocks` more free
@@ -122,7 +122,7 @@ impl<M: MapModel> PageFtl<M> {
         true
     }
 
-    /// A sealed block of the plane that yields a page and may be emptied now.
+    /// A closed block of the plane that yields a page and may be emptied now.
     fn gain(&self, plane: usize) -> Option<BlockId> {
         let least =
             if self.may_linger(plane) { self.blocks.plane(plane).least_valid() } else { self.least_map_block(plane) };
@@ -173,7 +173,7 @@ impl<M: MapModel> PageFtl<M> {
 
     /// What is written of the plane before a victim with data is collected, and after. A host page that waits for it
     /// counts as valid already, in place of its old version.
-    fn occupied_before(&self, plane: usize, victim: BlockId) -> Occupied {
+    fn occupied_before(&self, plane: usize, victim: BlockId) -> GcOccupancy {
         let (at, blocks) = (&self.planes[plane], self.blocks.plane(plane).blocks());
         let pages = self.blocks.pages_per_block();
         let of_map = at.frontiers[usize::from(self.map_frontier())];
@@ -181,7 +181,7 @@ impl<M: MapModel> PageFtl<M> {
         let bad = self.blocks.table().bad().filter(|block| blocks.contains(&block.0)).count() as u32;
         let written = u64::from((blocks.len() as u32 - bad) * pages - at.unwritten - map_pages);
         let yielded = u64::from(pages - self.blocks.valid(victim));
-        Occupied { victims: 1, before: written, after: written - yielded, valid: at.valid.into() }
+        GcOccupancy { victims: 1, before: written, after: written - yielded, valid: at.valid.into() }
     }
 
     fn copy_from_victim<S: FlashSink>(&mut self, plane: usize, pages: u32, sink: &mut S) {
@@ -308,7 +308,7 @@ impl<M: MapModel> PageFtl<M> {
         // Apart from the loop below, and with no index that may be wrong: where flash only counts, it is a sum.
         for (to, from) in (to..).zip(pages.ppns()) {
             let lpn = Lpn(self.p2l.get(from as usize).map_or(u32::MAX, |held| held.page()));
-            sink.copy(Ppn(from), Ppn(to), Oob { lpn, sequence, role }, cause);
+            sink.copy(Ppn(from), Ppn(to), SpareArea { lpn, sequence, role }, cause);
             sequence += 1;
             if S::FAILS && sink.failure().is_some() {
                 copied.valid = pages.valid & ((1 << (from - pages.first)) - 1);

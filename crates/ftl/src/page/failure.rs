@@ -11,7 +11,7 @@
 //! then, the page of the host too: the drive is worn out, and everything written before can be read.
 
 use ssdlab_core::{BlockId, Entry, Ppn};
-use ssdlab_nand::{Cause, FlashSink, Note, Oob, Source, VictimReason};
+use ssdlab_nand::{Cause, FlashSink, Note, Source, SpareArea, VictimReason};
 
 use super::collect::Victim;
 use super::{Frontier, PageFtl};
@@ -41,7 +41,7 @@ impl<M: MapModel> PageFtl<M> {
         plane: usize,
         number: u8,
         mut ppn: u32,
-        (mut oob, source, cause): (Oob, Source, Cause),
+        (mut oob, source, cause): (SpareArea, Source, Cause),
         sink: &mut S,
     ) -> Option<u32> {
         loop {
@@ -90,7 +90,7 @@ impl<M: MapModel> PageFtl<M> {
         self.p2l[ppn as usize] = Entry::of(lpn);
         let left = frontier.left();
         self.planes[plane].unwritten -= left;
-        // Open blocks count pages as valid that are not yet written; this one keeps what it has. It is not sealed, so
+        // Open blocks count pages as valid that are not yet written; this one keeps what it has. It is not closed, so
         // that no policy chooses it: emptying it yields no block.
         self.blocks.move_out(block, ppn..frontier.end);
         self.failing.insert(block);

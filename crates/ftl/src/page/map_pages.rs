@@ -12,7 +12,7 @@
 //! versions to collect.
 
 use ssdlab_core::{BlockId, Entry, Lpn, Ppn};
-use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, Source, VictimReason};
+use ssdlab_nand::{Cause, FlashSink, Note, Role, Source, SpareArea, VictimReason};
 
 use super::collect::Victim;
 use super::{PageFtl, Plane};
@@ -31,7 +31,7 @@ pub const fn map_reserve_blocks(map_pages: u32, pages_per_block: u32, planes: u3
     planes.saturating_mul(sealed_map_blocks(share, pages_per_block) + 1 + short_blocks(planes) + passed_on)
 }
 
-/// Most sealed blocks of map pages in a plane that is to hold so many valid ones.
+/// Most closed blocks of map pages in a plane that is to hold so many valid ones.
 const fn sealed_map_blocks(map_pages: u32, pages_per_block: u32) -> u32 {
     2 * map_pages.div_ceil(pages_per_block) + 2
 }
@@ -136,7 +136,7 @@ impl<M: MapModel> PageFtl<M> {
         frontier.next += 1;
         at.unwritten -= 1;
         at.valid_map += 1;
-        let oob = Oob { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Map };
+        let oob = SpareArea { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Map };
         self.sequence += 1;
         sink.program(Ppn(ppn), oob, Source::Map, cause);
         if S::FAILS && sink.failure().is_some() {

@@ -6,7 +6,7 @@
 //!              append to the plane's host frontier; map[lpn] = there; the old copy is invalid
 //! collect:     victim = policy; append its valid pages to the plane's survivors' frontier; erase it
 //! ```
-//! Invariant: a page of a sealed block is valid iff `l2p[p2l[ppn]] == ppn`. A bit for each page says so too, so that
+//! Invariant: a page of a closed block is valid iff `l2p[p2l[ppn]] == ppn`. A bit for each page says so too, so that
 //! collection reads neither the entries of a victim's outdated pages nor where their data is now. Cost per victim with
 //! `v` valid pages: `v` copies and an erase. Memory: 4 bytes per logical page, 4 and a bit per physical page, some 30
 //! per block.
@@ -48,13 +48,13 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use ssdlab_core::mem::prefetch;
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn, Reciprocal};
-use ssdlab_nand::{Cause, FlashSink, Note, Oob, Role, Scan, Source, Trimmed};
+use ssdlab_nand::{Cause, FlashSink, Note, Role, Scan, Source, SpareArea, Trimmed};
 
-use crate::blocks::SealedBlocks;
+use crate::blocks::ClosedBlocks;
 use crate::gc::{self, VictimPolicy};
 use crate::map::{CachedEntries, MapModel, WholeMap};
 use crate::placement::{MOST_FRONTIERS, Placement, Route};
-use crate::{Ftl, Occupied, Shape, Shares, WriteContext};
+use crate::{Ftl, GcOccupancy, Shape, Shares, WriteContext};
 use collect::Victim;
 
 /// Maps up to this size stay in the caches of a processor: fetching ahead would only cost instructions.
@@ -99,7 +99,7 @@ struct Plane {
     valid_map: u32,
     /// Map pages to be rewritten for the victim under way.
     outdated: Vec<u32>,
-    /// Sealed blocks of map pages, with their valid pages: the first has the fewest.
+    /// Closed blocks of map pages, with their valid pages: the first has the fewest.
     map_blocks: BTreeSet<(u32, BlockId)>,
 }
 
@@ -111,7 +111,7 @@ pub struct PageFtl<M = WholeMap> {
     /// Of logical pages, and behind them of map pages.
     l2p: HugeVec<Entry>,
     p2l: HugeVec<Entry>,
-    blocks: SealedBlocks,
+    blocks: ClosedBlocks,
     block_of: Reciprocal,
     plane_of: Reciprocal,
     options: PageOptions,
@@ -132,7 +132,7 @@ pub struct PageFtl<M = WholeMap> {
     prefetching: bool,
     host_pages: u64,
     /// At each choice of a victim with data since the device was built or loaded.
-    occupied: Occupied,
+    occupied: GcOccupancy,
     sequence: u64,
     /// Blocks with a page that could not be programmed, to be emptied and then used no more.
     failing: BTreeSet<BlockId>,
@@ -208,7 +208,7 @@ impl<M: MapModel> PageFtl<M> {
             logical_pages,
             l2p: HugeVec::zeros(0),
             p2l: HugeVec::zeros(0),
-            blocks: SealedBlocks::new(blocks, planes, pages_per_block, options.allocation),
+            blocks: ClosedBlocks::new(blocks, planes, pages_per_block, options.allocation),
             block_of: Reciprocal::new(pages_per_block),
             plane_of: Reciprocal::new((physical / u64::from(planes)) as u32),
             options,
@@ -227,7 +227,7 @@ impl<M: MapModel> PageFtl<M> {
             },
             prefetching: logical_pages as usize * size_of::<u32>() > CACHED_MAP_BYTES,
             host_pages: 0,
-            occupied: Occupied::default(),
+            occupied: GcOccupancy::default(),
             sequence: 0,
             failing: BTreeSet::new(),
             stuck: false,
@@ -322,7 +322,7 @@ impl<M: MapModel> PageFtl<M> {
         }
         if frontier.end > 0 {
             let block = self.block_of(frontier.end - 1);
-            self.blocks.seal(block, self.host_pages);
+            self.blocks.close(block, self.host_pages);
             if self.holds_map(block) {
                 let plane = self.plane_of(frontier.end - 1);
                 self.planes[plane].map_blocks.insert((self.blocks.valid(block), block));
@@ -370,7 +370,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
             frontier.next += 1;
             at.unwritten -= 1;
             self.host_pages += 1;
-            let oob = Oob { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data };
+            let oob = SpareArea { lpn: Lpn(lpn), sequence: self.sequence, role: Role::Data };
             self.sequence += 1;
             sink.program(Ppn(ppn), oob, Source::Host(page), Cause::Host);
             if S::FAILS && sink.failure().is_some() {
@@ -456,7 +456,7 @@ impl<M: MapModel> Ftl for PageFtl<M> {
         self.blocks.table().erase_counts()
     }
 
-    fn occupied(&self) -> Option<Occupied> {
+    fn occupied(&self) -> Option<GcOccupancy> {
         Some(self.occupied)
     }
 

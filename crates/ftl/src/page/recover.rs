@@ -5,7 +5,7 @@
 //! a plane without an erased block:              the block opened last holds copies of a victim that is not erased
 //!                                               yet: as if they had not been made; erase it
 //! a block written in part, last page readable:  a frontier writes on; of survivors if its pages are copies
-//! any other block:                              sealed, as long ago as its last page was programmed
+//! any other block:                              closed, as long ago as its last page was programmed
 //! a plane short of pages:                       collect the blocks with the fewest valid pages
 //! a map in flash:                               write every map page that has an entry
 //! ```
@@ -104,7 +104,7 @@ impl<M: MapModel> PageFtl<M> {
                     self.planes[plane].unwritten += frontier.left();
                     self.planes[plane].frontiers[number] = frontier;
                 }
-                None => self.blocks.seal(block, found.written),
+                None => self.blocks.close(block, found.written),
             }
         }
     }

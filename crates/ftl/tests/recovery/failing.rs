@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
-use ssdlab_nand::{Cause, Failure, FlashSink, Note, Oob, Source};
+use ssdlab_nand::{Cause, Failure, FlashSink, Note, Source, SpareArea};
 
 use crate::drives;
 use crate::flash::Flash;
@@ -35,7 +35,7 @@ impl<const FAILS: bool> FlashSink for Sink<'_, FAILS> {
         self.0.read(ppn, cause);
     }
 
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.0.program(ppn, oob, source, cause);
         if FAILS && self.0.fails(Failure::Program) {
             self.0.spoil(ppn);

@@ -3,7 +3,7 @@
 
 use ssdlab_core::{BlockId, Lpn, Ppn, Rng};
 use ssdlab_ftl::Shape;
-use ssdlab_nand::{Cause, Failure, FlashSink, Found, Note, Oob, ProgramOrder, Scan, Source, Trimmed};
+use ssdlab_nand::{Cause, Failure, FlashSink, Found, Note, ProgramOrder, Scan, Source, SpareArea, Trimmed};
 
 /// What becomes of the operation during which power fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ pub enum Last {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cell {
     Erased,
-    Programmed { oob: Oob, version: u64, stamp: u64 },
+    Programmed { oob: SpareArea, version: u64, stamp: u64 },
     Unreadable,
 }
 
@@ -167,7 +167,7 @@ impl FlashSink for Flash {
         }
     }
 
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         if self.is_off() {
             return;
         }

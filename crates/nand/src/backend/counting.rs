@@ -3,7 +3,7 @@
 use ssdlab_core::{BlockId, Ppn};
 
 use super::{Flash, OneByOne, Resume};
-use crate::{Cause, Counts, FlashSink, MergeCost, Oob, Source};
+use crate::{Cause, Counts, FlashSink, MergeCost, Source, SpareArea};
 
 /// Counts operations; time stands still.
 #[derive(Default)]
@@ -16,7 +16,7 @@ impl FlashSink for CountingFlash {
     }
 
     #[inline(always)]
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.0.program(ppn, oob, source, cause);
     }
 

@@ -3,7 +3,7 @@
 use ssdlab_core::{BlockId, Nanos, Ppn};
 
 use super::{Flash, OneByOne, Resume, cost_ns};
-use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Oob, PageTimes, Source, Timing};
+use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, PageTimes, Source, SpareArea, Timing};
 
 /// One chip that does one operation at a time, in the order emitted.
 pub struct SerialFlash {
@@ -76,7 +76,7 @@ impl FlashSink for SerialFlash {
     }
 
     #[inline(always)]
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
         self.work(self.cell_ns(&self.timing.program, ppn) + self.transfer_ns);
     }
@@ -88,7 +88,7 @@ impl FlashSink for SerialFlash {
     }
 
     #[inline(always)]
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
         self.counts.copy(from, to, oob, cause);
         let cells_ns = self.cell_ns(&self.timing.read, from) + self.cell_ns(&self.timing.program, to);
         self.work(cells_ns + self.copy_transfer_ns);

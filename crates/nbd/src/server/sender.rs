@@ -51,11 +51,11 @@ impl Sender {
             let number = queue.keep(kept)?;
             queue.put(Waiting { at: Instant::now(), timed: false, number });
         }
-        for Held { later, bytes } in output.clear() {
+        for Held { reply, bytes } in output.clear() {
             let kept = Kept::new(bytes, room.take(), &self.account)?;
             let number = queue.keep(kept)?;
             let queue = Arc::clone(queue);
-            later.then(move |at| queue.put(Waiting { at, timed: true, number }));
+            reply.then(move |at| queue.put(Waiting { at, timed: true, number }));
         }
         Ok(())
     }

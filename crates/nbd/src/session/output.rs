@@ -1,8 +1,8 @@
 //! Replies on their way out.
 
 use crate::buffer::Buffer;
+use crate::deferred_reply::DeferredReply;
 use crate::export::Leave;
-use crate::later::Later;
 
 /// So much is read or written before replies are sent: memory stays bounded, and the client goes on with what is done
 /// while the server does the rest.
@@ -12,7 +12,7 @@ const FULL: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Held {
     /// When it may.
-    pub later: Later,
+    pub reply: DeferredReply,
     /// The whole reply.
     pub bytes: Vec<u8>,
 }
@@ -57,10 +57,10 @@ impl Output {
     /// The reply from `start` is complete: it may leave then. The request carried `payload_bytes`.
     pub(super) fn complete(&mut self, start: usize, leave: Leave, payload_bytes: usize) {
         self.moved += payload_bytes;
-        let Leave::When(later) = leave else { return };
+        let Leave::When(reply) = leave else { return };
         let bytes = self.bytes.tail(start).to_vec();
         self.bytes.truncate(start);
         self.moved += bytes.len();
-        self.held.push(Held { later, bytes });
+        self.held.push(Held { reply, bytes });
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ssdlab_nbd::{Done, Errno, Export, Extent, Leave, Memory, Options, Zeroing, later};
+use ssdlab_nbd::{Done, Errno, Export, Extent, Leave, Memory, Options, Zeroing, deferred_reply};
 
 use crate::peer::{choice, option, request};
 use crate::server::{Running, connect, wait_for, works};
@@ -22,8 +22,8 @@ impl Export for Timed {
 
     fn read(&self, offset: u64, buffer: &mut [u8]) -> Done {
         self.0.read(offset, buffer)?;
-        let (teller, reply) = later();
-        teller.tell(Instant::now());
+        let (completer, reply) = deferred_reply();
+        completer.complete(Instant::now());
         Ok(Leave::When(reply))
     }
 

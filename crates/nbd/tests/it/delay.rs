@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use ssdlab_nbd::{Done, Ending, Errno, Export, Extent, Leave, Memory, Options, Zeroing, later};
+use ssdlab_nbd::{Done, Ending, Errno, Export, Extent, Leave, Memory, Options, Zeroing, deferred_reply};
 
 use crate::peer::{request, u64_of};
 use crate::server::{Running, connect, wait_for};
@@ -24,8 +24,8 @@ impl Slow {
     fn leave(&self, offset: u64) -> Done {
         let now = Instant::now();
         self.began.lock().unwrap().push(now);
-        let (teller, reply) = later();
-        teller.tell(now + Duration::from_millis(offset));
+        let (completer, reply) = deferred_reply();
+        completer.complete(now + Duration::from_millis(offset));
         Ok(Leave::When(reply))
     }
 }

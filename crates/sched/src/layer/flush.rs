@@ -1,15 +1,15 @@
 //! Flushes, FUA and barriers. They bypass the scheduler.
 //!
-//! Modern frame (block/blk-flush.c): a request has up to three steps: flush, data, flush. Flushes are shared: one is at
+//! Multi-queue layer (block/blk-flush.c): a request has up to three steps: flush, data, flush. Flushes are shared: one is at
 //! the device at a time, and the next one serves all requests that arrived in the meantime. There is no ordering against
 //! other requests. While data of such requests is at the device, a flush waits for more to join, at most five seconds.
 //!
-//! Legacy frame (block/blk-barrier.c, `QUEUE_ORDERED_DRAIN_FLUSH`): a barrier waits for all earlier requests to
+//! Single-queue layer (block/blk-barrier.c, `QUEUE_ORDERED_DRAIN_FLUSH`): a barrier waits for all earlier requests to
 //! complete. Then its flush, data and flush run one after the other, alone; later requests wait.
 
 use std::collections::VecDeque;
 
-use super::{BlockLayer, Frame};
+use super::{BlockLayer, BlockLayerKind};
 use crate::MS;
 use crate::bio::{Bio, Direction, Flags, Priority};
 use crate::request::RequestId;
@@ -92,7 +92,7 @@ impl BlockLayer {
         }
         let cache = self.options.volatile_cache;
         let data = bio.sectors > 0;
-        if self.options.frame == Frame::Legacy {
+        if self.options.kind == BlockLayerKind::SingleQueue {
             // 2.6.32 has barriers only.
             return Some(Steps { before: cache, data, after: cache && data });
         }

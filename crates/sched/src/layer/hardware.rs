@@ -1,4 +1,4 @@
-//! Hardware queues of the modern frame (block/blk-mq.c and block/blk-mq-sched.c of Linux 6).
+//! Hardware queues of the multi-queue layer (block/blk-mq.c and block/blk-mq-sched.c of Linux 6).
 //!
 //! Each has its own device slots, requests, dispatch list and flushes. There is one CPU per queue; process p runs on CPU
 //! p mod n, so all its bios go to one queue.
@@ -12,12 +12,12 @@ use std::ops::{Index, IndexMut};
 
 use super::flush::Flushes;
 use super::limits::Limits;
-use super::{BlockLayer, Frame, Options};
+use super::{BlockLayer, BlockLayerKind, Options};
 use crate::bio::Bio;
-use crate::elevator::Elevator;
 use crate::request::RequestId;
+use crate::scheduler::IoScheduler;
 
-/// A hardware queue; the legacy frame has exactly one.
+/// A hardware queue; the single-queue layer has exactly one.
 #[derive(Debug)]
 pub(super) struct HardwareQueue {
     /// Dispatch list: requests that have left the scheduler.
@@ -45,10 +45,12 @@ impl HardwareQueue {
 
     /// Takes a request for a bio; returns false if none is available.
     #[inline(always)]
-    pub fn take_request(&mut self, bio: &Bio, elevator: &dyn Elevator, options: &Options, now: u64) -> bool {
-        match options.frame {
-            Frame::Modern => self.limits.take(bio.is_sync(), elevator.depth(bio, options.nr_requests)),
-            Frame::Legacy => self.limits.take_legacy(bio.pid, bio.is_sync(), elevator.must_queue(bio), now),
+    pub fn take_request(&mut self, bio: &Bio, scheduler: &dyn IoScheduler, options: &Options, now: u64) -> bool {
+        match options.kind {
+            BlockLayerKind::MultiQueue => self.limits.take(bio.is_sync(), scheduler.depth(bio, options.nr_requests)),
+            BlockLayerKind::SingleQueue => {
+                self.limits.take_legacy(bio.pid, bio.is_sync(), scheduler.must_queue(bio), now)
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Frame;
+use super::BlockLayerKind;
 use crate::MS;
 
 /// Requests that a batcher may take from a full queue.
@@ -21,7 +21,7 @@ struct Batcher {
 /// Counts and limits of requests in use.
 #[derive(Debug)]
 pub(super) struct Limits {
-    frame: Frame,
+    kind: BlockLayerKind,
     nr_requests: u32,
     /// Requests in use: asynchronous, synchronous.
     used: [u32; 2],
@@ -31,18 +31,18 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub fn new(frame: Frame, nr_requests: u32) -> Self {
-        Self { frame, nr_requests, used: [0; 2], full: [false; 2], congested: [false; 2], batchers: BTreeMap::new() }
+    pub fn new(kind: BlockLayerKind, nr_requests: u32) -> Self {
+        Self { kind, nr_requests, used: [0; 2], full: [false; 2], congested: [false; 2], batchers: BTreeMap::new() }
     }
 
-    /// Takes a request if fewer than `depth` are in use (modern frame).
+    /// Takes a request if fewer than `depth` are in use (multi-queue layer).
     pub fn take(&mut self, sync: bool, depth: u32) -> bool {
         let granted = self.total() < depth.min(self.nr_requests);
         self.used[usize::from(sync)] += u32::from(granted);
         granted
     }
 
-    /// Takes a request for process `pid` if one is available (legacy frame). With `must`, the scheduler allows exceeding
+    /// Takes a request for process `pid` if one is available (single-queue layer). With `must`, the scheduler allows exceeding
     /// the limit up to the hard limit of 1.5 `nr_requests`.
     pub fn take_legacy(&mut self, pid: u32, sync: bool, must: bool, now: u64) -> bool {
         let granted = self.grants(pid, usize::from(sync), must, now);
@@ -92,7 +92,7 @@ impl Limits {
     pub fn give_back(&mut self, sync: bool) -> bool {
         let kind = usize::from(sync);
         self.used[kind] -= 1;
-        if self.frame == Frame::Modern {
+        if self.kind == BlockLayerKind::MultiQueue {
             return true;
         }
         if self.used[kind] < self.congestion_off() {

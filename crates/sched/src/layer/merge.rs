@@ -1,10 +1,10 @@
-//! Merging of bios into waiting requests, and of requests into one another (`elv_merge` of block/elevator.c;
+//! Merging of bios into waiting requests, and of requests into one another (`elv_merge` of block/scheduler.c;
 //! block/blk-merge.c).
 
-use super::{BlockLayer, Frame, NoMerges};
+use super::{BlockLayer, BlockLayerKind, NoMerges};
 use crate::bio::{Bio, Direction, Flags, Priority};
-use crate::elevator::MergeIndex;
 use crate::request::{Request, RequestId};
+use crate::scheduler::MergeIndex;
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -123,7 +123,7 @@ impl BlockLayer {
             self.ends.last = Some(id);
         }
         if side == Side::Front {
-            self.elevator.moved(rq);
+            self.scheduler.moved(rq);
         }
         if hashed {
             self.coalesce(id, side);
@@ -168,12 +168,12 @@ impl BlockLayer {
     /// scheduler's front merge.
     fn find(&self, bio: &Bio) -> Option<(RequestId, Side)> {
         let with =
-            |id| self.side(id, bio).filter(|_| self.elevator.allow_merge(&self.requests[id], bio)).map(|s| (id, s));
+            |id| self.side(id, bio).filter(|_| self.scheduler.allow_merge(&self.requests[id], bio)).map(|s| (id, s));
         if self.options.no_merges == NoMerges::None {
             return None;
         }
         if self.info.role.merge_index == MergeIndex::Latest {
-            return self.elevator.latest(self.queue_of(bio.pid), bio).into_iter().find_map(with);
+            return self.scheduler.latest(self.queue_of(bio.pid), bio).into_iter().find_map(with);
         }
         if let Some(candidate) = self.ends.last.and_then(with) {
             return Some(candidate);
@@ -182,7 +182,7 @@ impl BlockLayer {
             return None;
         }
         let back = self.ends.ending_at(bio.start).and_then(with);
-        back.or_else(|| self.elevator.front_merge(bio).and_then(with))
+        back.or_else(|| self.scheduler.front_merge(bio).and_then(with))
     }
 
     /// Returns the side of a request at which a bio of the same kind would merge.
@@ -207,15 +207,15 @@ impl BlockLayer {
     fn coalesce(&mut self, id: RequestId, side: Side) {
         let rq = &self.requests[id];
         let (first, second) = match side {
-            Side::Back => (Some(id), self.elevator.latter(rq)),
-            Side::Front => (self.elevator.former(rq), Some(id)),
+            Side::Back => (Some(id), self.scheduler.latter(rq)),
+            Side::Front => (self.scheduler.former(rq), Some(id)),
         };
         let (Some(first), Some(second)) = (first, second) else { return };
         let (a, b) = (&self.requests[first], &self.requests[second]);
         let alike = kind(a.direction, a.flags, a.priority) == kind(b.direction, b.flags, b.priority);
         // The scheduler is asked about the second request's first bio.
         let joins = a.end() == b.start && alike && !a.nomerge && !b.nomerge;
-        if joins && self.fits(first, b.sectors, b.segments) && self.elevator.allow_merge(a, &b.bios[0]) {
+        if joins && self.fits(first, b.sectors, b.segments) && self.scheduler.allow_merge(a, &b.bios[0]) {
             self.join(first, second);
         }
     }
@@ -224,7 +224,7 @@ impl BlockLayer {
     fn join(&mut self, first: RequestId, second: RequestId) {
         self.ends.remove(self.requests[first].end(), first);
         self.ends.remove(self.requests[second].end(), second);
-        self.elevator.merged(&self.requests[first], &self.requests[second], &self.requests);
+        self.scheduler.merged(&self.requests[first], &self.requests[second], &self.requests);
         self.queued -= 1;
         self.absorb(first, second);
         self.ends.insert(&self.requests[first]);
@@ -247,7 +247,7 @@ impl BlockLayer {
     pub(super) fn insert_merge(&mut self, id: RequestId) -> bool {
         let possible = self.queued > 0
             && self.options.no_merges == NoMerges::All
-            && self.options.frame == Frame::Modern
+            && self.options.kind == BlockLayerKind::MultiQueue
             && self.info.role.merge_index == MergeIndex::Hash;
         if !possible {
             return false;
@@ -260,7 +260,7 @@ impl BlockLayer {
         if a.nomerge || !alike || !self.fits(first, rq.sectors, rq.segments) {
             return false;
         }
-        if !self.elevator.allow_merge(a, &rq.bios[0]) {
+        if !self.scheduler.allow_merge(a, &rq.bios[0]) {
             return false;
         }
         let end = a.end();
@@ -272,7 +272,7 @@ impl BlockLayer {
     }
 }
 
-/// Returns the properties that all bios of a request share. Bios with ordering flags are never merged. The modern frame
+/// Returns the properties that all bios of a request share. Bios with ordering flags are never merged. The multi-queue layer
 /// requires equal priorities; 2.6.32 would give the request the higher one.
 fn kind(direction: Direction, flags: Flags, priority: Priority) -> (Direction, bool, Priority) {
     (direction, flags.any(Flags::DISCARD), priority)

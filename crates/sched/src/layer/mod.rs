@@ -13,8 +13,8 @@ mod wbt;
 use std::collections::VecDeque;
 
 use crate::bio::{Bio, Direction, Flags};
-use crate::elevator::{Device, Elevator, SCHEDULERS, SchedulerInfo, build_scheduler};
 use crate::request::{Request, RequestId, Requests};
+use crate::scheduler::{Device, IoScheduler, SCHEDULERS, SchedulerInfo, build_scheduler};
 use crate::tunable::TunableError;
 use flush::Steps;
 use hardware::{HardwareQueue, HardwareQueues};
@@ -23,7 +23,7 @@ use merge::Ends;
 use plugs::{Plug, Plugs};
 use wbt::Throttle;
 
-pub use options::{Frame, NoMerges, Options};
+pub use options::{BlockLayerKind, NoMerges, Options};
 pub use report::{BlockCounters, Dispatched, Left, Operation, Submitted};
 pub use wbt::ThrottleCounters;
 
@@ -50,7 +50,7 @@ impl Freed {
 pub struct BlockLayer {
     options: Options,
     info: &'static SchedulerInfo,
-    elevator: Box<dyn Elevator>,
+    scheduler: Box<dyn IoScheduler>,
     requests: Requests,
     ends: Ends,
     /// Requests in the scheduler, including `lone`.
@@ -73,7 +73,7 @@ pub struct BlockLayer {
     freed_by_merge: Vec<RequestId>,
     /// Time at which a plugged queue is unplugged at the latest.
     unplug_at: Option<u64>,
-    /// Plugs of tasks (modern frame).
+    /// Plugs of tasks (multi-queue layer).
     plugs: Plugs,
     /// Requests in `plugs`.
     plugged: usize,
@@ -89,18 +89,18 @@ impl BlockLayer {
         let info = SCHEDULERS.get(&options.scheduler)?;
         let Options { device_sectors: sectors, rotational, nr_requests, slots, volatile_cache, wbt_lat_ns, .. } =
             options;
-        let throttles = options.frame == Frame::Modern && wbt_lat_ns > 0;
-        let queues = if options.frame == Frame::Modern { options.queues.max(1) } else { 1 };
-        let elevator = build_scheduler(info, &options.tunables, &Device { sectors, rotational, nr_requests, queues })?;
+        let throttles = options.kind == BlockLayerKind::MultiQueue && wbt_lat_ns > 0;
+        let queues = if options.kind == BlockLayerKind::MultiQueue { options.queues.max(1) } else { 1 };
+        let scheduler = build_scheduler(info, &options.tunables, &Device { sectors, rotational, nr_requests, queues })?;
         Ok(Self {
             info,
-            passes: options.frame == Frame::Modern && elevator.passes(),
-            elevator,
+            passes: options.kind == BlockLayerKind::MultiQueue && scheduler.passes(),
+            scheduler,
             requests: Requests::default(),
             ends: Ends::new(nr_requests),
             queued: 0,
             lone: None,
-            queues: HardwareQueues::new(queues, || Limits::new(options.frame, nr_requests)),
+            queues: HardwareQueues::new(queues, || Limits::new(options.kind, nr_requests)),
             turn: 0,
             chosen: None,
             boundary: 0,
@@ -151,7 +151,7 @@ impl BlockLayer {
         let queue = self.queue_of(bio.pid);
         let kind = usize::from(bio.is_sync());
         let own = &mut self.queues[queue];
-        if !own.waiting[kind].is_empty() || !own.take_request(bio, &*self.elevator, &self.options, now) {
+        if !own.waiting[kind].is_empty() || !own.take_request(bio, &*self.scheduler, &self.options, now) {
             own.waiting[kind].push_back(*bio);
             self.counters.bios_waited += 1;
             self.async_waiting += usize::from(!bio.is_sync());
@@ -193,8 +193,8 @@ impl BlockLayer {
         if let Some(wbt) = &mut self.wbt {
             wbt.made(id, bio);
         }
-        match (self.options.frame, steps) {
-            (Frame::Legacy, None) => {
+        match (self.options.kind, steps) {
+            (BlockLayerKind::SingleQueue, None) => {
                 let is_idle = self.queued == 0 && self.queues[0].ahead.is_empty();
                 if self.options.plug && is_idle && self.unplug_at.is_none() {
                     self.unplug_at = Some(now + self.options.unplug_delay);
@@ -208,7 +208,7 @@ impl BlockLayer {
                 }
                 self.bio_says_unplug(bio);
             }
-            (Frame::Legacy, Some(_)) => {
+            (BlockLayerKind::SingleQueue, Some(_)) => {
                 // A barrier drains the scheduler before itself and runs the queue.
                 while let Some(id) = self.pull(0, now, true) {
                     let ahead = self.queues[0].ahead.len();
@@ -220,8 +220,8 @@ impl BlockLayer {
                     self.counters.unplugs_bio += 1;
                 }
             }
-            (Frame::Modern, Some(steps)) => self.begin_flush(id, steps, now),
-            (Frame::Modern, None) => match self.plugs.get_mut(bio.pid) {
+            (BlockLayerKind::MultiQueue, Some(steps)) => self.begin_flush(id, steps, now),
+            (BlockLayerKind::MultiQueue, None) => match self.plugs.get_mut(bio.pid) {
                 None => self.insert(id, now),
                 Some(plug) => {
                     let large =
@@ -259,7 +259,7 @@ impl BlockLayer {
         let may_do = |queue: &HardwareQueue| {
             let waits =
                 self.queued > 0 || !queue.ahead.is_empty() || self.chosen.is_some() || queue.flushes.has_barrier();
-            waits && (queue.in_flight < self.options.slots || self.options.frame == Frame::Legacy)
+            waits && (queue.in_flight < self.options.slots || self.options.kind == BlockLayerKind::SingleQueue)
         };
         if self.queues.has_others() {
             self.queues.iter().any(|queue| queue.runs && may_do(queue))
@@ -270,7 +270,7 @@ impl BlockLayer {
 
     /// Returns the next request for the device, if there is one and the device has a free slot.
     ///
-    /// The legacy frame chooses a request even while the device is full, so the scheduler is committed one request early.
+    /// The single-queue layer chooses a request even while the device is full, so the scheduler is committed one request early.
     /// blk-mq takes a slot before it asks the scheduler.
     #[inline(always)]
     pub fn next(&mut self, now: u64) -> Option<Dispatched> {
@@ -294,7 +294,7 @@ impl BlockLayer {
     #[inline(always)]
     fn take(&mut self, now: u64) -> Option<RequestId> {
         let full = self.queues[0].in_flight >= self.options.slots;
-        if self.unplug_at.is_some() || (full && self.options.frame == Frame::Modern) {
+        if self.unplug_at.is_some() || (full && self.options.kind == BlockLayerKind::MultiQueue) {
             return None;
         }
         if self.chosen.is_none() {
@@ -305,7 +305,7 @@ impl BlockLayer {
 
     #[inline(always)]
     fn choose(&mut self, now: u64) -> Option<RequestId> {
-        if self.options.frame == Frame::Legacy
+        if self.options.kind == BlockLayerKind::SingleQueue
             && let Some(turn) = self.barrier_turn(now)
         {
             return turn;
@@ -362,7 +362,7 @@ impl BlockLayer {
         if in_elevator || !self.step_done(id, now, ended) {
             self.end(id, now, ended);
         }
-        if self.options.frame == Frame::Legacy && self.unplug_queue() {
+        if self.options.kind == BlockLayerKind::SingleQueue && self.unplug_queue() {
             self.counters.unplugs_completion += 1;
         }
     }
@@ -372,7 +372,7 @@ impl BlockLayer {
     fn end(&mut self, id: RequestId, now: u64, ended: &mut Vec<Bio>) {
         let rq = self.requests.free(id);
         if rq.in_elevator {
-            self.elevator.completed(rq, now);
+            self.scheduler.completed(rq, now);
         }
         // Usually a single bio, for which `extend_from_slice` costs more than the copy.
         rq.bios.iter().for_each(|&bio| ended.push(bio));
@@ -400,15 +400,15 @@ impl BlockLayer {
         if !own.limits.give_back(sync) || own.waiting.iter().all(VecDeque::is_empty) {
             return;
         }
-        // In the modern frame a request of either kind may serve the other.
-        let kinds = if self.options.frame == Frame::Modern { &[true, false][..] } else { &[sync] };
+        // In the multi-queue layer a request of either kind may serve the other.
+        let kinds = if self.options.kind == BlockLayerKind::MultiQueue { &[true, false][..] } else { &[sync] };
         for &kind in kinds {
             let kind = usize::from(kind);
             let Some(&bio) = own.waiting[kind].front() else { continue };
-            if self.options.frame == Frame::Legacy {
+            if self.options.kind == BlockLayerKind::SingleQueue {
                 own.limits.make_batcher(bio.pid, now);
             }
-            if own.take_request(&bio, &*self.elevator, &self.options, now) {
+            if own.take_request(&bio, &*self.scheduler, &self.options, now) {
                 own.waiting[kind].pop_front();
                 self.async_waiting -= usize::from(!bio.is_sync());
                 self.woken.push_back(bio);
@@ -438,10 +438,10 @@ impl BlockLayer {
         self.woken.pop_front()
     }
 
-    /// Starts a plug for task `pid` (modern frame; 2.6.32 plugs queues, not tasks).
+    /// Starts a plug for task `pid` (multi-queue layer; 2.6.32 plugs queues, not tasks).
     #[inline]
     pub fn plug(&mut self, pid: u32) {
-        if self.options.frame == Frame::Modern && self.plugs.open(pid) {
+        if self.options.kind == BlockLayerKind::MultiQueue && self.plugs.open(pid) {
             self.counters.plugs += 1;
         }
     }
@@ -496,7 +496,7 @@ impl BlockLayer {
         } else {
             self.queues[0].flushes.timer_ns()
         };
-        earlier(earlier(self.unplug_at, flush), earlier(self.elevator.timer_ns(), throttle))
+        earlier(earlier(self.unplug_at, flush), earlier(self.scheduler.timer_ns(), throttle))
     }
 
     /// Handles the timers that have expired at `now`.
@@ -505,8 +505,8 @@ impl BlockLayer {
         if due(self.unplug_at) && self.unplug_queue() {
             self.counters.unplugs_timer += 1;
         }
-        if due(self.elevator.timer_ns()) {
-            self.elevator.on_timer(now);
+        if due(self.scheduler.timer_ns()) {
+            self.scheduler.on_timer(now);
             self.run_all();
             if self.unplug_queue() {
                 self.counters.unplugs_scheduler += 1;
@@ -523,7 +523,7 @@ impl BlockLayer {
         }
     }
 
-    /// True if background writers should hold back (legacy frame).
+    /// True if background writers should hold back (single-queue layer).
     pub fn is_congested(&self, sync: bool) -> bool {
         self.queues[0].limits.is_congested(sync)
     }

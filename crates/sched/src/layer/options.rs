@@ -4,12 +4,12 @@ use crate::MS;
 
 /// Variant of the block layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frame {
+pub enum BlockLayerKind {
     /// Single queue of Linux 2.6.32: the queue is plugged; requests are limited separately for synchronous and
     /// asynchronous ones; one request is chosen in advance while the device is full; barriers order requests.
-    Legacy,
+    SingleQueue,
     /// blk-mq of Linux 5 and 6: tasks are plugged; each hardware queue has one request pool; flush and FUA do not order.
-    Modern,
+    MultiQueue,
 }
 
 /// Merges that are attempted (`nomerges` in sysfs).
@@ -27,7 +27,7 @@ pub enum NoMerges {
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Variant.
-    pub frame: Frame,
+    pub kind: BlockLayerKind,
     /// Name of the scheduler.
     pub scheduler: String,
     /// Tunables of the scheduler that differ from their defaults.
@@ -36,11 +36,11 @@ pub struct Options {
     pub device_sectors: u64,
     /// True for a disk with moving parts.
     pub rotational: bool,
-    /// Number of hardware queues (modern frame; the legacy frame has one).
+    /// Number of hardware queues (multi-queue layer; the single-queue layer has one).
     pub queues: u16,
     /// Device slots per hardware queue.
     pub slots: u32,
-    /// Requests per hardware queue; in the legacy frame, each for synchronous and asynchronous ones.
+    /// Requests per hardware queue; in the single-queue layer, each for synchronous and asynchronous ones.
     pub nr_requests: u32,
     /// Maximum size of a merged request, in sectors.
     pub max_sectors: u32,
@@ -50,22 +50,22 @@ pub struct Options {
     pub segment_sectors: u32,
     /// Merges that are attempted.
     pub no_merges: NoMerges,
-    /// True to plug an idle queue (legacy frame). Linux does not plug SSDs with block layer tagging, but does plug SSDs
+    /// True to plug an idle queue (single-queue layer). Linux does not plug SSDs with block layer tagging, but does plug SSDs
     /// behind libata.
     pub plug: bool,
-    /// Number of waiting requests that unplugs the queue (legacy frame).
+    /// Number of waiting requests that unplugs the queue (single-queue layer).
     pub unplug_threshold: u32,
-    /// Maximum time that the queue stays plugged, in nanoseconds (legacy frame).
+    /// Maximum time that the queue stays plugged, in nanoseconds (single-queue layer).
     pub unplug_delay: u64,
-    /// Maximum requests in a task's plug (modern frame).
+    /// Maximum requests in a task's plug (multi-queue layer).
     pub plug_requests: usize,
-    /// Size of the last request, in sectors, from which a plug counts as full (modern frame).
+    /// Size of the last request, in sectors, from which a plug counts as full (multi-queue layer).
     pub plug_sectors: u32,
     /// True if the device has a volatile write cache; otherwise flush and FUA have no effect.
     pub volatile_cache: bool,
-    /// True if the device supports FUA; otherwise a flush follows the data (modern frame).
+    /// True if the device supports FUA; otherwise a flush follows the data (multi-queue layer).
     pub fua: bool,
-    /// Read latency target of writeback throttling in nanoseconds; 0 disables throttling (modern frame). Linux uses 2 ms
+    /// Read latency target of writeback throttling in nanoseconds; 0 disables throttling (multi-queue layer). Linux uses 2 ms
     /// for SSDs and 75 ms for disks, and no throttling with bfq.
     pub wbt_lat_ns: u64,
 }
@@ -74,7 +74,7 @@ impl Options {
     /// Returns the options of Linux 2.6.32 with a SATA drive. It has 31 slots, because libata reserves one of 32 tags.
     pub fn legacy(scheduler: &str, device_sectors: u64) -> Self {
         Self {
-            frame: Frame::Legacy,
+            kind: BlockLayerKind::SingleQueue,
             scheduler: scheduler.to_owned(),
             tunables: Vec::new(),
             device_sectors,
@@ -102,7 +102,7 @@ impl Options {
     pub fn modern(scheduler: &str, device_sectors: u64) -> Self {
         let slots = 32;
         Self {
-            frame: Frame::Modern,
+            kind: BlockLayerKind::MultiQueue,
             slots,
             nr_requests: if scheduler == "none" { slots } else { 2 * slots },
             max_sectors: 2560,

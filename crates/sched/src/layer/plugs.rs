@@ -1,4 +1,4 @@
-//! Plugs of tasks (modern frame; `blk_start_plug` of block/blk-core.c).
+//! Plugs of tasks (multi-queue layer; `blk_start_plug` of block/blk-core.c).
 
 use rustc_hash::FxHashMap;
 

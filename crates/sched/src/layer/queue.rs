@@ -2,13 +2,13 @@
 //!
 //! If the device has a free slot, a request is dispatched at once, and queueing it would dominate the layer's cost. So
 //! the layer holds a request that waits alone. [`BlockLayer::settle`] queues it before anything depends on the queue;
-//! otherwise it takes the scheduler's shortcut, [`Elevator::pass`].
+//! otherwise it takes the scheduler's shortcut, [`IoScheduler::pass`].
 //!
-//! [`Elevator::pass`]: crate::elevator::Elevator::pass
+//! [`IoScheduler::pass`]: crate::scheduler::IoScheduler::pass
 
 use super::BlockLayer;
-use crate::elevator::MergeIndex;
 use crate::request::RequestId;
+use crate::scheduler::MergeIndex;
 
 impl BlockLayer {
     /// Gives a request to the scheduler.
@@ -40,7 +40,7 @@ impl BlockLayer {
             self.ends.insert(rq);
             self.ends.last = self.ends.last.or(Some(id));
         }
-        if self.elevator.insert(rq, &self.requests, now) && self.unplug_queue() {
+        if self.scheduler.insert(rq, &self.requests, now) && self.unplug_queue() {
             self.counters.unplugs_scheduler += 1;
         }
     }
@@ -53,13 +53,13 @@ impl BlockLayer {
         }
         if let Some((id, arrived)) = self.lone.take() {
             let answers = !self.info.role.by_queue || self.requests[id].cpu == queue;
-            if answers && self.elevator.pass(&self.requests[id]) {
+            if answers && self.scheduler.pass(&self.requests[id]) {
                 self.queued = 0;
                 return Some(id);
             }
             self.queue(id, arrived);
         }
-        let id = self.elevator.dispatch(queue, &self.requests, now, force)?;
+        let id = self.scheduler.dispatch(queue, &self.requests, now, force)?;
         self.queued -= 1;
         if self.info.role.merge_index == MergeIndex::Hash {
             self.ends.remove(self.requests[id].end(), id);
@@ -73,8 +73,8 @@ mod tests {
     use proptest::prelude::*;
 
     use crate::bio::{Bio, Direction, Flags, Priority, PriorityClass};
-    use crate::elevator::{Device, SCHEDULERS};
     use crate::layer::{BlockLayer, Options};
+    use crate::scheduler::{Device, SCHEDULERS};
 
     #[derive(Clone, Copy, Debug)]
     enum Step {

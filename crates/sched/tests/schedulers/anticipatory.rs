@@ -299,7 +299,7 @@ fn anticipatory_does_not_wait_after_an_asynchronous_request() {
 #[test]
 fn anticipatory_lets_the_awaited_process_exceed_limits() {
     let mut bench = Bench::new("anticipatory", &[]);
-    let must = |bench: &Bench, pid| bench.elevator.must_queue(&Bio { pid, ..Bench::bio(0, Direction::Read) });
+    let must = |bench: &Bench, pid| bench.scheduler.must_queue(&Bio { pid, ..Bench::bio(0, Direction::Read) });
     bench.reads_of(1, [100]);
     bench.reads_of(2, [50_000_000]);
     assert_eq!(bench.next(), "r100");
@@ -314,7 +314,7 @@ fn anticipatory_finds_front_merges_only_with_synchronous_writes() {
     bench.reads([100]);
     bench.insert(Bio { flags: Flags::SYNC, ..Bench::bio(200, Direction::Write) });
     bench.writes([300]);
-    let found = |start, direction| bench.elevator.front_merge(&Bench::bio(start, direction)).is_some();
+    let found = |start, direction| bench.scheduler.front_merge(&Bench::bio(start, direction)).is_some();
     let before = [found(92, Direction::Read), found(192, Direction::Write), found(292, Direction::Write)];
     assert_eq!(before, [false, true, false]);
 }

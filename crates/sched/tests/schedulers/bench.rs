@@ -1,14 +1,14 @@
 //! Test bench: a scheduler without a block layer, driven by hand.
 
 use ssdlab_sched::{
-    Bio, Device, Direction, Elevator, Flags, Priority, Request, RequestId, Requests, SCHEDULERS, build_scheduler,
+    Bio, Device, Direction, Flags, IoScheduler, Priority, Request, RequestId, Requests, SCHEDULERS, build_scheduler,
 };
 
 pub const MS: u64 = 1_000_000;
 
 /// A scheduler alone, with a device that is driven by hand.
 pub struct Bench {
-    pub elevator: Box<dyn Elevator>,
+    pub scheduler: Box<dyn IoScheduler>,
     pub requests: Requests,
     /// All requests in insertion order.
     inserted: Vec<RequestId>,
@@ -23,8 +23,8 @@ impl Bench {
 
     pub fn on(name: &str, changes: &[(&str, u64)], device: Device) -> Self {
         let changes: Vec<_> = changes.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-        let elevator = build_scheduler(SCHEDULERS.get(name).unwrap(), &changes, &device).unwrap();
-        Self { elevator, requests: Requests::default(), now: 0, inserted: Vec::new(), at_device: Vec::new() }
+        let scheduler = build_scheduler(SCHEDULERS.get(name).unwrap(), &changes, &device).unwrap();
+        Self { scheduler, requests: Requests::default(), now: 0, inserted: Vec::new(), at_device: Vec::new() }
     }
 
     pub fn bio(start: u64, direction: Direction) -> Bio {
@@ -35,7 +35,7 @@ impl Bench {
     pub fn insert(&mut self, bio: Bio) -> bool {
         let id = self.requests.allocate(bio, 1, 0, self.now);
         self.inserted.push(id);
-        self.elevator.insert(&self.requests[id], &self.requests, self.now)
+        self.scheduler.insert(&self.requests[id], &self.requests, self.now)
     }
 
     /// Returns the request inserted at position `index`.
@@ -59,7 +59,7 @@ impl Bench {
 
     /// Dispatches a request; returns `r` or `w` with the first sector, or an empty string if there is none.
     pub fn next(&mut self) -> String {
-        let Some(id) = self.elevator.dispatch(0, &self.requests, self.now, false) else { return String::new() };
+        let Some(id) = self.scheduler.dispatch(0, &self.requests, self.now, false) else { return String::new() };
         self.at_device.push(id);
         let rq = &self.requests[id];
         format!("{}{}", if rq.direction == Direction::Read { 'r' } else { 'w' }, rq.start)
@@ -73,7 +73,7 @@ impl Bench {
     /// Completes the oldest request at the device.
     pub fn complete(&mut self) {
         let rq = self.requests.free(self.at_device.remove(0));
-        self.elevator.completed(rq, self.now);
+        self.scheduler.completed(rq, self.now);
     }
 
     pub fn complete_all(&mut self) {
@@ -85,9 +85,9 @@ impl Bench {
     /// Advances time and fires the scheduler's timers.
     pub fn wait(&mut self, ns: u64) {
         let until = self.now + ns;
-        while let Some(time) = self.elevator.timer_ns().filter(|&time| time <= until) {
+        while let Some(time) = self.scheduler.timer_ns().filter(|&time| time <= until) {
             self.now = time;
-            self.elevator.on_timer(time);
+            self.scheduler.on_timer(time);
         }
         self.now = until;
     }

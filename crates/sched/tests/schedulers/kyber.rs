@@ -124,8 +124,8 @@ fn kyber_serves_one_discard_per_turn() {
 #[test]
 fn kyber_reserves_a_quarter_of_the_requests() {
     let bench = Bench::new("kyber", &[]);
-    assert_eq!(bench.elevator.depth(&Bench::bio(0, Direction::Write), 256), 192);
-    assert_eq!(bench.elevator.depth(&Bench::bio(0, Direction::Read), 256), 256);
+    assert_eq!(bench.scheduler.depth(&Bench::bio(0, Direction::Write), 256), 192);
+    assert_eq!(bench.scheduler.depth(&Bench::bio(0, Direction::Read), 256), 256);
 }
 
 /// As in a kernel capture (99 % of decisions): the head of a domain is dispatched, in batches of 16 and 8.

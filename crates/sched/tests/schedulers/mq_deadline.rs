@@ -65,6 +65,6 @@ fn mq_deadline_starts_within_a_batch_of_writes() {
 #[test]
 fn mq_deadline_limits_all_but_reads() {
     let bench = Bench::new("mq-deadline", &[("async_depth", 10)]);
-    let depth = |direction| bench.elevator.depth(&Bio { flags: Flags::SYNC, ..Bench::bio(0, direction) }, 64);
+    let depth = |direction| bench.scheduler.depth(&Bio { flags: Flags::SYNC, ..Bench::bio(0, direction) }, 64);
     assert_eq!((depth(Direction::Read), depth(Direction::Write)), (64, 10));
 }

@@ -58,13 +58,13 @@ fn pardispatcher_does_not_merge_across_regions() {
     let bench = Bench::new("pardispatcher", &[]);
     let mut requests = Requests::default();
     let id = requests.allocate(Bench::bio(4 * GIB - 8, Direction::Read), 1, 0, 0);
-    assert!(!bench.elevator.allow_merge(&requests[id], &Bench::bio(4 * GIB, Direction::Read)));
-    assert!(bench.elevator.allow_merge(&requests[id], &Bench::bio(4 * GIB - 16, Direction::Read)));
+    assert!(!bench.scheduler.allow_merge(&requests[id], &Bench::bio(4 * GIB, Direction::Read)));
+    assert!(bench.scheduler.allow_merge(&requests[id], &Bench::bio(4 * GIB - 16, Direction::Read)));
     // Back merges across regions are optional; front merges are never found, because they are searched in one subqueue.
     let bench = Bench::new("pardispatcher", &[("cross_region_merges", 1)]);
-    assert!(bench.elevator.allow_merge(&requests[id], &Bench::bio(4 * GIB, Direction::Read)));
+    assert!(bench.scheduler.allow_merge(&requests[id], &Bench::bio(4 * GIB, Direction::Read)));
     let behind = requests.allocate(Bench::bio(4 * GIB, Direction::Read), 1, 0, 0);
-    assert!(!bench.elevator.allow_merge(&requests[behind], &Bench::bio(4 * GIB - 8, Direction::Read)));
+    assert!(!bench.scheduler.allow_merge(&requests[behind], &Bench::bio(4 * GIB - 8, Direction::Read)));
 }
 
 #[test]
@@ -106,8 +106,8 @@ fn pardispatcher_may_fix_a_batch_in_advance() {
     assert_eq!(bench.next(), "r100");
     bench.reads([350]);
     let (batch, waiting) = (bench.inserted(2).clone(), bench.inserted(3).clone());
-    assert!(!bench.elevator.allow_merge(&batch, &Bench::bio(308, Direction::Read)));
-    assert!(bench.elevator.allow_merge(&waiting, &Bench::bio(358, Direction::Read)));
+    assert!(!bench.scheduler.allow_merge(&batch, &Bench::bio(308, Direction::Read)));
+    assert!(bench.scheduler.allow_merge(&waiting, &Bench::bio(358, Direction::Read)));
     assert_eq!(bench.order(3), "r300 r400 r350");
     // A fixed batch also wraps: 50 follows 900.
     let mut bench = Bench::new("pardispatcher", &[("late_arrivals", 0), ("read_batch", 3)]);

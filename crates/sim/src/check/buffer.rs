@@ -1,6 +1,6 @@
 //! Checks that reads through a write buffer return the last write of the host.
 //!
-//! [`Shadow`](crate::check::shadow::Shadow) knows the writes that the FTL was given. This oracle knows which write of
+//! [`DataChecker`](crate::check::data_checker::DataChecker) knows the writes that the FTL was given. This oracle knows which write of
 //! the host each of them was, and what waits in the buffer.
 
 use rustc_hash::FxHashMap;

@@ -10,7 +10,7 @@ use super::parts::{Parts, TimedParts};
 use super::stack::{Stack, context_of};
 use super::{BUFFERED, TimedDrive};
 use crate::check::buffer::BufferOracle;
-use crate::host::issue::Issuer;
+use crate::host::issue::HostReplay;
 use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
 
@@ -37,7 +37,7 @@ impl<P: TimedParts> TimedDrive<P> {
         &mut self,
         index: u32,
         request: &Request,
-        issuer: &mut Issuer<'_>,
+        issuer: &mut HostReplay<'_>,
     ) -> Result<(), SimError> {
         let stalled = &mut self.stalled;
         self.stack.take(request, |stack, offset, end| {
@@ -56,7 +56,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// Takes pages of writes into the buffer while there is room.
-    pub(super) fn accept_pages(&mut self, issuer: &mut Issuer<'_>) {
+    pub(super) fn accept_pages(&mut self, issuer: &mut HostReplay<'_>) {
         while let Some(&Stalled { flight, pages, next }) = self.stalled.front() {
             let buffer = self.buffer.as_mut().expect("writes stall before a buffer");
             let (request, requester) = (self.flights[flight].request, self.flights[flight].requester());
@@ -88,7 +88,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// Completes a request when everything accepted so far has been programmed, unless the buffer is safe by itself.
-    pub(super) fn make_safe(&mut self, index: u32, issuer: &mut Issuer<'_>) {
+    pub(super) fn make_safe(&mut self, index: u32, issuer: &mut HostReplay<'_>) {
         let began_ns = self.now_ns();
         let buffer = self.buffer.as_mut().expect("only a buffer is made safe");
         let mark = if buffer.protected { 0 } else { buffer.force() };
@@ -101,7 +101,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// Resumes the requests that waited for a page to leave the buffer.
-    pub(super) fn page_left_buffer(&mut self, issuer: &mut Issuer<'_>) {
+    pub(super) fn page_left_buffer(&mut self, issuer: &mut HostReplay<'_>) {
         while let Some(&Unsafe { mark, flight, began_ns }) = self.unsafe_flights.front() {
             if !self.buffer.as_ref().is_some_and(|buffer| buffer.is_safe(mark)) {
                 break;

@@ -11,13 +11,13 @@ use crate::drive::serial::LOOKAHEAD;
 use crate::host::block::BlockStage;
 use crate::host::cache::in_time::CacheStage;
 use crate::host::fit::Fitted;
-use crate::host::issue::{Issued, Issuer, Next};
+use crate::host::issue::{HostReplay, Issued, Next};
 use crate::run::error::SimError;
 use crate::setup::drive::{Collect, CollectGoal};
 
 impl<P: TimedParts> TimedDrive<P> {
     /// Goes on until nothing is left to do or as told: when the next thing happens, if anything does.
-    pub(super) fn go_on(&mut self, issuer: &mut Issuer<'_>, until: Until) -> Result<Option<u64>, SimError> {
+    pub(super) fn go_on(&mut self, issuer: &mut HostReplay<'_>, until: Until) -> Result<Option<u64>, SimError> {
         loop {
             let host_ns = loop {
                 issuer.held_up = self.holds_up();
@@ -91,7 +91,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// Shows a monitor that watches what the drive has done.
-    fn show(&self, issuer: &mut Issuer<'_>) {
+    fn show(&self, issuer: &mut HostReplay<'_>) {
         issuer.watch(|requests| self.measurement.so_far(&self.stack, requests));
     }
 
@@ -114,7 +114,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// The host issues a request.
-    pub(super) fn issue(&mut self, issued: Issued, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+    pub(super) fn issue(&mut self, issued: Issued, issuer: &mut HostReplay<'_>) -> Result<(), SimError> {
         let Fitted { request, wrapped } = self.fitter.fit(&issued.request)?;
         self.stack.host.wrapped_requests += u64::from(wrapped);
         let issued = Issued { request, ..issued };
@@ -128,7 +128,7 @@ impl<P: TimedParts> TimedDrive<P> {
 
     /// Gives a request of the host or of its cache to the block layer, or to the drive.
     #[inline(always)]
-    fn give(&mut self, issued: Issued, origin: u32, issuer: &mut Issuer<'_>) {
+    fn give(&mut self, issued: Issued, origin: u32, issuer: &mut HostReplay<'_>) {
         let now_ns = self.now_ns();
         self.meters.outstanding(now_ns, self.outstanding() + 1);
         match &mut self.block {
@@ -143,13 +143,13 @@ impl<P: TimedParts> TimedDrive<P> {
 
     /// Takes requests from the queues, and whatever the cache can do after that.
     #[inline(always)]
-    fn settle(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+    fn settle(&mut self, issuer: &mut HostReplay<'_>) -> Result<(), SimError> {
         self.take_requests(issuer)?;
         if self.cache.is_some() { self.settle_cache(issuer) } else { Ok(()) }
     }
 
     #[inline(never)]
-    fn settle_cache(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+    fn settle_cache(&mut self, issuer: &mut HostReplay<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         if let Some(block) = self.block.as_mut().filter(|_| self.cache.as_ref().is_some_and(CacheStage::holds_up)) {
             block.dirty_wait(now_ns);
@@ -162,7 +162,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// Gives the drive what the cache has for it, and completes the requests of the host that are done.
-    fn follow_cache(&mut self, issuer: &mut Issuer<'_>) {
+    fn follow_cache(&mut self, issuer: &mut HostReplay<'_>) {
         let now_ns = self.now_ns();
         while let Some((origin, request)) = self.cache.as_mut().and_then(CacheStage::next) {
             self.give(Issued { request, time_ns: now_ns }, origin, issuer);
@@ -218,7 +218,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// A job of the flash is done.
-    pub(super) fn flash_done(&mut self, done: Done, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+    pub(super) fn flash_done(&mut self, done: Done, issuer: &mut HostReplay<'_>) -> Result<(), SimError> {
         let Done { owner, began_ns } = done;
         if owner >= COLLECTION {
             self.uncollected.push(owner - COLLECTION);

@@ -28,15 +28,15 @@ use ssdlab_sched::RequestId;
 use ssdlab_trace::{Request, SliceSource, Source};
 
 use crate::check::buffer::BufferOracle;
-use crate::check::shadow::Checker;
+use crate::check::data_checker::Checker;
 use crate::drive::buffer::{Buffer, BufferCounters};
 use crate::drive::buffering::{Stalled, Unsafe};
 use crate::drive::parts::{TimedParts, Untimed};
 use crate::drive::stack::Stack;
 use crate::host::block::BlockStage;
 use crate::host::cache::in_time::CacheStage;
-use crate::host::fit::Fitter;
-use crate::host::issue::Issuer;
+use crate::host::fit::AddressMapper;
+use crate::host::issue::HostReplay;
 use crate::observe::activity::Meters;
 use crate::observe::attribution::LatencyAttribution;
 use crate::observe::measurement::{Measurement, OfDrive};
@@ -71,7 +71,7 @@ enum Until {
 
 /// A request on its way.
 #[derive(Clone, Copy, Debug)]
-struct Flight {
+struct InFlightRequest {
     request: Request,
     /// Time when it entered its queue.
     issued_ns: u64,
@@ -92,7 +92,7 @@ struct Flight {
     block: Option<RequestId>,
 }
 
-impl Flight {
+impl InFlightRequest {
     /// As operations name it.
     fn requester(&self) -> Requester {
         Requester { number: self.number, arrived_ns: self.issued_ns }
@@ -103,14 +103,14 @@ impl Flight {
 pub(crate) struct TimedDrive<P: TimedParts> {
     options: DriveOptions,
     stack: Stack<P>,
-    fitter: Fitter,
+    fitter: AddressMapper,
     measurement: Measurement,
     meters: Meters,
     /// Latency attribution, if it is on.
     attribution: Option<Box<LatencyAttribution>>,
     cache: Option<CacheStage>,
     block: Option<BlockStage>,
-    flights: Slab<Flight>,
+    flights: Slab<InFlightRequest>,
     queues: Queues,
     /// Requests in the drive by operation.
     inside: [u32; 4],
@@ -152,7 +152,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let cache = stack.setup.cache.map(|cache| CacheStage::new(&stack.setup, cache)).transpose()?;
         Ok(Self {
             options,
-            fitter: Fitter::new(&stack.setup),
+            fitter: AddressMapper::new(&stack.setup),
             stack,
             measurement,
             meters: Meters::new(0),
@@ -247,7 +247,7 @@ impl<P: TimedParts> TimedDrive<P> {
     ) -> Result<Option<u64>, SimError> {
         let (replay, number) = (Replay::Open { time_scale: 1.0 }, self.fitter.requests());
         let mut nobody = ();
-        let mut issuer = Issuer::new(source, &mut nobody, Phase::Measure, replay, u64::MAX, number);
+        let mut issuer = HostReplay::new(source, &mut nobody, Phase::Measure, replay, u64::MAX, number);
         issuer.done = Some(done);
         self.go_on(&mut issuer, Until::Time(until_ns))
     }
@@ -294,7 +294,8 @@ impl<P: TimedParts> Replayer for TimedDrive<P> {
         if limit == 0 {
             return Ok(Control::Continue);
         }
-        let mut issuer = Issuer::new(source, monitor, phase, self.stack.setup.replay, limit, self.fitter.requests());
+        let mut issuer =
+            HostReplay::new(source, monitor, phase, self.stack.setup.replay, limit, self.fitter.requests());
         self.idle_since_ns = self.now_ns();
         self.go_on(&mut issuer, Until::Complete)?;
         self.measurement.cycled(issuer.cycles);

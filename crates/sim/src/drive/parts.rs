@@ -7,7 +7,7 @@ use ssdlab_nand::FlashSink;
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::backend::parallel::{ParallelFlash, UntimedFlash};
 
-use crate::check::shadow::Checker;
+use crate::check::data_checker::Checker;
 use crate::observe::log::Meter;
 
 /// One combination of FTL, flash, checker and meter, chosen by a set-up.

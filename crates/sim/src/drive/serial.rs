@@ -10,7 +10,7 @@ use ssdlab_trace::{Request, Source};
 use crate::drive::parts::Parts;
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
-use crate::host::fit::{Fitted, Fitter};
+use crate::host::fit::{AddressMapper, Fitted};
 use crate::host::issue::{BATCH, LOOK_BYTES, arrival_ns};
 use crate::observe::measurement::Measurement;
 use crate::observe::summary::PreconditionSummary;
@@ -29,7 +29,7 @@ pub(crate) const LOOKAHEAD: usize = 16;
 /// Serves requests one by one.
 pub(crate) struct SerialDrive<P: Parts> {
     stack: Stack<P>,
-    fitter: Fitter,
+    fitter: AddressMapper,
     measurement: Measurement,
     /// Open loop: what is added to times of the trace; none until a phase has its first request.
     shift_ns: Option<u64>,
@@ -39,7 +39,7 @@ impl<P: Parts<Flash: OneByOne>> SerialDrive<P> {
     pub(crate) fn new(setup: &Setup, ftl: P::Ftl, sinks: Sinks<P::Flash, P::Checker, P::Meter>) -> Self {
         let mut stack = Stack::new(setup, ftl, sinks);
         let measurement = Measurement::start(&mut stack);
-        Self { stack, fitter: Fitter::new(setup), measurement, shift_ns: Some(0) }
+        Self { stack, fitter: AddressMapper::new(setup), measurement, shift_ns: Some(0) }
     }
 
     pub(crate) fn ftl(&mut self) -> &mut P::Ftl {

@@ -1,7 +1,7 @@
 //! The sinks of an FTL: flash, checker and meter.
 
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_nand::{Cause, Failure, FlashSink, Note, Oob, Source};
+use ssdlab_nand::{Cause, Failure, FlashSink, Note, Source, SpareArea};
 
 /// All receivers; each sees every operation.
 pub(crate) struct Sinks<D, C, M> {
@@ -33,7 +33,7 @@ impl<D: FlashSink, C: FlashSink, M: FlashSink> FlashSink for Sinks<D, C, M> {
     }
 
     #[inline(always)]
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.flash.program(ppn, oob, source, cause);
         self.checker.program(ppn, oob, source, cause);
         self.meter.program(ppn, oob, source, cause);
@@ -61,7 +61,7 @@ impl<D: FlashSink, C: FlashSink, M: FlashSink> FlashSink for Sinks<D, C, M> {
     }
 
     #[inline(always)]
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
         self.flash.copy(from, to, oob, cause);
         self.checker.copy(from, to, oob, cause);
         self.meter.copy(from, to, oob, cause);
@@ -100,7 +100,7 @@ impl<S: FlashSink> FlashSink for PartOfPage<'_, S> {
         self.sinks.read_part(ppn, bytes, cause);
     }
 
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.sinks.program(ppn, oob, source, cause);
     }
 
@@ -116,7 +116,7 @@ impl<S: FlashSink> FlashSink for PartOfPage<'_, S> {
         self.sinks.trimmed(lpn, count, sequence);
     }
 
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
         self.sinks.copy(from, to, oob, cause);
     }
 

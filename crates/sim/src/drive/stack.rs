@@ -6,7 +6,7 @@ use ssdlab_nand::backend::Flash;
 use ssdlab_nand::{Cause, Timing};
 use ssdlab_trace::{Op, Request, flag};
 
-use crate::check::shadow::Checker;
+use crate::check::data_checker::Checker;
 use crate::drive::parts::Parts;
 use crate::drive::sinks::{PartOfPage, Sinks};
 use crate::host::fit::runs;

@@ -7,10 +7,10 @@ use ssdlab_trace::{Op, Request};
 
 use super::buffering::access_behind;
 use super::parts::TimedParts;
-use super::{Flight, TimedDrive};
+use super::{InFlightRequest, TimedDrive};
 use crate::host::block::{BlockStage, HostRequest};
 use crate::host::cache::in_time::CacheStage;
-use crate::host::issue::{Issued, Issuer};
+use crate::host::issue::{HostReplay, Issued};
 use crate::observe::breakdown::Part;
 use crate::run::error::SimError;
 
@@ -21,7 +21,7 @@ impl<P: TimedParts> TimedDrive<P> {
         let Issued { request, time_ns: issued_ns } = issued;
         let queue = self.queues.queue_of(request.stream);
         let (taken_ns, submitted_ns, waited_ns, number, met_other) = (0, 0, 0, 0, false);
-        let index = self.flights.insert(Flight {
+        let index = self.flights.insert(InFlightRequest {
             request,
             issued_ns,
             taken_ns,
@@ -44,12 +44,12 @@ impl<P: TimedParts> TimedDrive<P> {
 
     /// Takes requests from the queues while the drive has room for them.
     #[inline(always)]
-    pub(super) fn take_requests(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+    pub(super) fn take_requests(&mut self, issuer: &mut HostReplay<'_>) -> Result<(), SimError> {
         if self.queues.waiting() > 0 { self.take_waiting(issuer) } else { Ok(()) }
     }
 
     #[inline(always)]
-    pub(super) fn take_waiting(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+    pub(super) fn take_waiting(&mut self, issuer: &mut HostReplay<'_>) -> Result<(), SimError> {
         while self.buffer.is_some() || self.stack.sinks.flash.under_way() < self.most_under_way {
             let Some(index) = self.queues.take() else { break };
             let now_ns = self.now_ns();
@@ -72,7 +72,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// What is due on the way through controller and link.
-    pub(super) fn follow_path(&mut self, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+    pub(super) fn follow_path(&mut self, issuer: &mut HostReplay<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         while let Some(index) = self.path.commands.pop(now_ns) {
             self.receive(index, issuer)?;
@@ -87,7 +87,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// Moves in the data of a write.
-    pub(super) fn receive(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+    pub(super) fn receive(&mut self, index: u32, issuer: &mut HostReplay<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         self.charge(index, Part::Controller);
         let Request { op, bytes, .. } = self.flights[index].request;
@@ -123,7 +123,7 @@ impl<P: TimedParts> TimedDrive<P> {
 
     /// Hands a request to buffer and FTL.
     #[inline(always)]
-    pub(super) fn submit(&mut self, index: u32, issuer: &mut Issuer<'_>) -> Result<(), SimError> {
+    pub(super) fn submit(&mut self, index: u32, issuer: &mut HostReplay<'_>) -> Result<(), SimError> {
         let now_ns = self.now_ns();
         self.stack.requests += 1;
         self.charge(index, Part::Link);
@@ -162,7 +162,7 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// Buffer and flash are done with a request, on which work began at `began_ns`.
-    pub(super) fn served(&mut self, index: u32, began_ns: u64, issuer: &mut Issuer<'_>) {
+    pub(super) fn served(&mut self, index: u32, began_ns: u64, issuer: &mut HostReplay<'_>) {
         let now_ns = self.now_ns();
         let flight = &mut self.flights[index];
         flight.waited_ns = (flight.taken_ns - flight.issued_ns) + (began_ns - flight.submitted_ns);
@@ -173,10 +173,10 @@ impl<P: TimedParts> TimedDrive<P> {
     }
 
     /// A request is back at the host.
-    pub(super) fn complete(&mut self, index: u32, issuer: &mut Issuer<'_>) {
+    pub(super) fn complete(&mut self, index: u32, issuer: &mut HostReplay<'_>) {
         let now_ns = self.now_ns();
         self.charge(index, Part::Link);
-        let Flight { request, issued_ns, taken_ns, waited_ns, queue, met_other, origin, block, .. } =
+        let InFlightRequest { request, issued_ns, taken_ns, waited_ns, queue, met_other, origin, block, .. } =
             self.flights[index];
         self.inside[request.op as usize] -= 1;
         self.meters.left_drive(request.op, met_other, now_ns - taken_ns);
@@ -196,7 +196,7 @@ impl<P: TimedParts> TimedDrive<P> {
     /// Completes the requests of the host that have ended with one of the drive, which worked on that for so long, or
     /// with none.
     #[inline(always)]
-    pub(super) fn finish_host_requests(&mut self, flight: Option<u32>, service_ns: u64, issuer: &mut Issuer<'_>) {
+    pub(super) fn finish_host_requests(&mut self, flight: Option<u32>, service_ns: u64, issuer: &mut HostReplay<'_>) {
         while let Some(done) = self.block.as_mut().and_then(BlockStage::take_done) {
             let HostRequest { request, origin, issued_ns, .. } = done;
             // A bio merged into a request that was at work cannot have come later than that.
@@ -214,7 +214,7 @@ impl<P: TimedParts> TimedDrive<P> {
         flight: Option<u32>,
         issued_ns: u64,
         waited_ns: u64,
-        issuer: &mut Issuer<'_>,
+        issuer: &mut HostReplay<'_>,
     ) {
         let now_ns = self.now_ns();
         self.meters.outstanding(now_ns, self.outstanding());

@@ -5,14 +5,14 @@
 //!            complete when all its bios are <- completion of the merged request <-
 //! ```
 //! A process (a stream of the trace) lets its plug go when it has issued what it can: it goes to sleep until something
-//! completes. In an open loop and the legacy frame only those sleep that wait for something; what the others leave
+//! completes. In an open loop and the single-queue layer only those sleep that wait for something; what the others leave
 //! behind in the plugged queue goes when there is enough of it or its time is over.
 
 use serde::Serialize;
 use ssdlab_core::Slab;
 use ssdlab_nand::backend::parallel::NEVER;
 use ssdlab_sched::{
-    Bio, BlockCounters, BlockLayer, Direction, Dispatched, Flags, Frame, Left, Operation, Priority, RequestId,
+    Bio, BlockCounters, BlockLayer, BlockLayerKind, Direction, Dispatched, Flags, Left, Operation, Priority, RequestId,
     SchedulerInfo, Submitted, ThrottleCounters,
 };
 use ssdlab_trace::{Op, Request, flag};
@@ -81,11 +81,11 @@ pub(crate) struct BlockStage {
     layer: BlockLayer,
     max_sectors: u32,
     device_bytes: u64,
-    frame: Frame,
-    /// Whether processes hold their requests back until they sleep (modern frame).
+    kind: BlockLayerKind,
+    /// Whether processes hold their requests back until they sleep (multi-queue layer).
     plug: bool,
     /// Whether every process that issues requests then releases its plug: in a closed loop it waits for one to
-    /// complete, in the modern frame it ends its plug anyway.
+    /// complete, in the multi-queue layer it ends its plug anyway.
     all_let_go: bool,
     requests: Slab<HostRequest>,
     outstanding: u32,
@@ -119,9 +119,9 @@ impl BlockStage {
         Ok(Self {
             max_sectors: options.max_sectors,
             device_bytes,
-            frame: options.frame,
+            kind: options.kind,
             plug: options.plug,
-            all_let_go: closed_loop || options.frame == Frame::Modern,
+            all_let_go: closed_loop || options.kind == BlockLayerKind::MultiQueue,
             layer: BlockLayer::new(options).map_err(|error| SimError::Setup(error.to_string()))?,
             requests: Slab::default(),
             outstanding: 0,
@@ -175,8 +175,9 @@ impl BlockStage {
         if self.scheduler.role.by_process && !several_pids {
             rules.push("rules by process: all requests come from one, so there is nobody to be fair to or to idle for");
         }
-        let by_sync =
-            self.scheduler.role.by_sync || self.frame == Frame::Legacy || self.layer.throttle_counters().is_some();
+        let by_sync = self.scheduler.role.by_sync
+            || self.kind == BlockLayerKind::SingleQueue
+            || self.layer.throttle_counters().is_some();
         if by_sync && writes && !sync_writes {
             rules.push("rules by kind: no write is marked as synchronous, so every write counts as write-back");
         }

@@ -9,7 +9,7 @@ use crate::setup::host::Fit;
 
 /// Fits the requests of a host to a device.
 #[derive(Clone, Copy, Debug)]
-pub struct Fitter {
+pub struct AddressMapper {
     fit: Fit,
     capacity_bytes: u64,
     page_bytes: u32,
@@ -28,7 +28,7 @@ pub struct Fitted {
     pub wrapped: bool,
 }
 
-impl Fitter {
+impl AddressMapper {
     /// Fits to the device of `setup`, by its rule.
     pub fn new(setup: &Setup) -> Self {
         let capacity_bytes = setup.capacity_bytes();

@@ -63,7 +63,7 @@ struct Stream {
 }
 
 /// Takes requests from the source as the host would issue them.
-pub(crate) struct Issuer<'s> {
+pub(crate) struct HostReplay<'s> {
     source: &'s mut dyn Source,
     monitor: &'s mut dyn Monitor,
     phase: Phase,
@@ -140,7 +140,7 @@ impl Order {
     }
 }
 
-impl<'s> Issuer<'s> {
+impl<'s> HostReplay<'s> {
     /// Issues up to `limit` requests, the first of them being number `issued` + 1 of the run.
     pub fn new(
         source: &'s mut dyn Source,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use ssdlab_core::{BlockId, Lpn, Ppn, counters};
-use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Oob, Source};
+use ssdlab_nand::{Cause, FlashSink, MergeCost, MergeKind, Note, Source, SpareArea};
 
 use crate::observe::map::MapSummary;
 
@@ -223,13 +223,13 @@ impl FlashSink for LogMeter {
     fn read(&mut self, _ppn: Ppn, _cause: Cause) {}
 
     #[inline(always)]
-    fn program(&mut self, _ppn: Ppn, _oob: Oob, _source: Source, _cause: Cause) {}
+    fn program(&mut self, _ppn: Ppn, _oob: SpareArea, _source: Source, _cause: Cause) {}
 
     #[inline(always)]
     fn erase(&mut self, _block: BlockId, _cause: Cause) {}
 
     #[inline(always)]
-    fn copy(&mut self, _from: Ppn, _to: Ppn, _oob: Oob, _cause: Cause) {}
+    fn copy(&mut self, _from: Ppn, _to: Ppn, _oob: SpareArea, _cause: Cause) {}
 
     fn note(&mut self, note: Note) {
         match note {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use ssdlab_core::{BlockId, Lpn, Ppn};
-use ssdlab_nand::{Cause, Counts, FlashSink, MergeCost, Note, Oob, Source};
+use ssdlab_nand::{Cause, Counts, FlashSink, MergeCost, Note, Source, SpareArea};
 
 use crate::observe::log::{Measured, Meter};
 
@@ -73,7 +73,7 @@ impl FlashSink for MapMeter {
     }
 
     #[inline(always)]
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.operations.program(ppn, oob, source, cause);
     }
 

@@ -1,12 +1,12 @@
 //! The measured phase: response times, the series, and the difference between its end and its start.
 
 use ssdlab_core::{InBucket, LatencyHistogram};
-use ssdlab_ftl::{Ftl, FtlChoice, Occupied};
+use ssdlab_ftl::{Ftl, FtlChoice, GcOccupancy};
 use ssdlab_nand::backend::Flash;
 use ssdlab_nand::{Cause, Counts};
 use ssdlab_trace::Op;
 
-use crate::check::shadow::Checker;
+use crate::check::data_checker::Checker;
 use crate::drive::parts::Parts;
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;
@@ -47,7 +47,7 @@ struct Moment {
     now_ns: u64,
     busy_ns: u64,
     host: HostCounters,
-    occupied: Option<Occupied>,
+    occupied: Option<GcOccupancy>,
 }
 
 impl Moment {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use ssdlab_core::{LatencyHistogram, Pages, counters};
-use ssdlab_ftl::Occupied;
+use ssdlab_ftl::GcOccupancy;
 use ssdlab_nand::{Cause, Counts};
 use ssdlab_trace::Op;
 
@@ -296,7 +296,7 @@ pub struct CollectionSummary {
 }
 
 impl CollectionSummary {
-    pub(crate) fn of(occupied: Occupied) -> Self {
+    pub(crate) fn of(occupied: GcOccupancy) -> Self {
         let yielded = occupied.before - occupied.after;
         Self { victims: occupied.victims, effective_op: occupied.effective_op(), yielded }
     }

@@ -19,7 +19,7 @@ use ssdlab_nand::backend::{CountingFlash, Flash, Resume};
 use ssdlab_nand::{Cause, Counts};
 
 use super::{Course, Target, Writable};
-use crate::check::shadow::Checker;
+use crate::check::data_checker::Checker;
 use crate::drive::parts::{Combined, Parts};
 use crate::drive::sinks::Sinks;
 use crate::drive::stack::Stack;

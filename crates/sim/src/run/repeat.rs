@@ -7,7 +7,7 @@ use ssdlab_trace::{Progress, Request, Source, TraceError};
 use crate::observe::summary::RepeatSummary;
 use crate::run::error::SimError;
 use crate::run::monitor::{Control, Monitor, Phase};
-use crate::run::steady::{Judge, Written};
+use crate::run::steady::{SteadyStateDetector, Written};
 use crate::setup::Setup;
 use crate::setup::host::Repeat;
 
@@ -49,7 +49,7 @@ pub(crate) fn replay_all(
     control: Control,
 ) -> Result<Replayed, SimError> {
     let Setup { repeat, warmup_requests, .. } = *drive.setup();
-    let mut judge = Judge::new(repeat, drive.setup());
+    let mut judge = SteadyStateDetector::new(repeat, drive.setup());
     let (mut control, mut warmup_pages) = (control, 0);
     drive.start_measuring();
     while control == Control::Continue {

@@ -26,7 +26,7 @@ impl Written {
 
 /// Counts replays and decides which is the last.
 #[derive(Clone, Debug)]
-pub(crate) struct Judge {
+pub(crate) struct SteadyStateDetector {
     repeat: Repeat,
     flash_pages: u64,
     logical_pages: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Judge {
     summary: RepeatSummary,
 }
 
-impl Judge {
+impl SteadyStateDetector {
     pub fn new(repeat: Repeat, setup: &Setup) -> Self {
         let steady = matches!(repeat, Repeat::UntilSteady { .. }).then_some(false);
         Self {

@@ -2,7 +2,7 @@
 
 use ssdlab_cache::{PageSizes, WriteMode};
 use ssdlab_core::Nanos;
-use ssdlab_sched::{Frame, NoMerges, Options, SCHEDULERS, SchedulerInfo};
+use ssdlab_sched::{BlockLayerKind, NoMerges, Options, SCHEDULERS, SchedulerInfo};
 
 /// When the next request is issued.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -89,22 +89,22 @@ pub struct BlockOptions {
     /// Values of its tunables in the order of its table; none for the default.
     pub tunables: [Option<u64>; MOST_TUNABLES],
     /// Which block layer.
-    pub frame: Frame,
-    /// Hardware queues (modern frame); the drive has as many, or no queues.
+    pub kind: BlockLayerKind,
+    /// Hardware queues (multi-queue layer); the drive has as many, or no queues.
     pub queues: u16,
     /// Requests that the drive is given at a time by each of them.
     pub slots: u32,
-    /// Requests there may be in each of them; in the legacy frame, of each kind.
+    /// Requests there may be in each of them; in the single-queue layer, of each kind.
     pub nr_requests: u32,
     /// Largest request that merging makes, in sectors; larger ones of the host are cut.
     pub max_sectors: u32,
     /// Which merges are looked for.
     pub no_merges: NoMerges,
-    /// Whether an idle queue (legacy frame) or a process (modern frame) is plugged.
+    /// Whether an idle queue (single-queue layer) or a process (multi-queue layer) is plugged.
     pub plug: bool,
     /// Whether the drive is known to have a cache that loses data with power.
     pub volatile_cache: bool,
-    /// How long reads may be at the drive before write-back is throttled; zero never throttles (modern frame).
+    /// How long reads may be at the drive before write-back is throttled; zero never throttles (multi-queue layer).
     pub wbt_lat: Nanos,
     /// Whether the requests given to the drive are kept: a trace from below the scheduler.
     pub record: bool,
@@ -117,13 +117,13 @@ impl BlockOptions {
     /// If there is no scheduler of this name.
     pub fn of(name: &str) -> Self {
         let info: &'static SchedulerInfo = SCHEDULERS.get(name).expect("a scheduler that is registered");
-        let Options { frame, queues, slots, nr_requests, max_sectors, no_merges, plug, .. } =
-            kernel(info.role.frame, name, 0);
+        let Options { kind, queues, slots, nr_requests, max_sectors, no_merges, plug, .. } =
+            kernel(info.role.kind, name, 0);
         let tunables = [None; MOST_TUNABLES];
         Self {
             scheduler: info.name,
             tunables,
-            frame,
+            kind,
             queues,
             slots,
             nr_requests,
@@ -154,16 +154,16 @@ impl BlockOptions {
             volatile_cache: self.volatile_cache,
             wbt_lat_ns: self.wbt_lat.0,
             tunables,
-            ..kernel(self.frame, self.scheduler, sectors)
+            ..kernel(self.kind, self.scheduler, sectors)
         }
     }
 }
 
-/// The block layer of a kernel with this frame.
-fn kernel(frame: Frame, scheduler: &str, sectors: u64) -> Options {
-    match frame {
-        Frame::Legacy => Options::legacy(scheduler, sectors),
-        Frame::Modern => Options::modern(scheduler, sectors),
+/// The block layer of a kernel with this kind.
+fn kernel(kind: BlockLayerKind, scheduler: &str, sectors: u64) -> Options {
+    match kind {
+        BlockLayerKind::SingleQueue => Options::legacy(scheduler, sectors),
+        BlockLayerKind::MultiQueue => Options::modern(scheduler, sectors),
     }
 }
 

@@ -17,7 +17,7 @@ use ssdlab_ftl::choice::Start;
 use ssdlab_ftl::{Difference, Ftl, Line};
 use ssdlab_nand::backend::{Flash, Resume};
 
-use crate::check::shadow::Checker;
+use crate::check::data_checker::Checker;
 use crate::drive::parts::Parts;
 use crate::drive::stack::Stack;
 use crate::observe::summary::PreconditionSummary;

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use ssdlab_core::{BlockId, Lpn, PageSize, Pages, Ppn};
 use ssdlab_device::{Backend, Content, Drive, Fault, MemoryBackend, Options, Slot, SpareBytes, WriteBuffer};
 use ssdlab_ftl::{Ftl, WriteContext};
-use ssdlab_nand::{Cause, FlashOp, Geometry, Oob, Source};
+use ssdlab_nand::{Cause, FlashOp, Geometry, Source, SpareArea};
 use ssdlab_sim::{Overwrite, Precondition, Setup, run};
 use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::strategies::{requests, setups};
@@ -20,7 +20,7 @@ use ssdlab_trace::{Op, Request, SliceSource, flag};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Done {
     Read(Ppn),
-    Program(Ppn, Oob),
+    Program(Ppn, SpareArea),
     Erase(BlockId),
 }
 

@@ -7,14 +7,14 @@ use ssdlab_ftl::choice::{LOG_FTLS, Visitor};
 use ssdlab_ftl::map::{SegmentCache, WholeMap, segments};
 use ssdlab_ftl::page::PageFtl;
 use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
-use ssdlab_nand::{Cause, Failure, FlashSink, Note, Oob, Source};
+use ssdlab_nand::{Cause, Failure, FlashSink, Note, Source, SpareArea};
 use ssdlab_sim::Setup;
-use ssdlab_sim::check::shadow::{Checker, Shadow};
+use ssdlab_sim::check::data_checker::{Checker, DataChecker};
 use ssdlab_testkit::small_setup;
 
 /// Flash of which every so many programs and erases fails.
 struct Failing {
-    shadow: Shadow,
+    shadow: DataChecker,
     rng: Rng,
     one_in: u64,
     failure: Option<Failure>,
@@ -27,7 +27,7 @@ struct Failing {
 impl Failing {
     fn new(setup: &Setup, one_in: u64, seed: u64) -> Self {
         Self {
-            shadow: Shadow::new(setup),
+            shadow: DataChecker::new(setup),
             rng: Rng::named(seed, "failures"),
             one_in,
             failure: None,
@@ -63,7 +63,7 @@ impl FlashSink for Failing {
         self.shadow.read(ppn, cause);
     }
 
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         if !self.fails(Failure::Program, self.block_of(ppn)) {
             self.shadow.program(ppn, oob, source, cause);
         }

@@ -6,7 +6,7 @@ use ssdlab_core::parameter::percent;
 use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_ftl::log::{bast, fast, faster, sbfast};
 use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
-use ssdlab_nand::{Cause, FlashSink, Geometry, Oob, ProgramOrder, Source};
+use ssdlab_nand::{Cause, FlashSink, Geometry, ProgramOrder, Source, SpareArea};
 use ssdlab_sim::{Overwrite, Precondition, Setup, Summary, run};
 use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::small_setup;
@@ -104,7 +104,7 @@ struct Payloads {
 impl FlashSink for Payloads {
     fn read(&mut self, _ppn: Ppn, _cause: Cause) {}
 
-    fn program(&mut self, ppn: Ppn, _oob: Oob, source: Source, _cause: Cause) {
+    fn program(&mut self, ppn: Ppn, _oob: SpareArea, source: Source, _cause: Cause) {
         if self.pages.len() <= ppn.index() {
             self.pages.resize(ppn.index() + 1, 0);
         }

@@ -12,7 +12,7 @@ use ssdlab_ftl::map::cache::POLICIES;
 use ssdlab_ftl::map::{Dftl, MapChoice, MapModel, SegmentCache, dftl, segments};
 use ssdlab_ftl::page::{PageFtl, PageOptions};
 use ssdlab_ftl::{Ftl, Shape, WriteContext};
-use ssdlab_nand::{Cause, FlashSink, Note, Oob, ProgramOrder, Source};
+use ssdlab_nand::{Cause, FlashSink, Note, ProgramOrder, Source, SpareArea};
 use ssdlab_testkit::strategies::page_options;
 
 const PAGE_BYTES: u32 = 64;
@@ -62,7 +62,7 @@ impl FlashSink for Log {
         }
     }
 
-    fn program(&mut self, ppn: Ppn, oob: Oob, _source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, _source: Source, cause: Cause) {
         let map_page = oob.lpn.0.wrapping_sub(self.logical_pages);
         match cause {
             Cause::Host => self.events.push(Event::Written(oob.lpn.0)),

@@ -15,7 +15,7 @@ use ssdlab_ftl::page::PageOptions;
 use ssdlab_ftl::placement::PLACEMENTS;
 use ssdlab_ftl::{Ftl, FtlChoice, WriteContext};
 use ssdlab_nand::{Cause, Counts, FlashSink, ProgramOrder};
-use ssdlab_sim::check::shadow::Shadow;
+use ssdlab_sim::check::data_checker::DataChecker;
 use ssdlab_sim::{Overwrite, Precondition, Setup, run};
 use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::strategies::{requests, setups};
@@ -129,7 +129,7 @@ impl AnyFtl for ReadBetweenCollections<'_> {
     fn visit<F: Ftl>(self, mut ftl: F) -> Option<String> {
         let pages = self.setup.logical_pages;
         let planes = self.setup.geometry.parallelism.planes();
-        let mut shadow = Shadow::new(self.setup);
+        let mut shadow = DataChecker::new(self.setup);
         for request in self.requests {
             let (lpn, count) = pages_of(request, pages);
             if request.op == Op::Write {
@@ -274,21 +274,21 @@ fn small_logs_are_exhausted() {
 #[test]
 fn the_oracle_notices_a_wrong_ftl() {
     use ssdlab_core::{BlockId, Ppn};
-    use ssdlab_nand::{Oob, Role, Source};
+    use ssdlab_nand::{Role, Source, SpareArea};
 
-    let program = |shadow: &mut Shadow, ppn, lpn, sequence| {
+    let program = |shadow: &mut DataChecker, ppn, lpn, sequence| {
         shadow.begin_write(Lpn(lpn), 1);
-        shadow.program(Ppn(ppn), Oob { lpn: Lpn(lpn), sequence, role: Role::Data }, Source::Host(0), Cause::Host);
+        shadow.program(Ppn(ppn), SpareArea { lpn: Lpn(lpn), sequence, role: Role::Data }, Source::Host(0), Cause::Host);
     };
-    let found = |act: &dyn Fn(&mut Shadow)| {
-        let mut shadow = Shadow::new(&small_setup(8, 4, 1));
+    let found = |act: &dyn Fn(&mut DataChecker)| {
+        let mut shadow = DataChecker::new(&small_setup(8, 4, 1));
         program(&mut shadow, 0, 5, 0);
         act(&mut shadow);
         shadow.first_violation().unwrap_or_default().to_owned()
     };
     assert_eq!(found(&|_| {}), "");
     assert!(found(&|shadow| program(shadow, 0, 5, 1)).contains("programmed already"));
-    let passed = |shadow: &mut Shadow| {
+    let passed = |shadow: &mut DataChecker| {
         program(shadow, 2, 5, 1);
         program(shadow, 1, 6, 2);
     };
@@ -296,8 +296,8 @@ fn the_oracle_notices_a_wrong_ftl() {
     assert!(found(&|shadow| program(shadow, 1, 5, 0)).contains("sequence"));
     assert!(found(&|shadow| shadow.read(Ppn(9), Cause::Host)).contains("not programmed"));
     assert!(found(&|shadow| shadow.erase(BlockId(0), Cause::Gc)).contains("only copy of logical page 5"));
-    let copy = |shadow: &mut Shadow, lpn| {
-        shadow.copy(Ppn(0), Ppn(4), Oob { lpn: Lpn(lpn), sequence: 1, role: Role::Data }, Cause::Gc)
+    let copy = |shadow: &mut DataChecker, lpn| {
+        shadow.copy(Ppn(0), Ppn(4), SpareArea { lpn: Lpn(lpn), sequence: 1, role: Role::Data }, Cause::Gc)
     };
     assert!(found(&|shadow| copy(shadow, 6)).contains("holds 5, not 6"));
     assert!(

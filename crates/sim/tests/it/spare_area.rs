@@ -1,10 +1,10 @@
 //! Goal: the spare areas tell which copy of each page is the newest, for every FTL. Method: flash that keeps nothing
-//! but spare areas, and the trims beside them; a scan by the rule of `Oob` must find what the FTL looks up.
+//! but spare areas, and the trims beside them; a scan by the rule of `SpareArea` must find what the FTL looks up.
 
 use proptest::prelude::*;
 use ssdlab_core::{Lpn, Ppn};
 use ssdlab_ftl::{Ftl, WriteContext};
-use ssdlab_nand::{FlashOp, Oob, Role, Source};
+use ssdlab_nand::{FlashOp, Role, Source, SpareArea};
 use ssdlab_sim::Setup;
 use ssdlab_testkit::any_ftl::{AnyFtl, visit};
 use ssdlab_testkit::strategies::{requests, setups};
@@ -45,7 +45,7 @@ impl SpareAreas {
         }
     }
 
-    fn program(&mut self, ppn: Ppn, Oob { lpn, sequence, role }: Oob, version: u64) {
+    fn program(&mut self, ppn: Ppn, SpareArea { lpn, sequence, role }: SpareArea, version: u64) {
         self.pages[ppn.index()] = Some(Spare { lpn: lpn.0, version, sequence, role });
     }
 

@@ -6,13 +6,13 @@ use ssdlab_core::{BlockId, Lpn, Ppn};
 use ssdlab_ftl::gc;
 use ssdlab_ftl::page::{PageFtl, PageOptions};
 use ssdlab_ftl::{Ftl, Shape, WriteContext, placement};
-use ssdlab_nand::{Cause, FlashSink, Oob, ProgramOrder, Source};
+use ssdlab_nand::{Cause, FlashSink, ProgramOrder, Source, SpareArea};
 use ssdlab_testkit::twin::Twin;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum FlashOp {
     Read(Ppn, Cause),
-    Program(Ppn, Oob, Source, Cause),
+    Program(Ppn, SpareArea, Source, Cause),
     Erase(BlockId, Cause),
 }
 
@@ -24,7 +24,7 @@ impl FlashSink for Log {
         self.0.push(FlashOp::Read(ppn, cause));
     }
 
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.0.push(FlashOp::Program(ppn, oob, source, cause));
     }
 

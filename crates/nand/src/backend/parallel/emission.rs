@@ -5,7 +5,7 @@ use ssdlab_core::{BlockId, Ppn};
 use super::ops::{Kind, NONE, Op};
 use super::scheduler::Class;
 use super::{Gate, ParallelFlash};
-use crate::{Cause, FlashSink, Oob, Place, Source};
+use crate::{Cause, FlashSink, Place, Source, SpareArea};
 
 impl ParallelFlash {
     /// Puts an operation into the queue of its die.
@@ -164,7 +164,7 @@ impl FlashSink for ParallelFlash {
     }
 
     #[inline]
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
         let from = if let Source::Copy(from) = source { Some(from) } else { None };
         let index = self.emit(Kind::Program, ppn, self.page_bytes, from, cause);
@@ -195,7 +195,7 @@ impl FlashSink for ParallelFlash {
     #[inline(always)]
     fn barrier(&mut self) {}
 
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause) {
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: SpareArea, cause: Cause) {
         if self.timing.copyback && self.plane_of.divide(from.0) == self.plane_of.divide(to.0) {
             self.counts.copy(from, to, oob, cause);
             let index = self.emit(Kind::Copyback, to, 0, Some(from), cause);

@@ -32,7 +32,7 @@
 //! operations have ended. A request waits for its own operations and for the map entries that it loads; collection
 //! delays it only by standing in the queues.
 //!
-//! **Two orders, two checks.** `Shadow` of the simulator checks operations in the order of their emission,
+//! **Two orders, two checks.** `DataChecker` of the simulator checks operations in the order of their emission,
 //! [`TimingChecker`] in the order in which the cells do them.
 //!
 //! **Latency attribution.** If it is on, each operation of a request is charged for what it waits for (`attribution.rs`).

@@ -5,7 +5,7 @@ use ssdlab_core::{BlockId, Ppn};
 use super::ops::Kind;
 use super::timing_checker::{Seen, TimingChecker};
 use crate::backend::{Flash, Resume};
-use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Oob, Source};
+use crate::{Cause, Counts, FlashSink, Geometry, MergeCost, Source, SpareArea};
 
 /// Counts operations, and shows each to a checker at once.
 pub struct UntimedFlash {
@@ -45,7 +45,7 @@ impl FlashSink for UntimedFlash {
     }
 
     #[inline(always)]
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, cause: Cause) {
         self.counts.program(ppn, oob, source, cause);
         self.show(Kind::Program, ppn);
     }

@@ -19,7 +19,7 @@ use ssdlab_core::{LatencyHistogram, Slab};
 use ssdlab_nand::backend::parallel::NEVER;
 use ssdlab_trace::{Op, Request};
 
-use super::below::Below;
+use super::backing_queue::BackingQueue;
 use super::{BelowSummary, Cache, CacheSummary, WaitSummary};
 use crate::host::fit::runs;
 use crate::host::issue::Issued;
@@ -61,7 +61,7 @@ struct Times {
 pub(crate) struct CacheStage {
     cache: Cache,
     hosts: Slab<HostRequest>,
-    below: Below,
+    below: BackingQueue,
     /// Requests whose pages are worked on, with the times at which that is done.
     working: VecDeque<(u64, u32)>,
     /// Writers that wait until fewer pages are dirty, by the pages that had ever become dirty.
@@ -86,7 +86,7 @@ impl CacheStage {
             hard_pages: cache.stage.hard_pages(),
             cache,
             hosts: Slab::default(),
-            below: Below::new(options.page_bytes),
+            below: BackingQueue::new(options.page_bytes),
             working: VecDeque::new(),
             limited: BinaryHeap::new(),
             written_back: 0,

@@ -10,12 +10,12 @@
 //! know when anything is done: there it is the source of the drive's requests ([`source`]), which keeps the loop below
 //! in batches.
 
-mod below;
+mod backing_queue;
 pub(crate) mod in_time;
 pub(crate) mod source;
 mod summary;
 
-use ssdlab_cache::{CacheError, CompressedPool, POLICIES, Stage, StageOptions, Transitions, Why};
+use ssdlab_cache::{CacheError, CompressedPool, POLICIES, Transitions, Why, WriteBackCache, WriteBackOptions};
 use ssdlab_core::units::write_bytes;
 use ssdlab_trace::{Op, Request, TraceError, flag};
 
@@ -37,7 +37,7 @@ struct Work {
 /// A cache and what it has done.
 struct Cache {
     options: CacheOptions,
-    stage: Stage,
+    stage: WriteBackCache,
     device_bytes: u64,
     totals: Totals,
     /// When measuring began.
@@ -63,14 +63,14 @@ impl Cache {
         let info = POLICIES.get(options.policy).map_err(|error| impossible(error.into()))?;
         let values = info.parameters.iter().zip(options.parameters);
         let changes: Vec<_> = values.filter_map(|(one, value)| Some((one.name.to_owned(), value?))).collect();
-        let stage_options = StageOptions {
+        let stage_options = WriteBackOptions {
             page_bytes: options.page_bytes,
             capacity_pages: options.raw_pages(),
             writes: options.writes,
             background_percent,
             hard_percent: options.dirty_percent,
         };
-        let mut stage = Stage::new(info, &changes, stage_options).map_err(impossible)?;
+        let mut stage = WriteBackCache::new(info, &changes, stage_options).map_err(impossible)?;
         if let Some(pool) = options.compressed {
             stage = stage
                 .compressing(CompressedPool {

@@ -10,7 +10,7 @@ use ssdlab_core::LatencyHistogram;
 use ssdlab_trace::{Progress, Request, Source, TraceError};
 
 use super::{Cache, CacheSummary};
-use crate::host::fit::{Fitted, Fitter};
+use crate::host::fit::{AddressMapper, Fitted};
 use crate::host::issue::BATCH;
 use crate::observe::so_far::SoFar;
 use crate::run::error::SimError;
@@ -48,7 +48,7 @@ impl Monitor for Shared<'_, '_> {
 /// The requests of a source that are left after a cache.
 pub(crate) struct Cached<'s, 'm> {
     cache: Cache,
-    fitter: Fitter,
+    fitter: AddressMapper,
     above: Replays<'s>,
     monitor: Shared<'s, 'm>,
     batch: Vec<Request>,
@@ -85,7 +85,7 @@ impl<'s, 'm> Cached<'s, 'm> {
     ) -> Result<Self, SimError> {
         Ok(Self {
             cache: Cache::new(setup, options, options.dirty_percent)?,
-            fitter: Fitter::new(setup),
+            fitter: AddressMapper::new(setup),
             above: Replays::new(above),
             monitor,
             batch: Vec::with_capacity(BATCH),

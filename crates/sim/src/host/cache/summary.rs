@@ -3,7 +3,7 @@
 use std::ops::Sub;
 
 use serde::Serialize;
-use ssdlab_cache::{StageCounters, Transitions};
+use ssdlab_cache::{Transitions, WriteBackCounters};
 
 use crate::observe::summary::LatencyByOp;
 
@@ -35,7 +35,7 @@ pub struct CacheSummary {
     /// Pages dirty at the end.
     pub dirty_pages: u64,
     /// What was done.
-    pub counters: StageCounters,
+    pub counters: WriteBackCounters,
     /// What was where.
     pub pools: PoolsSummary,
     /// Time that requests spent in the cache: pages copied, restored and compressed, with waiting for others'.
@@ -106,7 +106,7 @@ pub struct PoolsSummary {
 /// What was done so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
-    pub counters: StageCounters,
+    pub counters: WriteBackCounters,
     pub transitions: Transitions,
     pub requests: u64,
     pub served: u64,

@@ -12,8 +12,8 @@ use super::super::{ArrayOptions, JobKind, NEVER, ParallelFlash, Requester};
 use super::{CAUSES, StallCause, StallTimes};
 use crate::backend::Flash;
 use crate::{
-    Cause, Commands, Counts, FlashSink, Geometry, Interruption, Oob, PageTimes, Parallelism, ProgramOrder, Role,
-    Source, StripeOrder, Suspend, Timing,
+    Cause, Commands, Counts, FlashSink, Geometry, Interruption, PageTimes, Parallelism, ProgramOrder, Role, Source,
+    SpareArea, StripeOrder, Suspend, Timing,
 };
 
 const BLOCKS_PER_PLANE: u32 = 4;
@@ -287,7 +287,7 @@ impl Logged<'_> {
 
     fn program(&mut self, ppn: u32, source: Source, cause: Cause) {
         self.note(ppn, Kind::Program, cause);
-        self.flash.program(Ppn(ppn), Oob { lpn: Lpn(0), sequence: 0, role: Role::Data }, source, cause);
+        self.flash.program(Ppn(ppn), SpareArea { lpn: Lpn(0), sequence: 0, role: Role::Data }, source, cause);
     }
 
     fn erase(&mut self, block: u32, cause: Cause) {

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::Elevator;
+use super::IoScheduler;
 use crate::bio::{Bio, Direction};
 use crate::request::{RequestId, Requests};
 use capture::{Capture, Event, What};
@@ -38,7 +38,7 @@ pub(super) enum Agreement {
 }
 
 /// A scheduler model that can follow kernel decisions.
-pub(super) trait Replayed: Elevator {
+pub(super) trait Replayed: IoScheduler {
     /// Returns the request that the model would dispatch now.
     fn propose(&mut self, requests: &Requests, now: u64) -> Option<Proposal>;
 

@@ -3,17 +3,17 @@
 use ssdlab_core::{Parameter, Unit};
 
 use super::Bfq;
-use crate::elevator::{MergeIndex, SchedulerInfo, SchedulerRules};
-use crate::layer::Frame;
+use crate::layer::BlockLayerKind;
+use crate::scheduler::{MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY};
 
-pub(in crate::elevator) static INFO: SchedulerInfo = SchedulerInfo {
+pub(in crate::scheduler) static INFO: SchedulerInfo = SchedulerInfo {
     name: "bfq",
     help: "budget fair queueing: sector budgets per process, fair by weight, with idling and weight raising; Linux 6",
     source: "Linux 6, block/bfq-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {
-        frame: Frame::Modern,
+        kind: BlockLayerKind::MultiQueue,
         merge_index: MergeIndex::Hash,
         by_queue: false,
         work_conserving: false,

@@ -43,7 +43,7 @@ use ssdlab_core::Settings;
 use super::jiffies::Jiffies;
 use super::nearest::rank;
 use super::owner::Owner;
-use super::{Device, Elevator};
+use super::{Device, IoScheduler};
 use crate::MS;
 use crate::bio::{Bio, Direction, Flags};
 use crate::request::{Request, RequestId, Requests};
@@ -250,7 +250,7 @@ impl Bfq {
     }
 }
 
-impl Elevator for Bfq {
+impl IoScheduler for Bfq {
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool {
         self.set_time(now);
         let (pid, sync) = (rq.pid, rq.is_sync());

@@ -13,9 +13,9 @@ use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::deadline::{FIFO_BATCH, FRONT_MERGES, READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED};
 use super::lists::SortedFifo;
-use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
-use crate::layer::Frame;
+use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
@@ -48,7 +48,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         },
     ],
     role: SchedulerRules {
-        frame: Frame::Modern,
+        kind: BlockLayerKind::MultiQueue,
         merge_index: MergeIndex::Hash,
         by_queue: false,
         work_conserving: false,
@@ -183,7 +183,7 @@ impl MqDeadline {
     }
 }
 
-impl Elevator for MqDeadline {
+impl IoScheduler for MqDeadline {
     fn insert(&mut self, rq: &Request, _requests: &Requests, now: u64) -> bool {
         let deadline = now + self.expire[rq.direction as usize];
         self.queue_mut(rq).push(rq, deadline);
@@ -256,10 +256,10 @@ impl Elevator for MqDeadline {
 #[cfg(test)]
 pub(super) mod oracle {
     use super::*;
-    use crate::elevator::oracle::{Proposal, Replayed};
+    use crate::scheduler::oracle::{Proposal, Replayed};
 
     pub fn model(changes: &[(String, u64)]) -> MqDeadline {
-        MqDeadline::new(&crate::elevator::tunables(&INFO, changes).unwrap())
+        MqDeadline::new(&crate::scheduler::tunables(&INFO, changes).unwrap())
     }
 
     impl Replayed for MqDeadline {

@@ -1,11 +1,11 @@
-//! Blocks that are collected by the number of their valid pages: which pages are valid, which blocks are sealed, and in
+//! Blocks that are collected by the number of their valid pages: which pages are valid, which blocks are closed, and in
 //! which order they were.
 //!
 //! The block table's counts have the minimum of every 64 blocks beside them. An overwrite touches one bit, one count
-//! and one minimum; finding the least valid block is a vectorised scan of the minima. A block that is not sealed
+//! and one minimum; finding the least valid block is a vectorised scan of the minima. A block that is not closed
 //! carries the table's flag, so it is never the minimum.
 //!
-//! The arrays run over all planes. Free blocks and the order of sealing are kept for each plane; a search for the least
+//! The arrays run over all planes. Free blocks and the order of closing are kept for each plane; a search for the least
 //! valid block of a plane looks at single blocks where the plane ends within a chunk.
 
 use std::ops::Range;
@@ -25,15 +25,15 @@ const SEARCHED: usize = 16;
 /// What each plane keeps for itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PlaneState {
-    /// Sealed blocks in order of sealing, numbered within the plane.
+    /// Closed blocks in order of closing, numbered within the plane.
     order: Queue,
-    sealed: u32,
+    closed: u32,
 }
 
 /// The block table of an FTL that collects. Pages of an open block count as valid until they are invalidated, whether
-/// written yet or not; bits and counts are exact from sealing on.
+/// written yet or not; bits and counts are exact from closing on.
 #[derive(Debug)]
-pub struct SealedBlocks {
+pub struct ClosedBlocks {
     table: BlockTable,
     /// Whether each page counts as valid.
     valid: PageBits,
@@ -42,7 +42,7 @@ pub struct SealedBlocks {
     planes: Vec<PlaneState>,
 }
 
-impl SealedBlocks {
+impl ClosedBlocks {
     /// `blocks` erased blocks of `pages_per_block` pages (at most 32,767), spread evenly over `planes`.
     pub fn new(blocks: u32, planes: u32, pages_per_block: u32, allocation: Allocation) -> Self {
         let count = blocks as usize;
@@ -57,7 +57,7 @@ impl SealedBlocks {
             valid: PageBits::new(blocks * pages_per_block),
             chunk_min: vec![FLAG; count.div_ceil(CHUNK)],
             sealed_at: vec![0; count],
-            planes: (0..planes).map(|_| PlaneState { order: Queue::new(blocks_per_plane), sealed: 0 }).collect(),
+            planes: (0..planes).map(|_| PlaneState { order: Queue::new(blocks_per_plane), closed: 0 }).collect(),
         }
     }
 
@@ -100,16 +100,16 @@ impl SealedBlocks {
     }
 
     /// Declares an open block fully written; from now on it is a candidate for collection.
-    pub fn seal(&mut self, block: BlockId, now: u64) {
+    pub fn close(&mut self, block: BlockId, now: u64) {
         let index = block.index();
-        debug_assert!(self.table.counts[index] & FLAG != 0, "block {block} is sealed already");
+        debug_assert!(self.table.counts[index] & FLAG != 0, "block {block} is closed already");
         self.table.counts[index] &= !FLAG;
         let min = &mut self.chunk_min[index / CHUNK];
         *min = (*min).min(self.table.counts[index]);
         self.sealed_at[index] = now;
         let (plane, number) = self.place(block);
         self.planes[plane].order.push(number);
-        self.planes[plane].sealed += 1;
+        self.planes[plane].closed += 1;
     }
 
     /// Counts page `ppn`, which is one of `block`, invalid.
@@ -123,16 +123,16 @@ impl SealedBlocks {
         *min = (*min).min(key);
     }
 
-    /// Withdraws a sealed block from the candidates, to be emptied and erased.
+    /// Withdraws a closed block from the candidates, to be emptied and erased.
     pub fn withdraw(&mut self, block: BlockId) {
         let index = block.index();
-        debug_assert!(self.is_sealed(block), "block {block} is not sealed");
+        debug_assert!(self.is_sealed(block), "block {block} is not closed");
         self.table.counts[index] |= FLAG;
         let chunk = index / CHUNK;
         self.chunk_min[chunk] = min_of(&self.table.counts[chunk * CHUNK..(chunk + 1) * CHUNK]).min(FLAG);
         let (plane, number) = self.place(block);
         self.planes[plane].order.remove(number);
-        self.planes[plane].sealed -= 1;
+        self.planes[plane].closed -= 1;
     }
 
     /// Which of `count` pages (at most 64) from `first` on are valid, the first one in the lowest bit.
@@ -141,7 +141,7 @@ impl SealedBlocks {
         self.valid.window(first, count)
     }
 
-    /// Counts pages of a block that is not sealed as moved elsewhere or never written; how many of them counted as
+    /// Counts pages of a block that is not closed as moved elsewhere or never written; how many of them counted as
     /// valid.
     pub fn move_out(&mut self, block: BlockId, pages: Range<u32>) -> u32 {
         let valid = self.valid.count(pages.clone());
@@ -160,13 +160,13 @@ impl SealedBlocks {
         self.table.retire(block);
     }
 
-    /// Whether `block` is sealed.
+    /// Whether `block` is closed.
     #[inline]
     pub fn is_sealed(&self, block: BlockId) -> bool {
         self.table.counts[block.index()] & FLAG == 0
     }
 
-    /// Valid pages of a sealed or withdrawn block.
+    /// Valid pages of a closed or withdrawn block.
     #[inline]
     pub fn valid(&self, block: BlockId) -> u32 {
         self.table.valid(block)
@@ -243,11 +243,11 @@ impl SealedBlocks {
         for (index, state) in self.planes.iter().enumerate() {
             let plane = self.plane(index);
             let listed = plane.oldest_first().inspect(|&block| debug_assert!(self.is_sealed(block))).count();
-            let sealed = plane.blocks().filter(|&block| self.is_sealed(BlockId(block))).count();
-            if listed != sealed || sealed != state.sealed as usize {
-                let counted = state.sealed;
+            let closed = plane.blocks().filter(|&block| self.is_sealed(BlockId(block))).count();
+            if listed != closed || closed != state.closed as usize {
+                let counted = state.closed;
                 return Err(format!(
-                    "{sealed} blocks of plane {index} are sealed, {listed} are listed, {counted} counted"
+                    "{closed} blocks of plane {index} are closed, {listed} are listed, {counted} counted"
                 ));
             }
         }
@@ -258,7 +258,7 @@ impl SealedBlocks {
 /// The blocks of one plane, as victim policies see them.
 #[derive(Clone, Copy, Debug)]
 pub struct PlaneView<'a> {
-    blocks: &'a SealedBlocks,
+    blocks: &'a ClosedBlocks,
     plane: usize,
 }
 
@@ -274,30 +274,30 @@ impl<'a> PlaneView<'a> {
         self.blocks.pages_per_block()
     }
 
-    /// Number of sealed blocks.
-    pub fn sealed(self) -> u32 {
-        self.blocks.planes[self.plane].sealed
+    /// Number of closed blocks.
+    pub fn closed(self) -> u32 {
+        self.blocks.planes[self.plane].closed
     }
 
-    /// Whether `block` is sealed.
+    /// Whether `block` is closed.
     #[inline]
     pub fn is_sealed(self, block: BlockId) -> bool {
         self.blocks.is_sealed(block)
     }
 
-    /// Valid pages of a sealed block.
+    /// Valid pages of a closed block.
     #[inline]
     pub fn valid(self, block: BlockId) -> u32 {
         self.blocks.valid(block)
     }
 
-    /// When `block` was sealed, on the clock given to [`SealedBlocks::seal`].
+    /// When `block` was closed, on the clock given to [`ClosedBlocks::close`].
     #[inline]
     pub fn sealed_at(self, block: BlockId) -> u64 {
         self.blocks.sealed_at[block.index()]
     }
 
-    /// The sealed block with the fewest valid pages; the lowest number wins a tie.
+    /// The closed block with the fewest valid pages; the lowest number wins a tie.
     pub fn least_valid(self) -> Option<BlockId> {
         let (keys, minima) = (&self.blocks.table.counts, &self.blocks.chunk_min);
         let Range { start, end } = self.blocks();
@@ -320,7 +320,7 @@ impl<'a> PlaneView<'a> {
         found.map(|block| BlockId(block as u32))
     }
 
-    /// Sealed blocks from the one sealed longest ago to the newest.
+    /// Closed blocks from the one closed longest ago to the newest.
     pub fn oldest_first(self) -> impl Iterator<Item = BlockId> + 'a {
         let first = self.blocks().start;
         self.blocks.planes[self.plane].order.iter().map(move |number| BlockId(first + number))
@@ -353,13 +353,13 @@ mod tests {
     fn the_least_valid_block_of_a_plane_is_the_first_of_its_least() {
         for (blocks_per_plane, planes) in [(1, 7), (5, 30), (63, 4), (64, 3), (66, 5), (200, 3), (193, 1)] {
             let blocks = blocks_per_plane * planes;
-            let mut pool = SealedBlocks::new(blocks, planes, 16, Allocation::Fifo);
+            let mut pool = ClosedBlocks::new(blocks, planes, 16, Allocation::Fifo);
             let mut rng = Rng::named(4, "pool");
             for plane in 0..planes as usize {
                 assert_eq!(pool.plane(plane).least_valid(), None);
                 for _ in 0..blocks_per_plane {
                     let block = pool.open(plane);
-                    pool.seal(block, 0);
+                    pool.close(block, 0);
                 }
             }
             for _ in 0..10 * blocks {
@@ -371,8 +371,8 @@ mod tests {
                     pool.invalidate(first + pool.valid_among(first, 16).trailing_zeros(), block);
                 }
                 let plane = pool.plane((block.0 / blocks_per_plane) as usize);
-                let sealed = plane.blocks().map(BlockId).filter(|&block| pool.is_sealed(block));
-                assert_eq!(plane.least_valid(), sealed.min_by_key(|&block| (pool.valid(block), block)));
+                let closed = plane.blocks().map(BlockId).filter(|&block| pool.is_sealed(block));
+                assert_eq!(plane.least_valid(), closed.min_by_key(|&block| (pool.valid(block), block)));
             }
             assert_eq!(pool.check(), Ok(()));
         }

@@ -19,9 +19,9 @@ use rustc_hash::FxHashMap;
 use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::cost::{ANTIC_EXPIRE, Awaited, CostModel, READ_BASE, READ_SECTOR, WRITE_BASE, WRITE_SECTOR};
-use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::Bio;
-use crate::layer::Frame;
+use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
@@ -45,7 +45,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         WRITE_SECTOR,
     ],
     role: SchedulerRules {
-        frame: Frame::Legacy,
+        kind: BlockLayerKind::SingleQueue,
         merge_index: MergeIndex::Hash,
         by_queue: false,
         work_conserving: false,
@@ -135,7 +135,7 @@ impl FlashFq {
     }
 }
 
-impl Elevator for FlashFq {
+impl IoScheduler for FlashFq {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
         let entry = (rq.id, self.time);
         self.change(rq.pid, |task| {

@@ -4,9 +4,9 @@
 //! waiting requests. Each hardware queue serves one CPU, so it has one software queue.
 
 use super::lists::Fifo;
-use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::Bio;
-use crate::layer::Frame;
+use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
@@ -15,7 +15,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     source: "Linux 6, block/blk-mq-sched.c",
     parameters: &[],
     role: SchedulerRules {
-        frame: Frame::Modern,
+        kind: BlockLayerKind::MultiQueue,
         merge_index: MergeIndex::Latest,
         by_queue: true,
         work_conserving: true,
@@ -42,7 +42,7 @@ impl NoScheduler {
     }
 }
 
-impl Elevator for NoScheduler {
+impl IoScheduler for NoScheduler {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
         self.queues[usize::from(rq.cpu)].push(rq, u64::MAX);
         false

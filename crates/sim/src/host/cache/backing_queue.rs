@@ -53,7 +53,7 @@ struct Epoch {
 
 /// Requests below that are not complete.
 #[derive(Debug)]
-pub(super) struct Below {
+pub(super) struct BackingQueue {
     page: PageSize,
     sent: Slab<Sent>,
     pages: FxHashMap<u64, OfPage>,
@@ -66,7 +66,7 @@ pub(super) struct Below {
     ready: VecDeque<u32>,
 }
 
-impl Below {
+impl BackingQueue {
     pub fn new(page_bytes: u32) -> Self {
         Self {
             page: PageSize::new(page_bytes),
@@ -263,7 +263,7 @@ mod tests {
             requests in prop::collection::vec((0..4_usize, 0_u64..12, 1_u64..4), 1..60),
             choices in prop::collection::vec((0..3_u8, any::<u16>()), 0..200),
         ) {
-            let mut below = Below::new(4096);
+            let mut below = BackingQueue::new(4096);
             let mut to_add = requests.into_iter().map(|(op, first, count)| match Op::ALL[op] {
                 Op::Flush => request(Op::Flush, 0..0),
                 op => request(op, first..first + count),
@@ -299,12 +299,13 @@ mod tests {
 
     #[test]
     fn what_follows_a_flush_in_one_request_waits_for_it_and_others_do_not() {
-        let mut below = Below::new(4096);
+        let mut below = BackingQueue::new(4096);
         let flush = below.add(request(Op::Flush, 0..0), Why::Flush, Some(7), None);
         let marked = below.add(request(Op::Write, 0..1), Why::Through, Some(7), Some(flush));
         let other = below.add(request(Op::Write, 1..2), Why::Through, None, None);
-        let ready =
-            |below: &mut Below| std::iter::from_fn(|| below.next()).map(|(number, _)| number).collect::<Vec<_>>();
+        let ready = |below: &mut BackingQueue| {
+            std::iter::from_fn(|| below.next()).map(|(number, _)| number).collect::<Vec<_>>()
+        };
         assert_eq!(ready(&mut below), [flush, other]);
         let mut hosts = Vec::new();
         assert_eq!(below.completed(flush, &mut hosts), 0);
@@ -313,7 +314,7 @@ mod tests {
 
     #[test]
     fn those_who_find_a_page_on_its_way_are_told_when_it_is_there() {
-        let mut below = Below::new(4096);
+        let mut below = BackingQueue::new(4096);
         let read = below.add(request(Op::Read, 0..2), Why::Miss, Some(1), None);
         let evicted = below.add(request(Op::Write, 1..2), Why::Evicted, None, None);
         assert_eq!(below.wait_for_arrivals(2, 4096, 3 * 4096), 1);

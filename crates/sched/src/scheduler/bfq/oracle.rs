@@ -5,10 +5,10 @@
 use super::budget::Reason;
 use super::*;
 use crate::bio::Priority;
-use crate::elevator::oracle::{Agreement, JIFFY_NS, Proposal, Raised, Replayed};
+use crate::scheduler::oracle::{Agreement, JIFFY_NS, Proposal, Raised, Replayed};
 
 pub fn model(changes: &[(String, u64)], device: &Device) -> Bfq {
-    Bfq::new(&crate::elevator::tunables(&INFO, changes).unwrap(), device)
+    Bfq::new(&crate::scheduler::tunables(&INFO, changes).unwrap(), device)
 }
 
 impl Replayed for Bfq {

@@ -14,10 +14,10 @@
 //! the same request is read before it is written. No data is modelled: a page written back always has the newest
 //! content.
 //!
-//! The stage has no clock. The drive loop calls [`Stage::background`] when it has room to write back above the
+//! The stage has no clock. The drive loop calls [`WriteBackCache::background`] when it has room to write back above the
 //! background limit, as the flusher threads of an operating system do. [`Why::is_waited_for`] tells which backing
 //! requests a request must await. A request that makes pages dirty may also have to wait until at most
-//! [`Stage::hard_pages`] are dirty or being written. Limits are shares of the capacity, as `dirty_background_ratio` and
+//! [`WriteBackCache::hard_pages`] are dirty or being written. Limits are shares of the capacity, as `dirty_background_ratio` and
 //! `dirty_ratio` of Linux are shares of memory (Documentation/admin-guide/sysctl/vm.rst).
 
 use ssdlab_core::{PageSize, counters};
@@ -38,14 +38,14 @@ pub enum WriteMode {
 
 /// Options of a stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct StageOptions {
+pub struct WriteBackOptions {
     /// Page size in bytes, a power of two from 512.
     pub page_bytes: u32,
     /// Capacity of the raw pool in pages, at least 1.
     pub capacity_pages: u64,
     /// Write-back or write-through.
     pub writes: WriteMode,
-    /// Share of the raw pages that may be dirty before [`Stage::background`] writes back, percent.
+    /// Share of the raw pages that may be dirty before [`WriteBackCache::background`] writes back, percent.
     pub background_percent: u32,
     /// Share of the raw pages that may be dirty before writers wait, percent.
     pub hard_percent: u32,
@@ -93,7 +93,7 @@ impl Why {
 
 counters! {
     /// Counters of a stage.
-    pub struct StageCounters {
+    pub struct WriteBackCounters {
         read_pages: "pages", "Pages touched by reads.";
         read_hits: "pages", "Pages touched by reads that were cached.";
         written_pages: "pages", "Pages touched by writes.";
@@ -112,7 +112,7 @@ counters! {
     }
 }
 
-impl StageCounters {
+impl WriteBackCounters {
     /// Dirty pages written back, for any reason.
     pub fn written_back(&self) -> u64 {
         self.evicted + self.limited + self.background + self.flushed
@@ -126,16 +126,16 @@ const DIRTY: u8 = 0;
 
 /// A write-back page cache in front of a backing store.
 #[derive(Debug)]
-pub struct Stage {
+pub struct WriteBackCache {
     universe: Universe,
     pools: Pools,
     /// Dirty pages, in the order in which they became dirty.
     dirty: Lists<1>,
-    options: StageOptions,
+    options: WriteBackOptions,
     page: PageSize,
     background_pages: u64,
     hard_pages: u64,
-    counters: StageCounters,
+    counters: WriteBackCounters,
     /// Pages to write back for the current request.
     writes: Vec<(Why, u64)>,
     /// Pages to read for the current request: misses of a read, or at most two fills of a write.
@@ -149,10 +149,10 @@ struct RequestContext<'a, F> {
     below: &'a mut F,
 }
 
-impl Stage {
+impl WriteBackCache {
     /// Creates an empty cache of raw pages; `changes` override defaults of the policy's parameters.
-    pub fn new(info: &PolicyInfo, changes: &[(String, u64)], options: StageOptions) -> Result<Self, CacheError> {
-        let StageOptions { page_bytes, capacity_pages, background_percent, hard_percent, .. } = options;
+    pub fn new(info: &PolicyInfo, changes: &[(String, u64)], options: WriteBackOptions) -> Result<Self, CacheError> {
+        let WriteBackOptions { page_bytes, capacity_pages, background_percent, hard_percent, .. } = options;
         Granularity::Pages { page_bytes }.check()?;
         if background_percent > hard_percent || hard_percent > 100 {
             return Err(CacheError::DirtyLimits { background: background_percent, hard: hard_percent });
@@ -169,7 +169,7 @@ impl Stage {
             page: PageSize::new(page_bytes),
             background_pages: share(background_percent),
             hard_pages: share(hard_percent),
-            counters: StageCounters::default(),
+            counters: WriteBackCounters::default(),
             writes: Vec::new(),
             reads: Vec::new(),
             evicted: Vec::new(),
@@ -186,7 +186,7 @@ impl Stage {
     }
 
     /// Returns the counters.
-    pub fn counters(&self) -> StageCounters {
+    pub fn counters(&self) -> WriteBackCounters {
         self.counters
     }
 

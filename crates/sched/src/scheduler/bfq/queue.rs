@@ -1,8 +1,8 @@
 //! State of a queue, and of a process.
 
 use crate::bio::Priority;
-use crate::elevator::lists::SortedFifo;
 use crate::request::RequestId;
+use crate::scheduler::lists::SortedFifo;
 
 /// A time before all others.
 pub(super) const NEVER: i64 = i64::MIN / 4;

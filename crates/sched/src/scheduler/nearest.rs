@@ -1,4 +1,4 @@
-//! The one-way elevator of anticipatory, CFQ and BFQ: forward, except for short backward seeks.
+//! The one-way scheduler of anticipatory, CFQ and BFQ: forward, except for short backward seeks.
 
 /// Returns the rank of a request at sector `start` when the device is at `last`; the lowest rank goes first.
 ///

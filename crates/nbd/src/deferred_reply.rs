@@ -1,4 +1,4 @@
-//! A time that is told later: the link between a request and the simulated drive that completes it.
+//! A completion time that is not known yet: the link between a request and the simulated drive that completes it.
 
 use std::fmt;
 use std::mem;
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// The end that waits for the time.
-pub struct Later(Arc<Link>);
+pub struct DeferredReply(Arc<Link>);
 
 /// The end that tells it. Dropped without a word, it tells the present.
-pub struct Teller(Arc<Link>);
+pub struct Completer(Arc<Link>);
 
 struct Link(Mutex<State>);
 
@@ -22,21 +22,21 @@ enum State {
 }
 
 /// Both ends of a new link.
-pub fn later() -> (Teller, Later) {
+pub fn deferred_reply() -> (Completer, DeferredReply) {
     let link = Arc::new(Link(Mutex::new(State::Open)));
-    (Teller(Arc::clone(&link)), Later(link))
+    (Completer(Arc::clone(&link)), DeferredReply(link))
 }
 
 /// A time that is told once all of these are: the latest.
-pub fn latest(mut all: Vec<Later>) -> Later {
+pub fn latest(mut all: Vec<DeferredReply>) -> DeferredReply {
     if all.len() == 1
         && let Some(only) = all.pop()
     {
         return only;
     }
-    let (teller, reply) = later();
+    let (completer, reply) = deferred_reply();
     // The link is told when the last of them has let go of it.
-    let latest = Arc::new(Latest { at: Mutex::new(None), teller: Some(teller) });
+    let latest = Arc::new(Latest { at: Mutex::new(None), completer: Some(completer) });
     for one in all {
         let latest = Arc::clone(&latest);
         one.then(move |at| {
@@ -49,14 +49,14 @@ pub fn latest(mut all: Vec<Later>) -> Later {
 
 struct Latest {
     at: Mutex<Option<Instant>>,
-    teller: Option<Teller>,
+    completer: Option<Completer>,
 }
 
 impl Drop for Latest {
     fn drop(&mut self) {
         let at = self.at.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let (Some(teller), &mut Some(at)) = (self.teller.take(), at) {
-            teller.tell(at);
+        if let (Some(completer), &mut Some(at)) = (self.completer.take(), at) {
+            completer.complete(at);
         }
     }
 }
@@ -66,7 +66,7 @@ impl Link {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, at: Instant) {
+    fn complete(&self, at: Instant) {
         let mut state = self.lock();
         match mem::replace(&mut *state, State::Over) {
             State::Open => *state = State::Told(at),
@@ -79,7 +79,7 @@ impl Link {
     }
 }
 
-impl Later {
+impl DeferredReply {
     /// Calls `then` with the time, on the thread of whoever comes second.
     pub fn then(self, then: impl FnOnce(Instant) + Send + 'static) {
         let mut state = self.0.lock();
@@ -93,22 +93,22 @@ impl Later {
     }
 }
 
-impl Teller {
+impl Completer {
     /// The reply may leave at this time.
-    pub fn tell(self, at: Instant) {
-        self.0.tell(at);
+    pub fn complete(self, at: Instant) {
+        self.0.complete(at);
     }
 }
 
-impl Drop for Teller {
+impl Drop for Completer {
     fn drop(&mut self) {
-        self.0.tell(Instant::now());
+        self.0.complete(Instant::now());
     }
 }
 
-impl fmt::Debug for Later {
+impl fmt::Debug for DeferredReply {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Later")
+        formatter.write_str("DeferredReply")
     }
 }
 
@@ -124,13 +124,13 @@ mod tests {
         for told_first in [true, false] {
             let (sender, receiver) = mpsc::channel();
             let then = move |at| sender.send(at).expect("somebody listens");
-            let (teller, waiting) = later();
+            let (completer, waiting) = deferred_reply();
             if told_first {
-                teller.tell(at);
+                completer.complete(at);
                 waiting.then(then);
             } else {
                 waiting.then(then);
-                teller.tell(at);
+                completer.complete(at);
             }
             assert_eq!(receiver.recv(), Ok(at));
         }
@@ -140,11 +140,11 @@ mod tests {
     fn of_several_times_the_latest_is_told_once_all_are_known() {
         let now = Instant::now();
         let (sender, receiver) = mpsc::channel();
-        let (tellers, waiting): (Vec<_>, Vec<_>) = (0..3).map(|_| later()).unzip();
+        let (completers, waiting): (Vec<_>, Vec<_>) = (0..3).map(|_| deferred_reply()).unzip();
         latest(waiting).then(move |at| sender.send(at).expect("somebody listens"));
-        for (teller, seconds) in tellers.into_iter().zip([1, 3, 2]) {
+        for (completer, seconds) in completers.into_iter().zip([1, 3, 2]) {
             assert!(receiver.try_recv().is_err(), "some are not told");
-            teller.tell(now + std::time::Duration::from_secs(seconds));
+            completer.complete(now + std::time::Duration::from_secs(seconds));
         }
         assert_eq!(receiver.recv(), Ok(now + std::time::Duration::from_secs(3)));
     }
@@ -152,9 +152,9 @@ mod tests {
     #[test]
     fn nobody_waits_for_a_teller_that_is_gone() {
         let (sender, receiver) = mpsc::channel();
-        let (teller, waiting) = later();
+        let (completer, waiting) = deferred_reply();
         waiting.then(move |at| sender.send(at).expect("somebody listens"));
-        drop(teller);
+        drop(completer);
         assert!(receiver.recv().is_ok());
     }
 }

@@ -39,10 +39,10 @@ use super::lists::SortedFifo;
 use super::mean::Mean;
 use super::nearest::rank;
 use super::owner::Owner;
-use super::{Device, Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{Device, IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::MS;
 use crate::bio::{Bio, Flags, Priority, PriorityClass};
-use crate::layer::Frame;
+use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 use crate::tunable::{BACK_SEEK_MAX, BACK_SEEK_PENALTY};
 
@@ -52,7 +52,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     source: "Linux 2.6.32, block/cfq-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {
-        frame: Frame::Legacy,
+        kind: BlockLayerKind::SingleQueue,
         merge_index: MergeIndex::Hash,
         by_queue: false,
         work_conserving: false,
@@ -519,7 +519,7 @@ impl Cfq {
     }
 }
 
-impl Elevator for Cfq {
+impl IoScheduler for Cfq {
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool {
         let sync = rq.is_sync();
         let key = Owner::new(rq.pid, sync, rq.priority);

@@ -4,8 +4,8 @@
 //! last. Requests coalesce with their neighbours in the queue.
 
 use super::lists::Fifo;
-use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
-use crate::layer::Frame;
+use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
+use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
@@ -14,7 +14,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     source: "Linux 2.6.32, block/noop-iosched.c",
     parameters: &[],
     role: SchedulerRules {
-        frame: Frame::Legacy,
+        kind: BlockLayerKind::SingleQueue,
         merge_index: MergeIndex::Hash,
         by_queue: false,
         work_conserving: true,
@@ -32,7 +32,7 @@ struct Noop {
     queue: Fifo,
 }
 
-impl Elevator for Noop {
+impl IoScheduler for Noop {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
         self.queue.push(rq, u64::MAX);
         false

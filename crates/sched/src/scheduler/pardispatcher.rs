@@ -30,9 +30,9 @@ use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::deadline::{FRONT_MERGES, READ_EXPIRE, WRITE_EXPIRE};
 use super::lists::SortedFifo;
-use super::{Device, Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{Device, IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
-use crate::layer::Frame;
+use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 
 const REGION_SIZE: &str = "region_size";
@@ -43,7 +43,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     source: "ParDispatcher paper",
     parameters: TUNABLES,
     role: SchedulerRules {
-        frame: Frame::Legacy,
+        kind: BlockLayerKind::SingleQueue,
         merge_index: MergeIndex::Hash,
         by_queue: false,
         work_conserving: true,
@@ -236,7 +236,7 @@ impl ParDispatcher {
     }
 }
 
-impl Elevator for ParDispatcher {
+impl IoScheduler for ParDispatcher {
     fn insert(&mut self, rq: &Request, _requests: &Requests, now: u64) -> bool {
         let deadline = now + self.expire[rq.direction as usize];
         self.queue_mut(rq).push(rq, deadline);

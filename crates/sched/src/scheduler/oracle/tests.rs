@@ -11,8 +11,8 @@ use ssdlab_core::Rng;
 use super::capture::{Capture, Event, What};
 use super::{Findings, JIFFY_NS, Replayed, replay};
 use crate::bio::{Bio, Direction, Flags, Priority};
-use crate::elevator::{Device, SCHEDULERS, bfq, kyber, mq_deadline};
 use crate::request::Requests;
+use crate::scheduler::{Device, SCHEDULERS, bfq, kyber, mq_deadline};
 
 /// Step of the search for the phase of jiffies.
 const PHASE_NS: usize = 100_000;
@@ -199,15 +199,15 @@ fn disagreement_stems_from_ticks_and_stopped_clocks() {
 }
 
 /// Captures a model of this crate under load: requests of both directions wait, and twenty are at the device.
-fn own_capture(elevator: &mut dyn Replayed) -> Capture {
+fn own_capture(scheduler: &mut dyn Replayed) -> Capture {
     let mut events = Vec::new();
     let mut requests = Requests::default();
     let mut rng = Rng::named(3, "capture");
     let (mut now, mut at_device) = (0, VecDeque::new());
     for _ in 0..8000 {
         now += 1 + rng.below(100_000);
-        while let Some(time) = elevator.timer_ns().filter(|&time| time <= now) {
-            elevator.on_timer(time);
+        while let Some(time) = scheduler.timer_ns().filter(|&time| time <= now) {
+            scheduler.on_timer(time);
         }
         while requests.len() < 120 {
             let direction = Direction::BOTH[rng.below(2) as usize];
@@ -215,17 +215,17 @@ fn own_capture(elevator: &mut dyn Replayed) -> Capture {
             let (flags, priority) = (Flags::SYNC, Priority::default());
             let bio = Bio { start, sectors: 8, direction, flags, pid, priority, owner: 0 };
             let id = requests.allocate(bio, 1, 0, now);
-            elevator.insert(&requests[id], &requests, now);
+            scheduler.insert(&requests[id], &requests, now);
             events.push(Event::new(now, What::Insert { bio, cpu: 0 }));
         }
-        let id = elevator.dispatch(0, &requests, now, false).expect("the scheduler does not idle under load");
+        let id = scheduler.dispatch(0, &requests, now, false).expect("the scheduler does not idle under load");
         let rq = &requests[id];
         let what = What::Dispatch { start: rq.start, direction: rq.direction, raised: None };
         events.push(Event::new(now, what));
         at_device.push_back(id);
         if at_device.len() > 20 {
             let ended = requests.free(at_device.pop_front().unwrap());
-            elevator.completed(ended, now);
+            scheduler.completed(ended, now);
             events.push(Event::new(now, What::Complete { start: ended.start, direction: ended.direction }));
         }
     }

@@ -24,10 +24,10 @@ use ssdlab_core::{Parameter, Settings};
 use super::lists::SortedFifo;
 use super::mean::Mean;
 use super::nearest::rank;
-use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::MS;
 use crate::bio::Bio;
-use crate::layer::Frame;
+use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
@@ -36,7 +36,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     source: "Linux 2.6.32, block/as-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {
-        frame: Frame::Legacy,
+        kind: BlockLayerKind::SingleQueue,
         merge_index: MergeIndex::Hash,
         by_queue: false,
         work_conserving: false,
@@ -334,7 +334,7 @@ impl Anticipatory {
     }
 }
 
-impl Elevator for Anticipatory {
+impl IoScheduler for Anticipatory {
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool {
         let kind = usize::from(rq.is_sync());
         if kind == SYNC {

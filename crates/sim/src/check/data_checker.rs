@@ -6,7 +6,7 @@
 
 use ssdlab_core::{Archive, Archived, BlockId, Entry, HugeVec, Lpn, Ppn};
 use ssdlab_ftl::Ftl;
-use ssdlab_nand::{Cause, FlashArray, FlashSink, Oob, PageData, Source, Violation};
+use ssdlab_nand::{Cause, FlashArray, FlashSink, PageData, Source, SpareArea, Violation};
 
 use crate::setup::Setup;
 
@@ -114,8 +114,8 @@ impl<C: Checker> Checker for Option<Box<C>> {
     }
 }
 
-/// Shadow of the data of a device.
-pub struct Shadow {
+/// DataChecker of the data of a device.
+pub struct DataChecker {
     array: FlashArray,
     pages_per_block: u32,
     /// Version of each logical page, and behind them of each map page; 0 = never written or trimmed.
@@ -135,7 +135,7 @@ pub struct Shadow {
     page_reads: u64,
 }
 
-impl Shadow {
+impl DataChecker {
     /// A shadow of the erased device that `setup` describes; about 12 bytes for each physical and each logical page
     /// that was written.
     pub fn new(setup: &Setup) -> Self {
@@ -189,7 +189,7 @@ impl Shadow {
 }
 
 // Out of line, so that its code does not stand in the way of drives that are not checked.
-impl FlashSink for Shadow {
+impl FlashSink for DataChecker {
     #[inline(never)]
     fn read(&mut self, ppn: Ppn, cause: Cause) {
         let result = self.array.read(ppn);
@@ -220,7 +220,7 @@ impl FlashSink for Shadow {
     }
 
     #[inline(never)]
-    fn program(&mut self, ppn: Ppn, oob: Oob, source: Source, _cause: Cause) {
+    fn program(&mut self, ppn: Ppn, oob: SpareArea, source: Source, _cause: Cause) {
         self.follow(oob.sequence, || format!("program of page {ppn}"));
         let lpn = oob.lpn;
         let data = match source {
@@ -279,7 +279,7 @@ impl FlashSink for Shadow {
     }
 }
 
-impl Checker for Shadow {
+impl Checker for DataChecker {
     fn is_on(&self) -> bool {
         true
     }

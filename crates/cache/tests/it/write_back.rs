@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use ssdlab_cache::{CacheError, POLICIES, Place, Stage, StageCounters, StageOptions, Why, WriteMode};
+use ssdlab_cache::{CacheError, POLICIES, Place, Why, WriteBackCache, WriteBackCounters, WriteBackOptions, WriteMode};
 use ssdlab_trace::{Op, Request, flag};
 
 /// Pages of four sectors.
@@ -86,7 +86,12 @@ impl Oracle {
 }
 
 /// Replays requests through a cache and checks it after each; returns its counters.
-fn replay(stage: &mut Stage, options: StageOptions, requests: &[Request], background: bool) -> StageCounters {
+fn replay(
+    stage: &mut WriteBackCache,
+    options: WriteBackOptions,
+    requests: &[Request],
+    background: bool,
+) -> WriteBackCounters {
     let (truth, below) = ([0; SECTORS as usize], [0; SECTORS as usize]);
     let mut oracle = Oracle { truth, below, dirty: BTreeSet::new(), seen: Vec::new(), pages: [0; 3] };
     let mut version = 0;
@@ -169,8 +174,8 @@ proptest! {
     ) {
         let writes = if through { WriteMode::Through } else { WriteMode::Back };
         let (background_percent, hard_percent) = (limits.0.min(limits.1), limits.0.max(limits.1));
-        let options = StageOptions { page_bytes: PAGE, capacity_pages, writes, background_percent, hard_percent };
-        let stage = Stage::new(POLICIES[policy], &[], options);
+        let options = WriteBackOptions { page_bytes: PAGE, capacity_pages, writes, background_percent, hard_percent };
+        let stage = WriteBackCache::new(POLICIES[policy], &[], options);
         match stage.and_then(|stage| match pool {
             Some(pool) => stage.compressing(pool),
             None => Ok(stage),
@@ -181,7 +186,7 @@ proptest! {
     }
 }
 
-const BACK: StageOptions = StageOptions {
+const BACK: WriteBackOptions = WriteBackOptions {
     page_bytes: PAGE,
     capacity_pages: 8,
     writes: WriteMode::Back,
@@ -190,7 +195,7 @@ const BACK: StageOptions = StageOptions {
 };
 
 /// Returns the backing requests in sectors: operation, first sector, count, reason.
-fn below(stage: &mut Stage, request: &Request) -> Vec<(Op, u64, u64, Why)> {
+fn below(stage: &mut WriteBackCache, request: &Request) -> Vec<(Op, u64, u64, Why)> {
     let mut seen = Vec::new();
     let mut sink = |request: Request, why| {
         seen.push((request.op, request.offset / SECTOR, u64::from(request.bytes) / SECTOR, why));
@@ -201,7 +206,8 @@ fn below(stage: &mut Stage, request: &Request) -> Vec<(Op, u64, u64, Why)> {
 
 #[test]
 fn adjacent_pages_are_merged() {
-    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], StageOptions { hard_percent: 100, ..BACK }).unwrap();
+    let mut stage =
+        WriteBackCache::new(POLICIES.get("lru").unwrap(), &[], WriteBackOptions { hard_percent: 100, ..BACK }).unwrap();
     assert_eq!(below(&mut stage, &request(Op::Read, 8, 4, 0)), [(Op::Read, 8, 4, Why::Miss)]);
     // Page 2 is cached, which splits the read.
     let around = [(Op::Read, 4, 4, Why::Miss), (Op::Read, 12, 4, Why::Miss)];
@@ -220,7 +226,7 @@ fn adjacent_pages_are_merged() {
 
 #[test]
 fn limits_hold_and_the_oldest_dirty_pages_are_written_first() {
-    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], BACK).unwrap();
+    let mut stage = WriteBackCache::new(POLICIES.get("lru").unwrap(), &[], BACK).unwrap();
     assert_eq!(below(&mut stage, &request(Op::Write, 0, 16, 0)), []);
     // Four dirty pages are the limit; 0 and 1 became dirty first.
     assert_eq!(below(&mut stage, &request(Op::Write, 40, 8, 0)), [(Op::Write, 0, 8, Why::Limit)]);
@@ -239,14 +245,14 @@ fn limits_hold_and_the_oldest_dirty_pages_are_written_first() {
 /// A page filled and written back by the same request is read before it is written; other pages after.
 #[test]
 fn a_fill_precedes_the_write_back_of_its_page() {
-    let options = StageOptions { background_percent: 0, hard_percent: 0, ..BACK };
-    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], options).unwrap();
+    let options = WriteBackOptions { background_percent: 0, hard_percent: 0, ..BACK };
+    let mut stage = WriteBackCache::new(POLICIES.get("lru").unwrap(), &[], options).unwrap();
     let both = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 0, 4, Why::Limit)];
     assert_eq!(below(&mut stage, &request(Op::Write, 1, 2, 0)), both);
     // Page 0 is cached; pages 1 and 2 are fully written.
     assert_eq!(below(&mut stage, &request(Op::Write, 3, 9, 0)), [(Op::Write, 0, 12, Why::Limit)]);
-    let options = StageOptions { capacity_pages: 1, background_percent: 100, hard_percent: 100, ..BACK };
-    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], options).unwrap();
+    let options = WriteBackOptions { capacity_pages: 1, background_percent: 100, hard_percent: 100, ..BACK };
+    let mut stage = WriteBackCache::new(POLICIES.get("lru").unwrap(), &[], options).unwrap();
     let fills_last = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 0, 8, Why::Evicted), (Op::Read, 8, 4, Why::Fill)];
     assert_eq!(below(&mut stage, &request(Op::Write, 2, 8, 0)), fills_last);
     // Page 2 is dirty: page 1 evicts it before the write reaches it, so it is read again.
@@ -256,7 +262,7 @@ fn a_fill_precedes_the_write_back_of_its_page() {
 
 #[test]
 fn fua_writes_go_through_and_trims_drop_pages() {
-    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], BACK).unwrap();
+    let mut stage = WriteBackCache::new(POLICIES.get("lru").unwrap(), &[], BACK).unwrap();
     assert_eq!(below(&mut stage, &request(Op::Write, 0, 8, 0)), []);
     // Page 0 is fully written; page 1 only in part, so it stays dirty.
     let fua = request(Op::Write, 0, 6, flag::FUA);
@@ -266,8 +272,8 @@ fn fua_writes_go_through_and_trims_drop_pages() {
     // Covers page 1 and a part of page 2.
     assert_eq!(below(&mut stage, &request(Op::Trim, 4, 6, 0)), [(Op::Trim, 4, 6, Why::Trim)]);
     assert_eq!((stage.state(1), stage.counters().discarded), ((Place::Below, false), 1));
-    let through = StageOptions { writes: WriteMode::Through, ..BACK };
-    let mut stage = Stage::new(POLICIES.get("lru").unwrap(), &[], through).unwrap();
+    let through = WriteBackOptions { writes: WriteMode::Through, ..BACK };
+    let mut stage = WriteBackCache::new(POLICIES.get("lru").unwrap(), &[], through).unwrap();
     let filled = [(Op::Read, 0, 4, Why::Fill), (Op::Write, 1, 7, Why::Through)];
     assert_eq!(below(&mut stage, &request(Op::Write, 1, 7, 0)), filled);
     assert_eq!((stage.dirty_pages(), below(&mut stage, &request(Op::Read, 0, 8, 0))), (0, vec![]));
@@ -275,9 +281,9 @@ fn fua_writes_go_through_and_trims_drop_pages() {
 
 #[test]
 fn invalid_limits_and_page_sizes_are_rejected() {
-    let new = |options| Stage::new(POLICIES.get("lru").unwrap(), &[], options).map(drop);
-    let invalid = StageOptions { background_percent: 51, ..BACK };
+    let new = |options| WriteBackCache::new(POLICIES.get("lru").unwrap(), &[], options).map(drop);
+    let invalid = WriteBackOptions { background_percent: 51, ..BACK };
     assert_eq!(new(invalid), Err(CacheError::DirtyLimits { background: 51, hard: 50 }));
-    assert_eq!(new(StageOptions { page_bytes: 1000, ..BACK }), Err(CacheError::PageBytes { page_bytes: 1000 }));
-    assert_eq!(new(StageOptions { capacity_pages: 0, ..BACK }), Err(CacheError::NoCapacity));
+    assert_eq!(new(WriteBackOptions { page_bytes: 1000, ..BACK }), Err(CacheError::PageBytes { page_bytes: 1000 }));
+    assert_eq!(new(WriteBackOptions { capacity_pages: 0, ..BACK }), Err(CacheError::NoCapacity));
 }

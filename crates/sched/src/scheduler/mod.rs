@@ -1,6 +1,6 @@
 //! I/O schedulers, one file each, registered in [`SCHEDULERS`].
 //!
-//! To add one: write a file with its tunables and an implementation of [`Elevator`], and register it here. Property
+//! To add one: write a file with its tunables and an implementation of [`IoScheduler`], and register it here. Property
 //! tests, configuration and the list of schedulers use this table.
 //!
 //! Process state is kept for the scheduler's lifetime, so that a process keeps its statistics after a pause. A trace has
@@ -33,7 +33,7 @@ use ssdlab_core::parameter::{Owner, ParameterError, Settings};
 use ssdlab_core::{Info, Registry, Unit};
 
 use crate::bio::Bio;
-use crate::layer::Frame;
+use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 use crate::tunable::TunableError;
 
@@ -56,7 +56,7 @@ pub enum MergeIndex {
 /// - The block layer checks merge limits and directions. A scheduler only proposes (`front_merge`, `former`, `latter`)
 ///   or forbids (`allow_merge`) merges.
 /// - `now` never decreases. No method draws random numbers.
-pub trait Elevator: Send + Debug {
+pub trait IoScheduler: Send + Debug {
     /// Adds a request. Returns true if the queue must run at once, even if it is plugged.
     fn insert(&mut self, rq: &Request, requests: &Requests, now: u64) -> bool;
 
@@ -66,7 +66,7 @@ pub trait Elevator: Send + Debug {
     /// of its own. With `force` there is no idling; used to empty the scheduler before a barrier.
     fn dispatch(&mut self, queue: u16, requests: &Requests, now: u64, force: bool) -> Option<RequestId>;
 
-    /// True if the scheduler implements the shortcut [`Elevator::pass`] and has no timers.
+    /// True if the scheduler implements the shortcut [`IoScheduler::pass`] and has no timers.
     fn passes(&self) -> bool {
         false
     }
@@ -120,12 +120,12 @@ pub trait Elevator: Send + Debug {
         false
     }
 
-    /// Returns the number of requests, at most `nr_requests`, that may be in use for `bio` to get one (modern frame).
+    /// Returns the number of requests, at most `nr_requests`, that may be in use for `bio` to get one (multi-queue layer).
     fn depth(&self, _bio: &Bio, nr_requests: u32) -> u32 {
         nr_requests
     }
 
-    /// Returns the time in nanoseconds at which the caller must call [`Elevator::on_timer`].
+    /// Returns the time in nanoseconds at which the caller must call [`IoScheduler::on_timer`].
     fn timer_ns(&self) -> Option<u64> {
         None
     }
@@ -141,7 +141,7 @@ pub struct Device {
     pub sectors: u64,
     /// True for a disk with moving parts.
     pub rotational: bool,
-    /// Size of the modern frame's request pool.
+    /// Size of the multi-queue layer's request pool.
     pub nr_requests: u32,
     /// Number of hardware queues, equal to the number of CPUs.
     pub queues: u16,
@@ -151,13 +151,13 @@ pub struct Device {
 pub type SchedulerInfo = Info<SchedulerRules>;
 
 /// Constructor of a scheduler from its tunables.
-type Build = fn(&Settings, &Device) -> Result<Box<dyn Elevator>, TunableError>;
+type Build = fn(&Settings, &Device) -> Result<Box<dyn IoScheduler>, TunableError>;
 
 /// Properties of a scheduler, and its constructor.
 #[derive(Debug)]
 pub struct SchedulerRules {
-    /// Frame that the scheduler belongs to; both frames can run any scheduler.
-    pub frame: Frame,
+    /// Block layer that the scheduler was written for; both kinds can run any scheduler.
+    pub kind: BlockLayerKind,
     /// Method by which the block layer finds merge candidates.
     pub merge_index: MergeIndex,
     /// True if each hardware queue has its own requests; otherwise the device has one set.
@@ -212,7 +212,7 @@ pub fn build_scheduler(
     info: &SchedulerInfo,
     changes: &[(String, u64)],
     device: &Device,
-) -> Result<Box<dyn Elevator>, TunableError> {
+) -> Result<Box<dyn IoScheduler>, TunableError> {
     (info.role.build)(&check_tunables(info, changes, device)?, device)
 }
 

@@ -13,7 +13,7 @@ counters! {
     ///
     /// That holds over whole rounds of collection. A run that ends within a round has written host pages whose copies it
     /// has not made yet, or the other way round.
-    pub struct Occupied {
+    pub struct GcOccupancy {
         victims: "blocks", "Victims chosen.";
         before: "pages", "Pages that were not erased since they were written, before the victim was collected.";
         after: "pages", "Pages that were not erased since they were written, after it was collected.";
@@ -21,7 +21,7 @@ counters! {
     }
 }
 
-impl Occupied {
+impl GcOccupancy {
     /// Invalid pages for each valid one, half-way through collections: the over-provisioning that collection has. Sums
     /// over the victims, not a mean of ratios: a plane where next to nothing is valid would decide such a mean alone.
     /// None without victims, or if nothing was valid.
@@ -37,10 +37,10 @@ mod tests {
     #[test]
     fn the_ratio_is_that_of_the_sums() {
         // Three invalid for one valid page, and one for three.
-        let [mostly_invalid, mostly_valid] = [1, 3].map(|valid| Occupied { victims: 1, before: 5, after: 3, valid });
+        let [mostly_invalid, mostly_valid] = [1, 3].map(|valid| GcOccupancy { victims: 1, before: 5, after: 3, valid });
         let mut both = mostly_invalid;
         both += mostly_valid;
         assert_eq!((both.victims, both.effective_op()), (2, Some(1.0)));
-        assert_eq!(Occupied { valid: 0, ..both }.effective_op(), None);
+        assert_eq!(GcOccupancy { valid: 0, ..both }.effective_op(), None);
     }
 }

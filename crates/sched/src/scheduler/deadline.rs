@@ -15,9 +15,9 @@
 use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::lists::SortedFifo;
-use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
-use crate::layer::Frame;
+use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
@@ -26,7 +26,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
     source: "Linux 2.6.32, block/deadline-iosched.c",
     parameters: TUNABLES,
     role: SchedulerRules {
-        frame: Frame::Legacy,
+        kind: BlockLayerKind::SingleQueue,
         merge_index: MergeIndex::Hash,
         by_queue: false,
         work_conserving: true,
@@ -127,7 +127,7 @@ impl Deadline {
     }
 }
 
-impl Elevator for Deadline {
+impl IoScheduler for Deadline {
     fn insert(&mut self, rq: &Request, _requests: &Requests, now: u64) -> bool {
         let direction = rq.direction as usize;
         self.queues[direction].push(rq, now + self.expire[direction]);

@@ -16,9 +16,9 @@ use rustc_hash::FxHashMap;
 use ssdlab_core::{Parameter, Settings, Unit};
 
 use super::cost::{ANTIC_EXPIRE, Awaited, CostModel, READ_BASE, READ_SECTOR, WRITE_BASE, WRITE_SECTOR};
-use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::bio::{Bio, Direction};
-use crate::layer::Frame;
+use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 
 pub(super) static INFO: SchedulerInfo = SchedulerInfo {
@@ -43,7 +43,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         WRITE_SECTOR,
     ],
     role: SchedulerRules {
-        frame: Frame::Legacy,
+        kind: BlockLayerKind::SingleQueue,
         merge_index: MergeIndex::Hash,
         by_queue: false,
         work_conserving: false,
@@ -139,7 +139,7 @@ impl Fios {
     }
 }
 
-impl Elevator for Fios {
+impl IoScheduler for Fios {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
         let queue = &mut self.refill(rq.pid).queues[rq.direction as usize];
         queue.push_back(rq.id);

@@ -18,10 +18,10 @@ use super::jiffies::Jiffies;
 use super::lists::Fifo;
 use super::none::CHECKED;
 use super::tokens::Tokens;
-use super::{Elevator, MergeIndex, SchedulerInfo, SchedulerRules};
+use super::{IoScheduler, MergeIndex, SchedulerInfo, SchedulerRules};
 use crate::MS;
 use crate::bio::{Bio, Direction, Flags};
-use crate::layer::Frame;
+use crate::layer::BlockLayerKind;
 use crate::request::{Request, RequestId, Requests};
 
 use rustc_hash::FxHashMap;
@@ -51,7 +51,7 @@ pub(super) static INFO: SchedulerInfo = SchedulerInfo {
         },
     ],
     role: SchedulerRules {
-        frame: Frame::Modern,
+        kind: BlockLayerKind::MultiQueue,
         merge_index: MergeIndex::Latest,
         by_queue: true,
         work_conserving: false,
@@ -249,7 +249,7 @@ fn domain(direction: Direction, flags: Flags) -> usize {
     if flags.any(Flags::DISCARD) { 2 } else { direction as usize }
 }
 
-impl Elevator for Kyber {
+impl IoScheduler for Kyber {
     fn insert(&mut self, rq: &Request, _requests: &Requests, _now: u64) -> bool {
         self.waiting(rq).arrived(rq.cpu).push(rq, u64::MAX);
         false
@@ -321,10 +321,10 @@ impl Elevator for Kyber {
 #[cfg(test)]
 pub(super) mod oracle {
     use super::*;
-    use crate::elevator::oracle::{JIFFY_NS, Proposal, Replayed};
+    use crate::scheduler::oracle::{JIFFY_NS, Proposal, Replayed};
 
     pub fn model(changes: &[(String, u64)]) -> Kyber {
-        Kyber::new(&crate::elevator::tunables(&INFO, changes).unwrap(), 1)
+        Kyber::new(&crate::scheduler::tunables(&INFO, changes).unwrap(), 1)
     }
 
     impl Replayed for Kyber {

@@ -5,7 +5,7 @@ use super::burst::INTERVAL_NS;
 use super::queue::{Process, Queue, Saved};
 use crate::MS;
 use crate::bio::Priority;
-use crate::elevator::owner::Owner;
+use crate::scheduler::owner::Owner;
 
 /// Time after the first service in which a queue may merge.
 const EARLY_NS: u64 = 100 * MS;
