@@ -9,9 +9,10 @@
 
 use ssdlab_core::HugeVec;
 
-use crate::bank::Counts;
+use crate::access::Access;
+use crate::counts::Counts;
 use crate::lists::grow;
-use crate::{Access, Policy};
+use crate::policy::Policy;
 
 /// Time of an access, and TTL of an item that it inserts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

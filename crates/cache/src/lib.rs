@@ -8,8 +8,7 @@
 //! batches to many simulations as they arrive. Miss-ratio curves are exact in one pass where the policy allows it
 //! ([`PolicyRules::one_pass`]), or estimated from a [`Sample`].
 //!
-//! A [`WriteBackCache`] is a write-back cache: it takes requests and forwards what it cannot serve. Its pages are all raw, or
-//! partly in a [`CompressedPool`]. [`plan`] computes the benefit of compressing part of a cache.
+//! A [`WriteBackCache`] takes requests and forwards those it cannot serve. Its pages are all raw, or partly in a [`CompressedPool`]. [`plan`] computes the benefit of compressing part of a cache.
 //!
 //! - **A policy stores one 16-byte node per item** (`lists.rs`): links, size, list and mark. A hit touches one cache
 //!   line, which [`Policy::simulate`] prefetches, because it knows the coming accesses.
@@ -25,7 +24,7 @@
 //! - **A sample is a trace.** SHARDS keeps the accesses of items with small hashes, and any policy runs on them at a
 //!   scaled size. Lowering the threshold drops whole items, so a sample of a fixed number of items is exact at its
 //!   final rate. Replicas with different items give the standard error.
-//! - **A stage has no clock.** It emits requests to the backing store in an order that keeps data correct, and says
+//! - **The write-back cache has no clock.** It emits requests to the backing store in an order that keeps data correct, and says
 //!   which ones the request must await. The event loop decides when to write back in the background.
 //! - **Compression does not change write-back** (`pools.rs`). Dirty pages are written back when they leave the raw
 //!   pool, even if they stay compressed. Both pools use the same policies. Simulated pages have no content, so the
@@ -35,9 +34,12 @@
 //! [`AccessTrace`] and [`Sample`], so the layer above may run any number in parallel.
 
 mod access;
+mod access_trace;
 mod admission;
 mod bag;
 mod bank;
+mod build;
+mod counts;
 mod curve;
 mod error;
 mod expiry;
@@ -52,15 +54,18 @@ mod splitter;
 mod universe;
 mod write_back;
 
-pub use access::{Access, AccessTrace, NEVER, Object};
+pub use access::{Access, NEVER};
+pub use access_trace::{AccessTrace, Object};
 pub use admission::{ADMISSIONS, AdmissionInfo, AdmissionRules};
-pub use bank::{Bank, Counts, Simulation};
+pub use bank::{Bank, Simulation};
+pub use build::build_policy;
+pub use counts::Counts;
 pub use curve::exact::ExactCurve;
 pub use curve::sampled::{Estimate, Sample, SampleOptions, SampleSize, Sampler};
 pub use error::CacheError;
 pub use expiry::{Expiry, Life};
 pub use page_sizes::PageSizes;
-pub use policy::{POLICIES, Policy, PolicyInfo, PolicyRules, build_policy};
+pub use policy::{POLICIES, Policy, PolicyInfo, PolicyRules};
 pub use pools::{CompressedPool, Transitions};
 pub use sketch::{Sketch, SketchOptions};
 pub use splitter::{Granularity, Splitter, Trims};

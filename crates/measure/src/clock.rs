@@ -24,6 +24,15 @@ impl std::ops::AddAssign for Time {
     }
 }
 
+/// Ways in which a thread waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Spins: exact to the microsecond, but occupies a processor.
+    Busy,
+    /// Sleeps, slightly longer than asked, as with a real drive.
+    Sleep,
+}
+
 /// Sleeps for `time` with 1 ns of timer slack. If the system refuses, its default slack of 50 us prolongs each sleep.
 pub fn sleep(time: Duration) {
     thread_local! {

@@ -3,7 +3,7 @@
 //! Results are real measurements and vary between runs. Each function polls its caller for cancellation and returns
 //! every run; the caller repeats, takes medians and reports the spread.
 
-mod clock;
+pub mod clock;
 pub mod compress;
 pub mod load;
 pub mod simulated;

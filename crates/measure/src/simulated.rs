@@ -12,8 +12,7 @@ use ssdlab_core::Nanos;
 use ssdlab_sim::{LiveDrive, SimError};
 use ssdlab_trace::{Op, Request};
 
-use crate::clock::sleep;
-use crate::storage::Wait;
+use crate::clock::{Wait, sleep};
 
 /// Simulated drive that runs in real time.
 pub struct SimulatedDrive {

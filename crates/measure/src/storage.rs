@@ -13,7 +13,7 @@ use ssdlab_pool::{Loader, PageId};
 use ssdlab_sim::SimError;
 use ssdlab_trace::Op;
 
-use crate::clock::sleep;
+use crate::clock::{Wait, sleep};
 use crate::simulated::SimulatedDrive;
 
 /// Alignment of buffers for direct I/O, sufficient for every drive.
@@ -195,15 +195,6 @@ impl Aligned {
     fn bytes(&mut self) -> &mut [u8] {
         &mut self.bytes[self.from..self.from + self.length]
     }
-}
-
-/// Ways in which a thread waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// Spins: exact to the microsecond, but occupies a processor.
-    Busy,
-    /// Sleeps, slightly longer than asked, as with a real drive.
-    Sleep,
 }
 
 /// Contents in memory with a fixed latency. Writes are discarded.

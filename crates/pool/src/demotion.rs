@@ -9,7 +9,7 @@ use ssdlab_codec::Codec;
 use twox_hash::XxHash3_64;
 
 use crate::flight::SharedShard;
-use crate::pool::{CodecFactory, Loader};
+use crate::loader::{CodecFactory, Loader};
 use crate::shard::{Compressed, Job, JobResult, VictimAction};
 use crate::sync::{Condvar, Mutex};
 

@@ -5,10 +5,22 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::demotion::Borrowed;
 use crate::flight::{Flight, ShardGuard, SharedShard};
-use crate::pool::{Inner, Loader, PoolResult};
+use crate::inner::{Inner, PoolResult};
+use crate::loader::Loader;
 use crate::room::Room;
 use crate::shard::{Compressed, Frame, Job, Lookup};
-use crate::{PageId, PoolError, Source, Transitions};
+use crate::{PageId, PoolError, Transitions};
+
+/// Place where a page was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The raw pool.
+    Raw,
+    /// The compressed pool; the page was restored.
+    Compressed,
+    /// The backing storage.
+    Loader,
+}
 
 /// Fetch of one page by one thread.
 pub struct Fetch<'a, L: Loader> {

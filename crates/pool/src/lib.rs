@@ -36,6 +36,8 @@ mod fetch;
 mod flight;
 mod ghosts;
 mod hash;
+mod inner;
+mod loader;
 mod options;
 pub mod policy;
 mod pool;
@@ -53,8 +55,10 @@ mod interleavings;
 mod tests;
 
 pub use error::{ConfigError, PoolError};
+pub use fetch::Source;
+pub use loader::{CodecFactory, Loader};
 pub use options::{Demotion, Incompressible, Options, Share};
-pub use pool::{CodecFactory, Loader, PageRef, Pool, Source};
+pub use pool::{PageRef, Pool};
 pub use stats::{Transitions, Usage};
 
 /// Number of a page in the backing storage.

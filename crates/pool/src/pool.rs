@@ -1,56 +1,23 @@
 //! The cache: operations that move pages between states.
 
-use std::io;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use scopeguard::ScopeGuard;
-use ssdlab_codec::Codec;
 
-use crate::demotion::{Borrowed, Kits, cancel_on_drop};
-use crate::fetch::Fetch;
+use crate::demotion::{Kits, cancel_on_drop};
+use crate::fetch::{Fetch, Source};
 use crate::flight::{Flight, SharedShard, WorkerQueue};
-use crate::hash::hash;
+use crate::inner::{Inner, PoolResult};
+use crate::loader::{CodecFactory, Loader};
 use crate::room::Room;
 use crate::shard::{Frame, Lookup, Shard};
 use crate::sync::{JoinHandle, spawn};
-use crate::{ConfigError, Incompressible, Options, PageId, PoolError, Transitions, Usage, worker};
+use crate::{ConfigError, Options, PageId, PoolError, Transitions, Usage, worker};
 
 /// Maximum number of threads, besides the workers, that restore or demote pages at once.
 const MAX_CALLERS: usize = 64;
-
-/// Backing storage. Several threads call it, but never two at a time for one page.
-pub trait Loader: Send + Sync + 'static {
-    /// Error of a failed load or store.
-    type Error: std::error::Error + Send + Sync + 'static;
-
-    /// Reads page `id` into the whole of `page`.
-    ///
-    /// # Errors
-    /// Any error of the storage; the page is then not cached.
-    fn load(&self, id: PageId, page: &mut [u8]) -> Result<(), Self::Error>;
-
-    /// Writes page `id`.
-    ///
-    /// # Errors
-    /// Any error of the storage; the page then stays in the cache.
-    fn store(&self, id: PageId, page: &[u8]) -> Result<(), Self::Error>;
-}
-
-/// Function that makes a codec for another thread.
-pub type CodecFactory = Arc<dyn Fn() -> io::Result<Box<dyn Codec>> + Send + Sync>;
-
-/// Place where a page was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// The raw pool.
-    Raw,
-    /// The compressed pool; the page was restored.
-    Compressed,
-    /// The backing storage.
-    Loader,
-}
 
 /// Reference to a cached page with its contents at the time of the request. It pins the page's memory.
 #[derive(Clone, Debug)]
@@ -63,15 +30,6 @@ impl Deref for PageRef {
     }
 }
 
-pub(crate) struct Inner<L> {
-    pub options: Options,
-    pub loader: L,
-    pub shards: Box<[SharedShard]>,
-    pub worker_queue: Arc<WorkerQueue>,
-    pub kits: Kits,
-    arena_bytes: usize,
-}
-
 /// Page cache with a raw and a compressed pool; see the documentation of the crate. Threads share it by reference.
 ///
 /// Dropping it stops the workers and writes dirty pages back, but ignores errors; call [`Pool::flush`] to see them.
@@ -79,8 +37,6 @@ pub struct Pool<L: Loader> {
     inner: Arc<Inner<L>>,
     workers: Vec<JoinHandle<()>>,
 }
-
-pub(crate) type PoolResult<T, L> = Result<T, PoolError<<L as Loader>::Error>>;
 
 impl<L: Loader> Pool<L> {
     /// Creates a cache in front of `loader`.
@@ -245,29 +201,9 @@ impl<L: Loader> Drop for Pool<L> {
 }
 
 impl<L: Loader> Inner<L> {
-    #[inline]
-    pub(crate) fn shard(&self, id: PageId) -> &SharedShard {
-        // The upper bits select the shard, because the lower ones select the bucket within it.
-        &self.shards[((hash(id) >> 32) as usize) & (self.shards.len() - 1)]
-    }
-
-    #[inline]
-    fn check_length(&self, page: PageId, given: usize) -> PoolResult<(), L> {
-        let page_bytes = self.options.page_bytes as usize;
-        if given == page_bytes { Ok(()) } else { Err(PoolError::WrongLength { page, given, page_bytes }) }
-    }
-
-    pub(crate) fn kit(&self) -> PoolResult<Borrowed<'_>, L> {
-        self.kits.take().map_err(|source| PoolError::Codec { source })
-    }
-
     #[cold]
     fn fetch(&self, id: PageId, out: Option<&mut [u8]>) -> PoolResult<(Option<Frame>, Source), L> {
         Fetch::new(self, id).run(out)
-    }
-
-    pub(crate) fn keeps_incompressible(&self) -> bool {
-        self.options.incompressible == Incompressible::StoreRaw
     }
 
     fn write(&self, id: PageId, bytes: &[u8]) -> PoolResult<(), L> {

@@ -4,7 +4,8 @@ use scopeguard::ScopeGuard;
 
 use crate::demotion::{Borrowed, DemotionResult, cancel_on_drop, job_result};
 use crate::flight::{ShardGuard, SharedShard};
-use crate::pool::{Inner, Loader, PoolResult};
+use crate::inner::{Inner, PoolResult};
+use crate::loader::Loader;
 use crate::shard::{Frame, Job, Shard};
 use crate::{PageId, PoolError};
 

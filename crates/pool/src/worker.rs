@@ -6,7 +6,8 @@ use std::sync::Arc;
 use scopeguard::ScopeGuard;
 
 use crate::demotion::{DemotionResult, cancel_on_drop, job_result};
-use crate::pool::{Inner, Loader};
+use crate::inner::Inner;
+use crate::loader::Loader;
 
 /// Serves queued shards until the cache is dropped. `arena` holds a batch of compressed pages. A panic is counted and
 /// ends only the current batch.

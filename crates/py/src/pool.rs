@@ -10,8 +10,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
 use ssdlab_core::Bytes;
+use ssdlab_measure::clock::Wait;
 use ssdlab_measure::load::{self, Access};
-use ssdlab_measure::storage::{FixedCost, Kind, PagedFile, Storage, StorageError, Wait};
+use ssdlab_measure::storage::{FixedCost, Kind, PagedFile, Storage, StorageError};
 use ssdlab_pool::{Demotion, Loader, Options, PageId, PoolError, Share, Usage, policy};
 
 use crate::compress::{Watch, codec};

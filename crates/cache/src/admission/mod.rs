@@ -17,7 +17,9 @@ use std::fmt::Debug;
 use ssdlab_core::parameter::{Owner, Parameter, ParameterError, Settings, Unit};
 use ssdlab_core::{Info, Registry};
 
-use crate::{Access, CacheError, Policy};
+use crate::access::Access;
+use crate::error::CacheError;
+use crate::policy::Policy;
 
 /// A registered admission policy.
 pub type AdmissionInfo = Info<AdmissionRules>;

@@ -14,7 +14,9 @@
 
 use ssdlab_trace::StackDistances;
 
-use crate::{Access, AccessTrace, CacheError};
+use crate::access::Access;
+use crate::access_trace::AccessTrace;
+use crate::error::CacheError;
 
 /// Computes the misses of caches of 1 to the given number of items.
 pub(crate) type OnePass = fn(&AccessTrace, u32) -> Result<ExactCurve, CacheError>;

@@ -40,13 +40,12 @@ mod w_tiny_lfu;
 
 use std::fmt::Debug;
 
-use ssdlab_core::parameter::{Owner, Settings};
+use ssdlab_core::parameter::Settings;
 use ssdlab_core::{Info, Registry};
 
-use crate::admission;
-use crate::bank::Counts;
+use crate::access::Access;
+use crate::counts::Counts;
 use crate::curve::exact::OnePass;
-use crate::{Access, CacheError};
 
 /// A cache of limited capacity, and its choice of victims.
 ///
@@ -234,37 +233,6 @@ pub struct PolicyRules {
     pub one_pass: Option<OnePass>,
     /// Builds an empty cache from its parameters, its capacity in units, and a number of items.
     pub build: fn(&Settings, u64, u32) -> Box<dyn Policy>,
-}
-
-/// Builds an empty cache of `capacity` units for items `0..items`, which may grow. With `one_size`, every item takes
-/// one unit. `changes` override default parameters, and may select an admission policy
-/// ([`ADMISSIONS`](crate::ADMISSIONS)).
-///
-/// # Errors
-/// If the policy has no such parameter, or does not support this capacity or items of different sizes.
-pub fn build_policy(
-    info: &PolicyInfo,
-    changes: &[(String, u64)],
-    capacity: u64,
-    items: u32,
-    one_size: bool,
-) -> Result<Box<dyn Policy>, CacheError> {
-    let owner = Owner { kind: "policy", name: info.name, parameter: "parameter" };
-    let admission = admission::AdmissionChoice::new(info.name, changes)?;
-    let settings = Settings::new(owner, info.parameters, &admission.own)?;
-    if capacity == 0 {
-        return Err(CacheError::NoCapacity);
-    }
-    if !one_size && !info.role.sizes {
-        let supported = POLICIES.iter().filter(|info| info.role.sizes).map(|info| info.name);
-        return Err(CacheError::OneSizeOnly { policy: info.name, others: supported.collect::<Vec<_>>().join(", ") });
-    }
-    if capacity > info.role.largest {
-        return Err(CacheError::TooLarge { policy: info.name, capacity, most: info.role.largest });
-    }
-    // Item numbers have 32 bits, so a larger cache of unit-sized items never evicts anything either.
-    let capacity = if one_size { capacity.min(u64::from(u32::MAX)) } else { capacity };
-    admission.guard((info.role.build)(&settings, capacity, items), one_size)
 }
 
 /// Every policy.

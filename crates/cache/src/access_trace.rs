@@ -1,0 +1,161 @@
+//! The accesses of a whole trace.
+
+use ssdlab_trace::Request;
+
+use crate::access::{Access, NEVER};
+use crate::counts::Counts;
+use crate::error::CacheError;
+use crate::expiry::{Expiry, Life};
+use crate::policy::Policy;
+use crate::splitter::{Granularity, Splitter, Trims};
+use crate::universe::Universe;
+
+/// An access to an object, as recorded by traces of key-value stores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Object {
+    /// Identifier of the object.
+    pub id: u64,
+    /// Size in bytes; 0 if the object is deleted.
+    pub bytes: u32,
+    /// Time of the access, and the object's time to live.
+    pub life: Life,
+}
+
+/// The accesses of a whole trace: 12 bytes each, plus 16 if items expire.
+#[derive(Clone, Debug)]
+pub struct AccessTrace {
+    accesses: Vec<Access>,
+    items: u32,
+    one_size: bool,
+    drops: u64,
+    /// True if [`Access::next`] is set.
+    future: bool,
+    /// One entry per access; empty if nothing expires.
+    lives: Vec<Life>,
+}
+
+impl AccessTrace {
+    /// Splits requests into accesses and sets the next use of each.
+    pub fn new(requests: &[Request], granularity: Granularity, trims: Trims) -> Result<Self, CacheError> {
+        let mut splitter = Splitter::new(granularity, trims)?;
+        let mut accesses = Vec::with_capacity(requests.len());
+        for batch in requests.chunks(4096) {
+            splitter.split(batch, &mut accesses)?;
+        }
+        Self::from_accesses(accesses, splitter.universe().len())
+    }
+
+    /// Creates a trace of accesses to objects: with their sizes if `sized`, else of one unit each.
+    pub fn of_objects(objects: &[Object], sized: bool) -> Result<Self, CacheError> {
+        let mut universe = Universe::default();
+        let mut accesses = Vec::with_capacity(objects.len());
+        for object in objects {
+            let size = if sized { object.bytes } else { object.bytes.min(1) };
+            accesses.push(Access::new(universe.number(object.id)?, size));
+        }
+        let trace = Self::from_accesses(accesses, universe.len())?;
+        let expire = objects.iter().any(|object| object.life.ttl_s > 0);
+        Ok(if expire { trace.expiring(objects.iter().map(|object| object.life).collect()) } else { trace })
+    }
+
+    /// Adds an expiry time to each access.
+    ///
+    /// # Panics
+    /// If `lives` and the accesses differ in number.
+    pub fn expiring(self, lives: Vec<Life>) -> Self {
+        assert_eq!(self.accesses.len(), lives.len(), "one life per access");
+        Self { lives, ..self }
+    }
+
+    /// Creates a trace of accesses to items `0..items`; recomputes [`Access::next`].
+    pub fn from_accesses(accesses: Vec<Access>, items: u32) -> Result<Self, CacheError> {
+        let mut trace = Self::of_the_past(accesses, items)?;
+        let mut following = vec![NEVER; items as usize];
+        for (position, access) in trace.accesses.iter_mut().enumerate().rev() {
+            let following = &mut following[access.item as usize];
+            access.next = *following;
+            *following = if access.is_drop() { NEVER } else { position as u32 };
+        }
+        trace.future = true;
+        Ok(trace)
+    }
+
+    /// Creates a trace without next uses, for online policies.
+    pub fn of_the_past(accesses: Vec<Access>, items: u32) -> Result<Self, CacheError> {
+        if accesses.len() >= NEVER as usize {
+            return Err(CacheError::TooManyAccesses);
+        }
+        // One pass, as a long trace is limited by memory bandwidth.
+        let (mut largest_item, mut largest_size, mut drops) = (None, 0, 0);
+        for access in &accesses {
+            largest_item = largest_item.max(Some(access.item));
+            largest_size = largest_size.max(access.size);
+            drops += u64::from(access.is_drop());
+        }
+        if let Some(item) = largest_item.filter(|&item| item >= items) {
+            return Err(CacheError::UnknownItem { item, items });
+        }
+        Ok(Self { accesses, items, one_size: largest_size <= 1, drops, future: false, lives: Vec::new() })
+    }
+
+    /// Returns all accesses, in order.
+    pub fn accesses(&self) -> &[Access] {
+        &self.accesses
+    }
+
+    /// Number of items.
+    pub fn items(&self) -> u32 {
+        self.items
+    }
+
+    /// Number of accesses that are not removals.
+    pub fn uses(&self) -> u64 {
+        self.accesses.len() as u64 - self.drops
+    }
+
+    /// True if every item has one unit.
+    pub fn one_size(&self) -> bool {
+        self.one_size
+    }
+
+    /// Fails if next uses are needed and unknown.
+    pub(crate) fn check_future(&self, policy: &'static str, needs_future: bool) -> Result<(), CacheError> {
+        if needs_future && !self.future { Err(CacheError::NeedsFuture { policy }) } else { Ok(()) }
+    }
+
+    /// Feeds the accesses to a policy in batches of `batch_len`, until `goes_on` returns false.
+    pub fn replay(&self, policy: &mut dyn Policy, batch_len: usize, mut goes_on: impl FnMut() -> bool) -> Counts {
+        let mut counts = Counts::default();
+        let mut expiry = (!self.lives.is_empty()).then(|| (Expiry::new(self.items), self.lives.chunks(batch_len)));
+        for accesses in self.accesses.chunks(batch_len) {
+            if !goes_on() {
+                break;
+            }
+            match &mut expiry {
+                Some((expiry, lives)) => {
+                    expiry.simulate(policy, accesses, lives.next().unwrap_or_default(), &mut counts);
+                }
+                None => policy.simulate(accesses, &mut counts),
+            }
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removal_ends_the_chain_of_next_uses() {
+        let accesses = [(0, 1), (1, 1), (0, 1), (0, 0), (0, 1), (1, 1)].map(|(item, size)| Access::new(item, size));
+        let trace = AccessTrace::from_accesses(accesses.to_vec(), 2).unwrap();
+        let next: Vec<u32> = trace.accesses().iter().map(|access| access.next).collect();
+        assert_eq!(next, [2, 5, NEVER, 4, NEVER, NEVER]);
+        let unknown_item = AccessTrace::from_accesses(accesses.to_vec(), 1).unwrap_err();
+        assert_eq!(unknown_item, CacheError::UnknownItem { item: 1, items: 1 });
+        let past = AccessTrace::of_the_past(accesses.to_vec(), 2).unwrap();
+        let belady = crate::POLICIES.get("belady").unwrap();
+        assert_eq!(past.simulate(belady, &[], 1), Err(CacheError::NeedsFuture { policy: "belady" }));
+    }
+}

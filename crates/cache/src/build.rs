@@ -1,0 +1,62 @@
+//! Builds caches from a registered policy, its parameters and an admission policy.
+
+use ssdlab_core::parameter::{Owner, Settings};
+
+use crate::access_trace::AccessTrace;
+use crate::admission::AdmissionChoice;
+use crate::counts::Counts;
+use crate::error::CacheError;
+use crate::policy::{POLICIES, Policy, PolicyInfo};
+
+/// Builds an empty cache of `capacity` units for items `0..items`, which may grow. With `one_size`, every item takes
+/// one unit. `changes` override default parameters, and may select an admission policy
+/// ([`ADMISSIONS`](crate::ADMISSIONS)).
+///
+/// # Errors
+/// If the policy has no such parameter, or does not support this capacity or items of different sizes.
+pub fn build_policy(
+    info: &PolicyInfo,
+    changes: &[(String, u64)],
+    capacity: u64,
+    items: u32,
+    one_size: bool,
+) -> Result<Box<dyn Policy>, CacheError> {
+    let owner = Owner { kind: "policy", name: info.name, parameter: "parameter" };
+    let admission = AdmissionChoice::new(info.name, changes)?;
+    let settings = Settings::new(owner, info.parameters, &admission.own)?;
+    if capacity == 0 {
+        return Err(CacheError::NoCapacity);
+    }
+    if !one_size && !info.role.sizes {
+        let supported = POLICIES.iter().filter(|info| info.role.sizes).map(|info| info.name);
+        return Err(CacheError::OneSizeOnly { policy: info.name, others: supported.collect::<Vec<_>>().join(", ") });
+    }
+    if capacity > info.role.largest {
+        return Err(CacheError::TooLarge { policy: info.name, capacity, most: info.role.largest });
+    }
+    // Item numbers have 32 bits, so a larger cache of unit-sized items never evicts anything either.
+    let capacity = if one_size { capacity.min(u64::from(u32::MAX)) } else { capacity };
+    admission.guard((info.role.build)(&settings, capacity, items), one_size)
+}
+
+impl AccessTrace {
+    /// Builds an empty cache of `capacity` units for this trace.
+    ///
+    /// # Errors
+    /// If the policy rejects the parameters, or needs next uses that this trace lacks.
+    pub fn policy(
+        &self,
+        info: &PolicyInfo,
+        changes: &[(String, u64)],
+        capacity: u64,
+    ) -> Result<Box<dyn Policy>, CacheError> {
+        self.check_future(info.name, info.role.needs_future)?;
+        build_policy(info, changes, capacity, self.items(), self.one_size())
+    }
+
+    /// Simulates a cache of `capacity` units; `changes` override defaults of the policy's parameters.
+    pub fn simulate(&self, info: &PolicyInfo, changes: &[(String, u64)], capacity: u64) -> Result<Counts, CacheError> {
+        let mut policy = self.policy(info, changes, capacity)?;
+        Ok(self.replay(&mut *policy, self.accesses().len().max(1), || true))
+    }
+}

@@ -1,0 +1,30 @@
+//! Counters of a simulated cache.
+
+use ssdlab_core::counters;
+
+counters! {
+    /// Counters of a simulated cache.
+    pub struct Counts {
+        accesses: "accesses", "Accesses to items.";
+        misses: "accesses", "Accesses to items that were not cached.";
+        units: "units", "Units accessed.";
+        missed_units: "units", "Units accessed that were not cached.";
+        outgrown: "accesses", "Hits that ask for more units than the cached item has.";
+        outgrown_units: "units", "Units that such hits did not find; they count as missed units too.";
+        evictions: "items", "Items evicted, or rejected by the policy.";
+        too_large: "accesses", "Misses of items larger than the cache, which are not admitted.";
+        expired: "accesses", "Misses of cached items that had expired.";
+    }
+}
+
+impl Counts {
+    /// Misses per access; 0 without accesses.
+    pub fn miss_ratio(&self) -> f64 {
+        if self.accesses == 0 { 0.0 } else { self.misses as f64 / self.accesses as f64 }
+    }
+
+    /// Missed units per unit accessed; 0 without accesses.
+    pub fn unit_miss_ratio(&self) -> f64 {
+        if self.units == 0 { 0.0 } else { self.missed_units as f64 / self.units as f64 }
+    }
+}

@@ -1,0 +1,43 @@
+//! Parts of the cache that its operations and workers share.
+
+use std::sync::Arc;
+
+use crate::demotion::{Borrowed, Kits};
+use crate::flight::{SharedShard, WorkerQueue};
+use crate::hash::hash;
+use crate::loader::Loader;
+use crate::options::{Incompressible, Options};
+use crate::{PageId, PoolError};
+
+pub(crate) type PoolResult<T, L> = Result<T, PoolError<<L as Loader>::Error>>;
+
+pub(crate) struct Inner<L> {
+    pub options: Options,
+    pub loader: L,
+    pub shards: Box<[SharedShard]>,
+    pub worker_queue: Arc<WorkerQueue>,
+    pub kits: Kits,
+    pub arena_bytes: usize,
+}
+
+impl<L: Loader> Inner<L> {
+    #[inline]
+    pub fn shard(&self, id: PageId) -> &SharedShard {
+        // The upper bits select the shard, because the lower ones select the bucket within it.
+        &self.shards[((hash(id) >> 32) as usize) & (self.shards.len() - 1)]
+    }
+
+    #[inline]
+    pub fn check_length(&self, page: PageId, given: usize) -> PoolResult<(), L> {
+        let page_bytes = self.options.page_bytes as usize;
+        if given == page_bytes { Ok(()) } else { Err(PoolError::WrongLength { page, given, page_bytes }) }
+    }
+
+    pub fn kit(&self) -> PoolResult<Borrowed<'_>, L> {
+        self.kits.take().map_err(|source| PoolError::Codec { source })
+    }
+
+    pub fn keeps_incompressible(&self) -> bool {
+        self.options.incompressible == Incompressible::StoreRaw
+    }
+}

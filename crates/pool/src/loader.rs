@@ -1,0 +1,29 @@
+//! What the cache asks of its owner: backing storage, and codecs for its threads.
+
+use std::io;
+use std::sync::Arc;
+
+use ssdlab_codec::Codec;
+
+use crate::PageId;
+
+/// Backing storage. Several threads call it, but never two at a time for one page.
+pub trait Loader: Send + Sync + 'static {
+    /// Error of a failed load or store.
+    type Error: std::error::Error + Send + Sync + 'static;
+
+    /// Reads page `id` into the whole of `page`.
+    ///
+    /// # Errors
+    /// Any error of the storage; the page is then not cached.
+    fn load(&self, id: PageId, page: &mut [u8]) -> Result<(), Self::Error>;
+
+    /// Writes page `id`.
+    ///
+    /// # Errors
+    /// Any error of the storage; the page then stays in the cache.
+    fn store(&self, id: PageId, page: &[u8]) -> Result<(), Self::Error>;
+}
+
+/// Function that makes a codec for another thread.
+pub type CodecFactory = Arc<dyn Fn() -> io::Result<Box<dyn Codec>> + Send + Sync>;
