@@ -25,6 +25,7 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     "README.md",
     "docs/tutorial.md",
+    "docs/analysis.md",
     "docs/experiments.md",
     "docs/experiment-files.md",
     "docs/explain.md",
