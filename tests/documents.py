@@ -33,6 +33,7 @@ DOCUMENTS = (
     "docs/diagnose.md",
     "docs/cache.md",
     "docs/compress.md",
+    "docs/device.md",
     "docs/filebench.md",
     "docs/inputs.md",
     "docs/calibrate.md",
