@@ -1,4 +1,4 @@
-"""Fleets: volumes are those of the trace, drives are single runs, and a fleet is the same however it was run."""
+"""Fleets: volumes equal the trace's, drives equal single runs, and a fleet is the same however it was run."""
 
 import json
 import random
@@ -43,23 +43,23 @@ def alone(trace: Path) -> Path:
 
 
 def printed(cli: Cli, *arguments: object) -> dict[str, Any]:
-    """What `ssdlab run` finds."""
+    """Returns the result of `ssdlab run`."""
     found: dict[str, Any] = json.loads(cli("run", *arguments, *SETS, "--json").stdout)["result"]
     return found
 
 
-def test_drives_are_single_runs(trace: Path, alone: Path, cli: Cli) -> None:
+def test_drives_equal_single_runs(trace: Path, alone: Path, cli: Cli) -> None:
     found = ssdlab.open_fleet(alone)
     assert not found.partial and len(found.drives) == len(found.volumes) == 5
     for run, drive in enumerate(found.drives):
         path = found.dataset.path(drive.volumes[0])
         own = found.study.result(run)
         assert own == printed(cli, path)
-        # The trace itself holds more lines, and the rest is the same.
+        # The trace itself has more lines; the rest is the same.
         assert {**own, "ingest": None} == {**printed(cli, trace, "--device", drive.name), "ingest": None}
 
 
-def test_drives_that_volumes_share_are_runs_of_merged_files(trace: Path, alone: Path, tmp_path: Path, cli: Cli) -> None:
+def test_shared_drives_equal_runs_of_merged_files(trace: Path, alone: Path, tmp_path: Path, cli: Cli) -> None:
     found = ssdlab.fleet(trace, CONFIG, pack="round-robin", drives=2, out=tmp_path / "f")
     assert [[one.name for one in drive.volumes] for drive in found.drives] == [
         [one.name for one in found.volumes[start::2]] for start in range(2)
@@ -67,7 +67,7 @@ def test_drives_that_volumes_share_are_runs_of_merged_files(trace: Path, alone: 
     for run, drive in enumerate(found.drives):
         paths = [found.dataset.path(one) for one in drive.volumes]
         assert found.study.result(run) == printed(cli, *paths, "--merge")
-    # A volume has requests of its own, and the figures of its drive, which are called so.
+    # A volume has its own requests, and its drive's figures under a prefix.
     rows = {row["name"]: row for row in found.by_volume()}
     assert [*rows] == [one.name for one in found.volumes]
     for run, drive in enumerate(found.drives):
@@ -77,7 +77,7 @@ def test_drives_that_volumes_share_are_runs_of_merged_files(trace: Path, alone: 
         assert {(row["drive"], row["drive.volumes"]) for row in its} == {(drive.name, len(its))}
         host = found.study.result(run)["ingest"]["counts"]
         assert sum(row["requests"] for row in its) == host["requests"]
-        # The parts of all response times are those of the volumes.
+        # Response-time parts of the volumes add up to the drive's.
         for operation, count in (("read", "reads"), ("write", "writes")):
             together = found.study.result(run)["latency"][operation]
             known = {one.name: getattr(one, count) for one in drive.volumes}
@@ -89,15 +89,15 @@ def test_drives_that_volumes_share_are_runs_of_merged_files(trace: Path, alone: 
     assert "written_bytes" in head and "drive.write_amplification" in head and len(lines) == 5
     assert found.to_dict()["volumes"] == [*rows.values()]
     assert found.page().sections[-1].title == "Volumes, busiest first"
-    # Alone on a drive, volumes have its times.
+    # Alone on a drive, a volume has the drive's times.
     for run, row in enumerate(ssdlab.open_fleet(alone).by_volume()):
         summary = ssdlab.open_fleet(alone).study.result(run)["latency"]["write"]
         assert row["write.p99_ns"] == (summary and summary["p99_ns"])
-    # Where nobody knows response times of a volume, the page says when they are known.
+    # Where a volume's response times are unknown, the page says when they would be known.
     serial = ssdlab.fleet(trace, {**CONFIG, "time": "serial"}, pack="round-robin", drives=2)
     when = "response times are known where time is event"
     assert [when in repr(one.page().sections[-1]) for one in (serial, found)] == [True, False]
-    # All volumes on a drive are all devices of the trace side by side.
+    # All volumes on a drive equal all devices of the trace side by side.
     whole = ssdlab.fleet(trace, CONFIG, pack="name", drives=1, out=tmp_path / "f")
     side_by_side = json.loads(json.dumps(ssdlab.simulate(CONFIG, ssdlab.TraceFile(trace, device="all")).to_dict()))
     names = [one.name for one in whole.drives[0].volumes]
@@ -116,7 +116,7 @@ def test_neither_jobs_nor_pieces_matter(
         assert path.read_bytes() == (tmp_path / "f" / "volumes" / path.name).read_bytes()
 
 
-def test_what_is_there_is_not_done_again(trace: Path, tmp_path: Path) -> None:
+def test_finished_work_is_not_repeated(trace: Path, tmp_path: Path) -> None:
     def run(**more: Any) -> int:
         with counted() as keys:
             ssdlab.fleet(trace, CONFIG, out=tmp_path / "f", **more)
@@ -129,7 +129,7 @@ def test_what_is_there_is_not_done_again(trace: Path, tmp_path: Path) -> None:
     assert run(pack="name", drives=3) == 2
     assert run() == 0
     assert (tmp_path / "f" / "volumes" / parted.INDEX).stat() == made
-    # A trace that was changed is parted again, and only what is new is run.
+    # A changed trace is split again, and only new drives run.
     with trace.open("r+", encoding="ascii") as file:
         kept = file.read()
         file.write("0,W,0,4096,1577808999000000\n")
@@ -148,8 +148,8 @@ ssdlab.fleet(sys.argv[1], {config!r}, out=sys.argv[2])
 """
 
 
-def test_a_fleet_that_is_killed_at_any_moment_comes_to_the_same(trace: Path, alone: Path, tmp_path: Path) -> None:
-    """SIGKILL again and again at random moments, until a client comes to its end."""
+def test_a_fleet_killed_at_any_moment_gives_the_same_result(trace: Path, alone: Path, tmp_path: Path) -> None:
+    """Sends SIGKILL at random moments until a client finishes."""
     for attempt in range(max(1, examples(60) // 60)):
         draw = random.Random(attempt)
         folder = tmp_path / f"killed{attempt}"
@@ -168,7 +168,7 @@ def test_a_fleet_that_is_killed_at_any_moment_comes_to_the_same(trace: Path, alo
         assert {path.name for path in folder.iterdir()} == {"volumes", "study"}
 
 
-def test_distributions_are_those_of_the_drives(alone: Path) -> None:
+def test_distributions_equal_the_drives(alone: Path) -> None:
     found = ssdlab.open_fleet(alone)
     results = [found.study.result(run) for run in range(5)]
     for figure in ("host.pages_written", "latency.all.p99_ns"):
@@ -194,7 +194,7 @@ def _figure(result: dict[str, Any], path: str) -> float:
     return result
 
 
-def test_drives_that_wear_out_are_bought_again(alone: Path) -> None:
+def test_worn_out_drives_are_replaced(alone: Path) -> None:
     found = ssdlab.open_fleet(alone)
     lives = found.study.table["life_years"].to_pylist()
     known = sorted(life for life in lives if life is not None)
@@ -222,9 +222,9 @@ SLOW: dict[str, object] = {
         {"time": "count"},
     ],
 )
-def test_lives_are_at_the_rate_of_the_trace_by_hand(tmp_path: Path, how: dict[str, object]) -> None:
-    """A fleet writes 2,000 pages to a volume in its first 2 ms, which takes a chip a second, one page to another, and
-    none to a third; it is watched for 10 seconds: 2,000 x 4,096 bytes x 8,640 and 4,096 bytes x 8,640 a day.
+def test_lives_follow_the_trace_rate_by_hand(tmp_path: Path, how: dict[str, object]) -> None:
+    """A fleet writes 2,000 pages to one volume in its first 2 ms, which takes a chip a second, one page to another, and
+    none to a third. It is watched for 10 seconds: 2,000 x 4,096 bytes x 8,640 and 4,096 bytes x 8,640 a day.
     """
     lines = [f"1,W,{page * 4096},4096,{1000 + page}" for page in range(2000)]
     lines += ["2,W,0,4096,500000", "3,R,0,4096,10001000"]
@@ -249,8 +249,8 @@ def test_lives_are_at_the_rate_of_the_trace_by_hand(tmp_path: Path, how: dict[st
 
 
 @pytest.mark.parametrize(("clock", "unknown"), [("serial", 0), ("count", 1)])
-def test_where_a_trace_has_no_times_the_rate_is_that_of_the_replay(tmp_path: Path, clock: str, unknown: int) -> None:
-    """Or, where time is not modelled, nobody knows it: then it takes so many drives or more."""
+def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: str, unknown: int) -> None:
+    """If time is not modelled either, the life is unknown, and the drives needed are a lower bound."""
     trace = ssdlab.Trace.from_columns(op=["write"] * 9, offset=[0] * 9, bytes=[4096] * 9)
     pq.write_table(trace.to_arrow().append_column("volume", pa.array([1] * 9)), tmp_path / "t.parquet")
     found = ssdlab.fleet(tmp_path / "t.parquet", {**SLOW, "time": clock})
@@ -299,7 +299,7 @@ def test_rules_pack_by_hand() -> None:
     assert names(writing, "write-rate", 2) == [["7", "3"], ["5", "4", "1"]]
     # Five volumes of a mebibyte each, and a drive has room for two.
     assert names(writing, "round-robin", None, 2 * MIB) == [["1", "4"], ["7", "3"], ["5"]]
-    # An end within a mebibyte takes all of it from the next volume.
+    # A volume that ends within a mebibyte takes all of it from the next.
     assert [one.end_bytes for one in packed([volume("a", 5), volume("b", 7)], "name", 1, None)] == [MIB + 7]
 
 
@@ -314,7 +314,7 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
         assert all(drive.end_bytes <= 40 * MIB for drive in drives), f"seed {seed}, {rule}"
     few = packed(volumes, "write-rate", len(volumes) // 4 + 1, None)
     rates = [sum(one.written_bytes for one in drive.volumes) for drive in few]
-    # No drive lies above another by more than a volume: the last that it got went to the one that had least.
+    # No drive exceeds another by more than a volume: its last volume went to the least loaded drive.
     assert max(rates) - min(rates) <= max(one.written_bytes for one in volumes), f"seed {seed}"
 
 
@@ -360,7 +360,7 @@ def test_bad_input_is_one_clear_error(
     assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "f" / "study").exists()
 
 
-def test_folders_of_others_are_left_alone(trace: Path, cli: Cli, tmp_path: Path) -> None:
+def test_foreign_folders_are_left_alone(trace: Path, cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "mine.txt").write_text("mine", encoding="ascii")
     done = cli("fleet", "run", trace, "--out", "f", check=False)
@@ -369,7 +369,7 @@ def test_folders_of_others_are_left_alone(trace: Path, cli: Cli, tmp_path: Path)
     assert done.returncode == 2 and "holds no fleet; 'ssdlab fleet run --out FOLDER' makes one" in done.stderr
 
 
-def test_a_drive_that_fails_is_a_row_and_a_remark(tmp_path: Path) -> None:
+def test_a_failed_drive_is_a_row_and_a_remark(tmp_path: Path) -> None:
     lines = [f"{int(page > 9)},W,{page * 8192},4096,{1000 + page}" for page in range(3000)]
     packed_config = {**CONFIG, "device.capacity": "8MiB", "host.fit": "compact"}
     found = ssdlab.fleet(written(tmp_path / "two.csv", lines), packed_config)
@@ -379,8 +379,8 @@ def test_a_drive_that_fails_is_a_row_and_a_remark(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_volume_that_cannot_be_run_is_named_as_the_trace_does(shared: bool, tmp_path: Path) -> None:
-    # Of what trims alone there is nothing to be packed.
+def test_a_volume_that_cannot_run_is_named_as_in_the_trace(shared: bool, tmp_path: Path) -> None:
+    # A volume with trims only has nothing to pack.
     files = [written(tmp_path / f"{name}.csv", [f"0,{op},0,4096,0x2,1"]) for name, op in zip("abc", "WDD", strict=True)]
     packed: dict[str, Any] = {"pack": "write-rate", "drives": 2} if shared else {}
     found = ssdlab.fleet(files, {"host.fit": "compact", "time": "count"}, **packed)
@@ -390,7 +390,7 @@ def test_a_volume_that_cannot_be_run_is_named_as_the_trace_does(shared: bool, tm
     ]
 
 
-def test_a_fleet_of_which_every_drive_failed_is_told(trace: Path, cli: Cli, tmp_path: Path) -> None:
+def test_a_fleet_fails_if_every_drive_fails(trace: Path, cli: Cli, tmp_path: Path) -> None:
     found = ssdlab.fleet(trace, {"device.capacity": "8TiB", "time": "count"}, pack="name", drives=2)
     assert found.write_amplification is None and found.to_dict()["distributions"] == []
     assert len(found.by_volume()) == 5 and "failed: MemoryError" in found.page().remarks[0]
@@ -399,8 +399,8 @@ def test_a_fleet_of_which_every_drive_failed_is_told(trace: Path, cli: Cli, tmp_
     assert cli("fleet", "run", trace, *large, check=False).returncode == 1
 
 
-def test_a_fleet_says_what_its_runs_would(alone: Path) -> None:
-    """Drives of whole blocks that are larger than asked for, and what has not settled."""
+def test_a_fleet_repeats_the_notes_of_its_runs(alone: Path) -> None:
+    """Drives of whole blocks that are larger than requested, and drives that have not settled."""
     found = ssdlab.open_fleet(alone)
     told = found.study.caveats
     assert told[0].startswith("no capacity is given, so the trace sizes the drive: ")
@@ -409,16 +409,16 @@ def test_a_fleet_says_what_its_runs_would(alone: Path) -> None:
     assert {*told} <= {*found.envelope()["notes"]} and told[0] in found.report_html()
 
 
-def test_one_drive_is_no_drives(trace: Path) -> None:
+def test_one_drive_is_written_in_the_singular(trace: Path) -> None:
     found = ssdlab.fleet(trace, CONFIG, pack="name", drives=1)
     assert repr(found) == "<ssdlab.Fleet of 5 volumes on 1 drive>" and found.page().title == "5 volumes on 1 drive"
 
 
-def test_requests_far_out_of_order_are_told(tmp_path: Path) -> None:
+def test_requests_far_out_of_order_are_reported(tmp_path: Path) -> None:
     lines = [f"1,W,0,512,{time}" for time in (*range(200_000, 400_000), 5)]
     found = ssdlab.fleet(written(tmp_path / "late.csv", lines), {**CONFIG, "time": "count"})
     assert found.late == 1 and any("give files in the order of their times" in one for one in found.page().remarks)
 
 
-def test_the_natural_order_of_names() -> None:
+def test_natural_order_of_names() -> None:
     assert sorted(["a10b", "a9", "10", "9", "a"], key=packing._natural) == ["9", "10", "a", "a9", "a10b"]
