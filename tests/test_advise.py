@@ -15,7 +15,7 @@ from conftest import ROOT, Cli
 from ssdlab import advise
 
 TRACES = ROOT / "traces"
-# The shipped traces end below 23 GiB. Filling the device leaves its last GiB in the largest cache, which none uses.
+# The shipped traces end below 23 GiB. Filling the device leaves its last GiB in the largest cache, which no trace uses.
 DEVICE = {"device.capacity": "24GiB"}
 SMALL = {"device.capacity": "64MiB", "device.op": "50%", "nand.pages_per_block": 64}
 
@@ -24,14 +24,14 @@ def device(overrides: dict[str, Any]) -> ssdlab.Config:
     return ssdlab.Config("mapcache", overrides={**DEVICE, **overrides})
 
 
-def test_settings_alone_are_on_top_of_the_device_of_the_document() -> None:
+def test_settings_alone_modify_the_documents_device() -> None:
     trace = ssdlab.Trace.from_columns(op=["write"], offset=[4096], bytes=[4096])
     found = advise.map_cache(trace, {"device.capacity": "24GiB"})
     assert found.to_dict() == advise.map_cache(trace, device({})).to_dict()
 
 
 @pytest.mark.parametrize("name", ["varmail", "oltp", "pgbench", "fileserver"])
-def test_misses_are_those_of_the_simulation(name: str) -> None:
+def test_misses_equal_the_simulations(name: str) -> None:
     trace = ssdlab.read_trace(TRACES / f"{name}.csv.zst")
     found = advise.map_cache(trace, device({}), caches=["8KiB", "64KiB", "512KiB"], segments=["1KiB", "4KiB"])
     for row, column in ((0, 1), (1, 0), (1, 1), (2, 0), (2, 1)):
@@ -53,7 +53,7 @@ def test_misses_are_those_of_the_simulation(name: str) -> None:
             assert (summary[kind]["count"], summary[kind]["hits"]) == (look_ups, hits[row, column]), (name, kind)
 
 
-def test_the_advice_on_a_trace_that_writes_back_in_batches_holds_in_the_simulation() -> None:
+def test_advice_on_batched_write_backs_holds_in_the_simulation() -> None:
     trace = ssdlab.read_trace(TRACES / "oltp.csv.zst")
     best = advise.map_cache(trace, device({})).best(0.71)
     assert best is not None and (best.cache_bytes, best.segment_bytes) == (64 << 10, 1 << 10)
@@ -71,11 +71,11 @@ def test_the_advice_on_a_trace_that_writes_back_in_batches_holds_in_the_simulati
 
 
 ENTRIES = 8192 // 4
-"""Entries of a page of the map."""
+"""Entries of a map page."""
 
 
 def lru(pages: list[int], changes: list[bool], entries: int, capacity: int) -> tuple[int, int]:
-    """Hits and write-backs of one cache by hand: all dirty segments of a page of the map at once."""
+    """Hits and write-backs of one cache by hand: all dirty segments of a map page at once."""
     cache: OrderedDict[int, bool] = OrderedDict()
     hits = written_back = 0
     for page, change in zip(pages, changes, strict=True):
@@ -107,7 +107,7 @@ def small() -> ssdlab.Config:
     return ssdlab.Config("mapcache", overrides=SMALL)
 
 
-def test_hits_and_write_backs_are_those_of_every_cache() -> None:
+def test_hits_and_write_backs_equal_every_simulated_cache() -> None:
     trace = zipf(4000)
     pages = (trace.offset // 8192).tolist()
     changes = (trace.op == 1).tolist()
@@ -121,8 +121,8 @@ def test_hits_and_write_backs_are_those_of_every_cache() -> None:
     assert (found.change_hits + found.change_misses == found.change_look_ups).all()
 
 
-def test_times_are_those_of_the_model() -> None:
-    # 128 entries a segment of 512 bytes: pages 0 and 128 lie in two segments; 2 are cached in 1 KiB.
+def test_times_follow_the_model() -> None:
+    # 128 entries in a segment of 512 bytes: pages 0 and 128 lie in two segments, of which 1 KiB caches 2.
     rows = [("read", 0), ("write", 128), ("read", 256), ("read", 384), ("write", 1)]
     trace = ssdlab.Trace.from_columns(
         op=[op for op, _ in rows],
@@ -138,7 +138,7 @@ def test_times_are_those_of_the_model() -> None:
     assert found.iops_share[0, 0] == found.host_ns / found.busy_ns[0, 0]
     assert found.read_iops_share[0, 0] == 3 * read / (3 * read + 5 * load)
     assert found.iops[0, 0] == pytest.approx(found.full_iops * found.iops_share[0, 0])
-    # 16 segments of 128 entries hold the 8,192 pages in 64, each with 4 bytes in the map of the map.
+    # 16 segments of 128 entries cache the 8,192 pages in 64, each with 4 bytes in the map of the map.
     assert found.ram_bytes.tolist() == [[1024 + 4 * 64]]
     assert found.full_ram_bytes == 4 * 8192
     assert found.limit[0] == found.host_ns / (found.host_ns + 4 * load)
@@ -146,8 +146,8 @@ def test_times_are_those_of_the_model() -> None:
     assert whole.first_look_ups.tolist() == [1] and whole.write_backs.tolist() == [[0]]
 
 
-def test_the_documents_means_follow() -> None:
-    """The document: a read of 4 KB takes t_R + 4 t_x, a miss t_R and the transfer of its segment more."""
+def test_the_documents_means_are_reproduced() -> None:
+    """The document: a read of 4 KB takes t_R + 4 t_x, a miss adds t_R and the transfer of its segment."""
     pages = np.random.default_rng(1).integers(0, 8192, 3000)
     trace = ssdlab.Trace.from_columns(op=["read"] * 3000, offset=pages * 8192, bytes=[4096] * 3000)
     found = advise.map_cache(trace, small(), caches=["8KiB", "16KiB"], segments=["1KiB", "2KiB", "4KiB", "8KiB"])
@@ -181,7 +181,7 @@ def test_the_best_choice_takes_the_least_ram() -> None:
         assert least is not None and least <= best.cache_bytes
         curve = found.curve(best.segment_bytes)
         assert (curve.iops_share[curve.cache_bytes < least] < target).all()
-    # All of the map but its first look-ups.
+    # The whole map except its first look-ups.
     assert found.best(1.0) is None and (found.iops_share[-1] == found.limit).all()
 
 
@@ -227,7 +227,7 @@ def test_the_figure_has_a_curve_for_each_segment_size() -> None:
         ({"config": ssdlab.Config("tlc-chip", overrides={"time": "count"})}, "models no time"),
     ],
 )
-def test_sizes_that_cannot_be_are_named(arguments: dict[str, Any], message: str) -> None:
+def test_impossible_sizes_are_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ssdlab.ConfigError) as error:
         advise.map_cache(zipf(10), **{"config": small(), **arguments})
     assert message in str(error.value) and "\n" not in str(error.value)
@@ -236,7 +236,7 @@ def test_sizes_that_cannot_be_are_named(arguments: dict[str, Any], message: str)
 @pytest.mark.parametrize(
     "more", [{}, {"block.scheduler": "cfq"}, {"gantt": "window"}, {"block.scheduler": "none", "gantt": "window"}]
 )
-def test_what_refuses_the_times_of_many_dies_names_a_remedy_that_works(more: dict[str, str]) -> None:
+def test_refusing_many_dies_names_a_working_remedy(more: dict[str, str]) -> None:
     config = small().with_overrides({"time": "event", **more})
     with pytest.raises(ssdlab.ConfigError) as error:
         advise.map_cache(zipf(10), config)
@@ -301,7 +301,7 @@ def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, argument
         assert word in done.stderr
 
 
-def test_what_is_to_be_set_for_a_drive_in_event_time_is_accepted(cli: Cli) -> None:
+def test_the_advised_settings_fit_a_timed_drive(cli: Cli) -> None:
     given = ("advise", "mapcache", str(ROOT / "traces/varmail.csv.zst"), "--fit=compact", "--set", "cache.policy=lru")
     refused = cli(*given, "--set", "time=event", "--set", "cache.dirty_background=50%", check=False)
     assert 'set it to "serial", and cache.dirty_background to 10%' in refused.stderr

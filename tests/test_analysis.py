@@ -42,7 +42,7 @@ def by_kind(columns: Any, key: str) -> dict[tuple[int, str], int]:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(requests)
-def test_columns_are_those_of_the_definition(rows: list[tuple[str, int, int, int]]) -> None:
+def test_columns_follow_the_definition(rows: list[tuple[str, int, int, int]]) -> None:
     ops, starts, sizes, gaps = (list(column) for column in zip(*rows, strict=True))
     times = np.cumsum(gaps).tolist()
     trace = ssdlab.Trace.from_columns(
@@ -97,13 +97,13 @@ def test_streams_and_arrivals_are_recognised() -> None:
     assert (sequential["runs"], sequential["longest_run"]) == (5, 6000)
     assert figures["arrivals"]["all"]["cv"] == pytest.approx(1, abs=0.05)
     assert figures["dispersion"][0]["index"] == pytest.approx(1, abs=0.15)
-    # At one instant there is no rate, and no burst.
+    # A single instant has no rate and no burst.
     closed = generated(**streams).analyze().to_dict()
     assert (closed["requests_per_s"], closed["arrivals"]["all"]["cv"]) == (None, None)
     assert all(scale["index"] is None for scale in closed["dispersion"])
 
 
-def test_the_benchmark_of_random_reads_needs_no_pattern_of_its_own() -> None:
+def test_the_random_read_benchmark_needs_no_pattern_of_its_own() -> None:
     trace = generated(requests=20_000, span="1GiB", size="4KiB", align="4KiB", reads="100%", pattern="uniform")
     figures = trace.analyze().to_dict()
     assert figures["requests"] == {"read": 20_000, "write": 0, "trim": 0, "flush": 0}
@@ -113,7 +113,7 @@ def test_the_benchmark_of_random_reads_needs_no_pattern_of_its_own() -> None:
     assert figures["footprint"]["bytes"] / 4096 == pytest.approx(19_256, abs=160)
 
 
-def test_a_footprint_beyond_the_bound_is_an_estimate_that_says_so() -> None:
+def test_a_footprint_beyond_the_bound_is_a_marked_estimate() -> None:
     pages = 4_000_000
     column = np.arange(pages, dtype=np.uint64) * np.uint64(65536)
     trace = ssdlab.Trace.from_columns(op=np.ones(pages, np.uint8), offset=column, bytes=np.full(pages, 4096, np.uint32))
@@ -127,7 +127,7 @@ def test_a_footprint_beyond_the_bound_is_an_estimate_that_says_so() -> None:
     assert found.ranges.writes.sum() == pages and found.windows.writes.sum() == pages
 
 
-def test_more_ranges_than_can_be_counted_are_joined() -> None:
+def test_too_many_ranges_are_joined() -> None:
     trace = ssdlab.Trace.from_columns(op=["read", "write"], offset=[0, 2**32], bytes=[512, 512])
     found = trace.analyze(range="1KiB")
     assert (found.range_bytes, found.counted_range_bytes) == (1024, 8192)
@@ -137,9 +137,9 @@ def test_more_ranges_than_can_be_counted_are_joined() -> None:
     assert step.lower[0] <= 2**22 < step.upper[0] and step.writes.tolist() == [1]
 
 
-def test_a_whole_last_window_counts_and_a_short_one_may_hold_the_most() -> None:
+def test_a_full_last_window_counts_and_a_short_one_may_be_largest() -> None:
     def working_set(*pages: int) -> tuple[float, int]:
-        """Of windows that touch so many pages each, 0 for a flush."""
+        """Windows that touch this many pages each, 0 for a flush."""
         op = ["write" if count else "flush" for count in pages]
         sizes = [count * 4096 for count in pages]
         trace = ssdlab.Trace.from_columns(op=op, offset=np.zeros(len(pages), np.uint64), bytes=sizes)
@@ -194,7 +194,7 @@ def test_equal_traces_save_equal_bytes(tmp_path: Path) -> None:
     assert sum(windows["reads"]) + sum(windows["writes"]) == 5000 and len(windows["pages"]) == 313
 
 
-def test_the_page_needs_nothing_else() -> None:
+def test_the_page_is_self_contained() -> None:
     html = ssdlab.TraceFile(OLTP).analyze().report_html()
     assert html.count("data-chart=") == 8
     for reference in ("<script src", "<link", "@import", "src=", 'href="http'):

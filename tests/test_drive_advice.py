@@ -15,8 +15,8 @@ PGBENCH = ROOT / "traces" / "pgbench.csv.zst"
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 
 
-def test_drives_are_those_of_single_runs_and_life_is_endurance_over_writes() -> None:
-    """TBW, the cycles of all flash over the write amplification, lasts for so many days of so many capacities."""
+def test_drives_equal_single_runs_and_life_is_endurance_over_writes() -> None:
+    """Life is TBW, the cycles of all flash over write amplification, over the capacities written per day."""
     found = ssdlab.advise_drive(PGBENCH, {"time": "serial"}, op=["10%", "40%"], dwpd=0.5, p99_ns=1e9)
     assert [one.levels["device.op"] for one in found.choices] == ["10%", "40%"]
     for one in found.choices:
@@ -37,7 +37,7 @@ def known(value: float) -> Estimate:
 
 
 def advice(choices: list[tuple[str, float, float, float]], **more: float) -> DriveAdvice:
-    """Advice on drives of which spare space, flash, p99 and years are known."""
+    """Advice on drives with given spare space, flash, p99 and years."""
     study = ssdlab.sweep({"device.op": [op for op, *_ in choices]}, BASE)
     found = [
         DriveChoice({"device.op": op}, flash, known(2.0), known(p99), 1e12, known(years))
@@ -47,7 +47,7 @@ def advice(choices: list[tuple[str, float, float, float]], **more: float) -> Dri
     return DriveAdvice(study=study, choices=found, **wanted)
 
 
-def test_the_least_flash_that_lasts_and_answers_in_time_is_taken() -> None:
+def test_the_least_sufficient_flash_is_chosen() -> None:
     drives = [
         ("20%", 100.0, 60.0, 3.0),
         ("25%", 110.0, 30.0, 6.0),
@@ -66,14 +66,14 @@ def test_the_least_flash_that_lasts_and_answers_in_time_is_taken() -> None:
     short = advice(drives, years=10.0)
     assert short.best is None and "device.op=40%, lives 9.00 years" in short.page().conclusion[0].text
     assert "flash that endures more" in short.page().conclusion[0].text
-    # What makes flash last does not make it answer.
+    # Flash that lasts may not answer in time.
     for years, remedies in ((5.0, 1), (10.0, 2)):
         neither = advice(drives, years=years, p99_ns=5.0).page().conclusion[0].text
         assert "to answer in time, take a faster drive" in neither and neither.count("; to ") == remedies
 
 
-def test_how_sure_an_answer_is_stands_beside_it() -> None:
-    """Two of three seeds keep the bound with the drive whose mean does, all three with the next."""
+def test_the_confidence_of_an_answer_is_shown() -> None:
+    """Two of three seeds meet the bound with the drive whose mean does, all three with the next."""
     study = ssdlab.sweep({"device.op": ["20%", "30%"]}, BASE, seeds=3)
     tails, lives = ((24.0, 24.0, 26.0), (20.0, 20.0, 21.0)), (9.0, 9.0, 9.0)
     found = [
@@ -108,14 +108,14 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
     assert (tmp_path / "a" / "drive-advice.csv").read_text(encoding="utf-8").count("\n") == 5
 
 
-def test_over_provisioning_that_gives_the_same_drive_is_listed_once() -> None:
+def test_over_provisioning_with_equal_drives_is_listed_once() -> None:
     drive = {"device.capacity": "256MiB", "workload.requests": 100, "time": "count"}
     found = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
     assert [one.levels["device.op"] for one in found.choices] == ["7%", "40%"]
     assert found.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, as blocks are whole"
 
 
-def test_of_drives_whose_life_is_not_known_none_is_taken_without_a_condition(tmp_path: Path) -> None:
+def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -> None:
     timeless = tmp_path / "timeless.parquet"
     ssdlab.Trace.from_columns(op=["write"] * 900, offset=[0] * 900, bytes=[4096] * 900).save(timeless)
     found = ssdlab.advise_drive(timeless, {**SMALL, "time": "count"}, op=["20%", "40%"])
@@ -145,7 +145,7 @@ SMALL = {"nand.pages_per_block": 32, "nand.channels": 1, "nand.ways": 1, "device
         {"time": "event", "host.replay": "open", "host.warmup": 500, "host.repeat.times.count": 1},
     ],
 )
-def test_life_is_at_the_rate_of_the_trace_whether_a_drive_keeps_up_or_not(
+def test_life_follows_the_trace_rate_even_if_the_drive_is_slow(
     tmp_path: Path, how: dict[str, object]
 ) -> None:
     """A page every 10 us, which a chip programs in half a millisecond, is 4,096 x 8.64 x 10^9 bytes a day."""
@@ -173,7 +173,7 @@ def test_life_is_at_the_rate_of_the_trace_whether_a_drive_keeps_up_or_not(
     assert not any("the projected life" in remark for remark in found.page().remarks)
 
 
-def test_life_of_requests_without_times_is_at_the_rate_of_the_replay(tmp_path: Path) -> None:
+def test_life_of_requests_without_times_follows_the_replay_rate(tmp_path: Path) -> None:
     timeless = tmp_path / "timeless.parquet"
     ssdlab.Trace.from_columns(op=["write"] * 900, offset=[0] * 900, bytes=[4096] * 900).save(timeless)
     drive = {**SMALL, "time": "serial"}
@@ -185,7 +185,7 @@ def test_life_of_requests_without_times_is_at_the_rate_of_the_replay(tmp_path: P
     assert ssdlab.advise_drive(timeless, drive, op=["20%"], dwpd=1.0).choices[0].rate == "asked"
 
 
-def test_why_no_drive_can_be_run_is_told_in_words(tmp_path: Path) -> None:
+def test_drives_that_cannot_run_have_a_reason(tmp_path: Path) -> None:
     ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096]).save(tmp_path / "broken.csv")
     with (tmp_path / "broken.csv").open("a") as file:
         file.write("nothing\n")
@@ -193,7 +193,7 @@ def test_why_no_drive_can_be_run_is_told_in_words(tmp_path: Path) -> None:
         ssdlab.advise_drive(tmp_path / "broken.csv", op=["7%"], jobs=1)
 
 
-def test_spare_space_for_requests_that_write_nothing_is_refused_in_words(cli: Cli, tmp_path: Path) -> None:
+def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: Path) -> None:
     ssdlab.Trace.from_columns(op=["read"], offset=[0], bytes=[4096]).save(tmp_path / "reads.csv")
     done = cli("advise", "drive", tmp_path / "reads.csv", "--op", "7%", check=False)
     assert done.stderr.splitlines()[-1] == (
@@ -246,8 +246,8 @@ def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown
         ({"host.repeat.times.count": 1, "host.warmup": 1000}, "the requests behind the warm-up"),
     ],
 )
-def test_all_figures_of_a_line_are_of_a_stretch_that_is_named(repeat: dict[str, object], measured: str) -> None:
-    """Of what a run measures in its last replay; that this is steady is said only where it is."""
+def test_the_measured_stretch_is_named(repeat: dict[str, object], measured: str) -> None:
+    """It is the last replay, and is called steady only where it is."""
     asked = {"time": "serial", "host.repeat": "until-steady", **repeat}
     if "host.repeat.times.count" in repeat:
         del asked["host.repeat"]
@@ -262,7 +262,7 @@ def test_all_figures_of_a_line_are_of_a_stretch_that_is_named(repeat: dict[str, 
     assert one.years is not None and one.years.mean == single["lifetime"]["trace_years"] and one.rate == "trace"
 
 
-def test_replays_are_as_many_as_are_asked_for() -> None:
+def test_replays_are_as_requested() -> None:
     once = {"time": "count", "host.repeat.times.count": 1}
     found = ssdlab.advise_drive(PGBENCH, once, op=["20%"])
     single = ssdlab.simulate({**once, "device.op": "20%"}, PGBENCH)
