@@ -1,11 +1,11 @@
-"""What tests of fleets share: the same requests to five volumes in every format that names volumes."""
+"""Shared by tests of fleets: the same requests to five volumes in every format that names volumes."""
 
 import random
 from pathlib import Path
 
 
 def rows(seed: int, requests: int = 400, volumes: int = 5) -> list[tuple[int, int, int, int, bool]]:
-    """Volume, time in microseconds, sector, sectors, and whether it writes; no two at a time."""
+    """Volume, time in microseconds, sector, sectors, and true for a write; times are distinct."""
     draw = random.Random(seed)
     times = sorted(draw.sample(range(40_000_000), requests))
     of = [min(int(draw.expovariate(0.7)), volumes - 1) for _ in times]
@@ -22,14 +22,14 @@ def alibaba(folder: Path, seed: int) -> list[Path]:
 
 
 def tencent(folder: Path, seed: int) -> list[Path]:
-    """A file an hour, in whole seconds."""
+    """A file per hour, in whole seconds."""
     all = rows(seed)
     lines = [f"{1_538_323_200 + t // 1_000_000},{s},{n},{int(w)},{v}" for v, t, s, n, w in all]
     return [written(folder / f"201810010{at}.csv", lines[at * 200 : at * 200 + 200]) for at in range(2)]
 
 
 def msr(folder: Path, seed: int) -> list[Path]:
-    """A file for each volume."""
+    """A file per volume."""
     found = []
     for volume in range(5):
         lines = [
@@ -42,7 +42,7 @@ def msr(folder: Path, seed: int) -> list[Path]:
 
 
 def systor(folder: Path, seed: int) -> list[Path]:
-    """Two files for each volume."""
+    """Two files per volume."""
     found = []
     for volume in range(5):
         its = [row for row in rows(seed) if row[0] == volume]
@@ -54,7 +54,7 @@ def systor(folder: Path, seed: int) -> list[Path]:
 
 
 def written(path: Path, lines: list[str]) -> Path:
-    """A file of lines."""
+    """Writes a file of lines."""
     path.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
     return path
 

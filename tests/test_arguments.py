@@ -1,4 +1,4 @@
-"""What is given for an argument and is of no kind that it takes is told with its name, and what to give."""
+"""Arguments of a wrong type are named in the error, with a valid type."""
 
 import inspect
 from collections.abc import Callable
@@ -49,19 +49,19 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "sweep": (ssdlab.sweep, VARIED),
     "tune": (ssdlab.tune, {**VARIED, "outcomes": "write_amplification"}),
 }
-"""With what they need beside the argument at fault."""
+"""With the other arguments that they need."""
 
 SIGNATURES = {"TraceFile": ssdlab.TraceFile}
 
 UNNAMED = r"is no (configuration|trace|setting)|has no cases by name"
-"""Of the one argument that can be meant."""
+"""Arguments to the only parameter that can be meant."""
 
 
 ANSWERS = {"asked_for": "outcomes", "curves": "outcome", "effects": "outcome", "pareto": "outcomes", "result": "run"}
 
 
 @pytest.mark.parametrize(("method", "argument"), ANSWERS.items())
-def test_a_study_tells_what_no_question_takes(method: str, argument: str, study: ssdlab.Study) -> None:
+def test_a_study_names_its_valid_questions(method: str, argument: str, study: ssdlab.Study) -> None:
     with pytest.raises(ssdlab.ConfigError, match=rf"^{argument}: object is no .*; give "):
         getattr(study, method)(object())
 
@@ -73,12 +73,12 @@ def study() -> ssdlab.Study:
 
 def parameters(name: str) -> list[str]:
     found = inspect.signature(SIGNATURES.get(name, FUNCTIONS[name][0])).parameters.values()
-    # Options of another function, which a command hands over.
+    # Options of another function, passed on by a command.
     return [one.name for one in found if one.kind is not one.VAR_POSITIONAL and one.name != "reading"]
 
 
 @pytest.mark.parametrize(("name", "argument"), [(name, one) for name in FUNCTIONS for one in parameters(name)])
-def test_what_no_argument_takes_is_told_with_its_name(
+def test_wrong_argument_types_are_named(
     name: str, argument: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -115,14 +115,14 @@ def test_what_no_argument_takes_is_told_with_its_name(
         ("cache.bench", {"writes": "0.5"}, "writes: '0.5' is no number; give a number"),
     ],
 )
-def test_messages_say_what_to_give(name: str, given: dict[str, Any], message: str) -> None:
+def test_messages_name_a_valid_value(name: str, given: dict[str, Any], message: str) -> None:
     call, needed = FUNCTIONS[name]
     with pytest.raises(ssdlab.ConfigError) as told:
         call(**{**needed, **given})
     assert str(told.value) == message
 
 
-def test_one_stands_for_a_list_and_those_of_numpy_for_those_of_python() -> None:
+def test_single_items_and_numpy_values_are_accepted() -> None:
     alike: list[dict[str, Any]] = [
         {"policies": ["lru"], "sizes": [1], "ignore_trims": True},
         {"policies": "lru", "sizes": [np.int64(1)], "ignore_trims": np.True_},

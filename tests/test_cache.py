@@ -231,8 +231,7 @@ def test_expiry_matches_hand_computed_hits(cli: Cli) -> None:
 
 
 def expiring_lru(requests: list[tuple[int, int, int]], capacity: int) -> tuple[int, int]:
-    """Returns hits of an LRU cache and misses of expired objects; a request is (millisecond, object, seconds to live).
-    """
+    """Returns hits of an LRU cache and misses of expired objects; a request is (millisecond, object, seconds to live)."""
     until: dict[int, float] = {}
     hits = expired = 0
     for millisecond, key, ttl in requests:

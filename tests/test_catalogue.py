@@ -1,4 +1,4 @@
-"""Everything that can be named is listed, and every setting is explained."""
+"""Every name is listed, and every setting is explained."""
 
 import json
 
@@ -24,13 +24,13 @@ def test_the_catalogue_has_all_registries() -> None:
     keys = {key: {*variants} for key, _, _, variants in _ssdlab.options() if variants}
     listed = {KNOWN_AS.get(name, name): entries for name, entries in names.items()}
     assert {key: listed[key] for key in keys} == keys
-    # Nothing is listed twice, and every name says what it is.
+    # Nothing is listed twice, and every name has a description.
     assert len(names) == len(catalogue()) and all(entry.help for one in catalogue() for entry in one.entries)
     tables = {key.partition(".")[0] for key, *_ in _ssdlab.options()}
     assert names["settings"] == tables
 
 
-def test_parameters_stand_below_what_they_belong_to() -> None:
+def test_parameters_stand_below_their_owner() -> None:
     (d,) = next(entry for entry in group("victims").entries if entry.name == "d_choices").parameters
     assert (d.name, d.default) == (
         "d",
@@ -61,7 +61,7 @@ def test_the_command_lists(cli: Cli) -> None:
         ("no.such", "nothing is listed under 'no.such'; 'ssdlab list' shows everything there is"),
     ],
 )
-def test_what_has_no_list_is_told_what_it_is(name: str, told: str) -> None:
+def test_a_name_without_a_list_is_described(name: str, told: str) -> None:
     with pytest.raises(ssdlab.ConfigError) as error:
         group(name)
     assert told in str(error.value)
@@ -75,7 +75,7 @@ def test_every_setting_is_explained(key: str) -> None:
         assert variant in [name for name, _ in _ssdlab.variants(choice)] and key.startswith(f"{choice}.{variant}.")
 
 
-def test_presets_say_where_their_numbers_come_from() -> None:
+def test_presets_name_the_sources_of_their_numbers() -> None:
     (found,) = explain("nand.program")
     values = {one.preset: one.value for one in found.presets}
     for preset in ssdlab.presets():
@@ -98,7 +98,7 @@ def test_presets_say_where_their_numbers_come_from() -> None:
         ("device.op", ()),
     ],
 )
-def test_where_a_setting_is_used_is_said(key: str, used: tuple[str, ...]) -> None:
+def test_the_condition_of_a_setting_is_shown(key: str, used: tuple[str, ...]) -> None:
     (found,) = explain(key)
     assert found.used == used
 

@@ -94,9 +94,7 @@ def test_a_cluster_gives_the_local_result(cluster: Cluster, tmp_path: Path, cli:
     assert found[0].to_json() == found[1].to_json()
 
 
-def test_traces_reach_workers_without_them(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_traces_reach_workers_without_them(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By path where they exist; else sent once to each worker."""
     fit = BASE.with_overrides({"host.fit": "wrap"})
     trace = ROOT / "traces" / "varmail.csv.zst"

@@ -281,9 +281,7 @@ def test_a_what_if_that_replaces_a_variant_is_complete(in_time: ssdlab.Config) -
         ("{}", ["--set", "seed=2"], "leave out the settings, or give the trace of the run"),
     ],
 )
-def test_other_files_are_refused(
-    content: str, arguments: list[str], message: str, cli: Cli, tmp_path: Path
-) -> None:
+def test_other_files_are_refused(content: str, arguments: list[str], message: str, cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(content, encoding="utf-8")
     done = cli("diagnose", "run.json", *arguments, check=False)
     assert done.returncode == 2 and message in done.stderr and done.stderr.startswith("ssdlab: run.json: ")

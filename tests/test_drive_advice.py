@@ -145,9 +145,7 @@ SMALL = {"nand.pages_per_block": 32, "nand.channels": 1, "nand.ways": 1, "device
         {"time": "event", "host.replay": "open", "host.warmup": 500, "host.repeat.times.count": 1},
     ],
 )
-def test_life_follows_the_trace_rate_even_if_the_drive_is_slow(
-    tmp_path: Path, how: dict[str, object]
-) -> None:
+def test_life_follows_the_trace_rate_even_if_the_drive_is_slow(tmp_path: Path, how: dict[str, object]) -> None:
     """A page every 10 us, which a chip programs in half a millisecond, is 4,096 x 8.64 x 10^9 bytes a day."""
     pages = 1501
     trace = tmp_path / "t.parquet"

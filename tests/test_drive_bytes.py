@@ -106,9 +106,7 @@ def test_a_drive_in_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("provision", ["device.op", "device.spare"])
 @pytest.mark.parametrize("ftl", [{"ftl": "page", "ftl.page.gc": "fifo"}, {"ftl": "bast", "ftl.bast.log": "4"}])
-def test_the_message_on_other_settings_opens_the_drive(
-    ftl: dict[str, str], provision: str, tmp_path: Path
-) -> None:
+def test_the_message_on_other_settings_opens_the_drive(ftl: dict[str, str], provision: str, tmp_path: Path) -> None:
     path = tmp_path / "drive.ssd"
     with Drive({**SMALL, "ftl": "fast", "ftl.fast.log": 8}, path) as drive:
         drive.write(5_000, b"kept")
@@ -229,9 +227,7 @@ def test_a_drive_without_spare_blocks_names_a_remedy(ftl: str) -> None:
 @pytest.mark.parametrize(
     ("ftl", "capacity", "op"), [("fast", "4MiB", "7%"), ("sbfast", "16MiB", "7%"), ("faster", "16MiB", "10%")]
 )
-def test_a_drive_with_too_little_spare_space_names_enough(
-    ftl: str, capacity: str, op: str, faults: Faults
-) -> None:
+def test_a_drive_with_too_little_spare_space_names_enough(ftl: str, capacity: str, op: str, faults: Faults) -> None:
     """Half of so small a log is no valid log for that FTL, and the user did not set it."""
     asked = {"nand.pages_per_block": 32, "device.capacity": capacity, "ftl": ftl}
     config = ssdlab.Config("tlc-chip", overrides=asked)

@@ -167,9 +167,7 @@ def test_a_page_in_the_log_has_a_reason(told: Any) -> None:
         ({"ftl": "bast", "ftl__bast__log": 1}, "1 5", "for room in the log"),
     ],
 )  # fmt: skip
-def test_waits_of_a_page_are_described(
-    settings: dict[str, object], requests: str, awaited: str, told: Any
-) -> None:
+def test_waits_of_a_page_are_described(settings: dict[str, object], requests: str, awaited: str, told: Any) -> None:
     [waited] = [line for line in told(requests, **settings) if "has waited" in line]
     assert waited.startswith(f"The page has waited {awaited}: ")
 
@@ -248,11 +246,8 @@ def test_costs_of_merges_reclaims_and_collections_cover_all_flash_work(name: str
 
 
 @pytest.mark.parametrize("trigger", [{}, {"partial": [2, 1]}])
-def test_collection_costs_include_moved_map_pages(
-    window: Any, tmp_path: Path, trigger: dict[str, list[int]]
-) -> None:
-    """Counts map pages that collection moves and rewrites, but none that host look-ups load or write back in between.
-    """
+def test_collection_costs_include_moved_map_pages(window: Any, tmp_path: Path, trigger: dict[str, list[int]]) -> None:
+    """Counts map pages that collection moves and rewrites, but none that host look-ups load or write back in between."""
     scene, draw = steps.scene("dftl-miss"), random.Random(1)
     requests = " ".join(str(draw.randrange(64)) for _ in range(150))
     (drive,) = scene.drives

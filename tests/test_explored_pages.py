@@ -257,9 +257,7 @@ def served(result: ssdlab.Result, folder: Path) -> Iterator[LocalServer]:
             answering.join()
 
 
-def test_a_page_explains_missing_later_operations(
-    window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_explains_missing_later_operations(window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = ssdlab.simulate({**TIMED, "gantt.window.length": "1s"})
     with served(result, tmp_path) as server:
         window.goto(server.address)

@@ -221,9 +221,7 @@ def test_times_of_any_epoch_count_from_the_first_request(tmp_path: Path, epoch: 
         ("time_s", [0.5, 0.75, 2], [0, 250_000_000, 1_500_000_000]),
     ],
 )
-def test_time_of_day_floats_are_exact(
-    tmp_path: Path, name: str, past: list[float], expected: list[int]
-) -> None:
+def test_time_of_day_floats_are_exact(tmp_path: Path, name: str, past: list[float], expected: list[int]) -> None:
     epoch = 1_577_808_000_000_000 // {"time_us": 1, "time_ms": 1000, "time_s": 1_000_000}[name]
     held = columns(**{"time_us": None, name: np.array(past, float) + epoch})
     pyarrow.parquet.write_table(pyarrow.table(held), tmp_path / "t.parquet")

@@ -150,9 +150,7 @@ def test_a_request_beyond_the_drive_is_located_in_every_format(
     assert refused(small, path) == f"{path}{place}: a write of 8KiB at byte 33554432 {BEYOND}"
 
 
-def test_the_line_number_counts_skipped_lines(
-    cli: Cli, small: ssdlab.Config, tmp_path: Path
-) -> None:
+def test_the_line_number_counts_skipped_lines(cli: Cli, small: ssdlab.Config, tmp_path: Path) -> None:
     (tmp_path / "far.csv").write_text(FAR)
     for command in ("run", "advise mapcache"):
         done = cli(*command.split(), "far.csv", *SMALL_SETS, check=False)
@@ -168,9 +166,7 @@ def test_the_line_number_counts_skipped_lines(
     assert refused(small, path).startswith(f"{path}:1: a write of 4KiB at byte 33554432 ")
 
 
-def test_a_request_beyond_the_drive_names_its_file(
-    small: ssdlab.Config, tmp_path: Path
-) -> None:
+def test_a_request_beyond_the_drive_names_its_file(small: ssdlab.Config, tmp_path: Path) -> None:
     near, far = tmp_path / "near.csv", tmp_path / "far.csv"
     near.write_text("0,W,0,4096,0x2,1\n10,W,32760,4096,0x2,2\n")
     far.write_text(FAR)
@@ -207,7 +203,9 @@ def test_a_request_beyond_the_drive_names_its_row(small: ssdlab.Config, tmp_path
         ssdlab.advise.map_cache(trace, small)
 
 
-def test_a_request_beyond_the_drive_is_refused_after_its_trace_was_deleted(small: ssdlab.Config, tmp_path: Path) -> None:
+def test_a_request_beyond_the_drive_is_refused_after_its_trace_was_deleted(
+    small: ssdlab.Config, tmp_path: Path
+) -> None:
     path = tmp_path / "far.csv"
     path.write_text(FAR)
     told = refused(small, path, monitor=lambda *_: path.unlink(missing_ok=True))

@@ -188,9 +188,7 @@ def test_an_interrupt_lost_by_python_is_raised_again() -> None:
     assert (ended.stdout, ended.stderr, ended.returncode) == ("interrupted\n", "", 0)
 
 
-def test_a_wrapped_interrupt_counts(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrapped_interrupt_counts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     class PanicError(BaseException):
         """Stands for compiled code's wrapper of an unexpected exception."""
 

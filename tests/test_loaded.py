@@ -271,9 +271,7 @@ def test_damaged_columns_are_an_error_before_they_are_used(
         (lambda found: found["result"].update(drive=5), r"result\.drive: is 5, which"),
     ],
 )
-def test_unknown_shapes_are_refused(
-    change: Callable[[dict[str, Any]], object], message: str, saved: Path
-) -> None:
+def test_unknown_shapes_are_refused(change: Callable[[dict[str, Any]], object], message: str, saved: Path) -> None:
     path = saved / "result.json"
     found = json.loads(path.read_text())
     change(found)

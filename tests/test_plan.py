@@ -188,9 +188,7 @@ def test_a_miss_ratio_curve_replaces_a_distribution(cli: Cli, tmp_path: Path) ->
         (["a,0,4096,0.5"], "2: capacity_units: '0' is not how many items a cache holds, 1 or more"),
     ],
 )
-def test_a_wrong_point_of_a_curve_is_named_as_written(
-    cli: Cli, tmp_path: Path, lines: list[str], said: str
-) -> None:
+def test_a_wrong_point_of_a_curve_is_named_as_written(cli: Cli, tmp_path: Path, lines: list[str], said: str) -> None:
     (tmp_path / "c.csv").write_text("\n".join(["policy,capacity_units,cache_bytes,miss_ratio", *lines, ""]))
     done = cli(
         "cache", "plan", "--memory", "1GiB", "--data", "10GiB", "--paper", "--curve", "c.csv", "--page", "4KiB",

@@ -152,8 +152,7 @@ def test_buffered_partial_writes_count_as_written(tmp_path: Path) -> None:
 
 
 def test_repeated_summary_requests_are_harmless(tmp_path: Path) -> None:
-    """Goal: SIGUSR1 is answered and does no harm. Method: bursts of signals, then a server whose output nobody reads.
-    """
+    """Goal: SIGUSR1 is answered and does no harm. Method: bursts of signals, then a server whose output nobody reads."""
     with served(tmp_path, *sets()) as (process, path):
         for _ in range(300):
             process.send_signal(signal.SIGUSR1)

@@ -140,9 +140,7 @@ def test_concurrent_evictions_remove_no_more_than_one_process_would(cache: Path)
     assert sorted(path.name for path in cache.iterdir()) == [f"{number}.drive" for number in range(5, 10)]
 
 
-def test_a_drive_removed_by_another_process_counts_as_removed(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_drive_removed_by_another_process_counts_as_removed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between listing and removing files, another process, on a file system without locks, removes the oldest."""
     cache.mkdir()
     for number in range(4):

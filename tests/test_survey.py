@@ -341,11 +341,8 @@ def test_lenths_margin_matches_hand_computation_and_nominal_error() -> None:
         (["device.op=20%..40%"], {"design": "sobol", "samples": 8}, False),
     ],
 )  # fmt: skip
-def test_losses_are_reported_for_complete_grids_only(
-    axes: list[str], more: dict[str, object], known: bool
-) -> None:
-    """Otherwise a value would be judged by what was varied with it: reads by the single value of device.op beside them.
-    """
+def test_losses_are_reported_for_complete_grids_only(axes: list[str], more: dict[str, object], known: bool) -> None:
+    """Otherwise a value would be judged by what was varied with it: reads by the single value of device.op beside them."""
     found = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more).effects("write_amplification")  # type: ignore[arg-type]
     assert bool(found.losses) == known == ("What would be lost by keeping it" in str(found.page()))
 

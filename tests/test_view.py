@@ -279,9 +279,7 @@ def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
         ({"source": None}, "result.json: source: "),
     ],
 )
-def test_changed_json_opens_no_page(
-    copy: Path, tmp_path: Path, change: dict[str, object], message: str
-) -> None:
+def test_changed_json_opens_no_page(copy: Path, tmp_path: Path, change: dict[str, object], message: str) -> None:
     found = json.loads((copy / "result.json").read_text())
     (copy / "result.json").write_text(json.dumps({**found, **change}))
     for path in (copy, copy / "result.json"):

@@ -1,4 +1,4 @@
-"""Traces of many volumes: what is parted is what the trace holds, and synthetic ones are as was published."""
+"""Traces of many volumes: partitions equal the trace, and synthetic ones match published statistics."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def same(one: ssdlab.Trace, other: ssdlab.Trace) -> bool:
-    """Whether two traces hold equal requests of equal streams."""
+    """True if two traces hold equal requests of equal streams."""
     pairs = zip(one.columns().values(), other.columns().values(), strict=True)
     return all(np.array_equal(*pair) for pair in pairs) and one.streams == other.streams
 
@@ -30,7 +30,7 @@ def same(one: ssdlab.Trace, other: ssdlab.Trace) -> bool:
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("seed", range(max(1, examples(30) // 10)))
-def test_partitions_hold_what_the_trace_has_of_each_volume(format: str, seed: int, tmp_path: Path) -> None:
+def test_partitions_hold_each_volumes_requests(format: str, seed: int, tmp_path: Path) -> None:
     (tmp_path / "trace").mkdir()
     files = FORMATS[format](tmp_path / "trace", seed)
     found = parted.part(ssdlab.TraceFile(tmp_path / "trace"), tmp_path / "volumes")
@@ -48,7 +48,7 @@ def test_partitions_hold_what_the_trace_has_of_each_volume(format: str, seed: in
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_a_column_of_parquet_names_volumes(tmp_path: Path) -> None:
+def test_a_parquet_column_names_volumes(tmp_path: Path) -> None:
     table = pa.table({
         "volume": pa.array(["a", "b", "a", "a", "b"]).dictionary_encode(),
         "time_us": [10, 20, 30, 40, 50], "op": ["W", "R", "R", "W", "W"],
@@ -63,7 +63,7 @@ def test_a_column_of_parquet_names_volumes(tmp_path: Path) -> None:
     assert traces["a"].columns()["stream"].tolist() == [1, 1, 3] and traces["b"].columns()["stream"].tolist() == [2, 2]
 
 
-def test_files_that_name_no_volumes_are_volumes(tmp_path: Path) -> None:
+def test_files_without_volume_names_are_volumes(tmp_path: Path) -> None:
     for name, offset in (("a", 0), ("b", 4096)):
         trace = ssdlab.Trace.from_columns(op=["write"], offset=[offset], bytes=[512], stream=[name])
         trace.save(tmp_path / f"{name}.csv")
@@ -74,9 +74,9 @@ def test_files_that_name_no_volumes_are_volumes(tmp_path: Path) -> None:
         assert [(one.name, one.end_bytes) for one in found.volumes] == [(f"a.{suffix}", 512), (f"b.{suffix}", 4608)]
 
 
-def test_published_shares_come_out() -> None:
-    """Goal: drawn volumes have the shares that were published. Method: many volumes, against each share, within four
-    standard errors of a share.
+def test_published_shares_are_reproduced() -> None:
+    """Goal: sampled volumes have the published shares. Method: many volumes, against each share, within four standard
+    errors.
     """
     drawn, random_ = 20_000, synthetic._Random(1)
     for name, median_gib, large_random in (("alibaba", 2.0, 0.204), ("tencent", 23.0, 0.358)):
@@ -92,7 +92,7 @@ def test_published_shares_come_out() -> None:
             assert abs(share.mean() - published) < 4 * (published * (1 - published) / drawn) ** 0.5
 
 
-def test_a_synthetic_fleet_is_as_asked(tmp_path: Path) -> None:
+def test_a_synthetic_fleet_is_as_requested(tmp_path: Path) -> None:
     made = ssdlab.generate_fleet(tmp_path / "f.csv", volumes=40, requests=20_000, seed=3)
     ssdlab.generate_fleet(tmp_path / "f.parquet", volumes=40, requests=20_000, seed=3)
     ssdlab.generate_fleet(tmp_path / "g.csv", volumes=40, requests=20_000, seed=4)
@@ -119,14 +119,12 @@ def test_a_synthetic_fleet_is_as_asked(tmp_path: Path) -> None:
         (["no/f.csv", "--volumes", "2", "--requests", "10"], "No such file"),
     ],
 )
-def test_a_fleet_that_cannot_be_made_leaves_nothing(
-    cli: Cli, tmp_path: Path, arguments: list[str], message: str
-) -> None:
+def test_an_impossible_fleet_leaves_nothing(cli: Cli, tmp_path: Path, arguments: list[str], message: str) -> None:
     done = cli("fleet", "generate", *arguments, check=False)
     assert done.returncode == 2 and message in done.stderr and not [*tmp_path.iterdir()]
 
 
-def test_volumes_in_files_of_their_own_share_the_clock_of_the_trace(tmp_path: Path) -> None:
+def test_volumes_in_separate_files_share_the_clock_of_the_trace(tmp_path: Path) -> None:
     for name, times in (("a", [100, 400]), ("b", [200, 300])):
         held = {"op": ["W", "W"], "offset": [0, 0], "bytes": [512, 512]}
         pq.write_table(pa.table({"time_s": times, **held}), tmp_path / f"{name}.parquet")

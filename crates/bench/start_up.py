@@ -1,4 +1,4 @@
-"""Processor time (user and system) and memory of whole commands: what loading, large drives and reports cost."""
+"""Processor time (user and system) and memory of whole commands: loading, large drives and reports."""
 
 import tempfile
 
@@ -10,7 +10,7 @@ LARGE = [
     "device.capacity=512GiB", "precondition.fill=0%", "precondition.overwrite=none", "workload.size=8KiB",
     "host.replay.closed.queue_depth=16",
 ]  # fmt: skip
-"""A drive that is empty."""
+"""An empty drive."""
 
 
 def running(*settings: str) -> list[str]:
@@ -19,7 +19,7 @@ def running(*settings: str) -> list[str]:
 
 
 def main() -> None:
-    """Runs all in turns, so that a noisy neighbour disturbs them alike, and prints the least of each."""
+    """Runs all in turns, so that noise affects them alike, and prints the least of each."""
     with tempfile.TemporaryDirectory() as directory:
         tiny = running(*TINY)
         commands = {

@@ -1,10 +1,10 @@
-"""Drives an NBD server with the clients that people use, and checks every byte.
+"""Runs an NBD server with common clients, and checks every byte.
 
     python tests/interop/run.py --server 'COMMAND --socket {socket} --size {size}'
 
-The command starts a server that serves `{size}` bytes at `{socket}` and ends when its standard input does or SIGTERM
-comes. What a check needs is installed from Debian where that is allowed; what could not be done is said. The end is an
-error if a check failed or none ran.
+The command starts a server of `{size}` bytes at `{socket}` that ends when its standard input closes or on SIGTERM.
+Missing programs are installed from Debian where allowed; skipped checks are listed. The exit status is an error if a
+check failed or none ran.
 """
 
 import argparse

@@ -2,9 +2,9 @@
 
     python tests/interop/stopwatch.py --server 'ssdlab serve --socket {socket} -s device.capacity={size}B'
 
-One client reads 4 KiB at random, one request after the other. Meanwhile another client does what takes long. Each line
-says how long that took, and the longest read meanwhile. The first line is the reader alone: the machine itself makes it
-wait, too.
+One client reads 4 KiB at random, one request after the other, while another issues long requests. Each line shows the
+duration of the long request, and the longest read meanwhile. The first line is the reader alone, because the machine
+itself makes it wait too.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def write_and_flush(client: Client) -> None:
 
 
 def scatter(client: Client) -> None:
-    """Writes pages at random, as many as a sixteenth of the drive has."""
+    """Writes random pages, a sixteenth of the drive in number."""
     data = random.randbytes(PAGE)
     for _ in range(client.size // PAGE // 16):
         client.write(random.randrange(client.size // PAGE) * PAGE, data)
@@ -70,7 +70,7 @@ DEEDS: dict[str, Callable[[Client], object]] = {
 
 
 def read_until(path: Path, end: Event, longest: "processes.Queue[float]") -> None:
-    """Reads until `end`, and puts the longest time that a read took."""
+    """Reads until `end`, and reports the longest read."""
     with connected(path) as client:
         slowest = 0.0
         while not end.is_set():
@@ -99,7 +99,7 @@ def measure(path: Path, name: str, deed: Callable[[Client], object]) -> float:
 
 
 def crowds(path: Path) -> None:
-    """Clients that take no replies, and connections that say nothing."""
+    """Clients that take no replies, and connections that send nothing."""
     with ExitStack() as opened:
         for _ in range(60):
             client = opened.enter_context(connected(path))
