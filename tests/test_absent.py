@@ -62,7 +62,7 @@ def test_all_counts_and_only_counts_may_be_absent(rare: ssdlab.Comparison) -> No
 
 
 def test_pages_show_absent_counts_as_0(rare: ssdlab.Comparison, compared: ssdlab.Comparison) -> None:
-    for summary in (one.summary for found in (rare, compared) for runs in found.runs.values() for one in runs):
+    for summary in (run.summary for found in (rare, compared) for runs in found.runs.values() for run in runs):
         whole = shape.complete(summary)
         assert [one.label for one in QUANTITIES if one.value(summary) != one.value(whole)] == []
 
@@ -71,7 +71,7 @@ def test_a_point_without_a_cause_is_on_the_front(study: ssdlab.Study) -> None:
     collected, free = study.table[GC].to_pylist()
     assert collected > 0 and free == 0
     front = study.pareto([GC, "device.physical_bytes"])
-    assert len(front.candidates) == 2 and all(one.best for one in front.candidates)
+    assert len(front.candidates) == 2 and all(candidate.best for candidate in front.candidates)
     assert study.effects(GC).mean == collected / 2
     assert study.table["flash.erases.recovery"].to_pylist() == [0, 0]
 
@@ -80,8 +80,8 @@ def test_a_point_without_a_cause_is_on_the_front(study: ssdlab.Study) -> None:
 def test_a_point_without_a_cause_is_the_best(outcome: str, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     tuned = ssdlab.tune("device.op=10%,100%", ROOMY, outcomes=[outcome], out=tmp_path / "s", trials=2, repeats=1)
-    assert [one.measured.error for one in tuned.trials] == [None, None]
-    assert next(one for one in tuned.finalists if one.best).point == {"device.op": "100%"}
+    assert [trial.measured.error for trial in tuned.trials] == [None, None]
+    assert next(finalist for finalist in tuned.finalists if finalist.best).point == {"device.op": "100%"}
 
 
 def test_an_absent_count_meets_a_bound(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_an_absent_count_meets_a_bound(tmp_path: Path) -> None:
         "device.op=60%,100%", ROOMY, outcomes=["device.physical_bytes"], constraints=[f"{MERGED}<=100"],
         out=tmp_path / "s", trials=2, repeats=1,
     )  # fmt: skip
-    assert next(one for one in tuned.finalists if one.best).point == {"device.op": "60%"}
+    assert next(finalist for finalist in tuned.finalists if finalist.best).point == {"device.op": "60%"}
 
 
 def test_means_cover_all_seeds(compared: ssdlab.Comparison, tmp_path: Path) -> None:
@@ -107,13 +107,13 @@ def test_means_cover_all_seeds(compared: ssdlab.Comparison, tmp_path: Path) -> N
 
 def test_means_of_fewer_seeds_say_so(rare: ssdlab.Comparison, tmp_path: Path) -> None:
     runs = [one.summary for one in rare.runs["rare"]]
-    written = [one["host"]["write_requests"] for one in runs]
+    written = [run["host"]["write_requests"] for run in runs]
     some = sum(map(bool, written))
     assert 1 < some < SEEDS
     found = rare.figures("rare")
     assert found["latency.write.count"].mean == statistics.fmean(written)
     assert found["latency.write.mean_ns"].seeds == some
-    alone = [one["drive"]["interference"]["writes_alone"] for one in runs]
+    alone = [run["drive"]["interference"]["writes_alone"] for run in runs]
     assert found["drive.interference.writes_alone.count"].mean == sum(one["count"] for one in alone if one) / SEEDS
     assert f"(of {some} seeds)" in str(page(rare))
     swept = ssdlab.sweep({"workload.reads": ["97%"]}, RARE, outcomes=["latency.write.mean_ns"], seeds=SEEDS,

@@ -341,9 +341,9 @@ def test_cache_write_backs_belong_to_no_stream(writes: str, told: bool) -> None:
     )
     above = {"cache.policy": "lru", "cache.size": "64KiB", "cache.writes": writes}
     drive = {"device.capacity": "32MiB", "nand.pages_per_block": 32, "time": "event"}
-    found = ssdlab.simulate({**drive, **above}, trace)
-    assert any(one["stream"] == "0" for one in found.summary["drive"]["streams"]) == told
-    assert ("writes back is of stream 0" in found.report_html()) == told
+    result = ssdlab.simulate({**drive, **above}, trace)
+    assert any(stream["stream"] == "0" for stream in result.summary["drive"]["streams"]) == told
+    assert ("writes back is of stream 0" in result.report_html()) == told
 
 
 def test_only_the_busiest_streams_are_listed(serial: ssdlab.Result) -> None:

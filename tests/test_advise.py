@@ -26,16 +26,16 @@ def device(overrides: dict[str, Any]) -> ssdlab.Config:
 
 def test_settings_alone_modify_the_documents_device() -> None:
     trace = ssdlab.Trace.from_columns(op=["write"], offset=[4096], bytes=[4096])
-    found = advise.map_cache(trace, {"device.capacity": "24GiB"})
-    assert found.to_dict() == advise.map_cache(trace, device({})).to_dict()
+    advice = advise.map_cache(trace, {"device.capacity": "24GiB"})
+    assert advice.to_dict() == advise.map_cache(trace, device({})).to_dict()
 
 
 @pytest.mark.parametrize("name", ["varmail", "oltp", "pgbench", "fileserver"])
 def test_misses_equal_the_simulations(name: str) -> None:
     trace = ssdlab.read_trace(TRACES / f"{name}.csv.zst")
-    found = advise.map_cache(trace, device({}), caches=["8KiB", "64KiB", "512KiB"], segments=["1KiB", "4KiB"])
+    advice = advise.map_cache(trace, device({}), caches=["8KiB", "64KiB", "512KiB"], segments=["1KiB", "4KiB"])
     for row, column in ((0, 1), (1, 0), (1, 1), (2, 0), (2, 1)):
-        choice = found.choice(row, column)
+        choice = advice.choice(row, column)
         simulated = device(
             {
                 "ftl.page.map.segments.cache": f"{choice.cache_bytes}B",
@@ -47,8 +47,8 @@ def test_misses_equal_the_simulations(name: str) -> None:
         )
         summary = ssdlab.simulate(simulated, trace).summary["map"]
         for kind, look_ups, hits in (
-            ("reads", found.read_look_ups, found.read_hits),
-            ("changes", found.change_look_ups, found.change_hits),
+            ("reads", advice.read_look_ups, advice.read_hits),
+            ("changes", advice.change_look_ups, advice.change_hits),
         ):
             assert (summary[kind]["count"], summary[kind]["hits"]) == (look_ups, hits[row, column]), (name, kind)
 
@@ -111,14 +111,16 @@ def test_hits_and_write_backs_equal_every_simulated_cache() -> None:
     trace = zipf(4000)
     pages = (trace.offset // 8192).tolist()
     changes = (trace.op == 1).tolist()
-    found = advise.map_cache(trace, small(), caches=["4KiB", "8KiB", "20KiB"], segments=["64B", "512B", "1KiB", "4KiB"])
-    for row, cache in enumerate(found.caches.tolist()):
-        for column, segment in enumerate(found.segments.tolist()):
+    advice = advise.map_cache(
+        trace, small(), caches=["4KiB", "8KiB", "20KiB"], segments=["64B", "512B", "1KiB", "4KiB"]
+    )
+    for row, cache in enumerate(advice.caches.tolist()):
+        for column, segment in enumerate(advice.segments.tolist()):
             hits, written_back = lru(pages, changes, segment // 4, cache // segment)
-            assert found.read_hits[row, column] + found.change_hits[row, column] == hits
-            assert found.write_backs[row, column] == written_back
-    assert (found.read_hits + found.read_misses == found.read_look_ups).all()
-    assert (found.change_hits + found.change_misses == found.change_look_ups).all()
+            assert advice.read_hits[row, column] + advice.change_hits[row, column] == hits
+            assert advice.write_backs[row, column] == written_back
+    assert (advice.read_hits + advice.read_misses == advice.read_look_ups).all()
+    assert (advice.change_hits + advice.change_misses == advice.change_look_ups).all()
 
 
 def test_times_follow_the_model() -> None:
@@ -129,19 +131,19 @@ def test_times_follow_the_model() -> None:
         offset=[page * 8192 for _, page in rows],
         bytes=[4096 if op == "read" else 8192 for op, _ in rows],
     )
-    found = advise.map_cache(trace, small(), caches=["1KiB"], segments=["512B"])
+    advice = advise.map_cache(trace, small(), caches=["1KiB"], segments=["512B"])
     t_r, t_x, program = 70_060, 5_515, 1_575_000
     read, page_read, page_program = t_r + 4 * t_x, t_r + 8 * t_x, program + 8 * t_x
     load = t_r + (t_x + 1) // 2
-    assert (found.host_ns, found.host_read_ns) == (3 * read + 2 * page_program, 3 * read)
-    assert found.busy_ns.tolist() == [[found.host_ns + 5 * load + page_read + page_program]]
-    assert found.iops_share[0, 0] == found.host_ns / found.busy_ns[0, 0]
-    assert found.read_iops_share[0, 0] == 3 * read / (3 * read + 5 * load)
-    assert found.iops[0, 0] == pytest.approx(found.full_iops * found.iops_share[0, 0])
+    assert (advice.host_ns, advice.host_read_ns) == (3 * read + 2 * page_program, 3 * read)
+    assert advice.busy_ns.tolist() == [[advice.host_ns + 5 * load + page_read + page_program]]
+    assert advice.iops_share[0, 0] == advice.host_ns / advice.busy_ns[0, 0]
+    assert advice.read_iops_share[0, 0] == 3 * read / (3 * read + 5 * load)
+    assert advice.iops[0, 0] == pytest.approx(advice.full_iops * advice.iops_share[0, 0])
     # 16 segments of 128 entries cache the 8,192 pages in 64, each with 4 bytes in the map of the map.
-    assert found.ram_bytes.tolist() == [[1024 + 4 * 64]]
-    assert found.full_ram_bytes == 4 * 8192
-    assert found.limit[0] == found.host_ns / (found.host_ns + 4 * load)
+    assert advice.ram_bytes.tolist() == [[1024 + 4 * 64]]
+    assert advice.full_ram_bytes == 4 * 8192
+    assert advice.limit[0] == advice.host_ns / (advice.host_ns + 4 * load)
     whole = advise.map_cache(trace, small(), caches=["8KiB"], segments=["8KiB"])
     assert whole.first_look_ups.tolist() == [1] and whole.write_backs.tolist() == [[0]]
 
@@ -150,39 +152,41 @@ def test_the_documents_means_are_reproduced() -> None:
     """The document: a read of 4 KB takes t_R + 4 t_x, a miss adds t_R and the transfer of its segment."""
     pages = np.random.default_rng(1).integers(0, 8192, 3000)
     trace = ssdlab.Trace.from_columns(op=["read"] * 3000, offset=pages * 8192, bytes=[4096] * 3000)
-    found = advise.map_cache(trace, small(), caches=["8KiB", "16KiB"], segments=["1KiB", "2KiB", "4KiB", "8KiB"])
-    mean_us = found.busy_ns / found.requests / 1e3
-    miss = 1 - found.hit_ratio
-    segment = found.segments / 1024
+    advice = advise.map_cache(trace, small(), caches=["8KiB", "16KiB"], segments=["1KiB", "2KiB", "4KiB", "8KiB"])
+    mean_us = advice.busy_ns / advice.requests / 1e3
+    miss = 1 - advice.hit_ratio
+    segment = advice.segments / 1024
     assert np.allclose(mean_us, 70.06 + 4 * 5.515 + miss * (70.06 + segment * 5.515), rtol=1e-12)
-    assert np.array_equal(found.iops_share, found.read_iops_share)
+    assert np.array_equal(advice.iops_share, advice.read_iops_share)
 
 
 def test_the_best_choice_takes_the_least_ram() -> None:
-    found = advise.map_cache(
+    advice = advise.map_cache(
         zipf(20_000), small(), caches=[f"{size}KiB" for size in (4, 8, 16, 24, 32)], segments=["256B", "1KiB", "4KiB"]
     )
-    assert (np.diff(found.hit_ratio, axis=0) >= 0).all() and (np.diff(found.write_backs.astype(int), axis=0) <= 0).all()
+    assert (np.diff(advice.hit_ratio, axis=0) >= 0).all() and (
+        np.diff(advice.write_backs.astype(int), axis=0) <= 0
+    ).all()
     for target in (0.5, 0.8, 0.9, 0.97, 0.999):
-        reached = found.iops_share >= target
-        best = found.best(target)
+        reached = advice.iops_share >= target
+        best = advice.best(target)
         if not reached.any():
             assert best is None
             continue
         assert best is not None and best.iops_share >= target
-        assert best.ram_bytes == found.ram_bytes[reached].min()
-        smaller, larger = found.neighbours(best)
+        assert best.ram_bytes == advice.ram_bytes[reached].min()
+        smaller, larger = advice.neighbours(best)
         assert smaller is None or (smaller.segment_bytes, smaller.iops_share <= best.iops_share) == (
             best.segment_bytes,
             True,
         )
         assert larger is None or larger.cache_bytes > best.cache_bytes
-        least = found.least(best.segment_bytes, target)
+        least = advice.least(best.segment_bytes, target)
         assert least is not None and least <= best.cache_bytes
-        curve = found.curve(best.segment_bytes)
+        curve = advice.curve(best.segment_bytes)
         assert (curve.iops_share[curve.cache_bytes < least] < target).all()
     # The whole map except its first look-ups.
-    assert found.best(1.0) is None and (found.iops_share[-1] == found.limit).all()
+    assert advice.best(1.0) is None and (advice.iops_share[-1] == advice.limit).all()
 
 
 def test_sources_give_equal_advice() -> None:
@@ -209,8 +213,8 @@ def small_pages() -> int:
 
 
 def test_the_figure_has_a_curve_for_each_segment_size() -> None:
-    found = advise.map_cache(zipf(2000), small(), caches=["4KiB", "16KiB"], segments=["1KiB", "4KiB"])
-    (legend,) = found.plot().legends
+    advice = advise.map_cache(zipf(2000), small(), caches=["4KiB", "16KiB"], segments=["1KiB", "4KiB"])
+    (legend,) = advice.plot().legends
     assert [entry.get_text() for entry in legend.get_texts()] == ["1.00 KiB", "4.00 KiB"]
 
 
@@ -247,12 +251,12 @@ def test_refusing_many_dies_names_a_working_remedy(more: dict[str, str]) -> None
 
 
 def test_other_wrong_input_is_named() -> None:
-    found = advise.map_cache(zipf(100), small())
+    advice = advise.map_cache(zipf(100), small())
     for target in (0.0, 1.01, -1.0, math.nan):
         with pytest.raises(ssdlab.ConfigError, match="is not above 0% and at most 100%"):
-            found.best(target)
+            advice.best(target)
     with pytest.raises(ssdlab.ConfigError, match="were not asked for"):
-        found.curve(3)
+        advice.curve(3)
     with pytest.raises(ssdlab.SimulationError, match="choose --fit compact, grow, scale or wrap"):
         advise.map_cache(TRACES / "oltp.csv.zst", small())
     trims = ssdlab.Trace.from_columns(op=["trim"], offset=[0], bytes=[8192])

@@ -77,7 +77,9 @@ def parameters(name: str) -> list[str]:
     return [one.name for one in found if one.kind is not one.VAR_POSITIONAL and one.name != "reading"]
 
 
-@pytest.mark.parametrize(("name", "argument"), [(name, one) for name in FUNCTIONS for one in parameters(name)])
+@pytest.mark.parametrize(
+    ("name", "argument"), [(name, parameter) for name in FUNCTIONS for parameter in parameters(name)]
+)
 def test_wrong_argument_types_are_named(
     name: str, argument: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

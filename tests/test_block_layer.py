@@ -105,8 +105,8 @@ def test_trims_among_block_layer_writes_are_labelled(cli: Cli, tmp_path: Path) -
 def test_fairness_and_interference() -> None:
     config = ssdlab.Config("tlc-chip", overrides={**SMALL, "host.replay.closed.queue_depth": 16})
     drive = ssdlab.simulate(config, streams(sync=True)).summary["drive"]
-    rates = np.array([one["bytes_per_s"] for one in drive["streams"]])
-    assert [one["stream"] for one in drive["streams"]] == ["greedy", "b", "c"]
+    rates = np.array([stream["bytes_per_s"] for stream in drive["streams"]])
+    assert [stream["stream"] for stream in drive["streams"]] == ["greedy", "b", "c"]
     assert drive["fairness"] == pytest.approx(rates.sum() ** 2 / (3 * (rates**2).sum()))
     # Shares of 3:1:1 have Jain's index 25 / (3 * 11).
     assert drive["fairness"] == pytest.approx(25 / 33, rel=0.01)
@@ -124,7 +124,7 @@ def test_fairness_covers_streams_that_overlap() -> None:
     guest = {**columns, "stream": np.where((number == 1500) | (number == 1501), len(hosts.streams), columns["stream"])}
     trace = ssdlab.Trace.from_columns(**guest, streams=[*hosts.streams, "guest"])
     drive = ssdlab.simulate(config, trace).summary["drive"]
-    assert [one["stream"] for one in drive["streams"]] == ["greedy", "b", "c", "guest"]
+    assert [stream["stream"] for stream in drive["streams"]] == ["greedy", "b", "c", "guest"]
     assert drive["streams"][3]["bytes_per_s"] > 4 * drive["streams"][1]["bytes_per_s"]
     assert drive["fairness"] == pytest.approx(25 / 33, rel=0.01)
 

@@ -42,15 +42,15 @@ def test_dirty_limit_needs_write_back(cli: Cli) -> None:
 
 
 def test_loop_matches_hand_computed_misses() -> None:
-    found = cache.simulate(loop(), ["lru", "mru", "belady"], [9, "40KiB", "5"])
-    assert found.capacities.tolist() == [5, 9, 10] and found.policies == ("lru", "mru", "belady")
+    caches = cache.simulate(loop(), ["lru", "mru", "belady"], [9, "40KiB", "5"])
+    assert caches.capacities.tolist() == [5, 9, 10] and caches.policies == ("lru", "mru", "belady")
     # LRU misses every page of a loop longer than itself; a cache of the whole loop misses each page once.
-    assert found.misses[0].tolist() == [200, 200, 10]
-    assert found.hits[0].tolist() == [0, 0, 190]
-    assert (found.misses[2] <= found.misses[1]).all() and found.misses[2, 0] < 200
-    assert found.bytes_missed is not None and found.bytes_missed[0, 2] == 10 * 4096
-    assert (found.accesses, found.items, found.footprint_units, found.unit_bytes) == (200, 10, 10, 4096)
-    assert found.pages_written_back is None and "3 policies, 3 sizes" in repr(found)
+    assert caches.misses[0].tolist() == [200, 200, 10]
+    assert caches.hits[0].tolist() == [0, 0, 190]
+    assert (caches.misses[2] <= caches.misses[1]).all() and caches.misses[2, 0] < 200
+    assert caches.bytes_missed is not None and caches.bytes_missed[0, 2] == 10 * 4096
+    assert (caches.accesses, caches.items, caches.footprint_units, caches.unit_bytes) == (200, 10, 10, 4096)
+    assert caches.pages_written_back is None and "3 policies, 3 sizes" in repr(caches)
 
 
 @pytest.mark.parametrize("granularity", ["pages", "objects"])
@@ -145,13 +145,13 @@ def test_writes_with_fua_are_written_through() -> None:
     """Write-backs and write-throughs equal those of a cache above a drive."""
     pages, flags = np.arange(3000) * 7 % 500, np.where(np.arange(3000) % 10 == 0, 8, 0).astype(np.uint8)
     trace = ssdlab.Trace.from_columns(op=["write"] * 3000, offset=pages * 4096, bytes=[4096] * 3000, flags=flags)
-    found = cache.simulate(trace, ["lru"], ["1MiB"], write_back=True)
-    assert found.pages_written_back is not None and found.pages_written_through is not None
-    assert found.pages_written_through.tolist() == [[300]]
-    assert "pages written through (FUA)" in found._repr_html_()
+    caches = cache.simulate(trace, ["lru"], ["1MiB"], write_back=True)
+    assert caches.pages_written_back is not None and caches.pages_written_through is not None
+    assert caches.pages_written_through.tolist() == [[300]]
+    assert "pages written through (FUA)" in caches._repr_html_()
     below = ssdlab.simulate(layered(time="count"), trace).summary
     assert below["cache"]["counters"]["written_through"] == 300
-    assert below["host"]["pages_written"] == int(found.pages_written_back[0, 0]) + 300
+    assert below["host"]["pages_written"] == int(caches.pages_written_back[0, 0]) + 300
 
 
 @pytest.mark.parametrize("size", ["10%", "1000"])
@@ -177,23 +177,23 @@ def test_finished_caches_are_returned_when_stopped(simulated: Callable[..., Any]
 
 def test_sized_objects_are_counted_in_bytes() -> None:
     trace = ssdlab.Trace.from_columns(op=["read"] * 4, offset=[0, 8192, 0, 8192], bytes=[4096, 1024, 4096, 1024])
-    found = cache.simulate(trace, ["lru"], ["2KiB", "100%"], granularity="sized-objects")
-    assert found.capacities.tolist() == [2048, 5120] and found.unit_bytes == 1
-    assert found.misses.tolist() == [[3, 2]]
-    assert found.too_large is not None and found.too_large.tolist() == [[2, 0]]
-    assert found.byte_miss_ratio is not None and found.byte_miss_ratio[0, 0] == 9216 / 10240
-    assert found.outgrown is not None and not found.outgrown.any()
+    caches = cache.simulate(trace, ["lru"], ["2KiB", "100%"], granularity="sized-objects")
+    assert caches.capacities.tolist() == [2048, 5120] and caches.unit_bytes == 1
+    assert caches.misses.tolist() == [[3, 2]]
+    assert caches.too_large is not None and caches.too_large.tolist() == [[2, 0]]
+    assert caches.byte_miss_ratio is not None and caches.byte_miss_ratio[0, 0] == 9216 / 10240
+    assert caches.outgrown is not None and not caches.outgrown.any()
 
 
 def test_growth_of_a_cached_object_is_missed() -> None:
     sizes = [4096, 8192, 1 << 20, 4096, 4096]
     trace = ssdlab.Trace.from_columns(op=["read"] * 5, offset=[0, 0, 0, 32768, 0], bytes=sizes)
-    found = cache.simulate(trace, ["lru"], ["1000KiB"], granularity="sized-objects")
+    caches = cache.simulate(trace, ["lru"], ["1000KiB"], granularity="sized-objects")
     lacking = 4096 + (1 << 20) - 4096
-    assert found.hits.tolist() == [[3]] and found.outgrown is not None and found.outgrown.tolist() == [[2]]
-    assert found.bytes_outgrown is not None and found.bytes_outgrown.tolist() == [[lacking]]
-    assert found.bytes_missed is not None and found.bytes_missed.tolist() == [[8192 + lacking]]
-    assert "up to 2 hits of a cache asked for more than their object had" in found.report_html()
+    assert caches.hits.tolist() == [[3]] and caches.outgrown is not None and caches.outgrown.tolist() == [[2]]
+    assert caches.bytes_outgrown is not None and caches.bytes_outgrown.tolist() == [[lacking]]
+    assert caches.bytes_missed is not None and caches.bytes_missed.tolist() == [[8192 + lacking]]
+    assert "up to 2 hits of a cache asked for more than their object had" in caches.report_html()
     curves = cache.mrc(trace, ["lru"], ["1000KiB"], granularity="sized-objects")
     assert curves.byte_miss_ratio is not None and curves.byte_miss_ratio[0, 0] == (8192 + lacking) / sum(sizes)
     assert curves.outgrown is not None and curves.outgrown.tolist() == [[2]]
@@ -211,9 +211,9 @@ def test_expiry_matches_hand_computed_hits(cli: Cli) -> None:
     trace = ssdlab.Trace.from_columns(
         op=["R"] * 6, offset=[4096 * page for page in pages], bytes=[4096] * 6, time_ns=[s * 10**9 for s in seconds]
     )
-    found = cache.simulate(trace, ["lru", "sieve"], [2], ttl="3s")
-    assert found.expired is not None and found.expired.tolist() == [[2], [2]] and found.hits.tolist() == [[2], [2]]
-    assert found.to_dict()["ttl_s"] == 3 and found.to_dict()["caches"][0]["expired"] == 2
+    caches = cache.simulate(trace, ["lru", "sieve"], [2], ttl="3s")
+    assert caches.expired is not None and caches.expired.tolist() == [[2], [2]] and caches.hits.tolist() == [[2], [2]]
+    assert caches.to_dict()["ttl_s"] == 3 and caches.to_dict()["caches"][0]["expired"] == 2
     # Each page of a request expires by itself.
     wide = ssdlab.Trace.from_columns(op=["R"] * 3, offset=[0] * 3, bytes=[8192] * 3, time_ns=[0, 10**9, 4 * 10**9])
     both = cache.simulate(wide, ["lru"], [2], ttl="3s")
@@ -231,7 +231,7 @@ def test_expiry_matches_hand_computed_hits(cli: Cli) -> None:
 
 
 def expiring_lru(requests: list[tuple[int, int, int]], capacity: int) -> tuple[int, int]:
-    """Returns hits of an LRU cache and misses of expired objects; a request is (millisecond, object, seconds to live)."""
+    """Returns hits and expired misses of an LRU cache; a request is (millisecond, object, seconds to live)."""
     until: dict[int, float] = {}
     hits = expired = 0
     for millisecond, key, ttl in requests:
@@ -259,7 +259,7 @@ def test_requests_carry_times_to_live(cli: Cli, tmp_path: Path) -> None:
     columns = "time=0:ms,offset=1,op=2,size=3,stream=4"
     asked = ["keys.csv", "--objects", "--columns", columns, "--size", "5,40", "--ttl", "stream"]
     shown = json.loads(cli("cache", "sim", *asked, "--json").stdout)["result"]
-    assert [(one["hits"], one["expired"]) for one in shown["caches"]] == expected and shown["ttl_s"] == "stream"
+    assert [(cell["hits"], cell["expired"]) for cell in shown["caches"]] == expected and shown["ttl_s"] == "stream"
     assert "as their stream says" in cli("cache", "sim", *asked).stdout
     # In memory 0 also means for ever; a single time to live equals the option.
     for name, ttl in ((None, "stream"), (7, "stream"), ("x", "7s")):
@@ -268,10 +268,10 @@ def test_requests_carry_times_to_live(cli: Cli, tmp_path: Path) -> None:
             time_ns=[time * 10**6 for time in times],
             stream=[str(of if name is None else name) for *_, of in requests],
         )  # fmt: skip
-        found = cache.simulate(trace, ["lru"], [40], granularity="objects", ttl=ttl)
-        assert found.expired is not None
+        caches = cache.simulate(trace, ["lru"], [40], granularity="objects", ttl=ttl)
+        assert caches.expired is not None
         alike = expected[1] if name is None else expiring_lru([(second, key, 7) for second, key, _ in requests], 40)
-        assert (found.hits[0, 0], found.expired[0, 0]) == alike
+        assert (caches.hits[0, 0], caches.expired[0, 0]) == alike
 
 
 def test_streams_that_are_no_times_to_live_are_refused(cli: Cli, tmp_path: Path) -> None:
@@ -512,8 +512,8 @@ def test_a_larger_cache_serves_the_host_faster() -> None:
     assert large.summary["time"]["elapsed_ns"] < small.summary["time"]["elapsed_ns"]
     assert (large.iops or 0) > (small.iops or 0)
     assert large.summary["latency"]["all"]["mean_ns"] < small.summary["latency"]["all"]["mean_ns"]
-    found = ssdlab.diagnose(cases["1MiB"], skewed())
-    tried = next(one for one in found.to_dict()["what_ifs"] if one["name"] == "cache")
+    diagnosis = ssdlab.diagnose(cases["1MiB"], skewed())
+    tried = next(what_if for what_if in diagnosis.to_dict()["what_ifs"] if what_if["name"] == "cache")
     assert tried["after"]["iops"] > tried["before"]["iops"] == small.iops
 
 
@@ -661,8 +661,8 @@ def test_traces_of_other_caches_are_read(tmp_path: Path, text: str, columns: str
     """An LRU cache of two objects; hits by hand."""
     (tmp_path / "keys.txt").write_text(text)
     trace = ssdlab.TraceFile(tmp_path / "keys.txt", columns=columns)
-    found = cache.simulate(trace, ["lru"], [2], granularity="objects")
-    assert (found.items, found.hits[0, 0]) == (items, hits)
+    caches = cache.simulate(trace, ["lru"], [2], granularity="objects")
+    assert (caches.items, caches.hits[0, 0]) == (items, hits)
 
 
 def test_text_keys_are_objects_only(cli: Cli, tmp_path: Path) -> None:

@@ -239,18 +239,18 @@ def test_the_command_prints_saves_and_marks(cli: Cli, tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"report.html", "calibration.json", "calibration.csv"}
     as_json = cli("calibrate", *SETS, *GRID, "--json").stdout
     assert as_json == (folder / "calibration.json").read_text()
-    found = json.loads(as_json)["result"]
+    result = json.loads(as_json)["result"]
     with (folder / "calibration.csv").open(newline="") as file:
         cells = [*csv.DictReader(file)]
     assert [float(cell["iops"]) for cell in cells] == [
-        iops for op in ("read", "write") for row in found["iops"][op] for iops in row
+        iops for op in ("read", "write") for row in result["iops"][op] for iops in row
     ]
     assert cells[0]["op"] == "read" and cells[0]["region_bytes"] == str(64 << 20) and cells[0]["in_flight"] == "1"
     report = (folder / "report.html").read_text()
     assert report.count("data-chart=") == 2 and "read_batch=16" in report
     # The printed settings can be set.
     cli("config", "check", "--set", "block.scheduler=pardispatcher", "--set", "time=event",
-        *(word for key, value in found["settings"].items() for word in ("--set", f"{key}={value}")))  # fmt: skip
+        *(word for key, value in result["settings"].items() for word in ("--set", f"{key}={value}")))  # fmt: skip
 
 
 def test_files_appear_all_or_not_at_all(cli: Cli, tmp_path: Path) -> None:
@@ -518,9 +518,9 @@ def test_a_missing_fio_has_a_remedy(target: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_json_is_the_only_output_for_a_target(cli: Cli, target: Path) -> None:
-    found = json.loads(cli("calibrate", "--target", target, "--in-flight", "1,8", "--json").stdout)
-    batch = found["result"]["settings"]["block.scheduler.pardispatcher.read_batch"]
-    assert batch == "8" and found["configuration"] is None and found["source"]["path"] == str(target)
+    payload = json.loads(cli("calibrate", "--target", target, "--in-flight", "1,8", "--json").stdout)
+    batch = payload["result"]["settings"]["block.scheduler.pardispatcher.read_batch"]
+    assert batch == "8" and payload["configuration"] is None and payload["source"]["path"] == str(target)
 
 
 def test_ctrl_c_ends_fio_and_prints_finished_cells(target: Path) -> None:

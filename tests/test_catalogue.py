@@ -15,8 +15,8 @@ from ssdlab.study.explain import explain
 
 def test_the_catalogue_has_all_registries() -> None:
     names = {one.name: {entry.name for entry in one.entries} for one in catalogue()}
-    assert names["presets"] == {one.name for one in ssdlab.presets()}
-    assert names["caches"] == {one.name for one in ssdlab.cache.policies()}
+    assert names["presets"] == {preset.name for preset in ssdlab.presets()}
+    assert names["caches"] == {policy.name for policy in ssdlab.cache.policies()}
     assert names["codecs"] == {name for name, _, _ in _ssdlab.codecs()}
     assert names["formats"] == {one.name for one in FORMATS}
     assert names["experiments"] == {*ssdlab.experiments.names(), *ssdlab.screening.names()}
@@ -45,8 +45,8 @@ def test_the_command_lists(cli: Cli) -> None:
         assert name in out
     out = cli("list", "schedulers").stdout
     assert "read_expire" in out and "500ms" in out
-    found = json.loads(cli("list", "maps", "--json").stdout)["result"]
-    assert [one["name"] for one in found[0]["entries"]] == ["ram", "segments", "dftl"]
+    result = json.loads(cli("list", "maps", "--json").stdout)["result"]
+    assert [entry["name"] for entry in result[0]["entries"]] == ["ram", "segments", "dftl"]
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,15 @@ def test_every_setting_is_explained(key: str) -> None:
 
 def test_presets_name_the_sources_of_their_numbers() -> None:
     (found,) = explain("nand.program")
-    values = {one.preset: one.value for one in found.presets}
+    values = {preset.preset: preset.value for preset in found.presets}
     for preset in ssdlab.presets():
-        origin = next(one.origin for one in ssdlab.Config(preset.name).settings if one.key == "nand.program")
+        origin = next(
+            setting.origin for setting in ssdlab.Config(preset.name).settings if setting.key == "nand.program"
+        )
         if origin.startswith("preset"):
             assert values.pop(preset.name) == ssdlab.Config(preset.name)["nand.program"]
     assert not values
-    sources = {one.preset: one.source for one in found.presets}
+    sources = {preset.preset: preset.source for preset in found.presets}
     assert "nand_t_prog 2100 us for one shot" in sources["mobile-ufs"] and all(sources.values())
 
 
@@ -116,5 +118,5 @@ def test_the_command_explains(cli: Cli) -> None:
     assert "least_worn" in cli("config", "explain", "ftl.page.allocation").stdout
     table = cli("config", "explain", "device").stdout
     assert "5 settings of device" in table and "device.spare" in table and "device.fill" in table
-    found = json.loads(cli("config", "explain", "device.op", "--json").stdout)["result"]
-    assert found[0]["units"] == "%" and found[0]["range"] == "share, 0% to 1000%"
+    result = json.loads(cli("config", "explain", "device.op", "--json").stdout)["result"]
+    assert result[0]["units"] == "%" and result[0]["range"] == "share, 0% to 1000%"

@@ -14,9 +14,9 @@ PGBENCH = ROOT / "traces" / "pgbench.csv.zst"
 def test_studies_repeat_the_notes_of_their_runs(tmp_path: Path) -> None:
     """Points that are the same drive, and numbers of runs with other spare space than requested, or not settled."""
     axes = {"device.op": ["7%", "14%", "21%", "60%"], "ftl.page.gc": ["greedy", "fifo"]}
-    found = ssdlab.sweep(axes, ROUNDED, out=tmp_path)
-    assert found.table["device.op_without_reserve"].to_pylist() == [0.125] * 2 + [0.25] * 4 + [0.625] * 2
-    same, spare, unsettled = found.caveats
+    study = ssdlab.sweep(axes, ROUNDED, out=tmp_path)
+    assert study.table["device.op_without_reserve"].to_pylist() == [0.125] * 2 + [0.25] * 4 + [0.625] * 2
+    same, spare, unsettled = study.caveats
     assert same == "device.op=14%, 21% give the same drive, as blocks are whole"
     assert spare.startswith("6 of 8 runs: the drive has more than the device.op that was asked for")
     assert spare.endswith("(7%: 12.50 %, 14%: 25.00 %, 21%: 25.00 %)")
@@ -35,9 +35,9 @@ def test_studies_repeat_the_notes_of_their_runs(tmp_path: Path) -> None:
 def test_equal_drives_under_one_ftl_only_name_that_ftl() -> None:
     """Page mapping keeps blocks in every plane, FAST in the whole drive, so rounding differs."""
     axes = {"device.op": ["50%", "100%"], "ftl": ["page", "fast"]}
-    found = ssdlab.sweep(axes, {"device.capacity": "32MiB", "workload.requests": 10})
-    assert len({*found.table["device.physical_bytes"].to_pylist()}) == 3
-    told = [one for one in found.caveats if "same drive" in one]
+    study = ssdlab.sweep(axes, {"device.capacity": "32MiB", "workload.requests": 10})
+    assert len({*study.table["device.physical_bytes"].to_pylist()}) == 3
+    told = [caveat for caveat in study.caveats if "same drive" in caveat]
     assert told == ["device.op=50%, 100% give the same drive with ftl=page, as blocks are whole"]
 
 
@@ -78,18 +78,22 @@ def test_notes_of_studies_over_traces_and_presets_equal_those_of_runs() -> None:
         ({"time": "count", "host.fit": "wrap"}, {"device.capacity": ["256MiB", "2GiB"]}),
     ]
     for base, axes in questions:
-        found = ssdlab.sweep(axes, base, PGBENCH)
-        assert found.finished == len(found.points) and not found.failures
-        told = over_runs([alone(dict(point.values), base, PGBENCH) for point in found.points])
-        sized = [one for one in found.caveats if one.startswith("no capacity is given, so the trace sizes the drive: ")]
-        assert told and list(found.caveats) == [*sized, *told]
-        assert list(found.caveats_by_trace)[:1] == sized if base == {"time": "count"} else not sized
+        study = ssdlab.sweep(axes, base, PGBENCH)
+        assert study.finished == len(study.points) and not study.failures
+        told = over_runs([alone(dict(point.values), base, PGBENCH) for point in study.points])
+        sized = [
+            caveat
+            for caveat in study.caveats
+            if caveat.startswith("no capacity is given, so the trace sizes the drive: ")
+        ]
+        assert told and list(study.caveats) == [*sized, *told]
+        assert list(study.caveats_by_trace)[:1] == sized if base == {"time": "count"} else not sized
 
 
 def test_a_settled_study_of_requested_drives_has_no_notes() -> None:
     settled = {"device.op": "60%", "device.capacity": "64MiB", "time": "count", "workload.requests": 200_000}
-    found = ssdlab.sweep({"ftl.page.gc": ["greedy", "fifo"]}, {**settled, "nand.pages_per_block": 32})
-    assert found.caveats == () and found.page().remarks == []
+    study = ssdlab.sweep({"ftl.page.gc": ["greedy", "fifo"]}, {**settled, "nand.pages_per_block": 32})
+    assert study.caveats == () and study.page().remarks == []
 
 
 def test_a_drive_is_not_steady_before_its_flash_was_full() -> None:
@@ -146,7 +150,7 @@ def test_workload_settings_are_reported_as_unused_with_a_trace(tmp_path: Path) -
 
     def said(found: ssdlab.Result | ssdlab.Study) -> list[str]:
         remarks = found.caveats if isinstance(found, ssdlab.Study) else found.page().remarks
-        return [one for one in remarks if "nothing uses" in one]
+        return [remark for remark in remarks if "nothing uses" in remark]
 
     idle = "nothing uses workload.reads, workload.requests, as a trace is replayed"
     assert said(ssdlab.simulate(made, tmp_path / "made.csv")) == [idle]
@@ -164,7 +168,7 @@ def test_unused_settings_are_reported(tmp_path: Path) -> None:
     tiny = {"device.capacity": "8MiB", "nand.pages_per_block": 32, "workload.requests": 500}
 
     def said(study: ssdlab.Study) -> list[str]:
-        return [one for one in study.caveats if "nothing uses" in one]
+        return [caveat for caveat in study.caveats if "nothing uses" in caveat]
 
     run = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={**tiny, "cache.size": "1MiB"}))
     assert idle in run.page().remarks
@@ -185,7 +189,9 @@ def test_unused_settings_are_reported(tmp_path: Path) -> None:
     run.save(tmp_path)
     whole = tmp_path / "whole.toml"
     whole.write_text(run.config.to_toml(), encoding="utf-8")
-    assert not [one for one in ssdlab.simulate(ssdlab.Config(file=whole)).page().remarks if "nothing uses" in one]
+    assert not [
+        remark for remark in ssdlab.simulate(ssdlab.Config(file=whole)).page().remarks if "nothing uses" in remark
+    ]
     (tmp_path / "part.toml").write_text("[cache]\nsize = '1MiB'\n", encoding="utf-8")
     part = ssdlab.Config("tlc-chip", file=tmp_path / "part.toml", overrides=tiny)
     assert idle in ssdlab.simulate(part).page().remarks

@@ -128,7 +128,7 @@ def test_a_screening_is_the_same_on_a_cluster(cluster: Cluster, tmp_path: Path, 
 
 
 def test_short_runs_share_a_task_and_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = [work._Asked(one, alone=False) for one in planned({"seed": "1..6:6"}).runs.values()]
+    asked = [work._Asked(run, alone=False) for run in planned({"seed": "1..6:6"}).runs.values()]
     need = asked[0].run.memory_bytes
     place = work._Place("tcp://there", threads=2, limit_bytes=3 * need, together=4)
     assert place.task_of([]) == []
@@ -190,7 +190,7 @@ def test_a_run_that_kills_its_worker_three_times_is_a_failure(cluster: Cluster, 
     def replace() -> None:
         """As a nanny or the cluster's resource manager does."""
         while not stop.wait(0.1):
-            if sum(one.poll() is None for one in cluster.processes) < 3:
+            if sum(process.poll() is None for process in cluster.processes) < 3:
                 cluster.worker("--preload", "killer")
 
     for worker in cluster.workers:
@@ -198,11 +198,11 @@ def test_a_run_that_kills_its_worker_three_times_is_a_failure(cluster: Cluster, 
     thread = threading.Thread(target=replace)
     thread.start()
     try:
-        found = ssdlab.sweep({"seed": "1..6:6"}, BASE, cluster=cluster.address)
+        study = ssdlab.sweep({"seed": "1..6:6"}, BASE, cluster=cluster.address)
     finally:
         stop.set()
         thread.join()
-    errors = found.table["error"].to_pylist()
+    errors = study.table["error"].to_pylist()
     assert [error is not None for error in errors] == [False, False, True, False, False, False], errors
     assert "ended its worker 3 times" in errors[2]
 
@@ -222,8 +222,8 @@ def test_a_dying_scheduler_leaves_finished_runs(
     # Dask's own log of it does not help.
     assert capfd.readouterr().err == ""
     assert 3 <= ssdlab.open_study(tmp_path / "s").finished < 32
-    found = ssdlab.sweep(AXES, more, seeds=2, out=tmp_path / "s")
-    assert found.table.equals(ssdlab.sweep(AXES, more, seeds=2).table)
+    study = ssdlab.sweep(AXES, more, seeds=2, out=tmp_path / "s")
+    assert study.table.equals(ssdlab.sweep(AXES, more, seeds=2).table)
 
 
 def test_a_missing_cluster_is_named_with_its_address(cli: Cli, tmp_path: Path) -> None:

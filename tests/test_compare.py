@@ -35,7 +35,7 @@ def rows_of(found: ssdlab.Comparison, *, all: bool = False) -> dict[str, list[st
 def test_figures_equal_the_single_runs(found: ssdlab.Comparison) -> None:
     for label, settings in CASES.items():
         alone = [ssdlab.simulate({**settings, "seed": seed}) for seed in (1, 2, 3)]
-        assert [one.to_dict() for one in alone] == [one.to_dict() for one in found.runs[label]]
+        assert [one.to_dict() for one in alone] == [run.to_dict() for run in found.runs[label]]
         values = [one.write_amplification or 0.0 for one in alone]
         mean = sum(values) / 3
         spread = found.figures(label)["write_amplification"]
@@ -54,11 +54,11 @@ def stopping(at: str, phase: str) -> Callable[[str], Monitor]:
 
 
 def test_a_stopped_comparison_averages_complete_runs_only() -> None:
-    found = ssdlab.compare(LONG, seeds=2)
+    comparison = ssdlab.compare(LONG, seeds=2)
     cut = ssdlab.compare(LONG, seeds=2, jobs=1, monitor=stopping("fifo, seed 2", "measure"))
     assert [len(cut.runs[label]) for label in LONG] == [2, 1] and cut.partial and not cut.cut_short
-    assert cut.figures("greedy") == found.figures("greedy")
-    assert cut.runs["fifo"][0].to_dict() == found.runs["fifo"][0].to_dict()
+    assert cut.figures("greedy") == comparison.figures("greedy")
+    assert cut.runs["fifo"][0].to_dict() == comparison.runs["fifo"][0].to_dict()
     shown = page(cut)
     assert shown.partial == "2 of 2 runs of greedy were finished; 1 of 2 runs of fifo were finished"
     assert shown.legend.startswith("mean of 1 to 2 seeds")
@@ -86,11 +86,13 @@ def test_remarks_of_one_case_name_it() -> None:
 def test_unrequested_differences_in_flash_are_reported() -> None:
     base = {"device.capacity": "64MiB", "nand.pages_per_block": 32, "workload.requests": 1000, "time": "count"}
     ram, dftl, small = {**base}, {**base, "ftl.page.map": "dftl"}, {**base, "device.capacity": "32MiB"}
-    told = [one for one in page(ssdlab.compare({"ram": ram, "dftl": dftl})).remarks if "differ in flash" in one]
+    told = [
+        remark for remark in page(ssdlab.compare({"ram": ram, "dftl": dftl})).remarks if "differ in flash" in remark
+    ]
     assert len(told) == 1 and "ram: " in told[0] and "dftl: " in told[0]
     for other in (small, {**base, "ftl.page.gc": "fifo"}):
         found = page(ssdlab.compare({"ram": ram, "other": other}))
-        assert not any("differ in flash" in one for one in found.remarks)
+        assert not any("differ in flash" in remark for remark in found.remarks)
 
 
 def test_a_single_run_has_no_deviation() -> None:
@@ -116,11 +118,11 @@ def test_only_differing_rows_are_shown(found: ssdlab.Comparison) -> None:
 
 def test_values_within_the_deviation_are_equally_good() -> None:
     # The same drive twice, under other seeds: neither is better.
-    found = ssdlab.compare({"a": SMALL, "b": {**SMALL, "seed": 4}}, seeds=3)
-    assert found.figures("a")["write_amplification"] != found.figures("b")["write_amplification"]
-    apart = found.figures("a")["write_amplification"].mean - found.figures("b")["write_amplification"].mean
-    deviations = sum(found.figures(case)["write_amplification"].standard_deviation or 0.0 for case in "ab")
-    stars = [cell.count("*") for cell in rows_of(found)["write amplification (WAF)"]]
+    comparison = ssdlab.compare({"a": SMALL, "b": {**SMALL, "seed": 4}}, seeds=3)
+    assert comparison.figures("a")["write_amplification"] != comparison.figures("b")["write_amplification"]
+    apart = comparison.figures("a")["write_amplification"].mean - comparison.figures("b")["write_amplification"].mean
+    deviations = sum(comparison.figures(case)["write_amplification"].standard_deviation or 0.0 for case in "ab")
+    stars = [cell.count("*") for cell in rows_of(comparison)["write amplification (WAF)"]]
     assert sum(stars) == (0 if abs(apart) <= deviations else 1)
 
 
@@ -150,16 +152,16 @@ def test_a_life_at_a_lower_rate_is_no_better() -> None:
 def test_a_life_stands_below_its_rate_even_if_that_is_equal() -> None:
     config = ssdlab.Config("tlc-chip", overrides={**SMALL, "time": "event"})
     trace = ssdlab.generate(config.with_overrides({"workload.arrival.poisson.rate": "100/s"}))
-    found = ssdlab.compare({"less": config, "more": config.with_overrides({"device.op": "40%"})}, trace)
-    rows = rows_of(found)
+    comparison = ssdlab.compare({"less": config, "more": config.with_overrides({"device.op": "40%"})}, trace)
+    rows = rows_of(comparison)
     assert len({cell.strip() for cell in rows["life at that rate"]}) == 2
     assert len({cell.strip() for cell in rows["host data per day, as the trace writes"]}) == 1
 
 
 def test_seeds_that_change_nothing_are_reported() -> None:
     still = {**SMALL, "precondition.overwrite": "none", "workload.pattern": "sequential", "workload.reads": "0%"}
-    found = ssdlab.compare({"a": still, "b": {**still, "ftl.page.gc": "fifo"}}, seeds=2)
-    assert ALIKE in found.page().remarks and ALIKE in json.loads(found.to_json())["notes"]
+    comparison = ssdlab.compare({"a": still, "b": {**still, "ftl.page.gc": "fifo"}}, seeds=2)
+    assert ALIKE in comparison.page().remarks and ALIKE in json.loads(comparison.to_json())["notes"]
 
 
 def test_saved_tables_hold_the_figures(found: ssdlab.Comparison, tmp_path: Path) -> None:
@@ -206,15 +208,15 @@ def test_impossible_comparisons_are_an_error(cases: dict[str, object]) -> None:
 
 
 def test_switches_are_written_as_in_files() -> None:
-    found = ssdlab.compare({"on": {**SMALL, "check": True}, "off": {**SMALL, "check": False}})
-    [table] = page(found).sections[0].items
+    comparison = ssdlab.compare({"on": {**SMALL, "check": True}, "off": {**SMALL, "check": False}})
+    [table] = page(comparison).sections[0].items
     assert isinstance(table, Table)
     assert [text for _, *text in table.rows] == [["true", "false"]]
 
 
 def test_names_of_cases_are_text() -> None:
-    found = ssdlab.compare({1: SMALL, 2: SMALL})  # type: ignore[dict-item]
-    assert [*found.runs] == ["1", "2"] and "1, 2" in repr(found)
+    comparison = ssdlab.compare({1: SMALL, 2: SMALL})  # type: ignore[dict-item]
+    assert [*comparison.runs] == ["1", "2"] and "1, 2" in repr(comparison)
     with pytest.raises(ssdlab.ConfigError, match="two cases have the same name"):
         ssdlab.compare({1: SMALL, "1": SMALL})  # type: ignore[dict-item]
 

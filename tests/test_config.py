@@ -57,12 +57,12 @@ def test_an_array_of_several_planes_defaults_to_event_time() -> None:
 
 def test_the_default_drive_is_a_small_one_of_many_dies() -> None:
     config = ssdlab.Config()
-    values = {one.key: one.value for one in ssdlab.Config("small-nvme").settings}
-    assert {one.key: one.value for one in config.settings} == values
+    values = {setting.key: setting.value for setting in ssdlab.Config("small-nvme").settings}
+    assert {setting.key: setting.value for setting in config.settings} == values
     assert config["time"] == "event" and config["nand.channels"] * config["nand.ways"] == 16
     assert config["drive.protocol"] == "nvme" and config["host.replay.closed.queue_depth"] == 32
     # As fast as the whole drive of which it is a part.
-    whole = {one.key: one.value for one in ssdlab.Config("tlc-nvme").settings}
+    whole = {setting.key: setting.value for setting in ssdlab.Config("tlc-nvme").settings}
     differs = {key for key in whole if values[key] != whole[key]}
     assert differs == {"device.capacity", "device.op", "device.reserve", "nand.pages_per_block"}
 
@@ -127,7 +127,7 @@ def test_every_preset_is_valid_and_the_schema_is_json() -> None:
 def test_a_configuration_is_a_mapping_that_compares_by_its_values(tmp_path: Path) -> None:
     config = ssdlab.Config(overrides={"device.op": "9%"})
     assert "device.op" in config and "device.oq" not in config and config.get("device.oq", 5) == 5
-    assert [*config] == [one.key for one in config.settings] and len(config) == len(config.settings)
+    assert [*config] == [setting.key for setting in config.settings] and len(config) == len(config.settings)
     assert dict(config)["device.op"] == "9%" and config == dict(config)
     (tmp_path / "same.toml").write_text(config.to_toml())
     for same in (ssdlab.Config(overrides=["device.op=9%"]), pickle.loads(pickle.dumps(config)),

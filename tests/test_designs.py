@@ -83,11 +83,11 @@ def test_numbers_keep_their_meaning() -> None:
         first, last = quantity(low), quantity(high)
         assert first is not None and last is not None
         for share in [0.0, 1.0, *(draw.random() for _ in range(50))]:
-            found = quantity(between.at(share))
-            assert found is not None and found.base == first.base
-            assert first.value <= found.value <= last.value
+            quantity_ = quantity(between.at(share))
+            assert quantity_ is not None and quantity_.base == first.base
+            assert first.value <= quantity_.value <= last.value
         ends = [quantity(between.at(share)) for share in (0.0, 1.0)]
-        assert [one.value for one in ends if one] == pytest.approx([first.value, last.value])
+        assert [end.value for end in ends if end] == pytest.approx([first.value, last.value])
 
 
 def test_conditions_match_what_they_compare() -> None:
@@ -137,7 +137,7 @@ def test_a_latin_hypercube_and_a_sobol_sequence_fill_every_stratum() -> None:
 )
 def test_an_unsuitable_design_is_refused(design: Design, axes: Sequence[str], message: str) -> None:
     with pytest.raises(ssdlab.ConfigError, match=message):
-        design.checked([axis(one) for one in axes], [])
+        design.checked([axis(ax) for ax in axes], [])
 
 
 # Runs of the smallest regular fractions, from the table of Box, Hunter and Hunter, "Statistics for Experimenters".
@@ -254,7 +254,7 @@ def test_ranges_of_every_setting_hold_values_that_fit_the_table_of_settings() ->
 )  # fmt: skip
 def test_steps_of_a_range_are_possible_values(axes: list[str], key: str, expected: list[str]) -> None:
     base = ssdlab.Config(overrides={"nand.page_size": "4KiB", "nand.pages_per_block": 512})
-    found = fitted([axis(one) for one in axes], base)
+    found = fitted([axis(ax) for ax in axes], base)
     assert [level[key] for one in found for level in one.levels if key in level] == expected
 
 

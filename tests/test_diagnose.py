@@ -47,16 +47,16 @@ def test_findings_are_in_words(in_time: ssdlab.Config) -> None:
 def test_think_time_limits_throughput_and_less_of_it_is_tried(in_time: ssdlab.Config) -> None:
     """Whatever the few requests wait for: four at a time with 50 ms between are at most 80 a second."""
     sets = {"host.replay.closed.think": "50ms", "host.replay.closed.queue_depth": 4, "workload.reads": "0%"}
-    found = ssdlab.diagnose(in_time.with_overrides(sets))
-    first = found.findings[0]
+    diagnosis = ssdlab.diagnose(in_time.with_overrides(sets))
+    first = diagnosis.findings[0]
     assert (first["name"], first["what_ifs"]) == ("think_time", ["no_think", "depth"])
-    think_ns, mean_ns = 50e6, found.summary["latency"]["all"]["mean_ns"]
+    think_ns, mean_ns = 50e6, diagnosis.summary["latency"]["all"]["mean_ns"]
     assert first["share"] == pytest.approx(think_ns / (think_ns + mean_ns))
     headline, _ = words.words(first)
     share = f"{100 * first['share']:.0f} %"
     assert headline == f"throughput is bounded: the host thinks for {share} of its time, 50.0 ms after each request"
-    faster = [one["after"]["iops"] / one["before"]["iops"] for one in found.to_dict()["what_ifs"][:2]]
-    assert found.summary["time"]["iops"] <= 80 and min(faster) > 1.5
+    faster = [what_if["after"]["iops"] / what_if["before"]["iops"] for what_if in diagnosis.to_dict()["what_ifs"][:2]]
+    assert diagnosis.summary["time"]["iops"] <= 80 and min(faster) > 1.5
 
 
 def test_merges_on_a_few_dies_are_found_and_harmful_changes_reported(in_time: ssdlab.Config) -> None:
@@ -69,14 +69,14 @@ def test_merges_on_a_few_dies_are_found_and_harmful_changes_reported(in_time: ss
     iops = result.summary["time"]["iops"]
     for factor, is_worse in ((0.5, True), (1.5, False)):
         changed = {**result.summary, "time": {**result.summary["time"], "iops": factor * iops}}
-        found = Diagnosis(
+        diagnosis = Diagnosis(
             source=result.source,
             configuration=result.config.to_dict(),
             summary=result.summary,
             partial=False,
             what_ifs=[WhatIf("spare", {"device.op": "14%"}, changed)],
         )
-        assert ("slower than as it is: twice the spare (" in found.report_html()) == is_worse
+        assert ("slower than as it is: twice the spare (" in diagnosis.report_html()) == is_worse
 
 
 def _finding(about: str, name: str, what_ifs: list[str]) -> dict[str, Any]:
@@ -101,11 +101,11 @@ def test_causes_and_changes_are_ranked_by_their_gain(in_time: ssdlab.Config) -> 
 
     def ranked(what_ifs: list[WhatIf]) -> list[tuple[str, list[str]]]:
         configuration = result.config.to_dict()
-        found = Diagnosis(
+        diagnosis = Diagnosis(
             source=result.source, configuration=configuration, summary=summary, partial=False, what_ifs=what_ifs
         )
-        assert found.to_dict()["findings"] == found.findings
-        return [(finding["name"], finding["what_ifs"]) for finding in found.findings]
+        assert diagnosis.to_dict()["findings"] == diagnosis.findings
+        return [(finding["name"], finding["what_ifs"]) for finding in diagnosis.findings]
 
     as_found = [(finding["name"], finding["what_ifs"]) for finding in summary["diagnosis"]]
     assert ranked([]) == as_found
@@ -124,14 +124,18 @@ def test_small_writes_to_large_pages_do_not_blame_the_buffer() -> None:
         "nand.page_size": "64KiB", "device.capacity": "1GiB", "time": "event", "precondition.overwrite": "none",
         "workload.size": "512B", "workload.reads": "0%", "workload.requests": 3_000,
     }  # fmt: skip
-    found = ssdlab.diagnose(sets)
-    causes = [finding for finding in found.findings if finding["about"] == "throughput"]
-    gains = {one["name"]: one["after"]["iops"] / one["before"]["iops"] for one in found.to_dict()["what_ifs"]}
+    diagnosis = ssdlab.diagnose(sets)
+    causes = [finding for finding in diagnosis.findings if finding["about"] == "throughput"]
+    gains = {
+        what_if["name"]: what_if["after"]["iops"] / what_if["before"]["iops"]
+        for what_if in diagnosis.to_dict()["what_ifs"]
+    }
     most = max((name for cause in causes for name in cause["what_ifs"]), key=lambda name: gains[name])
     assert "full_buffer" in {cause["name"] for cause in causes[1:]}
     assert causes[0]["what_ifs"][0] == most != "buffer"
     assert (
-        "buffer" not in next(finding for finding in found.findings if finding["about"] == "slow_writes")["what_ifs"][0]
+        "buffer"
+        not in next(finding for finding in diagnosis.findings if finding["about"] == "slow_writes")["what_ifs"][0]
     )
 
 
@@ -188,7 +192,7 @@ def test_idle_collection_is_reported(rate: int, headline: str, evidence: str) ->
     idle = {"time": "event", "drive.collect": "idle", "drive.collect.idle.after": "10ms"}
     drive = {"device.capacity": "64MiB", "device.op": "50%", "nand.pages_per_block": 64}
     found = ssdlab.simulate({**drive, **idle, **arrival, "workload.requests": 3_000}).diagnose()
-    told = [words.words(one) for one in found.findings]
+    told = [words.words(finding) for finding in found.findings]
     assert any(line.startswith(headline) and evidence in why for line, why in told), told
 
 
@@ -228,11 +232,11 @@ def test_a_saved_run_is_diagnosed_as_it_was(cli: Cli, tmp_path: Path) -> None:
     assert saved["result"] == fresh["result"] and saved["kind"] == "diagnosis"
     tried = json.loads(cli("diagnose", *arguments, "--json").stdout)["result"]
     # What-ifs only change the order, here of the changes of a finding.
-    by_name = [{**one, "what_ifs": sorted(one["what_ifs"])} for one in tried["findings"]]
-    assert by_name == [{**one, "what_ifs": sorted(one["what_ifs"])} for one in fresh["result"]["findings"]]
-    names = [one["name"] for one in tried["what_ifs"]]
+    by_name = [{**finding, "what_ifs": sorted(finding["what_ifs"])} for finding in tried["findings"]]
+    assert by_name == [{**finding, "what_ifs": sorted(finding["what_ifs"])} for finding in fresh["result"]["findings"]]
+    names = [what_if["name"] for what_if in tried["what_ifs"]]
     assert names and len(names) == len(set(names))
-    assert all(one["after"]["iops"] > 0 for one in tried["what_ifs"])
+    assert all(what_if["after"]["iops"] > 0 for what_if in tried["what_ifs"])
 
 
 def test_skipped_lines_are_mentioned(cli: Cli, tmp_path: Path) -> None:
@@ -249,14 +253,16 @@ def test_skipped_lines_are_mentioned(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_what_if_equals_a_run_with_its_settings(in_time: ssdlab.Config) -> None:
-    found = ssdlab.diagnose(in_time)
-    assert found.what_ifs
-    html = found.report_html()
-    for one in found.what_ifs:
+    diagnosis = ssdlab.diagnose(in_time)
+    assert diagnosis.what_ifs
+    html = diagnosis.report_html()
+    for one in diagnosis.what_ifs:
         assert one.settings == in_time.what_if(one.name) and one.settings
         assert all(f"{key}={value}" in html for key, value in one.settings.items())
         assert one.summary == ssdlab.simulate(in_time.with_overrides(one.settings)).summary
-    assert [one["settings"] for one in found.to_dict()["what_ifs"]] == [one.settings for one in found.what_ifs]
+    assert [what_if["settings"] for what_if in diagnosis.to_dict()["what_ifs"]] == [
+        what_if.settings for what_if in diagnosis.what_ifs
+    ]
 
 
 def test_a_what_if_that_replaces_a_variant_is_complete(in_time: ssdlab.Config) -> None:
@@ -291,7 +297,7 @@ def test_other_files_are_refused(content: str, arguments: list[str], message: st
 def test_a_diagnosis_prints_its_findings(small: ssdlab.Config) -> None:
     found = ssdlab.simulate(small).diagnose()
     assert repr(found) == f"<ssdlab.Diagnosis of uniform workload, {len(ssdlab.generate(small)):,} requests: " + (
-        ", ".join(one["name"] for one in found.findings) + ">"
+        ", ".join(finding["name"] for finding in found.findings) + ">"
     )
     same = ssdlab.compare({"one": small})
     assert repr(same) == "<ssdlab.Comparison of one: 1 seed each>"
@@ -318,8 +324,8 @@ def test_an_impossible_what_if_names_no_hidden_place() -> None:
         "workload.reads": "100%", "workload.requests": 1000, "block.scheduler": "none", "drive.protocol": "sata",
         "host.replay.closed.queue_depth": 128, "nand.channels": 8, "drive.command": "2us",
     }  # fmt: skip
-    found = ssdlab.diagnose(ssdlab.Config(overrides=sets))
-    refused = {one.name: one.why_not for one in found.what_ifs if one.summary is None}
+    diagnosis = ssdlab.diagnose(ssdlab.Config(overrides=sets))
+    refused = {what_if.name: what_if.why_not for what_if in diagnosis.what_ifs if what_if.summary is None}
     assert refused["no_block_layer"].startswith("host.replay.closed.queue_depth: 128 exceeds the 3")
     assert refused["slots"].startswith("drive.protocol.sata.depth: ")
 
@@ -346,5 +352,5 @@ def test_programs_may_be_fewer_than_writes_with_a_buffer(in_time: ssdlab.Config)
 
 def test_what_ifs_of_an_unsettled_drive_are_marked(in_time: ssdlab.Config) -> None:
     for requests, settled in ((3000, False), (60_000, True)):
-        found = ssdlab.diagnose(in_time.with_overrides({"workload.requests": requests}))
-        assert ("which phase of collection the requests came" in found.report_html()) != settled
+        diagnosis = ssdlab.diagnose(in_time.with_overrides({"workload.requests": requests}))
+        assert ("which phase of collection the requests came" in diagnosis.report_html()) != settled

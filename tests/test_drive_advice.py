@@ -18,7 +18,7 @@ DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 def test_drives_equal_single_runs_and_life_is_endurance_over_writes() -> None:
     """Life is TBW, the cycles of all flash over write amplification, over the capacities written per day."""
     found = ssdlab.advise_drive(PGBENCH, {"time": "serial"}, op=["10%", "40%"], dwpd=0.5, p99_ns=1e9)
-    assert [one.levels["device.op"] for one in found.choices] == ["10%", "40%"]
+    assert [choice.levels["device.op"] for choice in found.choices] == ["10%", "40%"]
     for one in found.choices:
         steady = {"time": "serial", "host.repeat": "until-steady", **one.levels}
         single = ssdlab.simulate(ssdlab.Config(overrides=steady), PGBENCH).summary
@@ -85,7 +85,7 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
         )
     ]  # fmt: skip
     advised = DriveAdvice(study=study, choices=found, dwpd=1.0, years=5.0, p99_ns=25.0)
-    assert [(one["meeting"], one["seeds"]) for one in advised.to_dict()["drives"]] == [(2, 3), (3, 3)]
+    assert [(drive["meeting"], drive["seeds"]) for drive in advised.to_dict()["drives"]] == [(2, 3), (3, 3)]
     assert [one.text for one in advised.page().conclusion] == [
         "Take device.op=20%: the least flash that does what is wanted.",
         "It does with 2 of 3 seeds.",
@@ -111,7 +111,7 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
 def test_over_provisioning_with_equal_drives_is_listed_once() -> None:
     drive = {"device.capacity": "256MiB", "workload.requests": 100, "time": "count"}
     found = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
-    assert [one.levels["device.op"] for one in found.choices] == ["7%", "40%"]
+    assert [choice.levels["device.op"] for choice in found.choices] == ["7%", "40%"]
     assert found.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, as blocks are whole"
 
 
@@ -119,8 +119,8 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
     timeless = tmp_path / "timeless.parquet"
     ssdlab.Trace.from_columns(op=["write"] * 900, offset=[0] * 900, bytes=[4096] * 900).save(timeless)
     found = ssdlab.advise_drive(timeless, {**SMALL, "time": "count"}, op=["20%", "40%"])
-    assert [found.lasts(one) for one in found.choices] == [None, None]
-    assert [one["lasts"] for one in found.to_dict()["drives"]] == [None, None]
+    assert [found.lasts(choice) for choice in found.choices] == [None, None]
+    assert [drive["lasts"] for drive in found.to_dict()["drives"]] == [None, None]
     said = [one.text for one in found.page().conclusion]
     assert said[:2] == [
         "How long drives last is not known here; say how much is written with --dwpd.",
@@ -128,7 +128,7 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
     ]
     assert not any(line.startswith("Take") for line in said)
     assert found.page().lead[0].text == "wanted: 5 years of life, with the least flash"
-    assert {one["rate"] for one in found.to_dict()["drives"]} == {None}
+    assert {drive["rate"] for drive in found.to_dict()["drives"]} == {None}
 
 
 SMALL = {"nand.pages_per_block": 32, "nand.channels": 1, "nand.ways": 1, "device.capacity": "8MiB"}

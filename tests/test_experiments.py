@@ -54,13 +54,13 @@ def test_tables_are_read_with_their_references() -> None:
 def test_a_cell_is_its_settings_and_equal_cells_run_once(result: ExperimentResult) -> None:
     experiment = result.experiment
     configs = experiment.configs(experiment.tables[0], "fifo", "op_30")
-    assert [(one["seed"], one["ftl.page.gc"], one["device.op"]) for one in configs] == [
+    assert [(config["seed"], config["ftl.page.gc"], config["device.op"]) for config in configs] == [
         (1, "fifo", "30%"),
         (2, "fifo", "30%"),
     ]
     # Two tables share all runs, the third has those of one seed. Greedy and fifo use no seed, but the workload does.
     assert (result.runs, result.finished) == (18, 18)
-    values = [ssdlab.simulate(one).write_amplification for one in configs]
+    values = [ssdlab.simulate(config).write_amplification for config in configs]
     assert values[0] is not None and values[1] is not None
     table = result["amplification"]
     assert table.ours[1, 1] == pytest.approx((values[0] + values[1]) / 2)
@@ -452,8 +452,8 @@ def test_ctrl_c_prints_finished_cells(json_option: list[str]) -> None:
     out, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130
     if json_option:
-        found = json.loads(out)
-        assert found["partial"] is True and found["result"]["tables"][0]["ours"] == [[None] * 3] * 3
+        payload = json.loads(out)
+        assert payload["partial"] is True and payload["result"]["tables"][0]["ours"] == [[None] * 3] * 3
     else:
         assert "partial result: 0 of 18 simulations were run" in out and "2.840" in out
 

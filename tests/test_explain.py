@@ -39,10 +39,10 @@ def longest_wait(recording: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("name", steps.scenes())
 def test_every_scene_is_played_and_described(name: str) -> None:
-    found = ssdlab.explain(name)
-    assert found.scene.title and found.scene.text
-    assert all(len(recording["steps"]) > 3 for recording in found.recordings)
-    assert found.to_html() == ssdlab.explain(name).to_html()
+    explanation = ssdlab.explain(name)
+    assert explanation.scene.title and explanation.scene.text
+    assert all(len(recording["steps"]) > 3 for recording in explanation.recordings)
+    assert explanation.to_html() == ssdlab.explain(name).to_html()
 
 
 @pytest.mark.parametrize(
@@ -187,8 +187,8 @@ def test_time_equals_a_serial_run(variant: str, copyback: bool) -> None:
     ],
 )
 def test_the_small_drive_is_as_documented(cli: Cli, settings: list[str], filled: int, blocks: int | None) -> None:
-    found = json.loads(cli("explain", *settings, "--requests", "0", "--json").stdout)
-    drive = found["result"]["recordings"][0]["drive"]
+    payload = json.loads(cli("explain", *settings, "--requests", "0", "--json").stdout)
+    drive = payload["result"]["recordings"][0]["drive"]
     assert drive["filled"] == filled
     assert blocks is None or (drive["logical_pages"], drive["blocks"]) == (32, blocks)
 
@@ -201,8 +201,8 @@ def test_the_page_is_self_contained(cli: Cli, tmp_path: Path) -> None:
         page = (tmp_path / name).read_text(encoding="utf-8")
         assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
         assert page.count("<script") == page.count("</script>") == 3
-    found = json.loads(cli("explain", "bast-thrashing", "--json").stdout)
-    assert (found["kind"], found["result"]["recordings"]) == ("steps", recordings("bast-thrashing"))
+    payload = json.loads(cli("explain", "bast-thrashing", "--json").stdout)
+    assert (payload["kind"], payload["result"]["recordings"]) == ("steps", recordings("bast-thrashing"))
 
 
 def test_trace_options_are_honoured(tmp_path: Path, cli: Cli) -> None:
@@ -331,9 +331,9 @@ def test_every_ftl_is_drawn_without_other_settings(ftl: str, cli: Cli, tmp_path:
 
 
 def test_a_notebook_shows_the_page_in_a_frame() -> None:
-    found = ssdlab.explain("bast-locality")
-    html = found._repr_html_()
-    assert repr(found) == f"<ssdlab.Explanation: {found.scene.title}>"
+    explanation = ssdlab.explain("bast-locality")
+    html = explanation._repr_html_()
+    assert repr(explanation) == f"<ssdlab.Explanation: {explanation.scene.title}>"
     assert html.startswith("<iframe title=") and "&lt;!doctype html&gt;" in html
 
 
@@ -360,9 +360,12 @@ def test_settings_are_explained_on_the_commands_drive(cli: Cli) -> None:
 
 def test_fast_captures_the_last_of_three_streams_completely() -> None:
     """Of the others it captures what comes before another stream takes the sequential log block, as the scene says."""
-    found = ssdlab.explain("fast-thrashing")
-    fast, _ = ([step["lpn"] for step in one["steps"] if step["step"] == "captured"] for one in found.recordings)
+    explanation = ssdlab.explain("fast-thrashing")
+    fast, _ = (
+        [step["lpn"] for step in recording["steps"] if step["step"] == "captured"]
+        for recording in explanation.recordings
+    )
     again = fast.index(0, 1)
     assert fast[:again] == [0, 1, 12, *range(24, 36)]
     assert fast[again:] == [0, 12, 24, 25, 26]
-    assert "Only the third" in found.scene.text and "captured as a whole" in found.scene.text
+    assert "Only the third" in explanation.scene.text and "captured as a whole" in explanation.scene.text

@@ -77,15 +77,15 @@ def test_a_scene_shows_the_simulation_forward_and_back(name: str, page_of: Any) 
 
 @pytest.mark.parametrize("name", SCENES)
 def test_the_middle_of_a_scene_equals_another_recordings_start(name: str, page_of: Any) -> None:
-    found = ssdlab.explain(name)
-    words = found.scene.requests.split()
+    explanation = ssdlab.explain(name)
+    words = explanation.scene.requests.split()
     half = len(words) // 2
-    before = f"{found.scene.before} {' '.join(words[:half])}"
-    later = steps.Explanation(replace(found.scene, before=before, requests=" ".join(words[half:])))
+    before = f"{explanation.scene.before} {' '.join(words[:half])}"
+    later = steps.Explanation(replace(explanation.scene, before=before, requests=" ".join(words[half:])))
     page = page_of(name)
     page.evaluate("() => player.go(player.last)")
     for lane, recording in enumerate(later.recordings):
-        at = len(found.recordings[lane]["steps"]) - len(recording["steps"])
+        at = len(explanation.recordings[lane]["steps"]) - len(recording["steps"])
         drawn = page.evaluate("([lane, at]) => player.lanes[lane].at(at)", [lane, at])
         for block in drawn["blocks"]:
             del block["since"]
@@ -214,7 +214,7 @@ def told_cost(sentence: str) -> list[int]:
     """Reads, programs and erases at the end of a sentence."""
     found = COST.search(sentence)
     assert found is not None, sentence
-    return [int(one) for one in found.groups()]
+    return [int(group) for group in found.groups()]
 
 
 @pytest.mark.parametrize(
@@ -241,25 +241,25 @@ def test_costs_of_merges_reclaims_and_collections_cover_all_flash_work(name: str
             if not any(one is not span and one["from"] <= span["from"] and span["to"] <= one["to"] for one, _ in told)
         ]
         copies = sum(step["step"] == "copy" for step in recording["steps"])
-        erases = sum(recording["end"]["erases"]) - sum(one["erases"] for one in recording["start"]["blocks"])
+        erases = sum(recording["end"]["erases"]) - sum(block["erases"] for block in recording["start"]["blocks"])
         assert [sum(column) for column in zip(*map(told_cost, outermost), strict=True)] == [copies, copies, erases]
 
 
 @pytest.mark.parametrize("trigger", [{}, {"partial": [2, 1]}])
 def test_collection_costs_include_moved_map_pages(window: Any, tmp_path: Path, trigger: dict[str, list[int]]) -> None:
-    """Counts map pages that collection moves and rewrites, but none that host look-ups load or write back in between."""
+    """Counts map pages that collection moves and rewrites, but none that host look-ups load or write back."""
     scene, draw = steps.scene("dftl-miss"), random.Random(1)
     requests = " ".join(str(draw.randrange(64)) for _ in range(150))
     (drive,) = scene.drives
     drives = ({**drive, "ftl": {"page": {**drive["ftl"]["page"], **trigger}}},)
-    found = steps.Explanation(replace(scene, requests=requests, drives=drives))
-    found.save(tmp_path / "long.html")
+    explanation = steps.Explanation(replace(scene, requests=requests, drives=drives))
+    explanation.save(tmp_path / "long.html")
     shown = Shown(window, tmp_path / "long.html")
     try:
         (sentences,) = window.evaluate(SPANS)
     finally:
         shown.leave()
-    (recording,) = found.recordings
+    (recording,) = explanation.recordings
     told = [
         told_cost(line)
         for span, line in zip(recording["spans"], sentences, strict=True)
@@ -319,10 +319,14 @@ def test_without_the_simulator_a_page_says_that_it_plays_a_recording(
 class TestSimulatorInThePage:
     @pytest.mark.parametrize("name", SCENES)
     def test_it_records_what_the_extension_records(self, name: str, page_of: Any) -> None:
-        found = ssdlab.explain(name)
+        explanation = ssdlab.explain(name)
         page = page_of(name)
-        for recording in found.recordings:
-            question = {"drive": recording["drive"], "before": found.scene.before, "requests": found.scene.requests}
+        for recording in explanation.recordings:
+            question = {
+                "drive": recording["drive"],
+                "before": explanation.scene.before,
+                "requests": explanation.scene.requests,
+            }
             answer = page.evaluate("async (question) => (await ready)(question)", question)
             assert answer == {"recording": recording}
 

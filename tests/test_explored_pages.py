@@ -126,7 +126,7 @@ def test_a_case_keeps_its_colour_and_toggles_in_all_charts(comparison: Any) -> N
         ".filter(({ name, kind }) => name && kind !== 'Whiskers').map(({ name, colour }) => [name, colour])"
     )
     assert len({colour for _, colour in colours}) == len({name for name, _ in colours}) == 3
-    assert len({tuple(one) for one in colours}) == 3
+    assert len({tuple(colour) for colour in colours}) == 3
     toggle = "() => drawn[0].plot.dispatchAction({ type: 'legendToggleSelect', name: 'fifo' })"
     page.evaluate(toggle)
     shown = page.evaluate("() => drawn.map(({ plot }) => plot.getOption().legend[0].selected.fifo)")
@@ -236,7 +236,7 @@ def test_a_picked_request_shows_its_waits(explored: Callable[[Finding], Any]) ->
         blockers = slowly_waited(bars, at)
         waits += len(blockers)
         assert {f"{int(bars.request[i]):,}" for i in blockers if bars.request[i]} == {
-            one.split()[1] for one in told.split("; ") if one.startswith("request")
+            word.split()[1] for word in told.split("; ") if word.startswith("request")
         }, (row, told)
     assert waits > 0 and waited_at_all > 0 and violations(page) == []
     page.locator(".requests button").first.press("Enter")

@@ -49,46 +49,46 @@ def printed(cli: Cli, *arguments: object) -> dict[str, Any]:
 
 
 def test_drives_equal_single_runs(trace: Path, alone: Path, cli: Cli) -> None:
-    found = ssdlab.open_fleet(alone)
-    assert not found.partial and len(found.drives) == len(found.volumes) == 5
-    for run, drive in enumerate(found.drives):
-        path = found.dataset.path(drive.volumes[0])
-        own = found.study.result(run)
+    fleet = ssdlab.open_fleet(alone)
+    assert not fleet.partial and len(fleet.drives) == len(fleet.volumes) == 5
+    for run, drive in enumerate(fleet.drives):
+        path = fleet.dataset.path(drive.volumes[0])
+        own = fleet.study.result(run)
         assert own == printed(cli, path)
         # The trace itself has more lines; the rest is the same.
         assert {**own, "ingest": None} == {**printed(cli, trace, "--device", drive.name), "ingest": None}
 
 
 def test_shared_drives_equal_runs_of_merged_files(trace: Path, alone: Path, tmp_path: Path, cli: Cli) -> None:
-    found = ssdlab.fleet(trace, CONFIG, pack="round-robin", drives=2, out=tmp_path / "f")
-    assert [[one.name for one in drive.volumes] for drive in found.drives] == [
-        [one.name for one in found.volumes[start::2]] for start in range(2)
+    fleet = ssdlab.fleet(trace, CONFIG, pack="round-robin", drives=2, out=tmp_path / "f")
+    assert [[one.name for one in drive.volumes] for drive in fleet.drives] == [
+        [one.name for one in fleet.volumes[start::2]] for start in range(2)
     ]
-    for run, drive in enumerate(found.drives):
-        paths = [found.dataset.path(one) for one in drive.volumes]
-        assert found.study.result(run) == printed(cli, *paths, "--merge")
+    for run, drive in enumerate(fleet.drives):
+        paths = [fleet.dataset.path(one) for one in drive.volumes]
+        assert fleet.study.result(run) == printed(cli, *paths, "--merge")
     # A volume has its own requests, and its drive's figures under a prefix.
-    rows = {row["name"]: row for row in found.by_volume()}
-    assert [*rows] == [one.name for one in found.volumes]
-    for run, drive in enumerate(found.drives):
-        amplification = found.study.result(run)["write_amplification"]
+    rows = {row["name"]: row for row in fleet.by_volume()}
+    assert [*rows] == [one.name for one in fleet.volumes]
+    for run, drive in enumerate(fleet.drives):
+        amplification = fleet.study.result(run)["write_amplification"]
         its = [rows[one.name] for one in drive.volumes]
         assert {row["drive.write_amplification"] for row in its} == {amplification} and len(its) == 3 - run
         assert {(row["drive"], row["drive.volumes"]) for row in its} == {(drive.name, len(its))}
-        host = found.study.result(run)["ingest"]["counts"]
+        host = fleet.study.result(run)["ingest"]["counts"]
         assert sum(row["requests"] for row in its) == host["requests"]
         # Response-time parts of the volumes add up to the drive's.
         for operation, count in (("read", "reads"), ("write", "writes")):
-            together = found.study.result(run)["latency"][operation]
+            together = fleet.study.result(run)["latency"][operation]
             known = {one.name: getattr(one, count) for one in drive.volumes}
             sums = [known[row["name"]] * (row[f"{operation}.mean_ns"] or 0.0) for row in its]
             assert sum(sums) == pytest.approx(together["count"] * together["mean_ns"] if together else 0.0)
             assert all((row[f"{operation}.p99_ns"] is None) == (known[row["name"]] == 0) for row in its)
-    found.save(tmp_path / "saved")
+    fleet.save(tmp_path / "saved")
     head, *lines = (tmp_path / "saved" / "volumes.csv").read_text(encoding="utf-8").splitlines()
     assert "written_bytes" in head and "drive.write_amplification" in head and len(lines) == 5
-    assert found.to_dict()["volumes"] == [*rows.values()]
-    assert found.page().sections[-1].title == "Volumes, busiest first"
+    assert fleet.to_dict()["volumes"] == [*rows.values()]
+    assert fleet.page().sections[-1].title == "Volumes, busiest first"
     # Alone on a drive, a volume has the drive's times.
     for run, row in enumerate(ssdlab.open_fleet(alone).by_volume()):
         summary = ssdlab.open_fleet(alone).study.result(run)["latency"]["write"]
@@ -96,7 +96,7 @@ def test_shared_drives_equal_runs_of_merged_files(trace: Path, alone: Path, tmp_
     # Where a volume's response times are unknown, the page says when they would be known.
     serial = ssdlab.fleet(trace, {**CONFIG, "time": "serial"}, pack="round-robin", drives=2)
     when = "response times are known where time is event"
-    assert [when in repr(one.page().sections[-1]) for one in (serial, found)] == [True, False]
+    assert [when in repr(one.page().sections[-1]) for one in (serial, fleet)] == [True, False]
     # All volumes on a drive equal all devices of the trace side by side.
     whole = ssdlab.fleet(trace, CONFIG, pack="name", drives=1, out=tmp_path / "f")
     side_by_side = json.loads(json.dumps(ssdlab.simulate(CONFIG, ssdlab.TraceFile(trace, device="all")).to_dict()))
@@ -169,22 +169,24 @@ def test_a_fleet_killed_at_any_moment_gives_the_same_result(trace: Path, alone: 
 
 
 def test_distributions_equal_the_drives(alone: Path) -> None:
-    found = ssdlab.open_fleet(alone)
-    results = [found.study.result(run) for run in range(5)]
+    fleet = ssdlab.open_fleet(alone)
+    results = [fleet.study.result(run) for run in range(5)]
     for figure in ("host.pages_written", "latency.all.p99_ns"):
-        values = sorted(_figure(one, figure) for one in results)
-        cdf = found.cdf(figure)
+        values = sorted(_figure(result, figure) for result in results)
+        cdf = fleet.cdf(figure)
         assert cdf.values.tolist() == values and cdf.shares.tolist() == [0.2, 0.4, 0.6, 0.8, 1.0]
         for share in (0.0, 0.1, 0.2, 0.21, 0.5, 0.99, 1.0):
             assert cdf.at(share) == np.quantile(values, share, method="inverted_cdf")
         assert cdf.mean == pytest.approx(np.mean(values), rel=1e-12)
-    programs = sum(sum(one["flash"]["programs"].values()) for one in results)
-    assert found.write_amplification == pytest.approx(programs / sum(one["host"]["pages_written"] for one in results))
-    requests = sorted((one.requests for one in found.volumes), reverse=True)
-    assert found.busiest(0.01) == requests[0] / sum(requests)
-    told = {"volumes": 0.01, "count": 1, "requests": found.busiest(0.01)}
-    assert found.to_dict()["busiest"][0] == told
-    assert found.busiest(0.4) == sum(requests[:2]) / sum(requests) and found.busiest(1.0) == 1.0
+    programs = sum(sum(result["flash"]["programs"].values()) for result in results)
+    assert fleet.write_amplification == pytest.approx(
+        programs / sum(result["host"]["pages_written"] for result in results)
+    )
+    requests = sorted((one.requests for one in fleet.volumes), reverse=True)
+    assert fleet.busiest(0.01) == requests[0] / sum(requests)
+    told = {"volumes": 0.01, "count": 1, "requests": fleet.busiest(0.01)}
+    assert fleet.to_dict()["busiest"][0] == told
+    assert fleet.busiest(0.4) == sum(requests[:2]) / sum(requests) and fleet.busiest(1.0) == 1.0
 
 
 def _figure(result: dict[str, Any], path: str) -> float:
@@ -195,11 +197,11 @@ def _figure(result: dict[str, Any], path: str) -> float:
 
 
 def test_worn_out_drives_are_replaced(alone: Path) -> None:
-    found = ssdlab.open_fleet(alone)
-    lives = found.study.table["life_years"].to_pylist()
+    fleet = ssdlab.open_fleet(alone)
+    lives = fleet.study.table["life_years"].to_pylist()
     known = sorted(life for life in lives if life is not None)
     for years in (known[0] / 2, known[0], known[0] * 1.5, known[-1] * 9.5):
-        needed = found.asked_for([], years).needed()
+        needed = fleet.asked_for([], years).needed()
         spent = sum(max(-int(-years // life), 1) for life in known)
         worn_out = sum(life < years for life in known)
         assert needed == (years, 5, worn_out, spent + lives.count(None), 0, "trace")
@@ -228,24 +230,24 @@ def test_lives_follow_the_trace_rate_by_hand(tmp_path: Path, how: dict[str, obje
     """
     lines = [f"1,W,{page * 4096},4096,{1000 + page}" for page in range(2000)]
     lines += ["2,W,0,4096,500000", "3,R,0,4096,10001000"]
-    found = ssdlab.fleet(written(tmp_path / "f.csv", lines), {**SLOW, **how})
+    fleet = ssdlab.fleet(written(tmp_path / "f.csv", lines), {**SLOW, **how})
     slower = 2.0 if "host.replay.open.time_scale" in how else 1.0
-    assert found.seconds == pytest.approx(10.0 * slower) and found.rate == "trace"
-    lives = {found.drives[row["run"]].name: row["life_years"] for row in found.table.to_pylist()}
-    device = found.study.result(0)["device"]
+    assert fleet.seconds == pytest.approx(10.0 * slower) and fleet.rate == "trace"
+    lives = {fleet.drives[row["run"]].name: row["life_years"] for row in fleet.table.to_pylist()}
+    device = fleet.study.result(0)["device"]
     endured = device["endurance_cycles"] * device["physical_bytes"]
-    amplification = found.study.result(0)["write_amplification"]
+    amplification = fleet.study.result(0)["write_amplification"]
     assert lives["1"] == pytest.approx(slower * endured / amplification / (2000 * 4096 * 8640) / 365.25)
     if "host.warmup" not in how:
-        amplification = found.study.result(1)["write_amplification"]
+        amplification = fleet.study.result(1)["write_amplification"]
         assert lives["2"] == pytest.approx(slower * endured / amplification / (4096 * 8640) / 365.25)
     # Nothing wears the third.
-    assert lives["3"] is None and found.needed().unknown == 0
+    assert lives["3"] is None and fleet.needed().unknown == 0
     years = lives["1"] * 2.5
-    assert found.asked_for([], years).needed() == (years, 3, 1, 5, 0, "trace")
-    assert found.page().lead[1].text.startswith(f"life: at the rate of the trace, as if its {10 * slower:.1f} s came")
-    assert not any("the projected life" in one for one in found.page().remarks)
-    assert found.asked_for(["life_years:min"]).outcomes()[0].figure == "life_years"
+    assert fleet.asked_for([], years).needed() == (years, 3, 1, 5, 0, "trace")
+    assert fleet.page().lead[1].text.startswith(f"life: at the rate of the trace, as if its {10 * slower:.1f} s came")
+    assert not any("the projected life" in remark for remark in fleet.page().remarks)
+    assert fleet.asked_for(["life_years:min"]).outcomes()[0].figure == "life_years"
 
 
 @pytest.mark.parametrize(("clock", "unknown"), [("serial", 0), ("count", 1)])
@@ -253,13 +255,13 @@ def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: st
     """If time is not modelled either, the life is unknown, and the drives needed are a lower bound."""
     trace = ssdlab.Trace.from_columns(op=["write"] * 9, offset=[0] * 9, bytes=[4096] * 9)
     pq.write_table(trace.to_arrow().append_column("volume", pa.array([1] * 9)), tmp_path / "t.parquet")
-    found = ssdlab.fleet(tmp_path / "t.parquet", {**SLOW, "time": clock})
-    needed = found.needed()
+    fleet = ssdlab.fleet(tmp_path / "t.parquet", {**SLOW, "time": clock})
+    needed = fleet.needed()
     assert (needed.rate, needed.unknown) == ("replay", unknown)
     if not unknown:
-        assert found.table["life_years"].to_pylist() == [found.study.result(0)["lifetime"]["years"]]
-    assert found.page().lead[1].text == "life: at the rate of the replay, as the trace has no times"
-    rows = found.page().sections[0].items[0]
+        assert fleet.table["life_years"].to_pylist() == [fleet.study.result(0)["lifetime"]["years"]]
+    assert fleet.page().lead[1].text == "life: at the rate of the replay, as the trace has no times"
+    rows = fleet.page().sections[0].items[0]
     assert isinstance(rows, Facts)
     facts = dict(rows.rows)
     assert facts["drives needed for 5.00 years"].endswith(" or more") == (unknown > 0)
@@ -267,16 +269,16 @@ def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: st
 
 
 def test_a_fleet_is_saved_whole(alone: Path, tmp_path: Path) -> None:
-    found = ssdlab.open_fleet(alone)
-    found.save(tmp_path / "out")
+    fleet = ssdlab.open_fleet(alone)
+    fleet.save(tmp_path / "out")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "report.html", "fleet.json", "drives.csv", "drives.parquet", "volumes.csv", "cdf.csv"
     }  # fmt: skip
-    assert pq.read_table(tmp_path / "out" / "drives.parquet").equals(found.table)
+    assert pq.read_table(tmp_path / "out" / "drives.parquet").equals(fleet.table)
     assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8").count("data-chart=") == 1
     lines = (tmp_path / "out" / "cdf.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "figure,value,share" and len(lines) == 1 + sum(
-        len(found.cdf(one.figure).values) for one in found.outcomes()
+        len(fleet.cdf(outcome.figure).values) for outcome in fleet.outcomes()
     )
 
 
@@ -372,10 +374,10 @@ def test_foreign_folders_are_left_alone(trace: Path, cli: Cli, tmp_path: Path) -
 def test_a_failed_drive_is_a_row_and_a_remark(tmp_path: Path) -> None:
     lines = [f"{int(page > 9)},W,{page * 8192},4096,{1000 + page}" for page in range(3000)]
     packed_config = {**CONFIG, "device.capacity": "8MiB", "host.fit": "compact"}
-    found = ssdlab.fleet(written(tmp_path / "two.csv", lines), packed_config)
-    assert [error is None for error in found.study.table["error"].to_pylist()] == [True, False]
-    assert found.cdf("write_amplification").values.tolist() == [found.write_amplification]
-    assert [remark for remark in found.page().remarks if remark.startswith("1 drive failed: ")]
+    fleet = ssdlab.fleet(written(tmp_path / "two.csv", lines), packed_config)
+    assert [error is None for error in fleet.study.table["error"].to_pylist()] == [True, False]
+    assert fleet.cdf("write_amplification").values.tolist() == [fleet.write_amplification]
+    assert [remark for remark in fleet.page().remarks if remark.startswith("1 drive failed: ")]
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -383,41 +385,43 @@ def test_a_volume_that_cannot_run_is_named_as_in_the_trace(shared: bool, tmp_pat
     # A volume with trims only has nothing to pack.
     files = [written(tmp_path / f"{name}.csv", [f"0,{op},0,4096,0x2,1"]) for name, op in zip("abc", "WDD", strict=True)]
     packed: dict[str, Any] = {"pack": "write-rate", "drives": 2} if shared else {}
-    found = ssdlab.fleet(files, {"host.fit": "compact", "time": "count"}, **packed)
+    fleet = ssdlab.fleet(files, {"host.fit": "compact", "time": "count"}, **packed)
     names = ["volume b.csv, volume c.csv"] if shared else ["volume b.csv", "volume c.csv"]
-    assert [error.partition(" in the trace")[0] for error in found.study.failures] == [
+    assert [error.partition(" in the trace")[0] for error in fleet.study.failures] == [
         f"TraceError: {name}: nothing" for name in names
     ]
 
 
 def test_a_fleet_fails_if_every_drive_fails(trace: Path, cli: Cli, tmp_path: Path) -> None:
-    found = ssdlab.fleet(trace, {"device.capacity": "8TiB", "time": "count"}, pack="name", drives=2)
-    assert found.write_amplification is None and found.to_dict()["distributions"] == []
-    assert len(found.by_volume()) == 5 and "failed: MemoryError" in found.page().remarks[0]
-    found.save(tmp_path)
+    fleet = ssdlab.fleet(trace, {"device.capacity": "8TiB", "time": "count"}, pack="name", drives=2)
+    assert fleet.write_amplification is None and fleet.to_dict()["distributions"] == []
+    assert len(fleet.by_volume()) == 5 and "failed: MemoryError" in fleet.page().remarks[0]
+    fleet.save(tmp_path)
     large = ["--set", "device.capacity=8TiB", "--set", "time=count"]
     assert cli("fleet", "run", trace, *large, check=False).returncode == 1
 
 
 def test_a_fleet_repeats_the_notes_of_its_runs(alone: Path) -> None:
     """Drives of whole blocks that are larger than requested, and drives that have not settled."""
-    found = ssdlab.open_fleet(alone)
-    told = found.study.caveats
+    fleet = ssdlab.open_fleet(alone)
+    told = fleet.study.caveats
     assert told[0].startswith("no capacity is given, so the trace sizes the drive: ")
     assert told[1].startswith("5 of 5 runs: the drive has more than the device.op that was asked for")
     assert any("has not settled" in one for one in told)
-    assert {*told} <= {*found.envelope()["notes"]} and told[0] in found.report_html()
+    assert {*told} <= {*fleet.envelope()["notes"]} and told[0] in fleet.report_html()
 
 
 def test_one_drive_is_written_in_the_singular(trace: Path) -> None:
-    found = ssdlab.fleet(trace, CONFIG, pack="name", drives=1)
-    assert repr(found) == "<ssdlab.Fleet of 5 volumes on 1 drive>" and found.page().title == "5 volumes on 1 drive"
+    fleet = ssdlab.fleet(trace, CONFIG, pack="name", drives=1)
+    assert repr(fleet) == "<ssdlab.Fleet of 5 volumes on 1 drive>" and fleet.page().title == "5 volumes on 1 drive"
 
 
 def test_requests_far_out_of_order_are_reported(tmp_path: Path) -> None:
     lines = [f"1,W,0,512,{time}" for time in (*range(200_000, 400_000), 5)]
-    found = ssdlab.fleet(written(tmp_path / "late.csv", lines), {**CONFIG, "time": "count"})
-    assert found.late == 1 and any("give files in the order of their times" in one for one in found.page().remarks)
+    fleet = ssdlab.fleet(written(tmp_path / "late.csv", lines), {**CONFIG, "time": "count"})
+    assert fleet.late == 1 and any(
+        "give files in the order of their times" in remark for remark in fleet.page().remarks
+    )
 
 
 def test_natural_order_of_names() -> None:

@@ -28,8 +28,8 @@ def trace(tmp_path: Path) -> Path:
 
 def results(text: str) -> object:
     """Returns the JSON result; its source differs between a file and a pipe."""
-    found = json.loads(text)["result"]
-    return {key: value for key, value in found.items() if key not in ("source", "ingest")}
+    result = json.loads(text)["result"]
+    return {key: value for key, value in result.items() if key not in ("source", "ingest")}
 
 
 def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
@@ -254,9 +254,9 @@ def test_columns_of_any_text(cli: Cli, tmp_path: Path) -> None:
     assert by_number.columns()["time_ns"].tolist() == [n * 1000 for n in range(50)]
     for name, column in by_number.columns().items():
         assert (column == by_heading.columns()[name]).all(), name
-    found = json.loads(cli("trace", "info", text, "--columns", spec, "--json").stdout)
-    assert found["result"]["profile"]["bytes"] == {"read": 25 * 4096, "write": 25 * 4096, "trim": 0, "flush": 0}
-    assert found["source"]["columns"] == spec
+    payload = json.loads(cli("trace", "info", text, "--columns", spec, "--json").stdout)
+    assert payload["result"]["profile"]["bytes"] == {"read": 25 * 4096, "write": 25 * 4096, "trim": 0, "flush": 0}
+    assert payload["source"]["columns"] == spec
     for wrong, said in (
         ("time=0", 'columns "time=0": op is missing (for a constant write op='),
         ("op=1,offset=2,size=x", 'log.txt:1: columns size=x: no heading is "x"; the first line has "when, kind, '),
@@ -442,6 +442,6 @@ def test_utf_16_is_named_with_its_conversion(
 ) -> None:
     name = "given.toml" if "experiment" in arguments else "given"
     (tmp_path / name).write_bytes(text.encode(encoding))
-    done = cli(*(one.replace("given", name) for one in arguments), check=False)
+    done = cli(*(argument.replace("given", name) for argument in arguments), check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert done.stderr.endswith(f"{name}: is UTF-16 text; convert it with 'iconv -f UTF-16 -t UTF-8'\n"), done.stderr

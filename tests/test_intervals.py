@@ -91,14 +91,14 @@ def test_counts_follow_the_definition(rows: list[tuple[str, int, int]], logs: li
 
 def test_uniform_writes_follow_the_closed_form() -> None:
     pages = 2000
-    found = uniform(400_000, pages).intervals(logs=["5%", "25%", "100%"])
-    invalidated = found.windows.hot_writes / found.page_writes
+    intervals = uniform(400_000, pages).intervals(logs=["5%", "25%", "100%"])
+    invalidated = intervals.windows.hot_writes / intervals.page_writes
     # One in 200 of all writes is a page's first; noise is below 0.1 %.
-    assert np.allclose(invalidated, 1 - (1 - 1 / pages) ** found.windows.log_pages.astype(float), atol=0.008)
-    log_pages, share = found.curve()
+    assert np.allclose(invalidated, 1 - (1 - 1 / pages) ** intervals.windows.log_pages.astype(float), atol=0.008)
+    log_pages, share = intervals.curve()
     assert np.allclose(share, 1 - (1 - 1 / pages) ** log_pages.astype(float), atol=0.008)
     assert share[0] == 0 and (np.diff(share) > 0).all()
-    most, writes = found.concentration()
+    most, writes = intervals.concentration()
     assert most[-1] == writes[-1] == 1 and (writes >= most - 1e-12).all()
 
 
@@ -169,11 +169,11 @@ def test_the_page_is_self_contained() -> None:
 
 @pytest.mark.parametrize("pages", [[0], [7, 9], [3, 3, 3]])
 def test_the_smallest_traces_have_pages(pages: list[int]) -> None:
-    found = trace_of(["write"] * len(pages), pages, [1] * len(pages)).intervals(logs=["1", "100%"])
-    report, overwritten = found.report_html(), pages == [3, 3, 3]
+    intervals = trace_of(["write"] * len(pages), pages, [1] * len(pages)).intervals(logs=["1", "100%"])
+    report, overwritten = intervals.report_html(), pages == [3, 3, 3]
     assert report.count("data-chart=") == (5 if overwritten else 4)
     assert ("No page was written twice." in report) != overwritten
-    assert found.to_dict()["logs"][0]["hot_writes"] == (2 if pages == [3, 3, 3] else 0)
+    assert intervals.to_dict()["logs"][0]["hot_writes"] == (2 if pages == [3, 3, 3] else 0)
 
 
 def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:

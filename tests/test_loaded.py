@@ -143,7 +143,7 @@ def test_its_configuration_can_be_changed_like_the_runs(pair: tuple[ssdlab.Resul
         assert loaded.config.with_overrides(change).settings == result.config.with_overrides(change).settings
 
 
-@pytest.mark.parametrize("preset", [None, *(one.name for one in ssdlab.presets())])
+@pytest.mark.parametrize("preset", [None, *(preset.name for preset in ssdlab.presets())])
 def test_every_configuration_is_restored(preset: str | None) -> None:
     for change in ({}, {"device.op": "30%"}, {"time": "event", "ftl": "fast"}, {"ftl.page.gc": "fifo"}):
         config = ssdlab.Config(preset, overrides=change)
@@ -282,13 +282,13 @@ def test_unknown_shapes_are_refused(change: Callable[[dict[str, Any]], object], 
 
 def test_missing_values_of_a_page_are_named(saved: Path, cli: Cli) -> None:
     path = saved / "result.json"
-    found = json.loads(path.read_text())
-    del found["result"]["wear"]["erases"]
-    path.write_text(json.dumps(found))
+    payload = json.loads(path.read_text())
+    del payload["result"]["wear"]["erases"]
+    path.write_text(json.dumps(payload))
     with pytest.raises(ssdlab.ConfigError, match=r"result\.json: result\.wear\.erases: is not there; copy"):
         ssdlab.Result.load(saved).summary["wear"]["erases"]
-    del found["result"]["diagnosis"]
-    path.write_text(json.dumps(found))
+    del payload["result"]["diagnosis"]
+    path.write_text(json.dumps(payload))
     done = cli("diagnose", path, check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert "result.json: result.diagnosis: is not there; copy the file again, or run it again" in done.stderr
@@ -299,12 +299,12 @@ def test_a_run_without_writes_has_no_remedy(tmp_path: Path, cli: Cli) -> None:
     config = ssdlab.Config("tlc-chip", overrides={**FEW, "workload.reads": "100%"})
     ssdlab.simulate(config, keep=False).save(tmp_path)
     file = tmp_path / "result.json"
-    found = json.loads(file.read_text())
-    assert not any(one["name"] == "too_short" for one in found["result"]["diagnosis"])
+    payload = json.loads(file.read_text())
+    assert not any(finding["name"] == "too_short" for finding in payload["result"]["diagnosis"])
     evidence = {"capacities_written": 0.0, "capacities_needed": 2.2}
     judged = {"about": "input", "name": "too_short", "share": 1.0, "evidence": evidence, "what_ifs": []}
-    found["result"]["diagnosis"].append(judged)
-    file.write_text(json.dumps(found))
+    payload["result"]["diagnosis"].append(judged)
+    file.write_text(json.dumps(payload))
     told = "; nothing was written while it was measured, so there is none of that"
     assert any(one.text.endswith(told) for one in remarks_on(ssdlab.Result.load(tmp_path)))
     assert told in " ".join(cli("diagnose", tmp_path).stdout.split())
@@ -350,14 +350,14 @@ def test_any_damage_is_an_error_or_harmless(pair: tuple[ssdlab.Result, Path], tm
     text = (folder / "result.json").read_text()
     whole = [*leaves(json.loads(text))]
     for where in draw.sample(whole, min(len(whole), 20)):
-        found = json.loads(text)
-        node = found
+        payload = json.loads(text)
+        node = payload
         for key in where[:-1]:
             node = node[key]
         # A different number is invisible damage.
         its = WRONG if not isinstance(node[where[-1]], int | float) else [one for one in WRONG if one != 7]
         node[where[-1]] = wrong = draw.choice(its)
-        (folder / "result.json").write_text(json.dumps(found))
+        (folder / "result.json").write_text(json.dumps(payload))
         try:
             used(folder)
         except ssdlab.ConfigError as error:
@@ -385,13 +385,13 @@ def test_any_damage_is_an_error_or_harmless(pair: tuple[ssdlab.Result, Path], tm
     ],
 )
 def test_unsavable_values_are_named_when_loaded(where: str, wrong: object, timed: Path, tmp_path: Path) -> None:
-    found = json.loads((timed / "result.json").read_text())
+    payload = json.loads((timed / "result.json").read_text())
     *above, last = where.replace("[", ".").replace("]", "").split(".")
-    node = found
+    node = payload
     for key in above:
         node = node[int(key) if isinstance(node, list) else key]
     node[int(last) if isinstance(node, list) else last] = wrong
-    (tmp_path / "result.json").write_text(json.dumps(found))
+    (tmp_path / "result.json").write_text(json.dumps(payload))
     with pytest.raises(ssdlab.ConfigError) as error:
         ssdlab.Result.load(tmp_path)
     assert str(error.value) == (

@@ -157,7 +157,7 @@ def test_an_idle_log_has_a_report(small: ssdlab.Config, ftl: str, ops: list[str]
     trace = ssdlab.Trace.from_columns(op=ops, offset=[512] * len(ops), bytes=[8192] * len(ops))
     result = ssdlab.simulate(small.with_overrides({"ftl": ftl, "precondition.overwrite": "none"}), trace)
     assert log_plots.NO_RECLAIMS in result.report_html()
-    assert {"No block left the log."} == {one.get_text() for one in result.plot_log_utilisation().axes[0].texts}
+    assert {"No block left the log."} == {text.get_text() for text in result.plot_log_utilisation().axes[0].texts}
 
 
 def test_tables_and_comparisons_show_the_log(cli: Cli) -> None:

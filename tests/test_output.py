@@ -103,7 +103,7 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 def test_every_command_prints_json() -> None:
     found = dict(commands())
-    without = {name for name, command in found.items() if "json" not in [one.name for one in command.params]}
+    without = {name for name, command in found.items() if "json" not in [param.name for param in command.params]}
     assert without == OF_ITS_OWN
     assert {*found} - without == {*COMMANDS, *ENDLESS}
 
@@ -120,10 +120,10 @@ def test_every_command_prints_one_shape(
         ssdlab.generate_fleet("fleet.csv", volumes=2, requests=100)
         ssdlab.fleet("fleet.csv", {"time": "count"}, out="fleet")
     assert not cli.app([*command.split(), *COMMANDS[command], "--json"], standalone_mode=False)
-    found = json.loads(capsys.readouterr().out)
-    jsonschema.validate(found, SCHEMA)
+    payload = json.loads(capsys.readouterr().out)
+    jsonschema.validate(payload, SCHEMA)
     if OLTP in COMMANDS[command]:
-        assert found["source"]["sha256"] == [hashlib.sha256(Path(OLTP).read_bytes()).hexdigest()]
+        assert payload["source"]["sha256"] == [hashlib.sha256(Path(OLTP).read_bytes()).hexdigest()]
 
 
 def test_the_schema_refuses_other_shapes() -> None:

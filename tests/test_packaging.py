@@ -28,16 +28,16 @@ def test_help_fits_80_columns_and_names_kinds_of_values(path: str, monkeypatch: 
     assert [line for line in help.splitlines() if len(line) > 80] == []
     assert "[bold" not in help and command.help
     # An option's value has a speaking name: INTEGER, SIZE, PATH and not N.
-    values = [one for one in command.params if one.param_type_name == "option" and not one.is_flag]
-    assert [one.name for one in values if one.metavar is None or len(one.metavar) < 3] == []
+    values = [param for param in command.params if param.param_type_name == "option" and not param.is_flag]
+    assert [value.name for value in values if value.metavar is None or len(value.metavar) < 3] == []
 
 
 def test_every_command_has_a_man_page_with_its_options() -> None:
     files = share.files()
     for path, (command, context) in COMMANDS.items():
         page = files[f"man/man1/{path.replace(' ', '-')}.1"]
-        for one in command.get_params(context):
-            for name in one.opts if one.param_type_name == "option" else []:
+        for parameter in command.get_params(context):
+            for name in parameter.opts if parameter.param_type_name == "option" else []:
                 assert name.replace("-", "\\-") in page, (path, name)
 
 

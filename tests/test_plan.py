@@ -53,9 +53,9 @@ def test_advice_changes_at_the_devices_break_even() -> None:
 
 
 def test_a_requested_share_is_used(cli: Cli) -> None:
-    found = ssdlab.cache.plan("15GiB", "500GiB", distribution="even", paper=True, share=0.25)
-    assert {one.share for one in found.choices} == {0.25} and not found.compress
-    assert choice(found, "document", "lz4").us == pytest.approx(found.curve("lz4", "document")[25])
+    plan = ssdlab.cache.plan("15GiB", "500GiB", distribution="even", paper=True, share=0.25)
+    assert {one.share for one in plan.choices} == {0.25} and not plan.compress
+    assert choice(plan, "document", "lz4").us == pytest.approx(plan.curve("lz4", "document")[25])
     asked = ["500GiB" if word == "200GiB" else word for word in PAPER_PLAN]
     shown = cli(*asked, "--distribution", "even", "--share", "25%").stdout
     assert "Do not compress 25 % of the memory: that does not beat a raw cache, whose pages take 106.7 us" in shown
@@ -85,7 +85,7 @@ def test_without_files_the_suites_corpus_is_measured() -> None:
     lz4, zstd = plan.compressors
     assert lz4.shrinking == 1 - total.raw_pages / total.pages
     assert lz4.ratio == (total.bytes - total.raw_bytes) / (total.stored_bytes - total.raw_bytes) < zstd.ratio
-    assert all(one.compress_us > 0 and one.decompress_us >= 0 for one in plan.compressors)
+    assert all(compressor.compress_us > 0 and compressor.decompress_us >= 0 for compressor in plan.compressors)
     assert "a corpus of ours" in plan.remarks[0]
     modelled = ssdlab.cache.plan("1GiB", "10GiB", device_us=100, compressors=["modelled:2:10:10"])
     assert modelled.remarks == ()
@@ -107,7 +107,7 @@ def test_the_model_is_compared_with_the_working_cache(cli: Cli, monkeypatch: pyt
     found = plan.comparison
     assert found is not None and (found.pages, found.accesses) == (2000, 4000)
     raw, *compressed = found.rows
-    assert raw.compressor is None and [one.share for one in found.rows] == [0, 0.5]
+    assert raw.compressor is None and [row.share for row in found.rows] == [0, 0.5]
     for one in found.rows:
         assert one.measured_us == pytest.approx(one.model_us + one.by_hits_us + one.by_device_us + one.left_us)
         # Accesses independent of the cache hit as often as in the model, except for tables and fragments.
@@ -166,9 +166,9 @@ def test_printed_and_written_output(cli: Cli, tmp_path: Path) -> None:
 def test_a_miss_ratio_curve_replaces_a_distribution(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "curve.csv").write_text(f"cache_bytes,miss_ratio\n{1 << 30},0.8\n{4 << 30},0.3\n")
     arguments = ["cache", "plan", "--memory", "1GiB", "--data", "10GiB", "--paper", "--curve", "curve.csv", "--json"]
-    found = json.loads(cli(*arguments).stdout)["result"]
-    assert found["raw_hit_ratio"] == pytest.approx(0.2)
-    document = next(one for one in found["choices"] if one["model"] == "document")
+    result = json.loads(cli(*arguments).stdout)["result"]
+    assert result["raw_hit_ratio"] == pytest.approx(0.2)
+    document = next(one for one in result["choices"] if one["model"] == "document")
     assert document["hit_ratio"] == pytest.approx(0.2 + 1.13 / 3 * 0.5)
     for wrong in ("size,misses\n1,2\n", "cache_bytes,miss_ratio\n", ""):
         (tmp_path / "curve.csv").write_text(wrong)
@@ -298,5 +298,5 @@ def test_the_curve_of_a_trace_serves_as_a_distribution(cli: Cli, tmp_path: Path)
     assert other.returncode == 2 and other.stdout == ""
     assert "is of pages of 4KiB, and the plan of pages of 8KiB" in other.stderr and "--page 4KiB" in other.stderr
     asked += ["--page", "4KiB", "--device-us", "80", "--compressor", "modelled:2:3:1", "--curve-policy", "belady"]
-    found = json.loads(cli(*asked, "--json").stdout)["result"]
-    assert found["raw_hit_ratio"] == pytest.approx(1 - 0.6053, abs=1e-4)
+    result = json.loads(cli(*asked, "--json").stdout)["result"]
+    assert result["raw_hit_ratio"] == pytest.approx(1 - 0.6053, abs=1e-4)

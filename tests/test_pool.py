@@ -47,12 +47,12 @@ def test_reads_return_the_last_write_and_flush_stores_it() -> None:
             assert pool.read(page) == written.get(page, page.to_bytes(8, "little") * (PAGE // 8))
         pool.flush()
         assert below.pages == written
-        found = pool.statistics()
-        assert found.transitions["compressed_hits"] > 0 and found.transitions["misses"] > 0
-        assert found.reads == 5000
-        assert found.hit_ratio == 1 - found.transitions["misses"] / 5000
-        assert found.memory["total_bytes"] <= found.memory["budget_bytes"] == 512 << 10
-        assert found.memory["dirty_pages"] == 0
+        statistics = pool.statistics()
+        assert statistics.transitions["compressed_hits"] > 0 and statistics.transitions["misses"] > 0
+        assert statistics.reads == 5000
+        assert statistics.hit_ratio == 1 - statistics.transitions["misses"] / 5000
+        assert statistics.memory["total_bytes"] <= statistics.memory["budget_bytes"] == 512 << 10
+        assert statistics.memory["dirty_pages"] == 0
 
 
 def test_equal_runs_without_workers_count_alike() -> None:
@@ -134,7 +134,7 @@ def test_a_file_below(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "policy", [one.name for one in ssdlab.cache.policies() if not one.needs_future] + ["lru-k:k=3"]
+    "policy", [policy.name for policy in ssdlab.cache.policies() if not policy.needs_future] + ["lru-k:k=3"]
 )
 def test_any_policy_of_simulated_caches(policy: str) -> None:
     with Pool("512KiB", "4KiB", Memory(), workers=0, policy=policy, compressed_policy=policy) as pool:
@@ -145,8 +145,8 @@ def test_any_policy_of_simulated_caches(policy: str) -> None:
                 if turn == 2:
                     assert pool.read(page) == bytes([page % 251]) * PAGE
                 pool.read(page // 20)
-        found = pool.statistics()
-        assert found.raw_hit_ratio > 0 and found.memory["total_bytes"] <= found.memory["budget_bytes"]
+        statistics = pool.statistics()
+        assert statistics.raw_hit_ratio > 0 and statistics.memory["total_bytes"] <= statistics.memory["budget_bytes"]
 
 
 def test_unreadable_files(tmp_path: Path) -> None:

@@ -210,12 +210,12 @@ def test_the_proposed_number_of_replays_is_the_least_that_is_steady(tmp_path: Pa
     told = next(one.text for one in remarks_on(ssdlab.simulate(drive, trace)) if "at least" in one.text)
     least = int(told.removesuffix(" replays").rpartition("at least ")[2])
     for most, steady in ((least - 1, False), (least, True)):
-        found = ssdlab.simulate(drive.with_overrides({**alike, "host.repeat.until-steady.most": most}), trace)
-        assert found.summary["repeat"]["steady"] is steady
+        result = ssdlab.simulate(drive.with_overrides({**alike, "host.repeat.until-steady.most": most}), trace)
+        assert result.summary["repeat"]["steady"] is steady
     # If only the warm-up writes, a replay settles nothing and has no write amplification.
     ssdlab.Trace.from_columns(op=["write", "read"], offset=[0, 0], bytes=[4096, 4096]).save(trace)
     others = [one.text for one in remarks_on(ssdlab.simulate(drive.with_overrides({"host.warmup": 1}), trace))]
-    assert not [one for one in others if "true answer" in one]
+    assert not [other for other in others if "true answer" in other]
 
 
 @pytest.mark.parametrize(("space", "op"), [("op=7%", 12.5), ("op=50%", None), ("spare=2%", 11.11)])

@@ -76,7 +76,7 @@ def test_charts_show_the_columns(report: Any, result: ssdlab.Result) -> None:
 def tables(page: Any, heading: str) -> list[list[list[str]]]:
     """Rows that "Save CSV" writes for the chart with this heading: each table begins with its headings."""
     written = page.evaluate("(at) => csv(drawn[at].chart)", number_of(page, heading))
-    return [[*csv.reader(io.StringIO(one))] for one in written.split("\n\n")]
+    return [[*csv.reader(io.StringIO(word))] for word in written.split("\n\n")]
 
 
 def test_a_saved_figure_names_its_rows(report: Any, result: ssdlab.Result) -> None:

@@ -31,9 +31,9 @@ def imports(module: ast.Module) -> Iterator[str]:
     """Dotted names imported with a module, without those for type checkers only."""
     for node in module.body:
         if isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{one.name}" for one in node.names)
+            yield from (f"{node.module}.{name.name}" for name in node.names)
         elif isinstance(node, ast.Import):
-            yield from (one.name for one in node.names)
+            yield from (name.name for name in node.names)
 
 
 def room_of(name: str) -> str:

@@ -144,7 +144,7 @@ def test_a_screening_equals_its_single_runs_and_continues_after_an_interruption(
     # One row by hand.
     form, row = small.forms["short"], whole.study.points[1]
     run = small.run_at(
-        {one.name: row.values[one.name] for one in form.factors}, row.values["scheduler"], row.seed, form
+        {factor.name: row.values[factor.name] for factor in form.factors}, row.values["scheduler"], row.seed, form
     )
     assert run.below is not None and row.values["scheduler"] == "cfq"
     above = ssdlab.simulate(run.config, ssdlab.generate(run.config), diagnose=False)
@@ -196,7 +196,7 @@ def test_the_refinement_varies_the_largest_factors_with_fresh_seeds() -> None:
     assert answer.screened == 4 and answer.again is not None and not answer.appears
     said = found.page().conclusion[0].text
     assert said.startswith("Half the erases of the others: does not appear.")
-    operations = {one.name: one.by_scheduler for one in found.operations(answer)}
+    operations = {operation.name: operation.by_scheduler for operation in found.operations(answer)}
     for scheduler in ("noop", "cfq", "deadline"):
         by_cause = sum(its[scheduler] for name, its in operations.items() if name.startswith("below.flash.erases."))
         assert by_cause == pytest.approx(operations["erases"][scheduler]) and by_cause > 0
@@ -210,15 +210,19 @@ def test_its_study_averages_over_the_seeds_of_each_part() -> None:
     (table,) = (block for section in page.sections for block in section.items if isinstance(block, Table))
     assert len(table.rows) == 18 and page.legend.startswith("mean ± half the width")
     for *levels, cell in table.rows:
-        its = [one["below.wear.erases"] for one in rows if [one[axis] for axis in study.columns] == levels]
+        its = [row["below.wear.erases"] for row in rows if [row[axis] for axis in study.columns] == levels]
         assert len(its) == (2 if levels[0] == FIRST else 3)
         assert cell == estimated("below.wear.erases", estimate(its))
     front = study.pareto(["below.wear.erases", "time.iops"])
-    assert len(front.candidates) == 18 and not front.notes and {one.seeds for one in front.front[0].outcomes} <= {2, 3}
+    assert (
+        len(front.candidates) == 18
+        and not front.notes
+        and {outcome.seeds for outcome in front.front[0].outcomes} <= {2, 3}
+    )
     # Three seeds of one part and two of the other: a mean has all.
     for at in study.curves("below.wear.erases", "reads").cells:
         points = [one for one in study.values(Outcome("below.wear.erases", False)) if one.levels["reads"] == at.x]
-        assert at.estimate.mean == pytest.approx(sum(one.mean for one in points) / len(points))
+        assert at.estimate.mean == pytest.approx(sum(point.mean for point in points) / len(points))
         assert at.estimate.seeds == 2
 
 
@@ -307,7 +311,9 @@ def test_settings_are_checked_before_anything_runs(tmp_path: Path) -> None:
 
 def test_the_page_lists_the_varied_open_points() -> None:
     shipped = ssdlab.screening.load(SHIPPED)
-    factors = {int(found[1]) for one in shipped.forms["short"].factors if (found := re.match(r"A(\d+)_", one.name))}
+    factors = {
+        int(found[1]) for factor in shipped.forms["short"].factors if (found := re.match(r"A(\d+)_", factor.name))
+    }
     page = (ROOT / "docs" / "conditions.md").read_text(encoding="utf-8")
     lines = re.findall(r"^\| (A\d.*?) \| (varied|not varied)", page, re.MULTILINE)
     told = {kind: {int(one) for points, its in lines if its == kind for one in re.findall(r"A(\d+)", points)}

@@ -96,13 +96,13 @@ def test_sigterm_shuts_down_cleanly(tmp_path: Path) -> None:
             process.send_signal(signal.SIGTERM)
             output, errors = process.communicate(timeout=PATIENCE_SECONDS)
         assert (process.returncode, errors) == (0, "")
-        found = json.loads(output)
-        jsonschema.validate(found, json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8")))
-        assert found["result"]["health"]["free_blocks"] > 0, "as it was when the power went off"
-        mount = found["result"]["mount"]
+        payload = json.loads(output)
+        jsonschema.validate(payload, json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8")))
+        assert payload["result"]["health"]["free_blocks"] > 0, "as it was when the power went off"
+        mount = payload["result"]["mount"]
         assert (mount["clean"], mount["blocks_scanned"]) == (True, 0) if again else mount is None
         # No client requested the final flush.
-        assert found["result"]["host"]["flush_requests"] == 0 and found["result"]["cut_off"] == 0
+        assert payload["result"]["host"]["flush_requests"] == 0 and payload["result"]["cut_off"] == 0
 
 
 def test_an_unclean_drive_says_so_and_mount_work_is_not_the_clients(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_buffered_partial_writes_count_as_written(tmp_path: Path) -> None:
 
 
 def test_repeated_summary_requests_are_harmless(tmp_path: Path) -> None:
-    """Goal: SIGUSR1 is answered and does no harm. Method: bursts of signals, then a server whose output nobody reads."""
+    """Goal: SIGUSR1 is answered harmlessly. Method: bursts of signals, then a server whose output nobody reads."""
     with served(tmp_path, *sets()) as (process, path):
         for _ in range(300):
             process.send_signal(signal.SIGUSR1)
@@ -269,13 +269,13 @@ def test_disconnected_clients_are_reported(tmp_path: Path) -> None:
 def test_zeroes_are_counted_as_zeroes(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s") as server, connected(tmp_path / "s") as client:
         client.zero(100, 3 * PAGE)
-        found = server.service()
+        service = server.service()
         assert repr(server) == f"<ssdlab.DriveServer at nbd+unix:///?socket={tmp_path / 's'}: running>"
-    host = found.report["host"]
+    host = service.report["host"]
     assert (host["write_zeroes_requests"], host["bytes_zeroed"]) == (1, 3 * PAGE)
     assert (host["write_requests"], host["bytes_written"], host["trim_requests"], host["bytes_trimmed"]) == (0, 0, 0, 0)
     assert (host["pages_written"], host["pages_trimmed"]) == (2, 2), "as they were served"
-    assert found.report["health"]["bytes_written"] == 0
+    assert service.report["health"]["bytes_written"] == 0
 
 
 def test_unused_settings_are_reported(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_flash_and_times_belong_to_one_drive(tmp_path: Path) -> None:
         told = server.service()
     programmed, stored = sum(told.report["flash"]["programs"].values()), told.report["times"]["pages_stored"]
     assert programmed != stored and told.report["write_amplification"] == programmed / 300
-    (remark,) = (one for one in told.page().remarks if one.startswith("flash operations"))
+    (remark,) = (remark for remark in told.page().remarks if remark.startswith("flash operations"))
     assert (
         f"of the drive in time, which programmed {programmed} pages and has " in remark
         and f"programmed {stored}: its buffer" in remark
@@ -327,7 +327,7 @@ def test_a_late_server_says_so(tmp_path: Path) -> None:
         latency = {**times["latency"], "all": {**times["latency"]["all"], "mean_ns": 1e3 * mean_us}}
         times = {**times, "scale": scale, "lag_mean_ns": 1e3 * late_us, "latency": latency}
         late = Service({**service.report, "times": times}, service.config, [], None)
-        [told] = [one for one in late.page().remarks if "too slow" in one]
+        [told] = [remark for remark in late.page().remarks if "too slow" in remark]
         assert told.endswith(f"slow the drive down, by --time {enough} for example")
 
 

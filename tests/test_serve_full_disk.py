@@ -68,7 +68,7 @@ def test_a_full_disk_loses_neither_record_nor_summary(tmp_path: Path) -> None:
     assert len(ssdlab.read_trace(record)) == written
     report = json.loads((out / "service.json").read_text(encoding="utf-8"))
     assert report["result"]["host"]["write_requests"] == written
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["disk", "o", "r.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "o", "r.parquet"]
 
 
 def test_a_record_that_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,7 @@ def test_a_slow_host_is_not_blamed_on_the_drive(small: ssdlab.Config) -> None:
     for sets, rate, told in ((thinks, "replay", True), ({"host.replay": "open"}, "trace", False)):
         result = ssdlab.simulate(small.with_overrides(sets), trace)
         assert result.summary["lifetime"]["rate"] == rate
-        remarks = [one for one in result.page().remarks if "by the times of the trace" in one]
+        remarks = [remark for remark in result.page().remarks if "by the times of the trace" in remark]
         assert remarks == told * [
             "requests came more slowly than by the times of the trace, as each waited for one before it: the projected "
             "life is that at the rate of the replay, and shorter at the rate of the trace"
@@ -341,7 +341,7 @@ def test_a_stream_without_a_name_is_shown_by_its_number() -> None:
     )  # fmt: skip
     sized = {"device.capacity": "16MiB", "nand.pages_per_block": 64, "device.op": "30%"}
     timed = ssdlab.simulate({**sized, "time": "event"}, trace)
-    assert sorted(one["stream"] for one in timed.summary["drive"]["streams"]) == ["0", "3", "a", "b"]
+    assert sorted(stream["stream"] for stream in timed.summary["drive"]["streams"]) == ["0", "3", "a", "b"]
     assert sorted(name for name, _ in quantities.stream_times(timed.summary)[0]) == ["0", "3", "a", "b"]
     captured = ssdlab.simulate({**sized, "ftl": "sbfast", "time": "count"}, trace)
     assert sorted(one["stream"] for one in captured.summary["log"]["capture_by_stream"]) == ["3", "a", "b"]

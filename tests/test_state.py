@@ -240,7 +240,7 @@ def test_resumed_and_warmed_up_runs_have_the_same_findings(
     assert later.summary["host"] == whole.summary["host"]
 
     def inputs(result: ssdlab.Result) -> list[dict[str, object]]:
-        return [one for one in result.summary["diagnosis"] if one["about"] == "input"]
+        return [finding for finding in result.summary["diagnosis"] if finding["about"] == "input"]
 
     assert inputs(later) == inputs(whole)
     # A trace twice: behind a warm-up of the first pass, or as the second replay.
@@ -312,7 +312,7 @@ def test_streams_keep_their_order_across_resumption(tmp_path: Path) -> None:
     went_on = ssdlab.simulate(config, tmp_path / "after.csv", state=tmp_path / "aged.drive")
     undisturbed = ssdlab.simulate(config.with_overrides({"host.warmup": 600}), tmp_path / "whole.csv")
     captures = [result.summary["log"]["capture_by_stream"] for result in (went_on, undisturbed)]
-    assert [one["stream"] for one in captures[0]] == ["9", "10", "sync"]
+    assert [capture["stream"] for capture in captures[0]] == ["9", "10", "sync"]
     assert captures[0] == captures[1]
 
 

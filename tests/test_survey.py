@@ -32,7 +32,7 @@ def points_of(
 ) -> list[PointValues]:
     """Points of a design with the values of a function at each."""
     found = []
-    for levels in design.points([axis(one) for one in axes]):
+    for levels in design.points([axis(ax) for ax in axes]):
         numbers = {key: its.value for key, written in levels.items() if (its := quantity(written))}
         found.append(PointValues(levels, tuple(value(numbers))))
     return found
@@ -54,7 +54,7 @@ def test_contrasts_of_a_factorial_are_its_coefficients() -> None:
         names[0]: 4, names[1]: -2, names[2]: 0, f"{names[0]} × {names[1]}": 0, f"{names[0]} × {names[2]}": 1,
         f"{names[1]} × {names[2]}": 0,
     })  # fmt: skip
-    variance = {one.term: one.share for one in shares}
+    variance = {share.term: share.share for share in shares}
     assert variance[names[0]] == pytest.approx(4 / 5.25) and sum(variance.values()) == pytest.approx(1)
     assert notes == [] and found[0].level == "10% → 30%" and found[0].half_width is None
 
@@ -84,7 +84,7 @@ def test_a_grid_decomposes_as_in_analysis_of_variance() -> None:
     found, shares = effects.complete(names, points)
     assert [one.size for one in found] == pytest.approx([*u.values(), *v.values()])
     total = 2 * (9 + 1 + 4) + 3 * 2 + 2 * 2
-    assert [one.share for one in shares] == pytest.approx([28 / total, 6 / total, 4 / total])
+    assert [share.share for share in shares] == pytest.approx([28 / total, 6 / total, 4 / total])
 
 
 def test_a_linear_model_finds_slopes_and_names() -> None:
@@ -92,7 +92,7 @@ def test_a_linear_model_finds_slopes_and_names() -> None:
     axes = ["device.op=10%..60%", "ftl.page.gc=greedy,fifo"]
     points = [
         PointValues(levels, (5 + 40 * its.value + 2 * (levels["ftl.page.gc"] == "fifo"),))
-        for levels in Design("sobol", 32).points([axis(one) for one in axes])
+        for levels in Design("sobol", 32).points([axis(ax) for ax in axes])
         if (its := quantity(levels["device.op"]))
     ]
     found, _, notes = effects.sampled(["device.op", "ftl.page.gc"], points)
@@ -129,7 +129,7 @@ def test_sobol_indices_of_the_ishigami_function() -> None:
 
     points = points_of(Design("saltelli", 2048), [f"{name}=0%..100%" for name in names], value)
     assert len(points) == 2048 * 8
-    found = {one.term: one for one in indices.indices(names, points, 1)}
+    found = {index.term: index for index in indices.indices(names, points, 1)}
     pi4 = math.pi**4
     v1, v2, v13 = (1 + b * pi4 / 5) ** 2 / 2, a * a / 8, b * b * pi4 * pi4 * (1 / 18 - 1 / 50)
     total = v1 + v2 + v13
@@ -152,7 +152,7 @@ def test_impossible_shares_are_marked_as_estimation_error() -> None:
         )
         _, table, *others = found.page().sections[1].items
         assert isinstance(table, Table)
-        return [*table.rows], [one.text for one in others if isinstance(one, Paragraph)]
+        return [*table.rows], [other.text for other in others if isinstance(other, Paragraph)]
 
     rows, (note,) = shown(
         effects.Share("a", 1.046, 0.5, 1.2, 0.25),
@@ -232,14 +232,14 @@ def test_loss_from_fixing_a_value() -> None:
         PointValues({"a": a, "b": b}, (cost,))
         for (a, b), cost in zip(itertools.product("xy", "12"), (10.0, 12.0, 15.0, 11.0), strict=True)
     ]
-    found = effects.losses(["a", "b"], points, LESS)
-    assert [(one.term, one.level, one.best) for one in found] == [
+    losses = effects.losses(["a", "b"], points, LESS)
+    assert [(loss.term, loss.level, loss.best) for loss in losses] == [
         ("a", "x", 10), ("a", "y", 11), ("b", "1", 10), ("b", "2", 11)
     ]  # fmt: skip
-    assert [one.lost for one in found] == pytest.approx([0, 0.1, 0, 0.1])
+    assert [loss.lost for loss in losses] == pytest.approx([0, 0.1, 0, 0.1])
     assert effects.losses(["a"], points, Outcome("cost", large=True))[0].lost == pytest.approx(0.2)
     free = [PointValues({"a": level}, (cost,)) for level, cost in (("x", 0.0), ("y", 3.0))]
-    assert [one.lost for one in effects.losses(["a"], free, LESS)] == [0, None]
+    assert [loss.lost for loss in effects.losses(["a"], free, LESS)] == [0, None]
 
 
 def test_curves_are_averaged_seed_by_seed() -> None:
@@ -248,9 +248,9 @@ def test_curves_are_averaged_seed_by_seed() -> None:
         PointValues({"x": x, "other": other}, (add + 1.0, add + 3.0))
         for x, (other, add) in itertools.product("ab", (("c", 0.0), ("d", 100.0)))
     ]
-    found = curves.cells(points, "x", None)
-    assert [(one.x, one.estimate.mean) for one in found] == [("a", 52.0), ("b", 52.0)]
-    assert found[0].estimate.half_width == pytest.approx(student(1) * math.sqrt(2 / 2))
+    cells = curves.cells(points, "x", None)
+    assert [(cell.x, cell.estimate.mean) for cell in cells] == [("a", 52.0), ("b", 52.0)]
+    assert cells[0].estimate.half_width == pytest.approx(student(1) * math.sqrt(2 / 2))
 
 
 def test_curves_pair_only_seeds_that_have_values() -> None:
@@ -261,7 +261,7 @@ def test_curves_pair_only_seeds_that_have_values() -> None:
         PointValues({"x": "b", "other": "c"}, (1.0, None)),
         PointValues({"x": "b", "other": "d"}, (None, 7.0)),
     ]
-    paired, apart = (one.estimate for one in curves.cells(points, "x", None))
+    paired, apart = (cell.estimate for cell in curves.cells(points, "x", None))
     assert paired.seeds == 2 and paired.mean == (3 + 102) / 2
     assert paired.half_width == pytest.approx(student(1) * math.sqrt(2 / 2))
     assert apart == (4.0, None, 0)
@@ -297,7 +297,7 @@ def test_effects_of_every_design(axes: list[str], more: dict[str, object], shown
     found = study.effects("write_amplification")
     assert shown in str(found.page())
     # More room means fewer copies, whatever the design.
-    by_op = [one for one in found.effects if one.term == "device.op"]
+    by_op = [effect for effect in found.effects if effect.term == "device.op"]
     assert by_op[0].size * (1 if by_op[0].level == "20%" else -1) > 0
 
 
@@ -342,7 +342,7 @@ def test_lenths_margin_matches_hand_computation_and_nominal_error() -> None:
     ],
 )  # fmt: skip
 def test_losses_are_reported_for_complete_grids_only(axes: list[str], more: dict[str, object], known: bool) -> None:
-    """Otherwise a value would be judged by what was varied with it: reads by the single value of device.op beside them."""
+    """Otherwise a value would be judged by what was varied with it: reads by their single value of device.op."""
     found = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more).effects("write_amplification")  # type: ignore[arg-type]
     assert bool(found.losses) == known == ("What would be lost by keeping it" in str(found.page()))
 
@@ -355,11 +355,11 @@ def test_no_loss_is_reported_over_traces(tmp_path: Path) -> None:
     traces = f"trace={tmp_path / 'a.parquet'},{tmp_path / 'b.parquet'}"
     study = ssdlab.sweep([traces, "device.op=20%,40%"], drive)
     found = study.effects("write_amplification")
-    assert found.losses == () and {one.term for one in found.effects} == {"trace", "device.op"}
-    (told,) = (one for one in found.page().remarks if "would be lost" in one)
+    assert found.losses == () and {effect.term for effect in found.effects} == {"trace", "device.op"}
+    (told,) = (remark for remark in found.page().remarks if "would be lost" in remark)
     assert told.endswith("no trace is a choice; sweep each trace by itself")
     alone = ssdlab.sweep(["device.op=20%,40%"], drive).effects("write_amplification")
-    assert alone.losses and not any("would be lost" in one for one in alone.page().remarks)
+    assert alone.losses and not any("would be lost" in remark for remark in alone.page().remarks)
 
 
 def saved(found: Finding, folder: Path) -> dict[str, list[list[str]]]:
@@ -378,8 +378,8 @@ def test_every_table_is_in_a_file(tmp_path: Path) -> None:
         "variance.csv": [*effects.Share._fields],
         "losses.csv": [*effects.Loss._fields],
     }
-    assert [row[0] for row in tables["variance.csv"][1:]] == [one.term for one in found.shares]
-    assert [float(row[3]) for row in tables["losses.csv"][1:]] == [one.lost for one in found.losses]
+    assert [row[0] for row in tables["variance.csv"][1:]] == [share.term for share in found.shares]
+    assert [float(row[3]) for row in tables["losses.csv"][1:]] == [loss.lost for loss in found.losses]
     front = saved(grid.pareto(["write_amplification", "device.physical_bytes"]), tmp_path / "front")["front.csv"]
     ends = [estimate(one.values).half_width for one in grid.values(grid.outcomes(["write_amplification"])[0])]
     at = front[0].index("write_amplification.half_width")
@@ -407,7 +407,7 @@ def test_failed_runs_are_mentioned_in_every_output() -> None:
     for shown in (found, study.curves("write_amplification")):
         assert {failed, left} <= {*shown.page().remarks}
     front = study.pareto(["write_amplification", "device.physical_bytes"])
-    assert failed in front.page().remarks and any(one.startswith("2 of 6 points lack") for one in front.notes)
+    assert failed in front.page().remarks and any(note.startswith("2 of 6 points lack") for note in front.notes)
     axes["device.capacity"] = ["8MiB", "8TiB"]
     few = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY))
     with pytest.raises(ssdlab.ConfigError, match="2 of 4 points lack write_amplification: finish the sweep, or mend"):
@@ -433,7 +433,7 @@ def test_samples_are_grouped_by_parts_of_their_range(design: dict[str, object]) 
         for point in study.values(Outcome("write_amplification", False))
         if (its := quantity(point.levels["device.op"])) and its.value < 0.25
     ]
-    assert {one.x: one.estimate.mean for one in alone.cells}["20%..25%"] == pytest.approx(sum(lowest) / len(lowest))
+    assert {cell.x: cell.estimate.mean for cell in alone.cells}["20%..25%"] == pytest.approx(sum(lowest) / len(lowest))
 
 
 def test_no_average_over_an_axis_linked_to_a_shown_one() -> None:
@@ -451,9 +451,9 @@ def test_linked_settings_are_one_axis_with_all_names(tmp_path: Path) -> None:
     axes = ["device.op=20%,40% ftl.page.gc=greedy,fifo", "workload.reads=0%,50%"]
     study = ssdlab.sweep(axes, base)
     found = study.effects("write_amplification")
-    assert [one.level for one in found.effects if one.term == both] == levels
-    assert [one.term for one in found.shares] == [both, "workload.reads", f"{both} × workload.reads"]
-    assert [one.level for one in found.losses if one.term == both] == levels
+    assert [effect.level for effect in found.effects if effect.term == both] == levels
+    assert [share.term for share in found.shares] == [both, "workload.reads", f"{both} × workload.reads"]
+    assert [loss.level for loss in found.losses if loss.term == both] == levels
     assert both in str(found.page()) and {row[0] for row in saved(found, tmp_path)["effects.csv"]} > {both}
     drawn = study.curves("write_amplification")
     assert (drawn.x, drawn.by, drawn.values[0]) == (both, "workload.reads", levels)
@@ -471,7 +471,7 @@ def test_linked_settings_are_one_axis_with_all_names(tmp_path: Path) -> None:
     ]  # fmt: skip
     for design in designs:
         of_design = ssdlab.sweep(axes, base, **design).effects("write_amplification")
-        assert (both, " → ".join(levels)) in [(one.term, one.level) for one in of_design.effects]
+        assert (both, " → ".join(levels)) in [(effect.term, effect.level) for effect in of_design.effects]
     # The numbers of the first setting still lie on a line.
     line = "device.op=20%,30%,40% workload.requests=500,600,700"
     (slope,) = ssdlab.sweep(line, base, design="random", samples=16).effects("write_amplification").effects
@@ -490,7 +490,7 @@ def test_missing_figures_are_no_failure_and_direction_follows_the_sweep() -> Non
     study = ssdlab.sweep(axes, base, outcomes=["host.bytes_read:max"])
     with pytest.raises(ssdlab.ConfigError, match="1 of 3 points lack write_amplification: all runs came to their end"):
         study.effects("write_amplification")
-    (left,) = (one for one in study.curves("write_amplification").page().remarks if "lack" in one)
+    (left,) = (remark for remark in study.curves("write_amplification").page().remarks if "lack" in remark)
     assert left.endswith("leave these levels out, or ask for another one")
     assert study.effects("host.bytes_read").outcome.large
     assert not study.effects("host.bytes_read:min").outcome.large

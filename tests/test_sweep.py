@@ -427,11 +427,11 @@ def test_a_repeated_outcome_is_refused(study: Path, cli: Cli) -> None:
 
 def test_a_single_string_is_a_list_of_one_item() -> None:
     found = ssdlab.sweep("seed=1,2,3", BASE, without="seed=3", outcomes="write_amplification:min", jobs=1)
-    assert [one.values["seed"] for one in found.points] == ["1", "2"]
+    assert [point.values["seed"] for point in found.points] == ["1", "2"]
     assert (
-        [one.figure for one in found.outcomes()]
+        [outcome.figure for outcome in found.outcomes()]
         == ["write_amplification"]
-        == [one.figure for one in found.outcomes("write_amplification")]
+        == [outcome.figure for outcome in found.outcomes("write_amplification")]
     )
     with pytest.raises(ssdlab.ConfigError, match="-1 jobs: give at least one"):
         ssdlab.sweep("seed=1", BASE, jobs=-1)
@@ -509,14 +509,14 @@ def test_a_dry_run_reports_impossible_and_unequal_runs(tmp_path: Path) -> None:
     def previewed(axes: dict[str, object], out: Path | None = None) -> Preview:
         return running.preview(planned(axes), out, jobs=2)  # type: ignore[arg-type]
 
-    found = previewed({"device.capacity": ["8MiB", "8TiB"]})
-    assert found.too_large == 1 and found.memory_bytes > found.most_bytes
-    assert found.pilots is not None and len(found.pilots.seconds) == 1
-    assert found.page().remarks[0].startswith("1 run will fail: none may take more than ")
+    preview = previewed({"device.capacity": ["8MiB", "8TiB"]})
+    assert preview.too_large == 1 and preview.memory_bytes > preview.most_bytes
+    assert preview.pilots is not None and len(preview.pilots.seconds) == 1
+    assert preview.page().remarks[0].startswith("1 run will fail: none may take more than ")
     # With a process per run, the longest run alone takes as long as all.
-    found = previewed({"workload.requests": ["500", "50000"]})
-    assert found.pilots is not None and found.range_seconds is None
-    assert found.total_seconds == max(found.pilots.seconds.values()) and found.page().remarks == []
+    preview = previewed({"workload.requests": ["500", "50000"]})
+    assert preview.pilots is not None and preview.range_seconds is None
+    assert preview.total_seconds == max(preview.pilots.seconds.values()) and preview.page().remarks == []
     many = previewed({"seed": "1..40:40"})
     assert many.pilots is not None and len(many.pilots.seconds) == 4 and many.range_seconds is not None
     assert many.range_seconds[0] <= many.total_seconds <= many.range_seconds[1]
@@ -552,23 +552,23 @@ def test_a_dry_run_estimates_the_cost_of_each_axis(monkeypatch: pytest.MonkeyPat
         return slow[str(run.config["time"])] * float(run.config["workload.requests"])
 
     points = {row.key: row.values for row in its.rows}
-    found = pilots.run(its.runs, points, its.question.axes, Timed(now, took))
-    assert found.complete and found.off == pytest.approx((1, 1)) and len(found.seconds) <= 16
-    assert found.expected == pytest.approx({key: took(run) for key, run in its.runs.items()})
+    estimates = pilots.run(its.runs, points, its.question.axes, Timed(now, took))
+    assert estimates.complete and estimates.off == pytest.approx((1, 1)) and len(estimates.seconds) <= 16
+    assert estimates.expected == pytest.approx({key: took(run) for key, run in its.runs.items()})
 
     def together(run: Run) -> float:
         """The range covers interactions of axes."""
         return took(run) * (3 if run.config["time"] == "event" and run.config["workload.requests"] != 1000 else 1)
 
-    found = pilots.run(its.runs, points, its.question.axes, Timed(now, together))
-    assert found.off is not None and found.off[1] == pytest.approx(3)
+    estimates = pilots.run(its.runs, points, its.question.axes, Timed(now, together))
+    assert estimates.off is not None and estimates.off[1] == pytest.approx(3)
 
 
 def test_a_slow_pilot_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pilots, "SECONDS", 0.01)
-    found = running.preview(planned({"workload.requests": ["50000000"]}), None, jobs=1)
-    assert found.pilots is not None and not found.pilots.complete and found.total_seconds >= 0.01
-    assert "all, at least" in str(found.page())
+    preview = running.preview(planned({"workload.requests": ["50000000"]}), None, jobs=1)
+    assert preview.pilots is not None and not preview.pilots.complete and preview.total_seconds >= 0.01
+    assert "all, at least" in str(preview.page())
 
 
 def test_a_study_without_results_has_its_future_columns() -> None:

@@ -55,7 +55,7 @@ def planted(point: Point) -> Measured:
 
 
 def spanned(*axes: str) -> Space:
-    return Space.of([axis(one) for one in axes])
+    return Space.of([axis(ax) for ax in axes])
 
 
 FEW = spanned("device.op=20%,30%,40%", "ftl.page.gc=greedy,d_choices", "ftl.page.gc.d_choices.d=7..9")
@@ -65,10 +65,10 @@ FEW = spanned("device.op=20%,30%,40%", "ftl.page.gc=greedy,d_choices", "ftl.page
 def searched(seed: int, trials: int, space: Space = SPACE, **more: Any) -> list[Point]:
     """Points of a search of the planted function."""
     search = Search(space, AIMS, seed=seed, batch=4, **more)
-    while len([one for one in search.proposals() if one.finished]) < trials and (its := search.open()):
+    while len([proposal for proposal in search.proposals() if proposal.finished]) < trials and (its := search.open()):
         for one in its:
             search.tell(one.number, planted(one.point))
-    found = [one.point for one in search.proposals()]
+    found = [proposal.point for proposal in search.proposals()]
     search.close()
     return found
 
@@ -108,7 +108,7 @@ def test_settings_of_a_choice_are_drawn_only_with_it() -> None:
 
 
 def different(points: Sequence[Point]) -> int:
-    return len({str(sorted(one.items())) for one in points})
+    return len({str(sorted(point.items())) for point in points})
 
 
 def test_no_point_is_tried_twice() -> None:
@@ -235,7 +235,7 @@ def test_reported_figures_equal_single_runs(folder: Path) -> None:
             assert searched.goals[0] == tuple(its["device"]["physical_bytes"] / 1e6 for its in single)
     fresh = [ssdlab.simulate(BASE.with_overrides({"seed": seed})).write_amplification for seed in (3, 4, 5)]
     assert found.unchanged is not None and list(found.unchanged.goals[1]) == fresh
-    front = [one for one in found.finalists if one.best]
+    front = [finalist for finalist in found.finalists if finalist.best]
     assert len(front) > 1
     for at, one in enumerate(front, 1):
         config = ssdlab.Config(file=folder / f"best-{at}.toml")
@@ -260,9 +260,9 @@ def test_more_trials_continue_without_repeating_runs(folder: Path, tmp_path: Pat
         # As in one go, starting from a study that has some of the runs.
         more = tuned(tmp_path / "more", trials=12, warm_start=folder)
         assert len({*keys}) == len(keys)
-    assert [one.point for one in more.trials[:8]] == [one.point for one in first.trials]
-    assert [one.warm for one in more.trials] == [True] * 8 + [False] * 12
-    assert different([one.point for one in more.trials]) == 20
+    assert [trial.point for trial in more.trials[:8]] == [trial.point for trial in first.trials]
+    assert [trial.warm for trial in more.trials] == [True] * 8 + [False] * 12
+    assert different([trial.point for trial in more.trials]) == 20
 
 
 def test_a_search_ends_with_its_space(tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
     assert not whole.partial and whole.trials[: len(found.tried)] == found.trials
     assert whole.written.startswith("report.html, tuning.json, trials.csv") and "best-1.toml" in whole.written
     study = ssdlab.open_study(tmp_path / "t")
-    [told] = [one for one in study.page().remarks if one.startswith("the folder keeps")]
+    [told] = [remark for remark in study.page().remarks if remark.startswith("the folder keeps")]
     assert told.startswith(f"the folder keeps {study.earlier} runs of fresh seeds, or of trials that were not finished")
 
 
@@ -400,7 +400,7 @@ def test_no_drive_is_a_finalist_twice() -> None:
     )
     for found in (best, front):
         assert any("give the same drive" in told for told in found.notes)
-        flash = [one.fresh.goals[0] for one in found.finalists]
+        flash = [finalist.fresh.goals[0] for finalist in found.finalists]
         assert len(flash) == len({*flash}) > 1
 
 
@@ -424,10 +424,10 @@ def test_drawn_values_fit_the_table_of_settings() -> None:
     )
     axes = ["device.capacity=8MiB..16MiB", "nand.page_size=4KiB..16KiB:log"]
     found = ssdlab.tune(axes, base, outcomes=["write_amplification"], trials=20, repeats=1)
-    assert len(found.trials) == 20 and [one.measured.error for one in found.trials] == [None] * 20
-    assert {one.point["nand.page_size"] for one in found.trials} <= {"4KiB", "8KiB", "16KiB"}
+    assert len(found.trials) == 20 and [trial.measured.error for trial in found.trials] == [None] * 20
+    assert {trial.point["nand.page_size"] for trial in found.trials} <= {"4KiB", "8KiB", "16KiB"}
     few = ssdlab.tune(axes[1:], base, outcomes=["write_amplification"], trials=8, repeats=1)
-    assert few.exhausted and sorted(one.point["nand.page_size"] for one in few.trials) == ["16KiB", "4KiB", "8KiB"]
+    assert few.exhausted and sorted(trial.point["nand.page_size"] for trial in few.trials) == ["16KiB", "4KiB", "8KiB"]
 
 
 def test_points_that_cannot_run_are_skipped() -> None:
@@ -435,8 +435,8 @@ def test_points_that_cannot_run_are_skipped() -> None:
     low, high = "ftl.page.trigger.batch.low", "ftl.page.trigger.batch.high"
     axes = [f"{low}=2,6,7", f"{high}=4,5,8", "ftl.page.trigger=batch"]
     found = ssdlab.tune(axes, BASE, outcomes=["write_amplification"], trials=8, repeats=1)
-    failed = [int(one.point[low]) >= int(one.point[high]) for one in found.trials]
-    assert [one.measured.error is not None for one in found.trials] == failed and 0 < sum(failed) < 8
+    failed = [int(trial.point[low]) >= int(trial.point[high]) for trial in found.trials]
+    assert [trial.measured.error is not None for trial in found.trials] == failed and 0 < sum(failed) < 8
     assert found.best is not None and found.best.fresh.error is None
     assert f"{sum(failed)} trials failed" in " ".join(found.page().remarks)
 

@@ -130,8 +130,8 @@ def test_the_reference_equals_the_captures(workload: str) -> None:
         pytest.skip("SSDLAB_TRACES does not name the directory of real traces")
     folder = Path(os.environ["SSDLAB_TRACES"]) / "filebench-ext4-linux6.18"
     trace = ssdlab.TraceFile(folder / f"{CAPTURES[workload]}.Q.csv.zst")
-    found = filebench.statistics(batches(trace.open()))
+    statistics = filebench.statistics(batches(trace.open()))
     assert {row.statistic: row.captured for row in filebench.rows() if row.workload == workload} == pytest.approx(
-        found, abs=1e-4
+        statistics, abs=1e-4
     )
     assert sum(map(len, batches(trace.open()))) == filebench.REQUESTS[workload]

@@ -125,16 +125,16 @@ def test_operations_beyond_the_page_are_served(recorded: Path) -> None:
         first: int | None = 0
         while first is not None:
             status, body = asked(f"{address}operations?first={first}")
-            found = json.loads(body)
-            assert status == 200 and found["earlier"] == (max(0, first - 2_000) if first else None)
-            marks = found["charts"][0]["panels"][0]["marks"]
+            payload = json.loads(body)
+            assert status == 200 and payload["earlier"] == (max(0, first - 2_000) if first else None)
+            marks = payload["charts"][0]["panels"][0]["marks"]
             here = Counter(request for mark in marks for request in mark["requests"])
             # Requests that cross chunks are complete on each.
             assert {one: operations for one, operations in here.items() if one} == {one: of[one] for one in here if one}
             across += bool(seen & (here.keys() - {0}))
             seen |= here.keys() - {0}
             done_for_none += here[0]
-            first = found["later"]
+            first = payload["later"]
         assert seen == of.keys() - {0} and done_for_none == of[0] and of.total() > 4_000 and across > 0
         assert asked(f"{address}operations?first=999999999")[0] == 200
         for wrong in ("-1", "x", "1e3", 5_000 * "9"):
@@ -195,15 +195,15 @@ def test_the_page_of_a_study_covers_finished_runs(tmp_path: Path) -> None:
 
 def test_the_page_of_a_search_is_its_own(tmp_path: Path) -> None:
     folder = tmp_path / "search"
-    found = ssdlab.tune(
+    tuning = ssdlab.tune(
         ["device.op=10%,20%"], ssdlab.Config("tlc-chip", overrides=SMALL), outcomes=["write_amplification"], trials=4,
         repeats=1, out=folder, jobs=1,
     )  # fmt: skip
-    found.save(folder)
+    tuning.save(folder)
     for path in (folder, folder / "tuning.json"):
         done, asked = view(path, tmp_path)
         assert done.returncode == 0 and asked == (folder / "report.html").as_uri()
-        assert (folder / "report.html").read_text() == found.report_html()
+        assert (folder / "report.html").read_text() == tuning.report_html()
 
 
 def test_the_page_of_a_cache_plan_is_opened(tmp_path: Path) -> None:
@@ -280,8 +280,8 @@ def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
     ],
 )
 def test_changed_json_opens_no_page(copy: Path, tmp_path: Path, change: dict[str, object], message: str) -> None:
-    found = json.loads((copy / "result.json").read_text())
-    (copy / "result.json").write_text(json.dumps({**found, **change}))
+    payload = json.loads((copy / "result.json").read_text())
+    (copy / "result.json").write_text(json.dumps({**payload, **change}))
     for path in (copy, copy / "result.json"):
         assert message in refused(path, tmp_path)
 

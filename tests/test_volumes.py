@@ -33,18 +33,18 @@ def same(one: ssdlab.Trace, other: ssdlab.Trace) -> bool:
 def test_partitions_hold_each_volumes_requests(format: str, seed: int, tmp_path: Path) -> None:
     (tmp_path / "trace").mkdir()
     files = FORMATS[format](tmp_path / "trace", seed)
-    found = parted.part(ssdlab.TraceFile(tmp_path / "trace"), tmp_path / "volumes")
-    assert found.ingest["format"] == format
-    for one in found.volumes:
+    parts = parted.part(ssdlab.TraceFile(tmp_path / "trace"), tmp_path / "volumes")
+    assert parts.ingest["format"] == format
+    for one in parts.volumes:
         whole = ssdlab.read_trace(*files, device=one.name, merge=len(files) > 1)
-        own = ssdlab.read_trace(found.path(one))
+        own = ssdlab.read_trace(parts.path(one))
         assert same(own, whole), f"{format}, seed {seed}, volume {one.name}"
         written, read = own.op == 1, own.op == 0
         assert one.requests == len(own)
         assert (one.reads, one.writes) == (read.sum(), written.sum())
         assert (one.read_bytes, one.written_bytes) == (own.bytes[read].sum(), own.bytes[written].sum())
         assert one.end_bytes == (own.offset + own.bytes).max()
-    assert sum(one.requests for one in found.volumes) == len(rows(seed))
+    assert sum(volume.requests for volume in parts.volumes) == len(rows(seed))
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -55,8 +55,8 @@ def test_a_parquet_column_names_volumes(tmp_path: Path) -> None:
         "lba": [0, 8, 16, 24, 32], "size": [512, 4096, 512, 512, 8192], "process": ["x", "y", "x", "z", "y"],
     })  # fmt: skip
     pq.write_table(table, tmp_path / "t.parquet")
-    found = parted.part(ssdlab.TraceFile(tmp_path / "t.parquet"), tmp_path / "volumes")
-    traces = {one.name: ssdlab.read_trace(found.path(one)) for one in found.volumes}
+    parts = parted.part(ssdlab.TraceFile(tmp_path / "t.parquet"), tmp_path / "volumes")
+    traces = {volume.name: ssdlab.read_trace(parts.path(volume)) for volume in parts.volumes}
     assert [*traces] == ["a", "b"] and traces["a"].time_ns.tolist() == [0, 20_000, 30_000]
     assert traces["b"].offset.tolist() == [4096, 16_384] and traces["b"].op.tolist() == [0, 1]
     assert traces["a"].streams == ("", "x", "y", "z")
@@ -70,8 +70,11 @@ def test_files_without_volume_names_are_volumes(tmp_path: Path) -> None:
         trace.save(tmp_path / f"{name}.parquet")
     for suffix in ("csv", "parquet"):
         files = [tmp_path / f"{name}.{suffix}" for name in "ab"]
-        found = parted.part(ssdlab.TraceFile(*files), tmp_path / suffix)
-        assert [(one.name, one.end_bytes) for one in found.volumes] == [(f"a.{suffix}", 512), (f"b.{suffix}", 4608)]
+        parts = parted.part(ssdlab.TraceFile(*files), tmp_path / suffix)
+        assert [(volume.name, volume.end_bytes) for volume in parts.volumes] == [
+            (f"a.{suffix}", 512),
+            (f"b.{suffix}", 4608),
+        ]
 
 
 def test_published_shares_are_reproduced() -> None:
@@ -132,9 +135,9 @@ def test_volumes_in_separate_files_share_the_clock_of_the_trace(tmp_path: Path) 
         pq.write_table(pa.table({"timestamp": dates, **held}), tmp_path / f"{name}-dates.parquet")
     for suffix in ("", "-dates"):
         files = [tmp_path / f"{name}{suffix}.parquet" for name in "ab"]
-        found = parted.part(ssdlab.TraceFile(*files), tmp_path / f"volumes{suffix}")
-        assert [(one.first_ns, one.last_ns) for one in found.volumes] == [
+        parts = parted.part(ssdlab.TraceFile(*files), tmp_path / f"volumes{suffix}")
+        assert [(volume.first_ns, volume.last_ns) for volume in parts.volumes] == [
             (100 * 10**9, 400 * 10**9),
             (200 * 10**9, 300 * 10**9),
         ]
-        assert ssdlab.read_trace(found.path(found.volumes[1])).time_ns.tolist() == [0, 100 * 10**9]
+        assert ssdlab.read_trace(parts.path(parts.volumes[1])).time_ns.tolist() == [0, 100 * 10**9]

@@ -59,8 +59,8 @@ def test_a_client_killed_at_any_moment_gives_the_same_dataset(tmp_path: Path) ->
                 most = finished
         else:
             pytest.fail(f"200 clients were killed (seed {attempt})")
-        found = ssdlab.open_study(folder)
-        assert not found.partial and found.table.equals(undisturbed.table), f"seed {attempt}, {kills} kills"
+        study = ssdlab.open_study(folder)
+        assert not study.partial and study.table.equals(undisturbed.table), f"seed {attempt}, {kills} kills"
         assert (folder / RUNS).read_bytes() == (tmp_path / "whole" / RUNS).read_bytes()
 
 
@@ -77,9 +77,9 @@ def test_workers_end_with_their_client(tmp_path: Path) -> None:
         while len(children) < 2:
             assert time.monotonic() < deadline and client.poll() is None
             children = [
-                int(one)
+                int(word)
                 for task in Path(f"/proc/{client.pid}/task").iterdir()
-                for one in (task / "children").read_text(encoding="ascii").split()
+                for word in (task / "children").read_text(encoding="ascii").split()
             ]
             time.sleep(0.05)
         client.send_signal(signal.SIGKILL)
@@ -158,15 +158,15 @@ def test_a_run_that_kills_its_worker_three_times_is_a_failure(tmp_path: Path, mo
     (tmp_path / "dying_worker.py").write_text(code, encoding="utf-8")
     monkeypatch.setattr(local, "PROGRAM", "dying_worker")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path), str(Path(ssdlab.__file__).parent.parent))))
-    found = ssdlab.sweep({"seed": "1..8:8"}, BASE, out=tmp_path / "s", jobs=2)
-    errors = found.table["error"].to_pylist()
+    study = ssdlab.sweep({"seed": "1..8:8"}, BASE, out=tmp_path / "s", jobs=2)
+    errors = study.table["error"].to_pylist()
     assert [at for at, error in enumerate(errors, 1) if error] == [3] and "ended its worker 3 times" in errors[2]
     done = log.read_text(encoding="ascii").split()
-    tries = {seed: done.count(found.points[seed - 1].key) for seed in range(1, 9)}
+    tries = {seed: done.count(study.points[seed - 1].key) for seed in range(1, 9)}
     assert tries == {1: 1, 2: 1, 3: 3, 4: 1, 5: 2, 6: 1, 7: 1, 8: 1}
     monkeypatch.undo()
     alone = ssdlab.sweep({"seed": "1..8:8"}, BASE)
-    assert [row for row in found.table.to_pylist() if not row["error"]] == [
+    assert [row for row in study.table.to_pylist() if not row["error"]] == [
         row for row in alone.table.to_pylist() if row["run"] != 2
     ]
 

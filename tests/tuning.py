@@ -75,7 +75,7 @@ class Bench:
 
     def __init__(self, problem: Problem, workers: LocalWorkers, store: Store) -> None:
         self.aims = Aims.of([problem.goal], problem.constraints)
-        self.space = Space.of([axis(one) for one in problem.axes])
+        self.space = Space.of([axis(ax) for ax in problem.axes])
         trace = TraceRef.of(TraceFile(TRACES / f"{problem.trace}.csv.zst")) if problem.trace else None
         self.runs = Runs(
             Config(overrides=problem.settings), trace, self.aims, store=store, workers=workers, monitor=None,
@@ -96,7 +96,7 @@ class Bench:
             self.runs.do([one.point for one in its], SEEDS)
             for one in its:
                 search.tell(one.number, self.runs.measured(one.point, SEEDS))
-        return [one.point for one in search.proposals()]
+        return [proposal.point for proposal in search.proposals()]
 
     def drawn(self, seed: int) -> list[Point]:
         """Equally many random points."""

@@ -61,8 +61,8 @@ def ours(path: str, name: str, size: int) -> Timed:
     from ssdlab import TraceFile, cache
 
     def simulate() -> int:
-        found = cache.simulate(TraceFile(path, format="vscsi1"), [name], [size], granularity="objects")
-        return found.accesses - int(found.hits[0, 0])
+        caches = cache.simulate(TraceFile(path, format="vscsi1"), [name], [size], granularity="objects")
+        return caches.accesses - int(caches.hits[0, 0])
 
     return timed(simulate)
 

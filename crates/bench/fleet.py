@@ -71,7 +71,7 @@ def main() -> None:
             check=True,
             text=True,
         )
-        own, worker = (int(one) * 1024 / 2**20 for one in done.stdout.split())
+        own, worker = (int(word) * 1024 / 2**20 for word in done.stdout.split())
         rows.append(("the whole fleet, counting", f"{time.perf_counter() - began:.1f} s"))
         rows.append(("most memory of the partitioning process, and of a worker", f"{own:.0f} MiB, {worker:.0f} MiB"))
     print("\n### Fleets\n\n| what | figure |\n|---|---|")

@@ -15,7 +15,14 @@ LARGE = [
 
 def running(*settings: str) -> list[str]:
     """A run of a generated workload."""
-    return ["-m", "ssdlab", "run", "--workload", "uniform", *(word for one in settings for word in ("--set", one))]
+    return [
+        "-m",
+        "ssdlab",
+        "run",
+        "--workload",
+        "uniform",
+        *(word for setting in settings for word in ("--set", setting)),
+    ]
 
 
 def main() -> None:
