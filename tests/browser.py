@@ -61,16 +61,16 @@ class Shown:
 def violations(page: Any, *rules: str) -> list[tuple[str, str]]:
     """Accessibility violations that axe-core finds, by these rules or by all."""
     options = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
-    found = axe.Axe().run(page, options=options).response["violations"]
-    return [(one["id"], one["nodes"][0]["html"]) for one in found]
+    axe_violations = axe.Axe().run(page, options=options).response["violations"]
+    return [(one["id"], one["nodes"][0]["html"]) for one in axe_violations]
 
 
 def violations_in_both_schemes(page: Any) -> list[tuple[str, str]]:
     """The same in a light and a dark colour scheme, which differ in colours only."""
     page.emulate_media(color_scheme="light")
-    found = violations(page)
+    in_light = violations(page)
     page.emulate_media(color_scheme="dark")
-    return found + violations(page, "color-contrast")
+    return in_light + violations(page, "color-contrast")
 
 
 def check_for_everybody(page: Any) -> None:

@@ -30,27 +30,27 @@ def tencent(folder: Path, seed: int) -> list[Path]:
 
 def msr(folder: Path, seed: int) -> list[Path]:
     """A file per volume."""
-    found = []
+    paths = []
     for volume in range(5):
         lines = [
             f"{128_166_372_000_000_000 + 10 * t},hm,{v},{'Write' if w else 'Read'},{s * 512},{n * 512},1"
             for v, t, s, n, w in rows(seed)
             if v == volume
         ]
-        found.append(written(folder / f"hm_{volume}.csv", lines))
-    return found
+        paths.append(written(folder / f"hm_{volume}.csv", lines))
+    return paths
 
 
 def systor(folder: Path, seed: int) -> list[Path]:
     """Two files per volume."""
-    found = []
+    paths = []
     for volume in range(5):
-        its = [row for row in rows(seed) if row[0] == volume]
-        for hour, part in enumerate((its[: len(its) // 2], its[len(its) // 2 :])):
+        own_rows = [row for row in rows(seed) if row[0] == volume]
+        for hour, part in enumerate((own_rows[: len(own_rows) // 2], own_rows[len(own_rows) // 2 :])):
             lines = [f"{1_455_592_800 + t / 1e6:.9f},0.1,{'RW'[w]},{v},{s * 512},{n * 512}" for v, t, s, n, w in part]
             header = "Timestamp,Response,IOType,LUN,Offset,Size"
-            found.append(written(folder / f"201602160{hour}-LUN{volume}.csv", [header, *lines]))
-    return sorted(found)
+            paths.append(written(folder / f"201602160{hour}-LUN{volume}.csv", [header, *lines]))
+    return sorted(paths)
 
 
 def written(path: Path, lines: list[str]) -> Path:

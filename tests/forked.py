@@ -85,9 +85,9 @@ def _serve() -> None:
     from ssdlab.cli.command import Group, Later
 
     def load(command: object) -> None:
-        found = command.loaded if isinstance(command, Later) else command
-        if isinstance(found, Group):
-            for below in found.commands.values():
+        loaded = command.loaded if isinstance(command, Later) else command
+        if isinstance(loaded, Group):
+            for below in loaded.commands.values():
                 load(below)
 
     load(app)

@@ -50,19 +50,21 @@ def rare() -> ssdlab.Comparison:
 
 def test_all_counts_and_only_counts_may_be_absent(rare: ssdlab.Comparison) -> None:
     idle = next(one.summary for one in rare.runs["rare"] if one.summary["host"]["write_requests"] == 0)
-    found = shape.complete(idle)
-    assert [*found["flash"]["programs"]] == [*found["flash"]["erases"]] and found["flash"]["programs"]["gc"] == 0
-    assert found["latency"]["write"] == found["drive"]["interference"]["writes_alone"] == {"count": 0}
-    assert found["drive"]["response"]["write"]["p99"]["sum_ns"] == 0
-    assert {*found["drive"]["response"]["read"]["all"]["parts_ns"]} == {*diagnosis.PARTS}
-    assert found["write_amplification"] is None and found["log"] is None
-    assert shape.complete(found) == found and "gc" not in idle["flash"]["programs"]
+    completed = shape.complete(idle)
+    assert [*completed["flash"]["programs"]] == [*completed["flash"]["erases"]] and completed["flash"]["programs"][
+        "gc"
+    ] == 0
+    assert completed["latency"]["write"] == completed["drive"]["interference"]["writes_alone"] == {"count": 0}
+    assert completed["drive"]["response"]["write"]["p99"]["sum_ns"] == 0
+    assert {*completed["drive"]["response"]["read"]["all"]["parts_ns"]} == {*diagnosis.PARTS}
+    assert completed["write_amplification"] is None and completed["log"] is None
+    assert shape.complete(completed) == completed and "gc" not in idle["flash"]["programs"]
     untimed = shape.complete({**idle, "latency": None, "drive": None})
     assert untimed["latency"] is None and untimed["drive"] is None
 
 
 def test_pages_show_absent_counts_as_0(rare: ssdlab.Comparison, compared: ssdlab.Comparison) -> None:
-    for summary in (run.summary for found in (rare, compared) for runs in found.runs.values() for run in runs):
+    for summary in (run.summary for finding in (rare, compared) for runs in finding.runs.values() for run in runs):
         whole = shape.complete(summary)
         assert [one.label for one in QUANTITIES if one.value(summary) != one.value(whole)] == []
 
@@ -110,11 +112,11 @@ def test_means_of_fewer_seeds_say_so(rare: ssdlab.Comparison, tmp_path: Path) ->
     written = [run["host"]["write_requests"] for run in runs]
     some = sum(map(bool, written))
     assert 1 < some < SEEDS
-    found = rare.figures("rare")
-    assert found["latency.write.count"].mean == statistics.fmean(written)
-    assert found["latency.write.mean_ns"].seeds == some
+    by_figure = rare.figures("rare")
+    assert by_figure["latency.write.count"].mean == statistics.fmean(written)
+    assert by_figure["latency.write.mean_ns"].seeds == some
     alone = [run["drive"]["interference"]["writes_alone"] for run in runs]
-    assert found["drive.interference.writes_alone.count"].mean == sum(one["count"] for one in alone if one) / SEEDS
+    assert by_figure["drive.interference.writes_alone.count"].mean == sum(one["count"] for one in alone if one) / SEEDS
     assert f"(of {some} seeds)" in str(page(rare))
     swept = ssdlab.sweep({"workload.reads": ["97%"]}, RARE, outcomes=["latency.write.mean_ns"], seeds=SEEDS,
                          out=tmp_path / "s")  # fmt: skip

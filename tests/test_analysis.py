@@ -143,8 +143,8 @@ def test_a_full_last_window_counts_and_a_short_one_may_be_largest() -> None:
         op = ["write" if count else "flush" for count in pages]
         sizes = [count * 4096 for count in pages]
         trace = ssdlab.Trace.from_columns(op=op, offset=np.zeros(len(pages), np.uint64), bytes=sizes)
-        found = trace.analyze().to_dict()["working_set"]
-        return found["mean_bytes"] / 4096, found["max_bytes"] // 4096
+        touched = trace.analyze().to_dict()["working_set"]
+        return touched["mean_bytes"] / 4096, touched["max_bytes"] // 4096
 
     assert working_set(3) == (3, 3)
     assert working_set(1, 3) == (2, 3)

@@ -72,9 +72,9 @@ def study() -> ssdlab.Study:
 
 
 def parameters(name: str) -> list[str]:
-    found = inspect.signature(SIGNATURES.get(name, FUNCTIONS[name][0])).parameters.values()
+    parameters = inspect.signature(SIGNATURES.get(name, FUNCTIONS[name][0])).parameters.values()
     # Options of another function, passed on by a command.
-    return [one.name for one in found if one.kind is not one.VAR_POSITIONAL and one.name != "reading"]
+    return [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL and one.name != "reading"]
 
 
 @pytest.mark.parametrize(
@@ -130,5 +130,5 @@ def test_single_items_and_numpy_values_are_accepted() -> None:
         {"policies": "lru", "sizes": [np.int64(1)], "ignore_trims": np.True_},
         {"policies": (one for one in ["lru"]), "sizes": (1,), "ignore_trims": True},
     ]
-    found = {cache.simulate(MADE, **given).to_json() for given in alike}
-    assert len(found) == 1
+    outputs = {cache.simulate(MADE, **given).to_json() for given in alike}
+    assert len(outputs) == 1

@@ -291,21 +291,21 @@ def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
     import pyarrow.csv as pc
     import pyarrow.parquet as pq
 
-    for number, found in enumerate(
+    for number, caches in enumerate(
         (cache.simulate(skewed(), ["lru", "arc"], [10, 100]), cache.mrc(skewed(), ["lru", "arc"], sample="50%"))
     ):
-        found.save(tmp_path / str(number))
+        caches.save(tmp_path / str(number))
         saved = tmp_path / str(number)
         assert sorted(path.name for path in saved.iterdir()) == [
             "caches.csv", "caches.json", "caches.parquet", "report.html",
         ]  # fmt: skip
-        rows = found.to_dict()["caches"]
+        rows = caches.to_dict()["caches"]
         assert pq.read_table(saved / "caches.parquet").to_pylist() == rows
         assert pc.read_csv(saved / "caches.csv").num_rows == len(rows)
-        assert json.loads((saved / "caches.json").read_text())["result"] == json.loads(json.dumps(found.to_dict()))
+        assert json.loads((saved / "caches.json").read_text())["result"] == json.loads(json.dumps(caches.to_dict()))
         page = (saved / "report.html").read_text()
-        assert "Miss ratios" in page and "data-chart=" in page and page == found.report_html()
-        (legend,) = found.plot().legends
+        assert "Miss ratios" in page and "data-chart=" in page and page == caches.report_html()
+        (legend,) = caches.plot().legends
         assert [entry.get_text() for entry in legend.get_texts()] == ["lru", "arc"]
 
 

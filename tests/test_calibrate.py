@@ -78,25 +78,25 @@ def test_the_knee_is_the_fewest_near_the_maximum(curve: list[float], at: int) ->
 
 def test_the_region_is_the_smallest_good_for_reads_and_writes() -> None:
     grows = [[50.0, 60.0], [80.0, 96.0], [80.0, 100.0]]
-    found = made_up(read=grows, write=[[10.0, 10.0]] * 3)
-    assert found.region == 1 and found.region_matters
-    assert found.settings == {
+    measured = made_up(read=grows, write=[[10.0, 10.0]] * 3)
+    assert measured.region == 1 and measured.region_matters
+    assert measured.settings == {
         "block.scheduler.pardispatcher.region_size": "2GiB",
         "block.scheduler.pardispatcher.read_batch": "2",
         "block.scheduler.pardispatcher.write_batch": "1",
     }
-    said = "\n".join(calibration.sentences(found))
+    said = "\n".join(calibration.sentences(measured))
     assert "Throughput of reads depends on the region size (largest difference 40.0 %)" in said
     assert "Throughput of writes does not depend on the region size (largest difference 0.0 %)" in said
     assert "The smallest region that reaches 95 %, 2.00 GiB, gives 96.00 % of the most reads and 100.00 %" in said
     # Writes fall with the region: none has 95 % of both, and the middle one has the best worse share.
-    found = made_up(read=[[50.0], [90.0], [100.0]], write=[[100.0], [80.0], [60.0]])
-    assert found.region == 1 and "No region reaches 95 % of both; 2.00 GiB comes closest" in " ".join(
-        calibration.sentences(found)
+    measured = made_up(read=[[50.0], [90.0], [100.0]], write=[[100.0], [80.0], [60.0]])
+    assert measured.region == 1 and "No region reaches 95 % of both; 2.00 GiB comes closest" in " ".join(
+        calibration.sentences(measured)
     )
-    found = made_up(read=[[100.0], [90.0]])
-    assert found.region == 0 and "The smallest region measured, 1.00 GiB, gives" in " ".join(
-        calibration.sentences(found)
+    measured = made_up(read=[[100.0], [90.0]])
+    assert measured.region == 0 and "The smallest region measured, 1.00 GiB, gives" in " ".join(
+        calibration.sentences(measured)
     )
 
 
@@ -107,9 +107,9 @@ def test_the_largest_sufficient_region_is_named() -> None:
 
 
 def test_equal_regions_give_no_advice() -> None:
-    found = made_up(read=[[50.0, 100.0], [51.0, 98.0]])
-    assert not found.region_matters and "region_size" not in "".join(found.settings)
-    assert "Any region size will do" in " ".join(calibration.sentences(found))
+    measured = made_up(read=[[50.0, 100.0], [51.0, 98.0]])
+    assert not measured.region_matters and "region_size" not in "".join(measured.settings)
+    assert "Any region size will do" in " ".join(calibration.sentences(measured))
     assert "Only one region size was measured" in " ".join(calibration.sentences(made_up(read=[[1.0, 2.0]])))
     # The spread between rounds of a cell says nothing about regions.
     noisy = made_up(read=[[50.0], [100.0]])
@@ -120,12 +120,12 @@ def test_equal_regions_give_no_advice() -> None:
 
 
 def test_a_stopped_calibration_gives_no_advice() -> None:
-    found = made_up(read=[[50.0, 100.0], [51.0, float("nan")]])
-    assert found.partial and found.settings == {} and found.region is None and found.differences == {}
-    assert (found.knee("read", 0), found.knee("read", 1)) == (2, None)
-    assert "Stopped before the end" in calibration.sentences(found)[0]
-    assert json.loads(found.to_json())["result"]["iops"]["read"][1] == [51.0, None]
-    assert "data-chart=" in found.report_html() and "Partial result" in found.report_html()
+    measured = made_up(read=[[50.0, 100.0], [51.0, float("nan")]])
+    assert measured.partial and measured.settings == {} and measured.region is None and measured.differences == {}
+    assert (measured.knee("read", 0), measured.knee("read", 1)) == (2, None)
+    assert "Stopped before the end" in calibration.sentences(measured)[0]
+    assert json.loads(measured.to_json())["result"]["iops"]["read"][1] == [51.0, None]
+    assert "data-chart=" in measured.report_html() and "Partial result" in measured.report_html()
 
 
 def test_regions_are_powers_of_two_and_the_whole() -> None:
@@ -136,24 +136,24 @@ def test_regions_are_powers_of_two_and_the_whole() -> None:
 
 
 def test_simulated_reads_follow_the_law_of_the_dies() -> None:
-    found = small(in_flight=[1, 64], requests=2000)
+    measured = small(in_flight=[1, 64], requests=2000)
     # One at a time: command, t_R and the page's transfer over the bus.
     transfer_us = 4 * float(drive()["nand.transfer_per_kib"].removesuffix("us"))
-    assert found.iops["read"][:, 0] == pytest.approx([1e6 / (5 + 50 + transfer_us)] * 2, rel=1e-6)
+    assert measured.iops["read"][:, 0] == pytest.approx([1e6 / (5 + 50 + transfer_us)] * 2, rel=1e-6)
     most = 4 * 1e6 / (50 + transfer_us)
-    assert (found.iops["read"][:, 1] <= most).all() and (found.iops["read"][:, 1] > 0.85 * most).all()
+    assert (measured.iops["read"][:, 1] <= most).all() and (measured.iops["read"][:, 1] > 0.85 * most).all()
     # Addresses do not choose the die of a page-mapped drive.
-    assert not found.region_matters and max(found.differences.values()) < 0.05
-    assert found.write_amplification is not None and (found.write_amplification == 1).all()
+    assert not measured.region_matters and max(measured.differences.values()) < 0.05
+    assert measured.write_amplification is not None and (measured.write_amplification == 1).all()
 
 
 @pytest.mark.parametrize("seed", [2, 3, 4])
 def test_seed_noise_is_no_difference_between_regions(seed: int) -> None:
-    found = small(drive(seed=seed), regions=["16MiB", "64MiB", "128MiB", "256MiB"], in_flight=[16, 64], requests=300)
-    assert found.noise["read"] > found.differences["read"] > 0.05 and not found.region_matters
+    measured = small(drive(seed=seed), regions=["16MiB", "64MiB", "128MiB", "256MiB"], in_flight=[16, 64], requests=300)
+    assert measured.noise["read"] > measured.differences["read"] > 0.05 and not measured.region_matters
     alone = small(drive(seed=seed), regions=["16MiB"], in_flight=[16], requests=300)
     others = [small(drive(seed=seed + more), regions=["16MiB"], in_flight=[16], requests=300) for more in (1, 2)]
-    assert found.iops["read"][0, 0] == alone.iops["read"][0, 0] != others[0].iops["read"][0, 0]
+    assert measured.iops["read"][0, 0] == alone.iops["read"][0, 0] != others[0].iops["read"][0, 0]
 
 
 def test_the_number_of_jobs_changes_nothing() -> None:
@@ -184,12 +184,12 @@ def test_the_host_configuration_is_ignored() -> None:
 
 def test_the_drive_queue_limits_requests_in_flight() -> None:
     sata = drive(**{"drive.protocol": "sata"})
-    found = ssdlab.calibrate(sata, regions=["64MiB"], requests=50)
-    assert found.in_flight == (1, 2, 4, 8, 16, 31)
+    measured = ssdlab.calibrate(sata, regions=["64MiB"], requests=50)
+    assert measured.in_flight == (1, 2, 4, 8, 16, 31)
     with pytest.raises(ssdlab.ConfigError, match="32 exceeds the 31 requests"):
         ssdlab.calibrate(sata, regions=["64MiB"], in_flight=[32], requests=50)
-    found = small(drive(**{"drive.buffer": "eager"}))
-    assert "write buffer" in found.remarks[0] and found.knee("write", 0) == 1
+    measured = small(drive(**{"drive.buffer": "eager"}))
+    assert "write buffer" in measured.remarks[0] and measured.knee("write", 0) == 1
 
 
 def test_a_monitor_stops_a_simulated_calibration() -> None:
@@ -199,8 +199,8 @@ def test_a_monitor_stops_a_simulated_calibration() -> None:
         phases.add((phase, total))
         return True
 
-    found = small(requests=10_000_000, monitor=watch)
-    assert found.partial and phases == {("cells", 36)} and np.isnan(found.iops["read"]).all()
+    measured = small(requests=10_000_000, monitor=watch)
+    assert measured.partial and phases == {("cells", 36)} and np.isnan(measured.iops["read"]).all()
 
 
 @pytest.mark.parametrize(
@@ -446,16 +446,16 @@ def logged(target: Path) -> list[dict[str, str]]:
 
 
 def test_a_file_is_read_and_its_knees_are_found(target: Path) -> None:
-    found = ssdlab.calibrate_target(target, in_flight=[1, 2, 4, 8, 16])
-    assert found.regions == (64 << 20, 128 << 20, 256 << 20)
-    assert found.iops["read"].tolist() == [[1000, 2000, 4000, 4000, 4000], *[[1000, 2000, 4000, 8000, 8000]] * 2]
-    assert list(found.iops) == ["read"] and found.noise == {"read": 0.0}
-    assert found.settings == {
+    measured = ssdlab.calibrate_target(target, in_flight=[1, 2, 4, 8, 16])
+    assert measured.regions == (64 << 20, 128 << 20, 256 << 20)
+    assert measured.iops["read"].tolist() == [[1000, 2000, 4000, 4000, 4000], *[[1000, 2000, 4000, 8000, 8000]] * 2]
+    assert list(measured.iops) == ["read"] and measured.noise == {"read": 0.0}
+    assert measured.settings == {
         "block.scheduler.pardispatcher.region_size": "128MiB",
         "block.scheduler.pardispatcher.read_batch": "8",
     }
-    assert found.source["kind"] == "file" and found.source["fio"] == "fio-3.33"
-    assert any("has holes" in remark for remark in found.remarks)
+    assert measured.source["kind"] == "file" and measured.source["fio"] == "fio-3.33"
+    assert any("has holes" in remark for remark in measured.remarks)
     jobs = logged(target)
     # A probe of the engine, then three rounds of 15 cells, none of which may write or create a file.
     assert len(jobs) == 1 + 3 * 15
@@ -464,10 +464,10 @@ def test_a_file_is_read_and_its_knees_are_found(target: Path) -> None:
 
 
 def test_writes_come_last_and_only_on_request(target: Path) -> None:
-    found = ssdlab.calibrate_target(
+    measured = ssdlab.calibrate_target(
         target, write=True, regions=["128MiB"], in_flight=[8], offset="64MiB", size="8KiB", seconds=0.5
     )
-    assert found.iops["write"].tolist() == [[8000]]
+    assert measured.iops["write"].tolist() == [[8000]]
     jobs = logged(target)[1:]
     assert [job["rw"] for job in jobs] == ["randread"] * 3 + ["randwrite"] * 3
     assert ["readonly" in job for job in jobs] == [True] * 3 + [False] * 3
@@ -478,13 +478,13 @@ def test_writes_come_last_and_only_on_request(target: Path) -> None:
 def test_engines_are_tried_in_turn(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ssdlab.analyse.drive.target._direct", lambda path: True)
     monkeypatch.setenv("FAKE_FIO_WITHOUT", "io_uring")
-    found = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
-    assert found.source["engine"] == "libaio" and found.source["direct"]
+    measured = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
+    assert measured.source["engine"] == "libaio" and measured.source["direct"]
     # Through the page cache libaio serves one request at a time, so threads are used.
     monkeypatch.setattr("ssdlab.analyse.drive.target._direct", lambda path: False)
-    found = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
-    assert found.source["engine"] == "psync" and not found.source["direct"]
-    assert "the page cache is measured" in found.remarks[0]
+    measured = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
+    assert measured.source["engine"] == "psync" and not measured.source["direct"]
+    assert "the page cache is measured" in measured.remarks[0]
     assert (logged(target)[-1]["iodepth"], logged(target)[-1]["numjobs"]) == ("1", "4")
 
 
@@ -540,7 +540,7 @@ def test_ctrl_c_ends_fio_and_prints_finished_cells(target: Path) -> None:
 
 def test_the_real_fio(tmp_path: Path) -> None:
     try:
-        found = fio.find()
+        program = fio.find()
     except ssdlab.CalibrationError as error:
         pytest.skip(str(error))
     file = tmp_path / "data"
@@ -548,7 +548,7 @@ def test_the_real_fio(tmp_path: Path) -> None:
     before = file.read_bytes()
     grid: dict[str, Any] = {"regions": ["1MiB", "4MiB"], "in_flight": [1, 4], "seconds": 0.5}
     measured = ssdlab.calibrate_target(file, **grid)
-    assert measured.source["fio"] == found.version and (measured.iops["read"] > 0).all()
+    assert measured.source["fio"] == program.version and (measured.iops["read"] > 0).all()
     assert file.read_bytes() == before
     written = ssdlab.calibrate_target(file, write=True, offset="1MiB", **{**grid, "regions": ["1MiB"]})
     assert (written.iops["write"] > 0).all()

@@ -69,15 +69,15 @@ def test_a_name_without_a_list_is_described(name: str, told: str) -> None:
 
 @pytest.mark.parametrize("key", [key for key, *_ in _ssdlab.options()])
 def test_every_setting_is_explained(key: str) -> None:
-    (found,) = explain(key)
-    assert found.key == key and found.help and found.range and found.default
-    for choice, variant in found.needs:
+    (explanation,) = explain(key)
+    assert explanation.key == key and explanation.help and explanation.range and explanation.default
+    for choice, variant in explanation.needs:
         assert variant in [name for name, _ in _ssdlab.variants(choice)] and key.startswith(f"{choice}.{variant}.")
 
 
 def test_presets_name_the_sources_of_their_numbers() -> None:
-    (found,) = explain("nand.program")
-    values = {preset.preset: preset.value for preset in found.presets}
+    (explanation,) = explain("nand.program")
+    values = {preset.preset: preset.value for preset in explanation.presets}
     for preset in ssdlab.presets():
         origin = next(
             setting.origin for setting in ssdlab.Config(preset.name).settings if setting.key == "nand.program"
@@ -85,7 +85,7 @@ def test_presets_name_the_sources_of_their_numbers() -> None:
         if origin.startswith("preset"):
             assert values.pop(preset.name) == ssdlab.Config(preset.name)["nand.program"]
     assert not values
-    sources = {preset.preset: preset.source for preset in found.presets}
+    sources = {preset.preset: preset.source for preset in explanation.presets}
     assert "nand_t_prog 2100 us for one shot" in sources["mobile-ufs"] and all(sources.values())
 
 
@@ -101,8 +101,8 @@ def test_presets_name_the_sources_of_their_numbers() -> None:
     ],
 )
 def test_the_condition_of_a_setting_is_shown(key: str, used: tuple[str, ...]) -> None:
-    (found,) = explain(key)
-    assert found.used == used
+    (explanation,) = explain(key)
+    assert explanation.used == used
 
 
 def test_the_command_explains(cli: Cli) -> None:

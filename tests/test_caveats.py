@@ -128,13 +128,13 @@ def test_a_drive_of_few_blocks_names_a_larger_one_that_settles(tmp_path: Path) -
 
 
 def test_few_of_many_cases_and_drives_are_listed() -> None:
-    found = [[Remark(f"told of {one}", "told", f"case {one}")] for one in range(6)]
-    assert over_runs([*found, [], [Remark("good", None)]]) == [
+    remarks_by_case = [[Remark(f"told of {one}", "told", f"case {one}")] for one in range(6)]
+    assert over_runs([*remarks_by_case, [], [Remark("good", None)]]) == [
         "6 of 8 runs: told (case 0, case 1, case 2, case 3, 2 more)"
     ]
     # Some lives at the rate of the trace are lower.
     slow = Remark("slow, so its life is longer", "slow, so its life is longer", by_trace="slow")
-    assert over_runs([*found, [slow]], by_trace=True)[1:] == ["1 of 7 runs: slow"]
+    assert over_runs([*remarks_by_case, [slow]], by_trace=True)[1:] == ["1 of 7 runs: slow"]
     study = ssdlab.sweep({"device.op": "1%..60%:40"}, ROUNDED)
     same = [told for told in study.caveats if "give" in told]
     assert len(same) == 4 and same[3].endswith("more drives are given by several values too")
@@ -148,14 +148,14 @@ def test_workload_settings_are_reported_as_unused_with_a_trace(tmp_path: Path) -
     trace = ssdlab.generate(made)
     trace.save(tmp_path / "made.csv")
 
-    def said(found: ssdlab.Result | ssdlab.Study) -> list[str]:
-        remarks = found.caveats if isinstance(found, ssdlab.Study) else found.page().remarks
+    def said(study: ssdlab.Result | ssdlab.Study) -> list[str]:
+        remarks = study.caveats if isinstance(study, ssdlab.Study) else study.page().remarks
         return [remark for remark in remarks if "nothing uses" in remark]
 
     idle = "nothing uses workload.reads, workload.requests, as a trace is replayed"
     assert said(ssdlab.simulate(made, tmp_path / "made.csv")) == [idle]
-    found = ssdlab.sweep({"workload.reads": ["0%", "50%"]}, tiny, tmp_path / "made.csv")
-    assert said(found) == ["2 of 2 runs: nothing uses workload.reads, as a trace is replayed"]
+    study = ssdlab.sweep({"workload.reads": ["0%", "50%"]}, tiny, tmp_path / "made.csv")
+    assert said(study) == ["2 of 2 runs: nothing uses workload.reads, as a trace is replayed"]
     (tmp_path / "whole.toml").write_text(made.to_toml(), encoding="utf-8")
     whole = ssdlab.Config(file=tmp_path / "whole.toml")
     for config, replayed in ((made, trace), (whole, tmp_path / "made.csv"), (made, None)):
@@ -179,13 +179,13 @@ def test_unused_settings_are_reported(tmp_path: Path) -> None:
     both = {"cache.size": sizes, "cache.policy": ["none", "lru"]}
     assert said(ssdlab.sweep(both, ssdlab.Config("tlc-chip", overrides=tiny))) == [f"2 of 4 runs: {idle}"]
     times = {"time": "count", "drive.backlog": "1"}
-    found = ssdlab.sweep({"seed": ["1"]}, ssdlab.Config("tlc-chip", overrides={**tiny, **times}))
-    assert said(found) == ["1 of 1 run: nothing uses drive.backlog, as time is count"]
+    swept = ssdlab.sweep({"seed": ["1"]}, ssdlab.Config("tlc-chip", overrides={**tiny, **times}))
+    assert said(swept) == ["1 of 1 run: nothing uses drive.backlog, as time is count"]
     # A single channel is simulated by counting by default, which uses no drive queue.
     channels = {"nand.channels": ["1", "4"], "drive.backlog": ["1"]}
-    found = ssdlab.sweep(channels, ssdlab.Config("tlc-chip", overrides={**tiny, "device.capacity": "64MiB"}))
+    swept = ssdlab.sweep(channels, ssdlab.Config("tlc-chip", overrides={**tiny, "device.capacity": "64MiB"}))
     its = ssdlab.Config("tlc-chip")["time"]
-    assert said(found) == [f"1 of 2 runs: nothing uses drive.backlog, as time is {its}"]
+    assert said(swept) == [f"1 of 2 runs: nothing uses drive.backlog, as time is {its}"]
     run.save(tmp_path)
     whole = tmp_path / "whole.toml"
     whole.write_text(run.config.to_toml(), encoding="utf-8")

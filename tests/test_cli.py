@@ -175,8 +175,8 @@ def test_compare_marks_the_best_and_does_not_depend_on_threads(cli: Cli) -> None
     small, large, star, fifo = row.split()[3:]
     assert star == "*" and float(large) < float(small) < float(fifo)
     as_json = [cli("compare", "--json", *SMALL_SETS, *cases, "--jobs", jobs).stdout for jobs in (1, 2)]
-    found = json.loads(as_json[0])["result"]["cases"]
-    assert as_json[0] == as_json[1] and list(found) == ["small", "large", "ftl.page.gc=fifo"]
+    listed = json.loads(as_json[0])["result"]["cases"]
+    assert as_json[0] == as_json[1] and list(listed) == ["small", "large", "ftl.page.gc=fifo"]
 
 
 def test_compare_fails_as_a_whole(cli: Cli) -> None:

@@ -75,9 +75,9 @@ class Cluster:
 
 @pytest.fixture
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    found = Cluster(tmp_path_factory.mktemp("cluster"))
-    yield found
-    found.end()
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield cluster
+    cluster.end()
 
 
 def test_a_cluster_gives_the_local_result(cluster: Cluster, tmp_path: Path, cli: Cli) -> None:
@@ -90,8 +90,8 @@ def test_a_cluster_gives_the_local_result(cluster: Cluster, tmp_path: Path, cli:
     assert json.loads(done.stdout)["result"]["finished"] == 2
     pytest.importorskip("optuna")
     search: dict[str, Any] = {"outcomes": ["write_amplification"], "trials": 4, "repeats": 2}
-    found = [ssdlab.tune(["device.op=20%..60%"], BASE, cluster=one, **search) for one in (None, cluster.address)]
-    assert found[0].to_json() == found[1].to_json()
+    tunings = [ssdlab.tune(["device.op=20%..60%"], BASE, cluster=one, **search) for one in (None, cluster.address)]
+    assert tunings[0].to_json() == tunings[1].to_json()
 
 
 def test_traces_reach_workers_without_them(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,24 +21,24 @@ CASES = {"greedy": {**SMALL, "ftl": {"page": {"gc": "greedy"}}}, "fifo": {**SMAL
 
 
 @pytest.fixture(scope="module")
-def found() -> ssdlab.Comparison:
+def comparison() -> ssdlab.Comparison:
     return ssdlab.compare(CASES, seeds=3)
 
 
-def rows_of(found: ssdlab.Comparison, *, all: bool = False) -> dict[str, list[str]]:
+def rows_of(comparison: ssdlab.Comparison, *, all: bool = False) -> dict[str, list[str]]:
     """Cells of the table on a terminal by row label."""
-    tables = [item for section in page(found, all=all).sections if section.terminal for item in section.items]
+    tables = [item for section in page(comparison, all=all).sections if section.terminal for item in section.items]
     rows = [row for table in tables if isinstance(table, Table) for row in table.rows]
     return {str(row[0]): [cell if isinstance(cell, str) else cell.text for cell in row[1:]] for row in rows}
 
 
-def test_figures_equal_the_single_runs(found: ssdlab.Comparison) -> None:
+def test_figures_equal_the_single_runs(comparison: ssdlab.Comparison) -> None:
     for label, settings in CASES.items():
         alone = [ssdlab.simulate({**settings, "seed": seed}) for seed in (1, 2, 3)]
-        assert [one.to_dict() for one in alone] == [run.to_dict() for run in found.runs[label]]
+        assert [one.to_dict() for one in alone] == [run.to_dict() for run in comparison.runs[label]]
         values = [one.write_amplification or 0.0 for one in alone]
         mean = sum(values) / 3
-        spread = found.figures(label)["write_amplification"]
+        spread = comparison.figures(label)["write_amplification"]
         assert spread.mean == pytest.approx(mean)
         assert spread.standard_deviation == pytest.approx((sum((v - mean) ** 2 for v in values) / 2) ** 0.5)
         assert spread.standard_deviation
@@ -91,8 +91,8 @@ def test_unrequested_differences_in_flash_are_reported() -> None:
     ]
     assert len(told) == 1 and "ram: " in told[0] and "dftl: " in told[0]
     for other in (small, {**base, "ftl.page.gc": "fifo"}):
-        found = page(ssdlab.compare({"ram": ram, "other": other}))
-        assert not any("differ in flash" in remark for remark in found.remarks)
+        html = page(ssdlab.compare({"ram": ram, "other": other}))
+        assert not any("differ in flash" in remark for remark in html.remarks)
 
 
 def test_a_single_run_has_no_deviation() -> None:
@@ -100,18 +100,18 @@ def test_a_single_run_has_no_deviation() -> None:
     assert tuple(Spread.of([1.0, 3.0])) == pytest.approx((2.0, 2**0.5, 2))
 
 
-def test_jobs_do_not_matter(found: ssdlab.Comparison) -> None:
-    assert ssdlab.compare(CASES, seeds=3, jobs=1).to_json() == found.to_json()
+def test_jobs_do_not_matter(comparison: ssdlab.Comparison) -> None:
+    assert ssdlab.compare(CASES, seeds=3, jobs=1).to_json() == comparison.to_json()
 
 
-def test_only_differing_rows_are_shown(found: ssdlab.Comparison) -> None:
-    some, every = rows_of(found), rows_of(found, all=True)
+def test_only_differing_rows_are_shown(comparison: ssdlab.Comparison) -> None:
+    some, every = rows_of(comparison), rows_of(comparison, all=True)
     assert "capacity" not in some and every["capacity"] == ["16.0 MiB  ", "16.0 MiB  "]
     assert {*some} < {*every}
     assert all(len(set(cells)) > 1 for cells in some.values() if any(cells))
     written = some["write amplification (WAF)"]
     assert written[0].endswith(" *") and "±" in written[0] and not written[1].endswith(" *")
-    report = found.report_html()
+    report = comparison.report_html()
     assert "Equal in all cases" in report and "capacity" in report and "Settings that differ" in report
     assert report.count("data-chart=") == 6
 
@@ -164,8 +164,8 @@ def test_seeds_that_change_nothing_are_reported() -> None:
     assert ALIKE in comparison.page().remarks and ALIKE in json.loads(comparison.to_json())["notes"]
 
 
-def test_saved_tables_hold_the_figures(found: ssdlab.Comparison, tmp_path: Path) -> None:
-    found.save(tmp_path)
+def test_saved_tables_hold_the_figures(comparison: ssdlab.Comparison, tmp_path: Path) -> None:
+    comparison.save(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"report.html", "comparison.json", "comparison.csv", "comparison.parquet"}
     rows = {row["figure"]: row for row in csv.DictReader((tmp_path / "comparison.csv").read_text().splitlines())}

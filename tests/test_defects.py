@@ -39,11 +39,11 @@ def figures(page: Page) -> Iterator[Drawn]:
 
 def lone_dots(figure: Drawn) -> int:
     """Axes with nothing but a single point."""
-    found = 0
+    singles = 0
     for axes in figure.axes:
         points = sum(int(np.isfinite(np.asarray(line.get_ydata(), float)).sum()) for line in axes.lines)
-        found += points == 1 and not axes.patches and not axes.collections and not axes.images
-    return found
+        singles += points == 1 and not axes.patches and not axes.collections and not axes.images
+    return singles
 
 
 def one_write() -> ssdlab.Trace:

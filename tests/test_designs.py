@@ -181,7 +181,7 @@ USED = {"cache": ["cache.policy=lru"], "block": ["block.scheduler=mq-deadline", 
 
 def numeric() -> list[tuple[str, list[str], str]]:
     """Every setting with a number, the settings it needs, and its value then."""
-    found = []
+    numbers = []
     for key, *_ in _ssdlab.options():
         told = _ssdlab.explain(key)
         assert told is not None
@@ -196,8 +196,8 @@ def numeric() -> list[tuple[str, list[str], str]]:
         value = str(config[key]) if key in config else ""
         number = quantity(value)
         if number is not None and number.value > 0:
-            found.append((key, overrides, value))
-    return found
+            numbers.append((key, overrides, value))
+    return numbers
 
 
 def test_ranges_of_every_setting_hold_values_that_fit_the_table_of_settings() -> None:
@@ -254,8 +254,8 @@ def test_ranges_of_every_setting_hold_values_that_fit_the_table_of_settings() ->
 )  # fmt: skip
 def test_steps_of_a_range_are_possible_values(axes: list[str], key: str, expected: list[str]) -> None:
     base = ssdlab.Config(overrides={"nand.page_size": "4KiB", "nand.pages_per_block": 512})
-    found = fitted([axis(ax) for ax in axes], base)
-    assert [level[key] for one in found for level in one.levels if key in level] == expected
+    fitted_axes = fitted([axis(ax) for ax in axes], base)
+    assert [level[key] for one in fitted_axes for level in one.levels if key in level] == expected
 
 
 @pytest.mark.parametrize("design", ["random", "latin-hypercube", "sobol", "saltelli"])

@@ -34,13 +34,13 @@ def test_parts_add_up_to_the_response_times(in_time: ssdlab.Config) -> None:
 
 
 def test_findings_are_in_words(in_time: ssdlab.Config) -> None:
-    found = ssdlab.simulate(in_time).diagnose()
-    assert found.findings[0]["about"] == "throughput"
-    for finding in found.findings:
+    diagnosis = ssdlab.simulate(in_time).diagnose()
+    assert diagnosis.findings[0]["about"] == "throughput"
+    for finding in diagnosis.findings:
         headline, evidence = words.words(finding)
         assert headline and evidence and "nan" not in headline + evidence
         assert set(finding["what_ifs"]) <= set(words.WHAT_IFS)
-    html = found.report_html()
+    html = diagnosis.report_html()
     assert all(part in html for part in ("Findings", "What requests wait for", "own work of the cells"))
 
 
@@ -191,8 +191,8 @@ def test_idle_collection_is_reported(rate: int, headline: str, evidence: str) ->
     arrival = {"workload.arrival": "fixed", "workload.arrival.fixed.rate": f"{rate}/s", "host.replay": "open"}
     idle = {"time": "event", "drive.collect": "idle", "drive.collect.idle.after": "10ms"}
     drive = {"device.capacity": "64MiB", "device.op": "50%", "nand.pages_per_block": 64}
-    found = ssdlab.simulate({**drive, **idle, **arrival, "workload.requests": 3_000}).diagnose()
-    told = [words.words(finding) for finding in found.findings]
+    result = ssdlab.simulate({**drive, **idle, **arrival, "workload.requests": 3_000}).diagnose()
+    told = [words.words(finding) for finding in result.findings]
     assert any(line.startswith(headline) and evidence in why for line, why in told), told
 
 
@@ -295,9 +295,9 @@ def test_other_files_are_refused(content: str, arguments: list[str], message: st
 
 
 def test_a_diagnosis_prints_its_findings(small: ssdlab.Config) -> None:
-    found = ssdlab.simulate(small).diagnose()
-    assert repr(found) == f"<ssdlab.Diagnosis of uniform workload, {len(ssdlab.generate(small)):,} requests: " + (
-        ", ".join(finding["name"] for finding in found.findings) + ">"
+    diagnosis = ssdlab.simulate(small).diagnose()
+    assert repr(diagnosis) == f"<ssdlab.Diagnosis of uniform workload, {len(ssdlab.generate(small)):,} requests: " + (
+        ", ".join(finding["name"] for finding in diagnosis.findings) + ">"
     )
     same = ssdlab.compare({"one": small})
     assert repr(same) == "<ssdlab.Comparison of one: 1 seed each>"

@@ -15,7 +15,7 @@ SCHEMA = json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="u
 
 def words(text: str) -> list[list[str]]:
     """Words and numbers of each line; column widths and blank lines do not matter."""
-    return [found for line in text.splitlines() if (found := line.split())]
+    return [parts for line in text.splitlines() if (parts := line.split())]
 
 
 @pytest.mark.slow

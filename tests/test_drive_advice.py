@@ -17,9 +17,9 @@ DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 
 def test_drives_equal_single_runs_and_life_is_endurance_over_writes() -> None:
     """Life is TBW, the cycles of all flash over write amplification, over the capacities written per day."""
-    found = ssdlab.advise_drive(PGBENCH, {"time": "serial"}, op=["10%", "40%"], dwpd=0.5, p99_ns=1e9)
-    assert [choice.levels["device.op"] for choice in found.choices] == ["10%", "40%"]
-    for one in found.choices:
+    advised = ssdlab.advise_drive(PGBENCH, {"time": "serial"}, op=["10%", "40%"], dwpd=0.5, p99_ns=1e9)
+    assert [choice.levels["device.op"] for choice in advised.choices] == ["10%", "40%"]
+    for one in advised.choices:
         steady = {"time": "serial", "host.repeat": "until-steady", **one.levels}
         single = ssdlab.simulate(ssdlab.Config(overrides=steady), PGBENCH).summary
         device = single["device"]
@@ -39,12 +39,12 @@ def known(value: float) -> Estimate:
 def advice(choices: list[tuple[str, float, float, float]], **more: float) -> DriveAdvice:
     """Advice on drives with given spare space, flash, p99 and years."""
     study = ssdlab.sweep({"device.op": [op for op, *_ in choices]}, BASE)
-    found = [
+    drives = [
         DriveChoice({"device.op": op}, flash, known(2.0), known(p99), 1e12, known(years))
         for op, flash, p99, years in choices
     ]
     wanted = {"dwpd": 1.0, "years": 5.0, "p99_ns": 25.0, **more}
-    return DriveAdvice(study=study, choices=found, **wanted)
+    return DriveAdvice(study=study, choices=drives, **wanted)
 
 
 def test_the_least_sufficient_flash_is_chosen() -> None:
@@ -54,9 +54,9 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
         ("30%", 120.0, 20.0, 8.0),
         ("40%", 140.0, 10.0, 9.0),
     ]
-    found = advice(drives)
-    assert found.best is not None and found.best.levels == {"device.op": "30%"}
-    said = [one.text for one in found.page().conclusion]
+    advised = advice(drives)
+    assert advised.best is not None and advised.best.levels == {"device.op": "30%"}
+    said = [one.text for one in advised.page().conclusion]
     assert said[0] == "Take device.op=30%: the least flash that does what is wanted."
     assert said[1] == "That is the answer of one seed, and another may differ: --seeds 5 tells how sure it is."
     assert said[2] == "The next smaller, device.op=25%, has a p99 of 30 ns."
@@ -76,7 +76,7 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
     """Two of three seeds meet the bound with the drive whose mean does, all three with the next."""
     study = ssdlab.sweep({"device.op": ["20%", "30%"]}, BASE, seeds=3)
     tails, lives = ((24.0, 24.0, 26.0), (20.0, 20.0, 21.0)), (9.0, 9.0, 9.0)
-    found = [
+    choices = [
         DriveChoice(
             {"device.op": op}, flash, estimate(waf), estimate(tail), 1e12, estimate(lives), tail, lives
         )
@@ -84,7 +84,7 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
             ("20%", "30%"), (100.0, 120.0), ((2.0, 2.2, 2.4), (1.9, 2.1, 2.3)), tails, strict=True
         )
     ]  # fmt: skip
-    advised = DriveAdvice(study=study, choices=found, dwpd=1.0, years=5.0, p99_ns=25.0)
+    advised = DriveAdvice(study=study, choices=choices, dwpd=1.0, years=5.0, p99_ns=25.0)
     assert [(drive["meeting"], drive["seeds"]) for drive in advised.to_dict()["drives"]] == [(2, 3), (3, 3)]
     assert [one.text for one in advised.page().conclusion] == [
         "Take device.op=20%: the least flash that does what is wanted.",
@@ -93,7 +93,7 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
         "The next larger, device.op=30%, takes 20 % more flash and amplifies writes as much, as far as these seeds "
         "tell.",
     ]
-    strict = DriveAdvice(study=study, choices=found[:1], dwpd=1.0, years=5.0, p99_ns=25.0)
+    strict = DriveAdvice(study=study, choices=choices[:1], dwpd=1.0, years=5.0, p99_ns=25.0)
     assert strict.page().conclusion[2].text == "None does with each of them."
 
 
@@ -110,25 +110,25 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
 
 def test_over_provisioning_with_equal_drives_is_listed_once() -> None:
     drive = {"device.capacity": "256MiB", "workload.requests": 100, "time": "count"}
-    found = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
-    assert [choice.levels["device.op"] for choice in found.choices] == ["7%", "40%"]
-    assert found.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, as blocks are whole"
+    advised = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
+    assert [choice.levels["device.op"] for choice in advised.choices] == ["7%", "40%"]
+    assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, as blocks are whole"
 
 
 def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -> None:
     timeless = tmp_path / "timeless.parquet"
     ssdlab.Trace.from_columns(op=["write"] * 900, offset=[0] * 900, bytes=[4096] * 900).save(timeless)
-    found = ssdlab.advise_drive(timeless, {**SMALL, "time": "count"}, op=["20%", "40%"])
-    assert [found.lasts(choice) for choice in found.choices] == [None, None]
-    assert [drive["lasts"] for drive in found.to_dict()["drives"]] == [None, None]
-    said = [one.text for one in found.page().conclusion]
+    advised = ssdlab.advise_drive(timeless, {**SMALL, "time": "count"}, op=["20%", "40%"])
+    assert [advised.lasts(choice) for choice in advised.choices] == [None, None]
+    assert [drive["lasts"] for drive in advised.to_dict()["drives"]] == [None, None]
+    said = [one.text for one in advised.page().conclusion]
     assert said[:2] == [
         "How long drives last is not known here; say how much is written with --dwpd.",
         "If it lasts long enough, take device.op=20%: the least flash.",
     ]
     assert not any(line.startswith("Take") for line in said)
-    assert found.page().lead[0].text == "wanted: 5 years of life, with the least flash"
-    assert {drive["rate"] for drive in found.to_dict()["drives"]} == {None}
+    assert advised.page().lead[0].text == "wanted: 5 years of life, with the least flash"
+    assert {drive["rate"] for drive in advised.to_dict()["drives"]} == {None}
 
 
 SMALL = {"nand.pages_per_block": 32, "nand.channels": 1, "nand.ways": 1, "device.capacity": "8MiB"}
@@ -153,8 +153,8 @@ def test_life_follows_the_trace_rate_even_if_the_drive_is_slow(tmp_path: Path, h
         time_ns=[10_000 * at for at in range(pages)], op=["write"] * pages,
         offset=[4096 * (at % 1400) for at in range(pages)], bytes=[4096] * pages,
     ).save(trace)  # fmt: skip
-    found = ssdlab.advise_drive(trace, {**SMALL, **how}, op=["20%"])
-    (one,) = found.choices
+    advised = ssdlab.advise_drive(trace, {**SMALL, **how}, op=["20%"])
+    (one,) = advised.choices
     repeat = {} if "host.repeat.times.count" in how else {"host.repeat": "until-steady"}
     single = ssdlab.simulate({**repeat, **SMALL, **how, "device.op": "20%"}, trace).summary
     device = single["device"]
@@ -162,24 +162,24 @@ def test_life_follows_the_trace_rate_even_if_the_drive_is_slow(tmp_path: Path, h
     per_day = 4096 * 8.64e9 * measured / (measured - 1)
     by_hand = device["endurance_cycles"] * device["physical_bytes"] / single["write_amplification"] / per_day / 365.25
     assert one.years is not None and one.years.mean == pytest.approx(by_hand) and one.rate == "trace"
-    assert found.to_dict()["drives"][0]["rate"] == "trace"
+    assert advised.to_dict()["drives"][0]["rate"] == "trace"
     assert (
-        found.page()
+        advised.page()
         .lead[0]
         .text.startswith("wanted: 5 years of life at what the requests write in a day by their times")
     )
-    assert not any("the projected life" in remark for remark in found.page().remarks)
+    assert not any("the projected life" in remark for remark in advised.page().remarks)
 
 
 def test_life_of_requests_without_times_follows_the_replay_rate(tmp_path: Path) -> None:
     timeless = tmp_path / "timeless.parquet"
     ssdlab.Trace.from_columns(op=["write"] * 900, offset=[0] * 900, bytes=[4096] * 900).save(timeless)
     drive = {**SMALL, "time": "serial"}
-    found = ssdlab.advise_drive(timeless, drive, op=["20%"])
+    advised = ssdlab.advise_drive(timeless, drive, op=["20%"])
     single = ssdlab.simulate({**drive, "host.repeat": "until-steady", "device.op": "20%"}, timeless).summary
-    (one,) = found.choices
+    (one,) = advised.choices
     assert one.years is not None and one.years.mean == single["lifetime"]["years"] and one.rate == "replay"
-    assert "at what the replay writes in a day, as the requests have no times" in found.page().lead[0].text
+    assert "at what the replay writes in a day, as the requests have no times" in advised.page().lead[0].text
     assert ssdlab.advise_drive(timeless, drive, op=["20%"], dwpd=1.0).choices[0].rate == "asked"
 
 
@@ -249,11 +249,11 @@ def test_the_measured_stretch_is_named(repeat: dict[str, object], measured: str)
     asked = {"time": "serial", "host.repeat": "until-steady", **repeat}
     if "host.repeat.times.count" in repeat:
         del asked["host.repeat"]
-    found = ssdlab.advise_drive(PGBENCH, asked, op=["40%"])
+    advised = ssdlab.advise_drive(PGBENCH, asked, op=["40%"])
     single = ssdlab.simulate({**asked, "device.op": "40%"}, PGBENCH).summary
-    (one,) = found.choices
-    assert found.measured == found.to_dict()["measured"] == measured
-    assert found.page().lead[1].text == f"measured, all figures of a line: {measured}"
+    (one,) = advised.choices
+    assert advised.measured == advised.to_dict()["measured"] == measured
+    assert advised.page().lead[1].text == f"measured, all figures of a line: {measured}"
     assert one.write_amplification.mean == single["write_amplification"]
     assert one.p99_ns is not None and one.p99_ns.mean == single["latency"]["all"]["p99_ns"]
     assert one.tbw_bytes == single["lifetime"]["host_tbw_bytes"]
@@ -262,6 +262,6 @@ def test_the_measured_stretch_is_named(repeat: dict[str, object], measured: str)
 
 def test_replays_are_as_requested() -> None:
     once = {"time": "count", "host.repeat.times.count": 1}
-    found = ssdlab.advise_drive(PGBENCH, once, op=["20%"])
+    advised = ssdlab.advise_drive(PGBENCH, once, op=["20%"])
     single = ssdlab.simulate({**once, "device.op": "20%"}, PGBENCH)
-    assert found.choices[0].write_amplification.mean == single.write_amplification
+    assert advised.choices[0].write_amplification.mean == single.write_amplification

@@ -176,9 +176,11 @@ def test_failing_programs_cost_blocks_but_no_data(ftl: str) -> None:
     assert error.value.errno == errno.EROFS
     assert drive.health["bad_blocks"] > 0
     for _ in range(2):
-        found = [drive.read(at * drive.page_bytes, drive.page_bytes) for at in range(pages)]
+        pages_read = [drive.read(at * drive.page_bytes, drive.page_bytes) for at in range(pages)]
         # The refused page may be there.
-        assert [at for at in range(pages) if found[at] not in (content[at], data if at == page else content[at])] == []
+        assert [
+            at for at in range(pages) if pages_read[at] not in (content[at], data if at == page else content[at])
+        ] == []
         drive.cut_power()
         drive.mount()
 

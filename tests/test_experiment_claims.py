@@ -121,8 +121,8 @@ def test_a_value_reads_its_own_column(sums: Path) -> None:
     for file in ("rates", "theirs", "guesses"):
         path = sums.parent / f"{file}.csv"
         path.write_text(path.read_text().replace("light", "load_1").replace("heavy", "load_2"))
-    found = ssdlab.experiments.load(sums).run(tables=["product"])["product"].ours
-    assert found == pytest.approx(np.array([[10 - 1.5, 20 - 1, 25 - 0.5], [10 - 0.5, 20 - 1, 25 - 1.5]]) + 1.5)
+    values = ssdlab.experiments.load(sums).run(tables=["product"])["product"].ours
+    assert values == pytest.approx(np.array([[10 - 1.5, 20 - 1, 25 - 0.5], [10 - 0.5, 20 - 1, 25 - 1.5]]) + 1.5)
     sums.write_text(text.replace("column.load", "column.gain"))
     with pytest.raises(ssdlab.ConfigError, match=r"product: value: no 'column\.gain' without a run"):
         ssdlab.experiments.load(sums)
@@ -130,9 +130,9 @@ def test_a_value_reads_its_own_column(sums: Path) -> None:
 
 def test_missing_cells_give_no_value(sums: Path) -> None:
     (sums.parent / "rates.csv").write_text("load,a,b,c\nlight,,20,25\nheavy,8,4,10\n")
-    found = ssdlab.experiments.load(sums).run()
-    assert np.isnan(found["gains"].ours[0]).all() and not np.isnan(found["gains"].ours[1]).any()
-    assert np.isnan(found["product"].ours).tolist() == [[True, False, False], [False, False, False]]
+    result = ssdlab.experiments.load(sums).run()
+    assert np.isnan(result["gains"].ours[0]).all() and not np.isnan(result["gains"].ours[1]).any()
+    assert np.isnan(result["product"].ours).tolist() == [[True, False, False], [False, False, False]]
 
 
 def test_sums_are_per_seed(tmp_path: Path) -> None:
@@ -153,14 +153,14 @@ columns = "both"
 """
     )
     experiment = ssdlab.experiments.load(copy)
-    found = experiment.run(tables=["both"])
-    assert found["both"].seeds == 2 and found.runs == 18
+    result = experiment.run(tables=["both"])
+    assert result["both"].seeds == 2 and result.runs == 18
     columns = ("op_15", "op_30", "op_60")
     by_column = [experiment.configs(experiment.tables[0], "random", column) for column in columns]
     runs = [[ssdlab.simulate(configs[seed]) for configs in by_column] for seed in (0, 1)]
     values = np.array([[one.write_amplification for one in line] for line in runs], dtype=float)
-    assert found["both"].ours[2] == pytest.approx([values.mean(), values.max(axis=1).mean()])
-    assert found["both"].spread[2, 1] == pytest.approx(abs(values.max(axis=1)[0] - values.max(axis=1)[1]))
+    assert result["both"].ours[2] == pytest.approx([values.mean(), values.max(axis=1).mean()])
+    assert result["both"].spread[2, 1] == pytest.approx(abs(values.max(axis=1)[0] - values.max(axis=1)[1]))
 
 
 def test_claims_are_tested_on_the_document_and_ours(cli: Cli, sums: Path, result: ExperimentResult) -> None:
@@ -308,15 +308,15 @@ rows = "any"
 columns = "limit"
 """)
     experiment = ssdlab.experiments.load(sums)
-    found = experiment.run()
-    assert found.runs == 1
+    result = experiment.run()
+    assert result.runs == 1
     run = ssdlab.simulate(experiment.configs(experiment.tables[0], "any", "half_1")[0])
     longest = run.series["write_latency_max_ns"]
-    assert found["longest"].ours.tolist() == [[longest[:256].max(), longest[256:].max()]]
+    assert result["longest"].ours.tolist() == [[longest[:256].max(), longest[256:].max()]]
     assert run.log is not None
     within = [run.log.reclaim_times[run.log.reclaim_ns <= limit].sum() for limit in (20e6, 200e6)]
-    assert found["within"].ours == pytest.approx(np.array([within]) / run.log.reclaim_times.sum())
-    assert 0 < found["within"].ours[0, 0] < found["within"].ours[0, 1]
+    assert result["within"].ours == pytest.approx(np.array([within]) / run.log.reclaim_times.sum())
+    assert 0 < result["within"].ours[0, 0] < result["within"].ours[0, 1]
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ def run(preset: str, *sets: Sets) -> ssdlab.Result:
 
 
 def cell(result: ExperimentResult, table: str, row: str, column: str, which: str = "ours") -> float:
-    found = result[table]
-    return float(getattr(found, which)[found.rows.index(row), found.columns.index(column)])
+    table_result = result[table]
+    return float(getattr(table_result, which)[table_result.rows.index(row), table_result.columns.index(column)])
 
 
 def seconds(result: ssdlab.Result) -> float:
@@ -160,8 +160,8 @@ def test_three_ftls_by_workload_parameter(sbfast: ExperimentResult, table: str, 
         "sbfast": {"ftl.sbfast.log": 44, "ftl.sbfast.slb": 5, "ftl.sbfast.sub_block": 16},
     }
     for row, ftl in ftls.items():
-        found = run("sbfast", STREAMS, {"workload.pattern.streams.length": 64}, sets, ftl)
-        assert cell(sbfast, table, row, column) == pytest.approx(seconds(found))
+        results = run("sbfast", STREAMS, {"workload.pattern.streams.length": 64}, sets, ftl)
+        assert cell(sbfast, table, row, column) == pytest.approx(seconds(results))
     assert np.isnan(sbfast[table].document).all()
 
 
@@ -218,8 +218,8 @@ def test_document_gains_stand_beside_ours(pardispatcher: ExperimentResult) -> No
     paper = {"fileserver": (9.9, 17.7), "webserver": (6.8, 8.7), "mailserver": (-0.3, 13.5), "database": (0.6, 6.4)}
     table = ssdlab.experiments.load("pardispatcher").table("gain_over")
     assert table.reference == tuple(paper[row] * 3 for row in table.rows.labels)
-    found = pardispatcher["gain_over"]
-    assert found.difference == pytest.approx(found.ours - np.array([paper["mailserver"] * 3]))
+    gains = pardispatcher["gain_over"]
+    assert gains.difference == pytest.approx(gains.ours - np.array([paper["mailserver"] * 3]))
 
 
 def test_mean_savings(pardispatcher: ExperimentResult) -> None:

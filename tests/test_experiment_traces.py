@@ -102,8 +102,8 @@ def test_bast_costs_on_the_slides_sequences_match_hand_counts() -> None:
     for column in table.columns.labels:
         (config,) = experiment.configs(table, "bast", column)
         trace = replay.requests(experiment.traces[column], config["nand.page_size"])
-        found = ssdlab.simulate(config, trace).summary["log"]["merges"]
-        kinds[column] = [found[kind]["count"] for kind in ("switch", "partial", "full")]
+        counted = ssdlab.simulate(config, trace).summary["log"]["merges"]
+        kinds[column] = [counted[kind]["count"] for kind in ("switch", "partial", "full")]
     assert kinds == {"space": [0, 8, 1], "time": [1, 0, 1]}
 
 
@@ -130,10 +130,10 @@ def test_cells_without_their_trace_are_empty_and_the_table_has_a_remedy(cli: Cli
 
     done = cli("experiment", "run", file, "--table", "erases", "--json", "--out", "out")
     whole = json.loads(done.stdout)
-    found = whole["result"]
-    (erases,) = found["tables"]
+    payload = whole["result"]
+    (erases,) = payload["tables"]
     assert erases["missing_traces"] == ["mail", "shop"] and erases["ours"][1:] == [[None, None], [None, None]]
-    assert whole["source"]["traces"] == {} and not whole["partial"] and (found["runs"], found["finished"]) == (2, 2)
+    assert whole["source"]["traces"] == {} and not whole["partial"] and (payload["runs"], payload["finished"]) == (2, 2)
     assert "supply a trace of a shop" in (file.parent / "out" / "report.html").read_text()
 
 

@@ -339,12 +339,12 @@ def test_a_notebook_shows_the_page_in_a_frame() -> None:
 
 def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) -> None:
     ftl = {"ftl": "fast", "ftl.fast.log": "4"}
-    found = ssdlab.simulate(small.with_overrides({**ftl, "workload.requests": 500})).explain("0 4 8 12 0 4")
+    result = ssdlab.simulate(small.with_overrides({**ftl, "workload.requests": 500})).explain("0 4 8 12 0 4")
     alone = steps.explain(
         ssdlab.Config(overrides=[*steps.SMALL, *(f"{key}={value}" for key, value in ftl.items())]), "0"
     )
-    assert found.recordings[0]["drive"] == alone.recordings[0]["drive"]
-    assert found.scene.requests == "0 4 8 12 0 4" and "<iframe" in found._repr_html_()
+    assert result.recordings[0]["drive"] == alone.recordings[0]["drive"]
+    assert result.scene.requests == "0 4 8 12 0 4" and "<iframe" in result._repr_html_()
     with pytest.raises(ConfigError, match="nothing is requested"):
         ssdlab.simulate(small).explain("")
     for wrong in ([0, 1], ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])):

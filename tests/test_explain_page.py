@@ -212,9 +212,9 @@ COST = re.compile(r"(\d+) reads?, (\d+) programs?, (\d+) erases?\.$")
 
 def told_cost(sentence: str) -> list[int]:
     """Reads, programs and erases at the end of a sentence."""
-    found = COST.search(sentence)
-    assert found is not None, sentence
-    return [int(group) for group in found.groups()]
+    match = COST.search(sentence)
+    assert match is not None, sentence
+    return [int(group) for group in match.groups()]
 
 
 @pytest.mark.parametrize(

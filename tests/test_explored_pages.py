@@ -43,10 +43,10 @@ REQUESTS = ssdlab.generate({"device.capacity": "32MiB", "workload.requests": 2_0
 
 
 @contextmanager
-def shown(found: Finding, window: Any, folder: Path) -> Iterator[Any]:
+def shown(finding: Finding, window: Any, folder: Path) -> Iterator[Any]:
     """The page of the finding."""
     path = folder / "report.html"
-    path.write_text(found.report_html(), encoding="utf-8")
+    path.write_text(finding.report_html(), encoding="utf-8")
     assert path.stat().st_size < 5_000_000
     page = Shown(window, path)
     yield window
@@ -56,7 +56,7 @@ def shown(found: Finding, window: Any, folder: Path) -> Iterator[Any]:
 @pytest.fixture
 def explored(window: Any, tmp_path: Path) -> Iterator[Callable[[Finding], Any]]:
     with ExitStack() as pages:
-        yield lambda found: pages.enter_context(shown(found, window, tmp_path))
+        yield lambda finding: pages.enter_context(shown(finding, window, tmp_path))
 
 
 @pytest.fixture(scope="module")
@@ -175,8 +175,8 @@ REPORTS: dict[str, tuple[int, Callable[[], Finding]]] = {
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_report_is_explored(explored: Callable[[Finding], Any], name: str) -> None:
-    count, found = REPORTS[name]
-    page = explored(found())
+    count, report = REPORTS[name]
+    page = explored(report())
     assert page.evaluate("() => drawn.length") == count
     # Anything drawn counts: a path, a shape or a picture, except axes and legend.
     assert page.evaluate("() => drawn.every(({ element }) => element.querySelector('svg path[fill], svg image'))")
@@ -329,9 +329,9 @@ def test_an_axis_title_stands_beside_long_ticks(explored: Callable[[Finding], An
     page = explored(ssdlab.tune(["device.op=20%..40%"], TIMED, outcomes=[cost], trials=4, repeats=1, jobs=1))
     boxes = """() => [...drawn[0].element.querySelectorAll("svg text")].map((text) =>
       [text.textContent, text.getBoundingClientRect().left, text.getBoundingClientRect().right])"""
-    found = page.evaluate(boxes)
-    [title] = [right for text, _, right in found if text == "cost"]
-    ticks = [left for text, left, _ in found if len(text) > 10 and text.isdigit()]
+    rectangles = page.evaluate(boxes)
+    [title] = [right for text, _, right in rectangles if text == "cost"]
+    ticks = [left for text, left, _ in rectangles if len(text) > 10 and text.isdigit()]
     assert ticks and title < min(ticks)
 
 
@@ -362,12 +362,12 @@ def test_legend_names_end_before_the_next_sign(explored: Callable[[Finding], Any
       .map((text) => [text, text.getBoundingClientRect()])
       .map(([text, box]) => [text.textContent, Math.round(box.top), box.left, box.right])"""
     # Names also stand beside the rows; the legend's stand above all else.
-    found = sorted(page.evaluate(boxes), key=lambda one: one[1])[: len(long)]
-    assert [name for name, *_ in found] == long
+    rectangles = sorted(page.evaluate(boxes), key=lambda one: one[1])[: len(long)]
+    assert [name for name, *_ in rectangles] == long
     sign = 25
-    for (_, above, _, right), (_, top, left, _) in pairwise(found):
+    for (_, above, _, right), (_, top, left, _) in pairwise(rectangles):
         assert top > above or left - right > sign
-    assert len({top for _, top, *_ in found}) == (3 if width == 400 else 1)
+    assert len({top for _, top, *_ in rectangles}) == (3 if width == 400 else 1)
 
 
 def test_long_names_lose_their_middle_and_show_in_full_under_the_pointer(explored: Callable[[Finding], Any]) -> None:

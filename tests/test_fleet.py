@@ -72,18 +72,18 @@ def test_shared_drives_equal_runs_of_merged_files(trace: Path, alone: Path, tmp_
     assert [*rows] == [one.name for one in fleet.volumes]
     for run, drive in enumerate(fleet.drives):
         amplification = fleet.study.result(run)["write_amplification"]
-        its = [rows[one.name] for one in drive.volumes]
-        assert {row["drive.write_amplification"] for row in its} == {amplification} and len(its) == 3 - run
-        assert {(row["drive"], row["drive.volumes"]) for row in its} == {(drive.name, len(its))}
+        own_rows = [rows[one.name] for one in drive.volumes]
+        assert {row["drive.write_amplification"] for row in own_rows} == {amplification} and len(own_rows) == 3 - run
+        assert {(row["drive"], row["drive.volumes"]) for row in own_rows} == {(drive.name, len(own_rows))}
         host = fleet.study.result(run)["ingest"]["counts"]
-        assert sum(row["requests"] for row in its) == host["requests"]
+        assert sum(row["requests"] for row in own_rows) == host["requests"]
         # Response-time parts of the volumes add up to the drive's.
         for operation, count in (("read", "reads"), ("write", "writes")):
             together = fleet.study.result(run)["latency"][operation]
             known = {one.name: getattr(one, count) for one in drive.volumes}
-            sums = [known[row["name"]] * (row[f"{operation}.mean_ns"] or 0.0) for row in its]
+            sums = [known[row["name"]] * (row[f"{operation}.mean_ns"] or 0.0) for row in own_rows]
             assert sum(sums) == pytest.approx(together["count"] * together["mean_ns"] if together else 0.0)
-            assert all((row[f"{operation}.p99_ns"] is None) == (known[row["name"]] == 0) for row in its)
+            assert all((row[f"{operation}.p99_ns"] is None) == (known[row["name"]] == 0) for row in own_rows)
     fleet.save(tmp_path / "saved")
     head, *lines = (tmp_path / "saved" / "volumes.csv").read_text(encoding="utf-8").splitlines()
     assert "written_bytes" in head and "drive.write_amplification" in head and len(lines) == 5

@@ -203,8 +203,8 @@ def test_times_of_any_epoch_count_from_the_first_request(tmp_path: Path, epoch: 
     streamed = ssdlab.TraceFile(tmp_path / "t.parquet").open()
     assert isinstance(streamed, ParquetReader)
     for read in range(2):
-        found = [streamed.read(rows).column("time_ns") for _ in range(2)]
-        assert (np.concatenate(found) == past).all(), read
+        columns = [streamed.read(rows).column("time_ns") for _ in range(2)]
+        assert (np.concatenate(columns) == past).all(), read
         streamed.rewind()
     for trace in (ssdlab.Trace.from_columns(time_ns=times, **held), ssdlab.Trace.from_frame(table)):
         assert (trace.time_ns == past).all()
@@ -289,5 +289,5 @@ def test_other_objects_are_refused_with_their_type(tmp_path: Path) -> None:
 
 def test_types_allow_what_simulations_take() -> None:
     for frame in (polars.DataFrame(columns()), pandas.DataFrame(columns()), pyarrow.table(columns())):
-        found = source_of(frame)
-        assert isinstance(found, Trace) and len(found) == 3
+        source = source_of(frame)
+        assert isinstance(source, Trace) and len(source) == 3

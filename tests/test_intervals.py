@@ -70,23 +70,23 @@ def test_counts_follow_the_definition(rows: list[tuple[str, int, int]], logs: li
             by_page[page].append(intervals[-1])
     means = [np.mean(own) for own in by_page.values() if own]
 
-    found = trace.intervals(logs=[str(log) for log in logs])
-    assert (found.page_writes, found.written_pages) == (len(writes), len(by_page))
-    assert found.windows.log_pages.tolist() == logs
+    analysed = trace.intervals(logs=[str(log) for log in logs])
+    assert (analysed.page_writes, analysed.written_pages) == (len(writes), len(by_page))
+    assert analysed.windows.log_pages.tolist() == logs
     for index, log in enumerate(logs):
         for values, of, whole in ((intervals, "writes", len(writes)), (means, "pages", len(by_page))):
             hot, warm = sum(value <= log for value in values), sum(log < value <= 2 * log for value in values)
-            columns = found.windows._asdict()
+            columns = analysed.windows._asdict()
             row = [columns[f"{name}_{of}"][index] for name in ("hot", "warm", "cold")]
             assert row == [hot, warm, whole - hot - warm]
     # Below 128 each step is one interval.
     exact = dict(zip(*np.unique([value for value in intervals if value < 128], return_counts=True), strict=True))
-    steps = zip(found.histogram.lower, found.histogram.writes, strict=True)
+    steps = zip(analysed.histogram.lower, analysed.histogram.writes, strict=True)
     assert {lower: count for lower, count in steps if lower < 128} == exact
-    assert found.histogram.writes.sum() == len(intervals)
+    assert analysed.histogram.writes.sum() == len(intervals)
     times, pages = np.unique([writes.count(page) for page in by_page], return_counts=True)
-    assert found.frequency.writes.tolist() == times.tolist() and found.frequency.pages.tolist() == pages.tolist()
-    assert found.time_address.sum() == len(writes)
+    assert analysed.frequency.writes.tolist() == times.tolist() and analysed.frequency.pages.tolist() == pages.tolist()
+    assert analysed.time_address.sum() == len(writes)
 
 
 def test_uniform_writes_follow_the_closed_form() -> None:

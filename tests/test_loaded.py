@@ -148,8 +148,8 @@ def test_every_configuration_is_restored(preset: str | None) -> None:
     for change in ({}, {"device.op": "30%"}, {"time": "event", "ftl": "fast"}, {"ftl.page.gc": "fifo"}):
         config = ssdlab.Config(preset, overrides=change)
         for one in (config, config.for_trace()):
-            found = recorded(json.loads(json.dumps(one.to_dict())))
-            assert found is not None and found.settings == one.settings and found.to_toml() == one.to_toml()
+            restored = recorded(json.loads(json.dumps(one.to_dict())))
+            assert restored is not None and restored.settings == one.settings and restored.to_toml() == one.to_toml()
 
 
 def test_the_trace_is_not_read_again(tmp_path: Path) -> None:
@@ -257,25 +257,25 @@ def test_damaged_columns_are_an_error_before_they_are_used(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda found: found.update(kind="comparison"), "kind: is 'comparison', not the result of a run"),
-        (lambda found: found["version"].update(shape=0), "was saved by ssdlab .*, which this version"),
-        (lambda found: found["configuration"].pop("device.op"), "was saved by ssdlab .*, which this version"),
-        (lambda found: found["configuration"].update({"no.such": {"value": 1, "origin": "--set"}}), "was saved by"),
-        (lambda found: found.pop("result"), "is no result of ssdlab; give what --out named"),
-        (lambda found: found.update(version=5), "is no result of ssdlab; give what --out named"),
-        (lambda found: found.update(result={}), r"result\.ingest: is not there; copy the file again"),
-        (lambda found: found.update(source=None), "source: is null, which 'ssdlab run' never saves; copy the file"),
-        (lambda found: found.pop("configuration"), "configuration: is not there"),
-        (lambda found: found["configuration"].update({"seed": 5}), r"configuration\.seed: is 5, which"),
-        (lambda found: found["configuration"].update({"seed": {}}), r"configuration\.seed\.value: is not there"),
-        (lambda found: found["result"].update(drive=5), r"result\.drive: is 5, which"),
+        (lambda payload: payload.update(kind="comparison"), "kind: is 'comparison', not the result of a run"),
+        (lambda payload: payload["version"].update(shape=0), "was saved by ssdlab .*, which this version"),
+        (lambda payload: payload["configuration"].pop("device.op"), "was saved by ssdlab .*, which this version"),
+        (lambda payload: payload["configuration"].update({"no.such": {"value": 1, "origin": "--set"}}), "was saved by"),
+        (lambda payload: payload.pop("result"), "is no result of ssdlab; give what --out named"),
+        (lambda payload: payload.update(version=5), "is no result of ssdlab; give what --out named"),
+        (lambda payload: payload.update(result={}), r"result\.ingest: is not there; copy the file again"),
+        (lambda payload: payload.update(source=None), "source: is null, which 'ssdlab run' never saves; copy the file"),
+        (lambda payload: payload.pop("configuration"), "configuration: is not there"),
+        (lambda payload: payload["configuration"].update({"seed": 5}), r"configuration\.seed: is 5, which"),
+        (lambda payload: payload["configuration"].update({"seed": {}}), r"configuration\.seed\.value: is not there"),
+        (lambda payload: payload["result"].update(drive=5), r"result\.drive: is 5, which"),
     ],
 )
 def test_unknown_shapes_are_refused(change: Callable[[dict[str, Any]], object], message: str, saved: Path) -> None:
     path = saved / "result.json"
-    found = json.loads(path.read_text())
-    change(found)
-    path.write_text(json.dumps(found))
+    payload = json.loads(path.read_text())
+    change(payload)
+    path.write_text(json.dumps(payload))
     with pytest.raises(ssdlab.ConfigError, match=f"result.json: {message}"):
         ssdlab.Result.load(saved)
 

@@ -173,8 +173,8 @@ def test_tables_and_comparisons_show_the_log(cli: Cli) -> None:
     assert next(row for row in rows if "full merges  " in row).split()[2] == "–"
     # Page mapping and BAST capture nothing: no value, and none to mark as the best.
     assert next(row for row in rows if "pseudo-benefit" in row).split()[1:3] == ["–", "–"]
-    found = json.loads(cli("compare", *SMALL_SETS, *streams, *cases, "--json").stdout)["result"]["cases"]
-    page, fast = (found[case]["runs"][0] for case in ("page", "fast"))
+    comparison = json.loads(cli("compare", *SMALL_SETS, *streams, *cases, "--json").stdout)["result"]["cases"]
+    page, fast = (comparison[case]["runs"][0] for case in ("page", "fast"))
     assert page["log"] is None and fast["log"]["capture_by_stream"][0]["stream"] == "random"
 
 

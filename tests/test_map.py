@@ -78,8 +78,8 @@ def test_tables_comparisons_and_reports_show_the_map(cli: Cli, mapped: ssdlab.Re
     rows = cli("compare", *SMALL_SETS, *cases).stdout.splitlines()
     own = next(row for row in rows if "map pages programmed per page written" in row).split()[6:]
     assert own[0] == "–" and own.count("*") == 1
-    found = json.loads(cli("compare", *SMALL_SETS, *cases, "--json").stdout)["result"]["cases"]
-    ram, dftl = (found[case]["runs"][0] for case in ("ram", "dftl"))
+    comparison = json.loads(cli("compare", *SMALL_SETS, *cases, "--json").stdout)["result"]["cases"]
+    ram, dftl = (comparison[case]["runs"][0] for case in ("ram", "dftl"))
     assert ram["map"] is None and dftl["map"]["pages"] == 4
     assert "map write-back" in cli("run", *SMALL_SETS, "--set", "ftl.page.map.dftl.cmt=64").stdout
     page = mapped.report_html()

@@ -91,21 +91,21 @@ OF_ITS_OWN = {"view", "config schema"}
 
 def commands() -> Iterator[tuple[str, Any]]:
     def below(name: str, command: click.Command) -> Iterator[tuple[str, Any]]:
-        found = command.loaded if isinstance(command, Later) else command
-        if isinstance(found, click.Group):
-            for called, one in found.commands.items():
+        loaded = command.loaded if isinstance(command, Later) else command
+        if isinstance(loaded, click.Group):
+            for called, one in loaded.commands.items():
                 yield from below(f"{name} {called}".strip(), one)
         else:
-            yield name, found
+            yield name, loaded
 
     return below("", cli.app)
 
 
 def test_every_command_prints_json() -> None:
-    found = dict(commands())
-    without = {name for name, command in found.items() if "json" not in [param.name for param in command.params]}
+    names = dict(commands())
+    without = {name for name, command in names.items() if "json" not in [param.name for param in command.params]}
     assert without == OF_ITS_OWN
-    assert {*found} - without == {*COMMANDS, *ENDLESS}
+    assert {*names} - without == {*COMMANDS, *ENDLESS}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -70,8 +70,8 @@ def test_figures_of_an_earlier_finding_are_removed(curves: Finding, tmp_path: Pa
 def test_figures_of_equal_title_are_numbered() -> None:
     chart = Chart([Panel([Bars("", np.arange(2.0), np.arange(2.0), BLUE)], Axis(), Axis())], 1.0)
     figures = [Figure(lambda: chart), Figure(lambda: chart)]
-    found = papers(Page("A page", sections=[Section("Curves: 1", figures)]), "png")
-    assert list(found) == [f"figure-curves-1{number}{width}.png" for number in ("", "-2") for width in ("", "-wide")]
+    files = papers(Page("A page", sections=[Section("Curves: 1", figures)]), "png")
+    assert list(files) == [f"figure-curves-1{number}{width}.png" for number in ("", "-2") for width in ("", "-wide")]
 
 
 def test_commands_write_them_beside_the_report(tmp_path: Path, cli: Cli) -> None:

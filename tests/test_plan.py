@@ -66,9 +66,9 @@ NOISE = Member("noise", random.Random(1).randbytes(4096))
 
 def test_ratios_are_by_bytes_of_shrinking_pages() -> None:
     contents = Corpus("some", (NOISE, Member("zeros", bytes(3 * 4096))))
-    found, copied = compressors.measure(["lz4", "modelled:3:4:5"], contents, 4096)
-    assert found.shrinking == 0.75 and found.ratio > 100
-    assert found.mean_ratio == pytest.approx((1 + found.ratio) / 2)
+    measured, copied = compressors.measure(["lz4", "modelled:3:4:5"], contents, 4096)
+    assert measured.shrinking == 0.75 and measured.ratio > 100
+    assert measured.mean_ratio == pytest.approx((1 + measured.ratio) / 2)
     assert (copied.ratio, copied.compress_us, copied.decompress_us) == (3, 4, 5)
     (nothing,) = compressors.measure(["lz4"], Corpus("noise", (NOISE,)), 4096)
     assert (nothing.ratio, nothing.shrinking, nothing.decompress_us) == (1.0, 0.0, 0.0)
@@ -104,11 +104,11 @@ def test_the_model_is_compared_with_the_working_cache(cli: Cli, monkeypatch: pyt
         share=0.5,
         measure_cache=True,
     )
-    found = plan.comparison
-    assert found is not None and (found.pages, found.accesses) == (2000, 4000)
-    raw, *compressed = found.rows
-    assert raw.compressor is None and [row.share for row in found.rows] == [0, 0.5]
-    for one in found.rows:
+    compared = plan.comparison
+    assert compared is not None and (compared.pages, compared.accesses) == (2000, 4000)
+    raw, *compressed = compared.rows
+    assert raw.compressor is None and [row.share for row in compared.rows] == [0, 0.5]
+    for one in compared.rows:
         assert one.measured_us == pytest.approx(one.model_us + one.by_hits_us + one.by_device_us + one.left_us)
         # Accesses independent of the cache hit as often as in the model, except for tables and fragments.
         assert one.measured_hit_ratio == pytest.approx(one.model_hit_ratio, abs=0.13)
@@ -128,7 +128,7 @@ def test_a_device_is_measured_with_or_without_fio(
     file.write_bytes(bytes(2 << 20))
     jobs = []
 
-    def run(found: fio.Fio, job: fio.Job, stop: object) -> tuple[int, float]:
+    def run(programs: fio.Fio, job: fio.Job, stop: object) -> tuple[int, float]:
         jobs.append(job)
         return 1, 20_000.0
 
@@ -251,10 +251,10 @@ def test_every_cell_of_the_experiment_is_near_the_document(monkeypatch: pytest.M
     monkeypatch.setattr(measured, "RUNS", 1)
     monkeypatch.setattr(measured, "FILE_BYTES", 2 << 20)
     monkeypatch.setattr(measured, "SECONDS", 0.02)
-    found = ssdlab.experiments.load("compressed-cache").run()
-    assert found.runs == 0 and not found.partial
-    tables = {table.table.name: table for table in found.tables}
-    assert not any(table.remarks for table in found.tables)
+    result = ssdlab.experiments.load("compressed-cache").run()
+    assert result.runs == 0 and not result.partial
+    tables = {table.table.name: table for table in result.tables}
+    assert not any(table.remarks for table in result.tables)
     assert not any(table.misses.any() for table in tables.values())
     assert abs(tables["figure12_break_even_percent"].largest[2]) < 1.5  # type: ignore[index]
     ours = tables["corrected_nothing_compressed_us"].ours

@@ -301,11 +301,11 @@ def test_the_command_line_packs_and_replays(cli: Cli, sparse: ssdlab.Trace, tmp_
 def test_advice_uses_the_packed_trace(sparse: ssdlab.Trace) -> None:
     config = ssdlab.Config("mapcache", overrides={"host.fit": "compact", "device.reserve": "extra"})
     by_hand = config.with_overrides({"host.fit": "grow", "device.fill": "100%"})
-    found, expected = (
+    advice, expected = (
         ssdlab.advise.map_cache(trace, of, caches=["8KiB"], segments=["1KiB"]).to_dict()
         for trace, of in ((sparse, config), (packed_by_hand(sparse, 8192), by_hand))
     )
-    assert found == expected
+    assert advice == expected
 
 
 def test_the_saved_configuration_of_a_small_trace_repeats_the_run(cli: Cli, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_only_view_loads_drawing_and_rendering() -> None:
 
 def test_lazily_loaded_names_exist() -> None:
     """Every name given to `lazy.room` and `Plot` leads to a module and a function."""
-    found = 0
+    count = 0
     for path in MODULES:
         for node in ast.walk(tree(path)):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
@@ -94,8 +94,8 @@ def test_lazily_loaded_names_exist() -> None:
             else:
                 at = PACKAGE.joinpath(*str(argument.value).split("."))
                 assert at.with_suffix(".py").exists() or (at / "__init__.py").exists(), argument.value
-            found += 1
-    assert found > 30
+            count += 1
+    assert count > 30
 
 
 def test_no_two_modules_import_each_other() -> None:

@@ -42,9 +42,9 @@ def rows(of: ssdlab.Trace) -> list[tuple[int, int, int]]:
 
 def test_a_partition_moves_addresses_and_sync_marks_writes() -> None:
     given = trace(("write", 0, PAGE), ("read", PAGE, 512), ("flush", 0, 0))
-    found = issued(given, Taking(partition=63, sync=True))
-    assert rows(found) == [(1, 63 * 512, PAGE), (0, 63 * 512 + PAGE, 512), (3, 0, 0)]
-    assert found.columns()["flags"].tolist() == [1, 0, 0]
+    requests = issued(given, Taking(partition=63, sync=True))
+    assert rows(requests) == [(1, 63 * 512, PAGE), (0, 63 * 512 + PAGE, 512), (3, 0, 0)]
+    assert requests.columns()["flags"].tolist() == [1, 0, 0]
     assert rows(issued(given, Taking())) == rows(given)
 
 
@@ -116,14 +116,14 @@ def test_planted_main_effects_are_found_with_their_sign(count: int, resolution: 
         # Seeds spread by 0.1 to both sides: a variance of 0.02.
         points.append(PointValues(point, (its - 0.1, its + 0.1)))
     assert len(points) == 2**base
-    found = contrast.main_effects(axes, design, points)
-    assert {one.term: one.size for one in found} == pytest.approx(planted)
-    assert {one.level for one in found} == {"low → high"}
+    main_effects = contrast.main_effects(axes, design, points)
+    assert {one.term: one.size for one in main_effects} == pytest.approx(planted)
+    assert {one.level for one in main_effects} == {"low → high"}
     # In a fraction the effects themselves vary widely; with all combinations only seeds blur them.
     of_seeds = student(len(points)) * 2 * np.sqrt(0.02 / (2 * len(points)))
     expected = of_seeds if count == base else effects.margin([*planted.values()])
-    assert [one.half_width for one in found] == [pytest.approx(expected)] * count
-    assert contrast.strongest(found, 2) == [axes[-1].name, axes[-2].name]
+    assert [one.half_width for one in main_effects] == [pytest.approx(expected)] * count
+    assert contrast.strongest(main_effects, 2) == [axes[-1].name, axes[-2].name]
     assert contrast.main_effects(axes, design, points[1:]) == []
 
 
@@ -187,16 +187,16 @@ def test_a_screening_equals_its_single_runs_and_continues_after_an_interruption(
 
 
 def test_the_refinement_varies_the_largest_factors_with_fresh_seeds() -> None:
-    found = ssdlab.screening.load(SMALL).run(jobs=1)
-    first, refined = found.parts
+    result = ssdlab.screening.load(SMALL).run(jobs=1)
+    first, refined = result.parts
     assert len(refined.factors) == 1 and {*refined.kept} | {*refined.factors} == {*first.factors}
-    seeds = {part.name: {seed for _, seed in part.results} for part in found.parts}
+    seeds = {part.name: {seed for _, seed in part.results} for part in result.parts}
     assert seeds == {FIRST: {1, 2}, refined.name: {3, 4, 5}}
-    (answer,) = found.answers()
+    (answer,) = result.answers()
     assert answer.screened == 4 and answer.again is not None and not answer.appears
-    said = found.page().conclusion[0].text
+    said = result.page().conclusion[0].text
     assert said.startswith("Half the erases of the others: does not appear.")
-    operations = {operation.name: operation.by_scheduler for operation in found.operations(answer)}
+    operations = {operation.name: operation.by_scheduler for operation in result.operations(answer)}
     for scheduler in ("noop", "cfq", "deadline"):
         by_cause = sum(its[scheduler] for name, its in operations.items() if name.startswith("below.flash.erases."))
         assert by_cause == pytest.approx(operations["erases"][scheduler]) and by_cause > 0
@@ -294,8 +294,8 @@ def test_unknown_figures_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "other.toml"
     source = SMALL.read_text(encoding="utf-8").replace("below.wear.erases", "below.wear.eraser")
     path.write_text(source, encoding="utf-8")
-    found = ssdlab.screening.load(path).run(overrides=["workload.requests=20"], jobs=1)
-    assert "no point has a value of 'below.wear.eraser'" in found.page().remarks[0] and found.answers() == []
+    result = ssdlab.screening.load(path).run(overrides=["workload.requests=20"], jobs=1)
+    assert "no point has a value of 'below.wear.eraser'" in result.page().remarks[0] and result.answers() == []
     unrecorded = ssdlab.screening.load(SMALL).run(overrides=["workload.requests=20", "block.record=false"], jobs=1)
     assert unrecorded.study.failures and all("block.record" in error for error in unrecorded.study.failures)
 
@@ -312,7 +312,7 @@ def test_settings_are_checked_before_anything_runs(tmp_path: Path) -> None:
 def test_the_page_lists_the_varied_open_points() -> None:
     shipped = ssdlab.screening.load(SHIPPED)
     factors = {
-        int(found[1]) for factor in shipped.forms["short"].factors if (found := re.match(r"A(\d+)_", factor.name))
+        int(match[1]) for factor in shipped.forms["short"].factors if (match := re.match(r"A(\d+)_", factor.name))
     }
     page = (ROOT / "docs" / "conditions.md").read_text(encoding="utf-8")
     lines = re.findall(r"^\| (A\d.*?) \| (varied|not varied)", page, re.MULTILINE)

@@ -262,8 +262,8 @@ def test_disconnected_clients_are_reported(tmp_path: Path) -> None:
         service = server.service()
         assert not service.page().remarks
         for clients, words in ((1, "1 client had not"), (2, "2 clients had not")):
-            found = Service({**service.report, "cut_off": clients}, service.config, [], None)
-            assert words in found.page().remarks[0]
+            cut_off = Service({**service.report, "cut_off": clients}, service.config, [], None)
+            assert words in cut_off.page().remarks[0]
 
 
 def test_zeroes_are_counted_as_zeroes(tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ def test_writes_of_earlier_runs_count_for_settling(small: ssdlab.Config, tmp_pat
     results += [ssdlab.simulate(small, state=state, save_state=state) for _ in range(runs)]
     written = [result.summary["precondition"]["runs_pages_written"] for result in results]
     assert written == [run * each for run in range(runs + 1)]
-    short = ["too_short" in {found["name"] for found in result.summary["diagnosis"]} for result in results]
+    short = ["too_short" in {finding["name"] for finding in result.summary["diagnosis"]} for result in results]
     assert short == [(run + 1) * each < needed * device["physical_pages"] for run in range(runs + 1)]
     assert short[0] and not short[-1]
 

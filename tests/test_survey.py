@@ -31,11 +31,11 @@ def points_of(
     design: Design, axes: Sequence[str], value: Callable[[Mapping[str, float]], Sequence[float]]
 ) -> list[PointValues]:
     """Points of a design with the values of a function at each."""
-    found = []
+    points = []
     for levels in design.points([axis(ax) for ax in axes]):
         numbers = {key: its.value for key, written in levels.items() if (its := quantity(written))}
-        found.append(PointValues(levels, tuple(value(numbers))))
-    return found
+        points.append(PointValues(levels, tuple(value(numbers))))
+    return points
 
 
 def test_contrasts_of_a_factorial_are_its_coefficients() -> None:
@@ -48,15 +48,15 @@ def test_contrasts_of_a_factorial_are_its_coefficients() -> None:
         return [3 + 2 * a - b + c * a / 2]
 
     points = points_of(Design("factorial"), [f"{name}=10%,30%" for name in names], value)
-    found, shares, notes = effects.two_level(names, [1, 2, 4], points)
-    sizes = {one.term: one.size for one in found}
+    estimates, shares, notes = effects.two_level(names, [1, 2, 4], points)
+    sizes = {one.term: one.size for one in estimates}
     assert sizes == pytest.approx({
         names[0]: 4, names[1]: -2, names[2]: 0, f"{names[0]} × {names[1]}": 0, f"{names[0]} × {names[2]}": 1,
         f"{names[1]} × {names[2]}": 0,
     })  # fmt: skip
     variance = {share.term: share.share for share in shares}
     assert variance[names[0]] == pytest.approx(4 / 5.25) and sum(variance.values()) == pytest.approx(1)
-    assert notes == [] and found[0].level == "10% → 30%" and found[0].half_width is None
+    assert notes == [] and estimates[0].level == "10% → 30%" and estimates[0].half_width is None
 
 
 def test_a_fraction_names_its_confounded_effects() -> None:
@@ -66,8 +66,8 @@ def test_a_fraction_names_its_confounded_effects() -> None:
         PointValues(dict(zip(names, map(str, levels), strict=True)), (float(levels[0] == levels[1]),))
         for levels in factorial.points(columns)
     ]
-    found, _, notes = effects.two_level(names, columns, points)
-    assert {one.term: one.size for one in found if abs(one.size) > 1e-12} == {"a × b": 1.0}
+    estimates, _, notes = effects.two_level(names, columns, points)
+    assert {one.term: one.size for one in estimates if abs(one.size) > 1e-12} == {"a × b": 1.0}
     assert "c × d cannot be told from a × b by this design" in notes and len(notes) == 3
 
 
@@ -81,8 +81,8 @@ def test_a_grid_decomposes_as_in_analysis_of_variance() -> None:
         return [10 + u[i] + v[j] + w[i] * v[j]]
 
     points = points_of(Design("grid"), ["device.op=10%,20%,30%", "workload.reads=50%,70%"], value)
-    found, shares = effects.complete(names, points)
-    assert [one.size for one in found] == pytest.approx([*u.values(), *v.values()])
+    estimates, shares = effects.complete(names, points)
+    assert [one.size for one in estimates] == pytest.approx([*u.values(), *v.values()])
     total = 2 * (9 + 1 + 4) + 3 * 2 + 2 * 2
     assert [share.share for share in shares] == pytest.approx([28 / total, 6 / total, 4 / total])
 
@@ -95,8 +95,8 @@ def test_a_linear_model_finds_slopes_and_names() -> None:
         for levels in Design("sobol", 32).points([axis(ax) for ax in axes])
         if (its := quantity(levels["device.op"]))
     ]
-    found, _, notes = effects.sampled(["device.op", "ftl.page.gc"], points)
-    slope, fifo = found
+    estimates, _, notes = effects.sampled(["device.op", "ftl.page.gc"], points)
+    slope, fifo = estimates
     low, high = (quantity(end) for end in slope.level.split(" → "))
     assert low and high and slope.size == pytest.approx(40 * (high.value - low.value))
     first, other = fifo.level.split(" → ")
@@ -111,11 +111,11 @@ def test_one_at_a_time_effects_start_at_the_first_point() -> None:
     points = points_of(
         Design("one-at-a-time"), axes, lambda at: [100 * at["device.op"] + 4 * at["workload.reads"] + e for e in (0, 2)]
     )
-    found = effects.one_at_a_time(["device.op", "workload.reads"], points)
-    assert [one.level for one in found] == ["10% → 20%", "10% → 30%", "0% → 50%"]
-    assert [one.size for one in found] == pytest.approx([10, 20, 2])
+    estimates = effects.one_at_a_time(["device.op", "workload.reads"], points)
+    assert [one.level for one in estimates] == ["10% → 20%", "10% → 30%", "0% → 50%"]
+    assert [one.size for one in estimates] == pytest.approx([10, 20, 2])
     # Two values that differ by 2 have a variance of 2, here with 4 degrees of freedom.
-    assert found[0].half_width == pytest.approx(student(4) * math.sqrt(2.0))
+    assert estimates[0].half_width == pytest.approx(student(4) * math.sqrt(2.0))
 
 
 def test_sobol_indices_of_the_ishigami_function() -> None:
@@ -129,17 +129,17 @@ def test_sobol_indices_of_the_ishigami_function() -> None:
 
     points = points_of(Design("saltelli", 2048), [f"{name}=0%..100%" for name in names], value)
     assert len(points) == 2048 * 8
-    found = {index.term: index for index in indices.indices(names, points, 1)}
+    indices_by_term = {index.term: index for index in indices.indices(names, points, 1)}
     pi4 = math.pi**4
     v1, v2, v13 = (1 + b * pi4 / 5) ** 2 / 2, a * a / 8, b * b * pi4 * pi4 * (1 / 18 - 1 / 50)
     total = v1 + v2 + v13
     expected = {"device.op": (v1, v1 + v13), "workload.reads": (v2, v2), "precondition.fill": (0.0, v13)}
     for name, (first, whole) in expected.items():
-        one = found[name]
+        one = indices_by_term[name]
         assert one.share == pytest.approx(first / total, abs=0.02), name
         assert one.total == pytest.approx(whole / total, abs=0.02), name
-    assert found["device.op × precondition.fill"].share == pytest.approx(v13 / total, abs=0.03)
-    assert found["device.op × workload.reads"].share == pytest.approx(0, abs=0.03)
+    assert indices_by_term["device.op × precondition.fill"].share == pytest.approx(v13 / total, abs=0.03)
+    assert indices_by_term["device.op × workload.reads"].share == pytest.approx(0, abs=0.03)
 
 
 def test_impossible_shares_are_marked_as_estimation_error() -> None:
@@ -147,10 +147,10 @@ def test_impossible_shares_are_marked_as_estimation_error() -> None:
     outcome = Outcome("write_amplification", False)
 
     def shown(*shares: effects.Share) -> tuple[list[Any], list[str]]:
-        found = effects.Effects(
+        finding = effects.Effects(
             about="", source=None, outcome=outcome, method="", mean=1.0, effects=[], shares=shares, losses=[]
         )
-        _, table, *others = found.page().sections[1].items
+        _, table, *others = finding.page().sections[1].items
         assert isinstance(table, Table)
         return [*table.rows], [other.text for other in others if isinstance(other, Paragraph)]
 
@@ -179,9 +179,9 @@ def test_intervals_have_their_nominal_coverage() -> None:
     tries = 4000
     held = 0
     for _ in range(tries):
-        found = estimate([draw.gauss(7, 2) for _ in range(4)])
-        assert found.half_width is not None
-        held += abs(found.mean - 7) <= found.half_width
+        interval = estimate([draw.gauss(7, 2) for _ in range(4)])
+        assert interval.half_width is not None
+        held += abs(interval.mean - 7) <= interval.half_width
     assert within(held / tries, tries), held
     assert estimate([3.0]) == (3.0, None, 1)
 
@@ -294,10 +294,10 @@ TINY: dict[str, object] = {
 def test_effects_of_every_design(axes: list[str], more: dict[str, object], shown: str) -> None:
     study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more)  # type: ignore[arg-type]
     assert study.failures == {}
-    found = study.effects("write_amplification")
-    assert shown in str(found.page())
+    estimates = study.effects("write_amplification")
+    assert shown in str(estimates.page())
     # More room means fewer copies, whatever the design.
-    by_op = [effect for effect in found.effects if effect.term == "device.op"]
+    by_op = [effect for effect in estimates.effects if effect.term == "device.op"]
     assert by_op[0].size * (1 if by_op[0].level == "20%" else -1) > 0
 
 
@@ -313,9 +313,9 @@ def test_missing_figures_and_axes_are_named() -> None:
         study.pareto(["write_amplification"])
     with pytest.raises(ssdlab.ConfigError, match="no result"):
         study.result(7)
-    found = study.pareto(["write_amplification", "device.physical_bytes"])
+    front = study.pareto(["write_amplification", "device.physical_bytes"])
     # Less copying costs more flash: both are on the front.
-    assert [one.levels["device.op"] for one in found.front] == ["30%", "20%"]
+    assert [one.levels["device.op"] for one in front.front] == ["30%", "20%"]
 
 
 def test_lenths_margin_matches_hand_computation_and_nominal_error() -> None:
@@ -343,8 +343,8 @@ def test_lenths_margin_matches_hand_computation_and_nominal_error() -> None:
 )  # fmt: skip
 def test_losses_are_reported_for_complete_grids_only(axes: list[str], more: dict[str, object], known: bool) -> None:
     """Otherwise a value would be judged by what was varied with it: reads by their single value of device.op."""
-    found = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more).effects("write_amplification")  # type: ignore[arg-type]
-    assert bool(found.losses) == known == ("What would be lost by keeping it" in str(found.page()))
+    estimates = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more).effects("write_amplification")  # type: ignore[arg-type]
+    assert bool(estimates.losses) == known == ("What would be lost by keeping it" in str(estimates.page()))
 
 
 def test_no_loss_is_reported_over_traces(tmp_path: Path) -> None:
@@ -354,32 +354,32 @@ def test_no_loss_is_reported_over_traces(tmp_path: Path) -> None:
         ssdlab.generate(drive.with_overrides({"workload.reads": reads})).save(tmp_path / f"{name}.parquet")
     traces = f"trace={tmp_path / 'a.parquet'},{tmp_path / 'b.parquet'}"
     study = ssdlab.sweep([traces, "device.op=20%,40%"], drive)
-    found = study.effects("write_amplification")
-    assert found.losses == () and {effect.term for effect in found.effects} == {"trace", "device.op"}
-    (told,) = (remark for remark in found.page().remarks if "would be lost" in remark)
+    estimates = study.effects("write_amplification")
+    assert estimates.losses == () and {effect.term for effect in estimates.effects} == {"trace", "device.op"}
+    (told,) = (remark for remark in estimates.page().remarks if "would be lost" in remark)
     assert told.endswith("no trace is a choice; sweep each trace by itself")
     alone = ssdlab.sweep(["device.op=20%,40%"], drive).effects("write_amplification")
     assert alone.losses and not any("would be lost" in remark for remark in alone.page().remarks)
 
 
-def saved(found: Finding, folder: Path) -> dict[str, list[list[str]]]:
+def saved(finding: Finding, folder: Path) -> dict[str, list[list[str]]]:
     """Tables that a finding leaves in a folder."""
-    found.save(folder)
+    finding.save(folder)
     return {path.name: list(csv.reader(path.read_text(encoding="utf-8").splitlines())) for path in folder.glob("*.csv")}
 
 
 def test_every_table_is_in_a_file(tmp_path: Path) -> None:
     base = ssdlab.Config("tlc-chip", overrides=TINY)
     grid = ssdlab.sweep(["device.op=20%,40%", "workload.reads=0%,50%"], base, seeds=2)
-    found = grid.effects("write_amplification")
-    tables = saved(found, tmp_path / "effects")
+    estimates = grid.effects("write_amplification")
+    tables = saved(estimates, tmp_path / "effects")
     assert {name: rows[0] for name, rows in tables.items()} == {
         "effects.csv": [*effects.Effect._fields],
         "variance.csv": [*effects.Share._fields],
         "losses.csv": [*effects.Loss._fields],
     }
-    assert [row[0] for row in tables["variance.csv"][1:]] == [share.term for share in found.shares]
-    assert [float(row[3]) for row in tables["losses.csv"][1:]] == [loss.lost for loss in found.losses]
+    assert [row[0] for row in tables["variance.csv"][1:]] == [share.term for share in estimates.shares]
+    assert [float(row[3]) for row in tables["losses.csv"][1:]] == [loss.lost for loss in estimates.losses]
     front = saved(grid.pareto(["write_amplification", "device.physical_bytes"]), tmp_path / "front")["front.csv"]
     ends = [estimate(one.values).half_width for one in grid.values(grid.outcomes(["write_amplification"])[0])]
     at = front[0].index("write_amplification.half_width")
@@ -402,9 +402,9 @@ def test_failed_runs_are_mentioned_in_every_output() -> None:
     (failed,) = study.failed
     assert failed.startswith("4 runs failed: ")
     left = "2 of 6 points lack write_amplification and are left out; finish the sweep, or mend what failed"
-    found = study.effects("write_amplification")
-    assert "a grid with gaps has no analysis of variance, so a straight model stands in" in found.notes
-    for shown in (found, study.curves("write_amplification")):
+    estimates = study.effects("write_amplification")
+    assert "a grid with gaps has no analysis of variance, so a straight model stands in" in estimates.notes
+    for shown in (estimates, study.curves("write_amplification")):
         assert {failed, left} <= {*shown.page().remarks}
     front = study.pareto(["write_amplification", "device.physical_bytes"])
     assert failed in front.page().remarks and any(note.startswith("2 of 6 points lack") for note in front.notes)
@@ -419,12 +419,12 @@ def test_samples_are_grouped_by_parts_of_their_range(design: dict[str, object]) 
     """A column per sample would hold one value each."""
     axes = ["device.op=20%..60%", "workload.reads=0%..50%", "ftl.page.gc=greedy,fifo"]
     study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **design)  # type: ignore[arg-type]
-    found = study.curves("write_amplification")
-    along, between = found.values
+    averaged = study.curves("write_amplification")
+    along, between = averaged.values
     assert along == [f"{20 + 5 * part}%..{25 + 5 * part}%" for part in range(curves.PARTS)]
-    assert (found.x, found.by, {*between}) == ("device.op", "ftl.page.gc", {"greedy", "fifo"})
-    assert found.others == ("workload.reads",)
-    assert found.notes[-1] == "samples of device.op are taken together in 8 parts of its range"
+    assert (averaged.x, averaged.by, {*between}) == ("device.op", "ftl.page.gc", {"greedy", "fifo"})
+    assert averaged.others == ("workload.reads",)
+    assert averaged.notes[-1] == "samples of device.op are taken together in 8 parts of its range"
     both = study.curves("write_amplification", "workload.reads", "device.op")
     assert both.values[1] == along and both.values[0][0] == "0%..6.25%"
     alone = study.curves("write_amplification", "device.op")
@@ -441,8 +441,8 @@ def test_no_average_over_an_axis_linked_to_a_shown_one() -> None:
     study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY))
     assert study.curves("write_amplification", "workload.requests").others == ("device.op",)
     assert study.curves("write_amplification", "device.op", "workload.requests").others == ()
-    found = study.curves("write_amplification", by="workload.requests")
-    assert (found.x, found.others) == ("device.op", ())
+    averaged = study.curves("write_amplification", by="workload.requests")
+    assert (averaged.x, averaged.others) == ("device.op", ())
 
 
 def test_linked_settings_are_one_axis_with_all_names(tmp_path: Path) -> None:
@@ -450,11 +450,11 @@ def test_linked_settings_are_one_axis_with_all_names(tmp_path: Path) -> None:
     base = ssdlab.Config("tlc-chip", overrides=TINY)
     axes = ["device.op=20%,40% ftl.page.gc=greedy,fifo", "workload.reads=0%,50%"]
     study = ssdlab.sweep(axes, base)
-    found = study.effects("write_amplification")
-    assert [effect.level for effect in found.effects if effect.term == both] == levels
-    assert [share.term for share in found.shares] == [both, "workload.reads", f"{both} × workload.reads"]
-    assert [loss.level for loss in found.losses if loss.term == both] == levels
-    assert both in str(found.page()) and {row[0] for row in saved(found, tmp_path)["effects.csv"]} > {both}
+    estimates = study.effects("write_amplification")
+    assert [effect.level for effect in estimates.effects if effect.term == both] == levels
+    assert [share.term for share in estimates.shares] == [both, "workload.reads", f"{both} × workload.reads"]
+    assert [loss.level for loss in estimates.losses if loss.term == both] == levels
+    assert both in str(estimates.page()) and {row[0] for row in saved(estimates, tmp_path)["effects.csv"]} > {both}
     drawn = study.curves("write_amplification")
     assert (drawn.x, drawn.by, drawn.values[0]) == (both, "workload.reads", levels)
     (panel,) = drawn.plot.chart().panels
@@ -503,9 +503,9 @@ def test_a_front_needs_points_with_all_outcomes() -> None:
     study = ssdlab.sweep(
         {"ftl.page.gc": ["greedy", "fifo"], "device.op": ["20%", "40%"]}, base, design="random", samples=8
     )
-    found = study.pareto(["write_amplification", "device.physical_bytes"])
-    assert len(found.candidates) == len({tuple(point.values.values()) for point in study.points}) == 4
-    assert not any("lack" in note for note in found.notes)
+    front = study.pareto(["write_amplification", "device.physical_bytes"])
+    assert len(front.candidates) == len({tuple(point.values.values()) for point in study.points}) == 4
+    assert not any("lack" in note for note in front.notes)
 
     study = ssdlab.sweep({"ftl": ["page", "fast"]}, base)
     with pytest.raises(ssdlab.ConfigError, match=r"no point has collection.victims and log.reclaims together; name"):

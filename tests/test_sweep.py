@@ -43,17 +43,17 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_rows_equal_single_runs(study: Path, cli: Cli) -> None:
-    found = ssdlab.open_study(study)
-    assert (found.asked, found.finished, found.partial, found.failures) == (12, 12, False, {})
-    for row in found.table.to_pylist():
-        point = found.points[row["run"]]
+    opened = ssdlab.open_study(study)
+    assert (opened.asked, opened.finished, opened.partial, opened.failures) == (12, 12, False, {})
+    for row in opened.table.to_pylist():
+        point = opened.points[row["run"]]
         alone = ssdlab.simulate(BASE.with_overrides({**point.values, "seed": point.seed}))
-        assert found.result(row["run"]) == json.loads(json.dumps(alone.to_dict()))
+        assert opened.result(row["run"]) == json.loads(json.dumps(alone.to_dict()))
         assert row["write_amplification"] == alone.write_amplification
         assert row["device.op"] == float(point.values["device.op"].rstrip("%")) / 100
     last = ["--set", "device.op=40%", "--set", "ftl.page.gc=fifo", "--set", "seed=2"]
     printed = cli("run", *_without(TINY_SETS, "device.op"), *last, "--json")
-    assert json.loads(printed.stdout)["result"] == found.result(11)
+    assert json.loads(printed.stdout)["result"] == opened.result(11)
 
 
 def _without(sets: Sequence[str], key: str) -> list[str]:
@@ -98,9 +98,9 @@ def test_hidden_runs_of_earlier_sweeps_are_counted(tmp_path: Path) -> None:
     assert first.earlier == 0 and not any("earlier" in told for told in first.page().remarks)
     second = ssdlab.sweep(["device.op=30%", "ftl.page.gc=greedy,fifo"], BASE, out=tmp_path / "s")
     # One of the first points is also a point of the second.
-    for found in (second, ssdlab.open_study(tmp_path / "s").asked_for(["write_amplification"])):
-        assert found.earlier == 1
-        assert "keeps 1 run of earlier sweeps, not shown" in found.page().remarks[0]
+    for opened in (second, ssdlab.open_study(tmp_path / "s").asked_for(["write_amplification"])):
+        assert opened.earlier == 1
+        assert "keeps 1 run of earlier sweeps, not shown" in opened.page().remarks[0]
 
 
 @pytest.mark.parametrize("name", ["plan.json", "results.parquet"])
@@ -117,8 +117,8 @@ def test_a_full_disk_error_names_the_file(tmp_path: Path, monkeypatch: pytest.Mo
 def test_equal_runs_run_once(tmp_path: Path) -> None:
     # The same size in other units.
     assert runs_of({"workload.span": ["4MiB", "4096KiB"]}, tmp_path / "s") == 1
-    found = ssdlab.open_study(tmp_path / "s")
-    assert found.finished == 2 and len({*found.table["key"].to_pylist()}) == 1
+    opened = ssdlab.open_study(tmp_path / "s")
+    assert opened.finished == 2 and len({*opened.table["key"].to_pylist()}) == 1
 
 
 def test_spare_space_may_be_a_share_of_all_flash(tmp_path: Path) -> None:
@@ -127,8 +127,8 @@ def test_spare_space_may_be_a_share_of_all_flash(tmp_path: Path) -> None:
 
     assert memory("device.spare", "20%") == memory("device.op", "25%")
     without = ssdlab.Config("tlc-chip", overrides={key: value for key, value in TINY.items() if key != "device.op"})
-    found = ssdlab.sweep({"device.spare": ["20%", "30%"]}, without, out=tmp_path / "s")
-    assert (found.asked, found.finished, found.failures) == (2, 2, {})
+    swept = ssdlab.sweep({"device.spare": ["20%", "30%"]}, without, out=tmp_path / "s")
+    assert (swept.asked, swept.finished, swept.failures) == (2, 2, {})
 
 
 def test_a_failed_run_is_a_row_with_its_error(tmp_path: Path) -> None:
@@ -137,16 +137,16 @@ def test_a_failed_run_is_a_row_with_its_error(tmp_path: Path) -> None:
     trace = ssdlab.Trace.from_columns(op=["write"] * 2, offset=[0, 4096], bytes=[4096] * 2)
     trace.save(tmp_path / "near.parquet")
     both = {"trace": [str(tmp_path / "near.parquet"), str(tmp_path / "far.parquet")], "device.op": ["20%", "30%"]}
-    found = ssdlab.sweep(both, BASE, out=tmp_path / "s")
-    errors = found.table["error"].to_pylist()
+    swept = ssdlab.sweep(both, BASE, out=tmp_path / "s")
+    errors = swept.table["error"].to_pylist()
     assert [error is not None for error in errors] == [False, False, True, True]
     assert f"SimulationError: {tmp_path}/far.parquet: row 1: a write of 4KiB at byte" in errors[2]
-    assert sum(found.failures.values()) == 2
-    assert found.table["write_amplification"].to_pylist()[2:] == [None, None]
+    assert sum(swept.failures.values()) == 2
+    assert swept.table["write_amplification"].to_pylist()[2:] == [None, None]
     # It stays a row unless a retry is requested.
     assert runs_of(both, tmp_path / "s") == 0
     assert runs_of(both, tmp_path / "s", retry=True) == 2
-    assert ssdlab.open_study(tmp_path / "s").table.equals(found.table)
+    assert ssdlab.open_study(tmp_path / "s").table.equals(swept.table)
 
 
 def test_a_sweep_fails_if_every_run_fails(cli: Cli, tmp_path: Path) -> None:
@@ -250,8 +250,8 @@ time = "count"
 def test_a_sweep_in_a_file(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(FILE, encoding="utf-8")
     cli("sweep", "--file", "study.toml", "--out", "s")
-    found = ssdlab.open_study(tmp_path / "s")
-    assert [tuple(row.values.values()) for row in found.points[::2]] == [
+    opened = ssdlab.open_study(tmp_path / "s")
+    assert [tuple(row.values.values()) for row in opened.points[::2]] == [
         ("greedy", "20%", "0%"), ("greedy", "30%", "50%"), ("fifo", "20%", "0%")
     ]  # fmt: skip
     # An axis of the command line replaces the file's.
@@ -290,9 +290,9 @@ def test_traces_are_identified_by_their_contents(tmp_path: Path) -> None:
         for path in (written, copy)
     }  # fmt: skip
     assert len(keys) == 1
-    found = ssdlab.sweep(axes, fit, trace=copy)
+    swept = ssdlab.sweep(axes, fit, trace=copy)
     alone = ssdlab.simulate(fit.with_overrides({"device.op": "20%"}), written)
-    assert found.result(0) == json.loads(json.dumps(alone.to_dict()))
+    assert swept.result(0) == json.loads(json.dumps(alone.to_dict()))
     # The result has its name where the format names no device.
     other = copy.rename(tmp_path / "other.csv.zst")
     assert TraceRef.of(ssdlab.TraceFile(other)).identity != TraceRef.of(ssdlab.TraceFile(written)).identity
@@ -303,30 +303,30 @@ def test_traces_are_identified_by_their_contents(tmp_path: Path) -> None:
 def test_a_trace_sizes_the_drive_as_in_a_run() -> None:
     trace = ROOT / "traces" / "pgbench.csv.zst"
     for sizing in ({}, {"host.fit": "compact"}):
-        found = ssdlab.sweep({"device.op": ["20%"]}, {"time": "count", **sizing}, trace)
+        swept = ssdlab.sweep({"device.op": ["20%"]}, {"time": "count", **sizing}, trace)
         single = ssdlab.simulate({"time": "count", "device.op": "20%", **sizing}, trace)
-        assert found.result(0)["device"] == single.to_dict()["device"] and found.failures == {}
+        assert swept.result(0)["device"] == single.to_dict()["device"] and swept.failures == {}
 
 
 def test_a_preset_can_be_an_axis() -> None:
     small = {"device.capacity": "1GiB", "workload.requests": 500, "precondition.overwrite": "none"}
-    found = ssdlab.sweep({"preset": ["small-nvme", "tlc-chip"]}, small)
+    swept = ssdlab.sweep({"preset": ["small-nvme", "tlc-chip"]}, small)
     for row, preset in enumerate(("small-nvme", "tlc-chip")):
         alone = ssdlab.simulate(ssdlab.Config(preset, overrides=small))
-        assert found.result(row) == json.loads(json.dumps(alone.to_dict()))
+        assert swept.result(row) == json.loads(json.dumps(alone.to_dict()))
 
 
 def test_other_tools_read_a_study(study: Path) -> None:
-    found = ssdlab.open_study(study)
+    opened = ssdlab.open_study(study)
     import duckdb
 
-    mean = sum(found.table["write_amplification"].to_pylist()) / 12
-    assert found.to_polars()["write_amplification"].mean() == pytest.approx(mean)
-    assert found.to_pandas()["write_amplification"].mean() == pytest.approx(mean)
-    assert found.to_duckdb().sql("select avg(write_amplification) from runs").fetchall()[0][0] == pytest.approx(mean)
+    mean = sum(opened.table["write_amplification"].to_pylist()) / 12
+    assert opened.to_polars()["write_amplification"].mean() == pytest.approx(mean)
+    assert opened.to_pandas()["write_amplification"].mean() == pytest.approx(mean)
+    assert opened.to_duckdb().sql("select avg(write_amplification) from runs").fetchall()[0][0] == pytest.approx(mean)
     sql = f"select avg(write_amplification) from '{study / RUNS}' where \"ftl.page.gc\" = 'fifo'"
     assert duckdb.connect().sql(sql).fetchall()[0][0] > mean
-    assert pq.read_table(study / RUNS).equals(found.table)
+    assert pq.read_table(study / RUNS).equals(opened.table)
 
 
 @pytest.mark.parametrize("failed", [True, False])
@@ -337,18 +337,18 @@ def test_a_study_without_results_has_its_columns(failed: bool, tmp_path: Path) -
         # No run ends before it is allowed to.
         long = {**BASE, "workload.requests": 10**10}
         ssdlab.sweep({"device.capacity": ["8MiB", "9MiB"], "device.op": ["7%"]}, long, out=tmp_path, monitor=never)
-    found, rows = ssdlab.open_study(tmp_path), 2 if failed else 0
+    outcome, rows = ssdlab.open_study(tmp_path), 2 if failed else 0
     named = ["run", "device.capacity", "device.op", "seed", "key", "error"]
     named += ["write_amplification", "latency.all.p99_ns", "time.iops"]
     types = ["int64", "int64", "double", "uint64", "string", "string", *["double"] * 3]
-    assert [(one.name, str(one.type)) for one in found.table.schema] == [*zip(named, types, strict=True)]
-    for frame in (found.to_pandas(), found.to_polars()):
+    assert [(one.name, str(one.type)) for one in outcome.table.schema] == [*zip(named, types, strict=True)]
+    for frame in (outcome.to_pandas(), outcome.to_polars()):
         assert frame.shape == (rows, len(named)) and [*frame.columns] == named
     sql = "select count(*), count(error), avg(write_amplification) from runs"
-    assert found.to_duckdb().sql(sql).fetchall() == [(rows, rows, None)]
-    assert pq.read_table(tmp_path / RUNS).equals(found.table) and found.figures == []
+    assert outcome.to_duckdb().sql(sql).fetchall() == [(rows, rows, None)]
+    assert pq.read_table(tmp_path / RUNS).equals(outcome.table) and outcome.figures == []
     why = "the study has no result: " + ("[12] runs? failed: MemoryError" if failed else "none was run")
-    for asked in (found.curves, found.effects, lambda one: found.pareto([one] * 2)):
+    for asked in (outcome.curves, outcome.effects, lambda one: outcome.pareto([one] * 2)):
         with pytest.raises(ssdlab.ConfigError, match=why):
             asked("write_amplification")
 
@@ -426,12 +426,12 @@ def test_a_repeated_outcome_is_refused(study: Path, cli: Cli) -> None:
 
 
 def test_a_single_string_is_a_list_of_one_item() -> None:
-    found = ssdlab.sweep("seed=1,2,3", BASE, without="seed=3", outcomes="write_amplification:min", jobs=1)
-    assert [point.values["seed"] for point in found.points] == ["1", "2"]
+    swept = ssdlab.sweep("seed=1,2,3", BASE, without="seed=3", outcomes="write_amplification:min", jobs=1)
+    assert [point.values["seed"] for point in swept.points] == ["1", "2"]
     assert (
-        [outcome.figure for outcome in found.outcomes()]
+        [outcome.figure for outcome in swept.outcomes()]
         == ["write_amplification"]
-        == [outcome.figure for outcome in found.outcomes("write_amplification")]
+        == [outcome.figure for outcome in swept.outcomes("write_amplification")]
     )
     with pytest.raises(ssdlab.ConfigError, match="-1 jobs: give at least one"):
         ssdlab.sweep("seed=1", BASE, jobs=-1)
@@ -475,18 +475,18 @@ def test_a_missing_outcome_does_not_hide_the_study(tmp_path: Path, cli: Cli) -> 
 def test_an_outcome_that_is_always_null_exists(tmp_path: Path) -> None:
     reads = {**BASE, "workload.reads": "100%"}
     asked, why = "write_amplification", "outcome write_amplification: {}is null in every run: nothing was written"
-    found = ssdlab.sweep("seed=1,2", reads, outcomes=asked, out=tmp_path / "s", jobs=1)
-    assert found.missing == (why.format(""),)
+    swept = ssdlab.sweep("seed=1,2", reads, outcomes=asked, out=tmp_path / "s", jobs=1)
+    assert swept.missing == (why.format(""),)
     for of in [asked, "map.all.hit_ratio"]:
         with pytest.raises(ssdlab.ConfigError, match=f"outcome {of}: is null in every run: "):
-            found.outcomes([of])
+            swept.outcomes([of])
     with pytest.raises(ssdlab.ConfigError, match=why.format(f"{asked} ")):
         ssdlab.tune("device.op=7%,14%", reads, outcomes=asked, out=tmp_path / "t", trials=2, seeds=1, jobs=1)
 
 
 def test_declared_figures_equal_those_of_runs(study: Path) -> None:
-    found = ssdlab.open_study(study)
-    assert all(map(shape.has_figure, found.figures))
+    opened = ssdlab.open_study(study)
+    assert all(map(shape.has_figure, opened.figures))
     assert set(USUAL) <= {*shape.figures(), "time.iops:max"} and "latency.all.p99_ns" in shape.figures()
 
 
@@ -572,9 +572,9 @@ def test_a_slow_pilot_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_study_without_results_has_its_future_columns() -> None:
-    found = ssdlab.sweep({"device.capacity": ["6TiB", "8TiB"]}, BASE, outcomes=["wear.erases"])
-    assert len(found.failures) == 2
-    table = found.page().sections[-1].items[0]
+    swept = ssdlab.sweep({"device.capacity": ["6TiB", "8TiB"]}, BASE, outcomes=["wear.erases"])
+    assert len(swept.failures) == 2
+    table = swept.page().sections[-1].items[0]
     assert isinstance(table, Table) and table.headers == ("device.capacity", "wear.erases")
     assert [row[-1] for row in table.rows] == ["–", "–"]
 

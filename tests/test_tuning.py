@@ -68,9 +68,9 @@ def searched(seed: int, trials: int, space: Space = SPACE, **more: Any) -> list[
     while len([proposal for proposal in search.proposals() if proposal.finished]) < trials and (its := search.open()):
         for one in its:
             search.tell(one.number, planted(one.point))
-    found = [proposal.point for proposal in search.proposals()]
+    points = [proposal.point for proposal in search.proposals()]
     search.close()
-    return found
+    return points
 
 
 def best(points: Sequence[Point]) -> float:
@@ -136,11 +136,11 @@ def test_every_point_of_a_space_is_known(axes: list[str], count: int | None) -> 
     """For real ranges: values of three digits and the ends, whatever the start."""
     space = spanned(*axes)
     for seed in range(3):
-        found = [*space.points(random.Random(seed))]
+        points = [*space.points(random.Random(seed))]
         # Each value without parameters is one point; the one with parameters is five.
         expected = len(space.axes[0].levels) - 1 + 5 if count is None else count
-        assert different([point for point, _ in found]) == len(found) == expected
-        for point, parameters in found:
+        assert different([point for point, _ in points]) == len(points) == expected
+        for point, parameters in points:
             its = space.parameters(point)
             assert its is not None and (its[0], {*its[1]}) == (point, {*parameters})
 
@@ -162,10 +162,10 @@ def test_an_interrupted_search_continues_with_the_same_trials(
         def cut(*arguments: Any, **more: Any) -> Any:
             if draw.random() < 0.1:
                 raise Cut
-            found = function(*arguments, **more)
+            proposal = function(*arguments, **more)
             if draw.random() < 0.1:
                 raise Cut
-            return found
+            return proposal
 
         return cut
 
@@ -174,11 +174,11 @@ def test_an_interrupted_search_continues_with_the_same_trials(
     monkeypatch.setattr(Search, "_add", sometimes(add))
     while True:
         try:
-            found = searched(3, 12, space, database=tmp_path / "trials?{x}%41.db")
+            proposal = searched(3, 12, space, database=tmp_path / "trials?{x}%41.db")
             break
         except Cut:
             cuts += 1
-    assert found == whole and cuts > 2
+    assert proposal == whole and cuts > 2
 
 
 TUNE = [
@@ -211,9 +211,9 @@ def test_a_killed_client_reaches_the_same_end(tmp_path: Path, cli: Cli) -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A search in a folder."""
-    found = tmp_path_factory.mktemp("tuned") / "t"
-    tuned(found).save(found)
-    return found
+    folder = tmp_path_factory.mktemp("tuned") / "t"
+    tuned(folder).save(folder)
+    return folder
 
 
 def tuned(out: Path | None = None, **more: Any) -> Tuned:
@@ -226,22 +226,22 @@ def tuned(out: Path | None = None, **more: Any) -> Tuned:
 
 def test_reported_figures_equal_single_runs(folder: Path) -> None:
     """Trials, fresh seeds and the original configuration; the TOML of the best repeats its run."""
-    found = tuned(folder)
-    assert not found.partial and len(found.tried) == 8
-    for one in found.finalists:
+    result = tuned(folder)
+    assert not result.partial and len(result.tried) == 8
+    for one in result.finalists:
         for searched, seeds in ((one.searched, (1, 2)), (one.fresh, (3, 4, 5))):
             single = [ssdlab.simulate(BASE.with_overrides({**one.point, "seed": seed})).to_dict() for seed in seeds]
             assert searched.goals[1] == tuple(its["write_amplification"] for its in single)
             assert searched.goals[0] == tuple(its["device"]["physical_bytes"] / 1e6 for its in single)
     fresh = [ssdlab.simulate(BASE.with_overrides({"seed": seed})).write_amplification for seed in (3, 4, 5)]
-    assert found.unchanged is not None and list(found.unchanged.goals[1]) == fresh
-    front = [finalist for finalist in found.finalists if finalist.best]
+    assert result.unchanged is not None and list(result.unchanged.goals[1]) == fresh
+    front = [finalist for finalist in result.finalists if finalist.best]
     assert len(front) > 1
     for at, one in enumerate(front, 1):
         config = ssdlab.Config(file=folder / f"best-{at}.toml")
         assert ssdlab.simulate(config).write_amplification == one.searched.goals[1][0]
         means = [estimate(values).mean for values in one.fresh.goals]
-        others = [[estimate(values).mean for values in its.fresh.goals] for its in found.finalists]
+        others = [[estimate(values).mean for values in its.fresh.goals] for its in result.finalists]
         assert not any(all(a <= b for a, b in zip(other, means, strict=True)) and other != means for other in others)
 
 
@@ -285,19 +285,19 @@ def test_a_search_ends_with_its_space(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
-    found = tuned(tmp_path / "t", monitor=lambda _phase, done, _total, _requests: done > 8)
-    assert found.partial and len(found.tried) == 4 and found.best is None
-    assert "trials are still to be done" in found.page().partial
-    [said], least = found.page().conclusion, min(found.trials, key=lambda one: one.measured.means()[0])
+    result = tuned(tmp_path / "t", monitor=lambda _phase, done, _total, _requests: done > 8)
+    assert result.partial and len(result.tried) == 4 and result.best is None
+    assert "trials are still to be done" in result.page().partial
+    [said], least = result.page().conclusion, min(result.trials, key=lambda one: one.measured.means()[0])
     sets = " ".join(f"--set {key}={value}" for key, value in least.point.items())
     assert said.text.startswith(f"The best so far in cost, before fresh seeds: {sets} (cost ")
     missed = tuned(constraints=["write_amplification<=1"], monitor=lambda _phase, done, _total, _requests: done > 8)
     assert missed.page().conclusion[0].text.startswith("So far no trial meets the constraints; the nearest is --set ")
-    found.save(tmp_path / "t")
+    result.save(tmp_path / "t")
     assert not (tmp_path / "t" / "best-1.toml").exists()
-    assert found.written == "report.html, tuning.json and trials.csv"
+    assert result.written == "report.html, tuning.json and trials.csv"
     whole = tuned(tmp_path / "t")
-    assert not whole.partial and whole.trials[: len(found.tried)] == found.trials
+    assert not whole.partial and whole.trials[: len(result.tried)] == result.trials
     assert whole.written.startswith("report.html, tuning.json, trials.csv") and "best-1.toml" in whole.written
     study = ssdlab.open_study(tmp_path / "t")
     [told] = [remark for remark in study.page().remarks if remark.startswith("the folder keeps")]
@@ -305,8 +305,8 @@ def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
 
 
 def test_an_outcome_without_values_is_named() -> None:
-    found = tuned(outcomes=["x=1/(write_amplification-write_amplification)"])
-    assert not found.partial and [one.text for one in found.page().conclusion] == [
+    result = tuned(outcomes=["x=1/(write_amplification-write_amplification)"])
+    assert not result.partial and [one.text for one in result.page().conclusion] == [
         "Nothing could be compared: no trial has a value of x in all its runs, where a figure is null or 0 divides; "
         "name another."
     ]
@@ -314,9 +314,9 @@ def test_an_outcome_without_values_is_named() -> None:
 
 def test_a_search_without_runnable_points_says_why() -> None:
     trace = tuning.TRACES / "pgbench.csv.zst"
-    found = ssdlab.tune(["device.op=20%..80%"], BASE, trace, outcomes=["wear.erases"], trials=4, repeats=1)
-    page = found.page()
-    assert found.best is None and not found.partial and not page.legend
+    result = ssdlab.tune(["device.op=20%..80%"], BASE, trace, outcomes=["wear.erases"], trials=4, repeats=1)
+    page = result.page()
+    assert result.best is None and not result.partial and not page.legend
     assert [one.text for one in page.conclusion] == ["Nothing could be run."]
     assert page.remarks[0].startswith(f"4 trials failed, most often: SimulationError: {trace}:")
 
@@ -330,12 +330,12 @@ def test_finalists_are_judged_by_fresh_seeds() -> None:
         few[0]
     ) == FINALISTS
     fresh = {"1": 1.2, "2": 0.9, "3": 0.8}
-    found = judged(
+    chosen = judged(
         [Finalist(BASE, one.point, one.measured, Measured(one.measured.goals, ((fresh[one.point["a"]],),)), False)
          for one in few[0]],
         AIMS,
     )  # fmt: skip
-    assert [(one.point["a"], one.best) for one in found] == [("2", True), ("3", False), ("1", False)]
+    assert [(one.point["a"], one.best) for one in chosen] == [("2", True), ("3", False), ("1", False)]
     # If none meets it, those that miss it least.
     none = finalists([one for one in seen if one.point["a"] == "0"], AIMS, itemgetter("a"))
     assert [[one.point["a"] for one in its] for its in none] == [["0"]]
@@ -345,13 +345,13 @@ def test_a_finalist_that_breaks_the_constraint_with_a_seed_ranks_lower() -> None
     """Two cost the same, and one meets the constraint only on average."""
     fresh = {"a": (0.5, 1.4), "b": (0.9, 0.95)}
     spare = Spare("device.op", "26%", 0.375)
-    found = [
+    finalists = [
         Finalist(
             BASE, {"device.op": name}, Measured(((1.0,),), ((0.9,),)), Measured(((1.0, 1.0),), (its,)), False, spare
         )
         for name, its in fresh.items()
     ]
-    order = judged(found, AIMS)
+    order = judged(finalists, AIMS)
     assert [(one.point["device.op"], one.fresh.kept([BOUND])) for one in order] == [("b", 2), ("a", 1)]
     tuned = Tuned(
         base=BASE, source=None, axes=["device.op"], goals=[GOAL], constraints=[BOUND], seeds=1, repeats=2, asked=0,
@@ -368,11 +368,11 @@ def test_a_finalist_that_breaks_the_constraint_with_a_seed_ranks_lower() -> None
 
 def test_a_search_reports_the_drives_actual_space() -> None:
     drive = {"device.capacity": "256MiB", "workload.requests": 500, "time": "count"}
-    found = ssdlab.tune(["device.op=14%,21%"], drive, outcomes=["write_amplification"], trials=4, repeats=1)
-    assert found.best is not None and found.best.spare is not None and found.best.spare.has == 0.25
-    assert "its drive has 25.00 % to spare" in found.page().conclusion[0].text
-    assert {"14%, 21%", "21%, 14%"} & {told.split("=")[1].split(" give")[0] for told in found.envelope()["notes"][:1]}
-    assert any("the drive has not settled" in told for told in found.envelope()["notes"])
+    result = ssdlab.tune(["device.op=14%,21%"], drive, outcomes=["write_amplification"], trials=4, repeats=1)
+    assert result.best is not None and result.best.spare is not None and result.best.spare.has == 0.25
+    assert "its drive has 25.00 % to spare" in result.page().conclusion[0].text
+    assert {"14%, 21%", "21%, 14%"} & {told.split("=")[1].split(" give")[0] for told in result.envelope()["notes"][:1]}
+    assert any("the drive has not settled" in told for told in result.envelope()["notes"])
 
 
 def test_the_original_drive_is_not_advised(cli: Cli) -> None:
@@ -398,9 +398,9 @@ def test_no_drive_is_a_finalist_twice() -> None:
     front = ssdlab.tune(
         ["device.op=7%..60%"], drive, outcomes=["device.physical_bytes", "write_amplification"], **search
     )
-    for found in (best, front):
-        assert any("give the same drive" in told for told in found.notes)
-        flash = [finalist.fresh.goals[0] for finalist in found.finalists]
+    for tuned_search in (best, front):
+        assert any("give the same drive" in told for told in tuned_search.notes)
+        flash = [finalist.fresh.goals[0] for finalist in tuned_search.finalists]
         assert len(flash) == len({*flash}) > 1
 
 
@@ -423,9 +423,9 @@ def test_drawn_values_fit_the_table_of_settings() -> None:
         overrides={"nand.pages_per_block": 16, "nand.channels": 1, "nand.ways": 1, "workload.requests": 100}
     )
     axes = ["device.capacity=8MiB..16MiB", "nand.page_size=4KiB..16KiB:log"]
-    found = ssdlab.tune(axes, base, outcomes=["write_amplification"], trials=20, repeats=1)
-    assert len(found.trials) == 20 and [trial.measured.error for trial in found.trials] == [None] * 20
-    assert {trial.point["nand.page_size"] for trial in found.trials} <= {"4KiB", "8KiB", "16KiB"}
+    result = ssdlab.tune(axes, base, outcomes=["write_amplification"], trials=20, repeats=1)
+    assert len(result.trials) == 20 and [trial.measured.error for trial in result.trials] == [None] * 20
+    assert {trial.point["nand.page_size"] for trial in result.trials} <= {"4KiB", "8KiB", "16KiB"}
     few = ssdlab.tune(axes[1:], base, outcomes=["write_amplification"], trials=8, repeats=1)
     assert few.exhausted and sorted(trial.point["nand.page_size"] for trial in few.trials) == ["16KiB", "4KiB", "8KiB"]
 
@@ -434,11 +434,11 @@ def test_points_that_cannot_run_are_skipped() -> None:
     """A batch that ends before it begins is no configuration; the rest of the space is searched."""
     low, high = "ftl.page.trigger.batch.low", "ftl.page.trigger.batch.high"
     axes = [f"{low}=2,6,7", f"{high}=4,5,8", "ftl.page.trigger=batch"]
-    found = ssdlab.tune(axes, BASE, outcomes=["write_amplification"], trials=8, repeats=1)
-    failed = [int(trial.point[low]) >= int(trial.point[high]) for trial in found.trials]
-    assert [trial.measured.error is not None for trial in found.trials] == failed and 0 < sum(failed) < 8
-    assert found.best is not None and found.best.fresh.error is None
-    assert f"{sum(failed)} trials failed" in " ".join(found.page().remarks)
+    result = ssdlab.tune(axes, BASE, outcomes=["write_amplification"], trials=8, repeats=1)
+    failed = [int(trial.point[low]) >= int(trial.point[high]) for trial in result.trials]
+    assert [trial.measured.error is not None for trial in result.trials] == failed and 0 < sum(failed) < 8
+    assert result.best is not None and result.best.fresh.error is None
+    assert f"{sum(failed)} trials failed" in " ".join(result.page().remarks)
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,8 @@ def test_the_server_gives_only_the_folders_files(recorded: Path) -> None:
         assert asked(address, Host="example.org")[0] == 403
         for method in ("POST", "PUT", "DELETE", "HEAD"):
             assert asked(address, method)[0] == 501, method
-        with urlopen(address.removesuffix("/"), timeout=PATIENCE_SECONDS) as found:
-            assert found.url == address and found.read() == (recorded / "report.html").read_bytes()
+        with urlopen(address.removesuffix("/"), timeout=PATIENCE_SECONDS) as response:
+            assert response.url == address and response.read() == (recorded / "report.html").read_bytes()
         running.send_signal(signal.SIGINT)
         assert running.wait(30) == 130 and running.communicate()[1] == "ssdlab: interrupted\n"
 
@@ -256,9 +256,9 @@ def refused(path: Path, tmp_path: Path) -> str:
 
 
 def test_a_result_of_another_version_is_refused(copy: Path, tmp_path: Path) -> None:
-    found = json.loads((copy / "result.json").read_text())
-    found["version"] = {"ssdlab": "0.0.1", "shape": 0}
-    (copy / "result.json").write_text(json.dumps(found))
+    payload = json.loads((copy / "result.json").read_text())
+    payload["version"] = {"ssdlab": "0.0.1", "shape": 0}
+    (copy / "result.json").write_text(json.dumps(payload))
     assert "was saved by ssdlab 0.0.1, which this version" in refused(copy, tmp_path)
 
 

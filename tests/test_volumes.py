@@ -102,11 +102,13 @@ def test_a_synthetic_fleet_is_as_requested(tmp_path: Path) -> None:
     assert (made.volumes, made.requests) == (40, 20_000)
     text = (tmp_path / "f.csv").read_bytes()
     assert text.count(b"\n") == 20_000 and text != (tmp_path / "g.csv").read_bytes()
-    found = [parted.part(ssdlab.TraceFile(tmp_path / f"f.{it}"), tmp_path / it) for it in ("csv", "parquet")]
-    for one, other in zip(found[0].volumes, found[1].volumes, strict=True):
-        trace, twin = (ssdlab.read_trace(its.path(its_own)) for its, its_own in zip(found, (one, other), strict=True))
+    partitions = [parted.part(ssdlab.TraceFile(tmp_path / f"f.{it}"), tmp_path / it) for it in ("csv", "parquet")]
+    for one, other in zip(partitions[0].volumes, partitions[1].volumes, strict=True):
+        trace, twin = (
+            ssdlab.read_trace(its.path(its_own)) for its, its_own in zip(partitions, (one, other), strict=True)
+        )
         assert np.array_equal(trace.offset, twin.offset) and np.array_equal(trace.op, twin.op)
-    assert len(found[0].volumes) == 40
+    assert len(partitions[0].volumes) == 40
     ssdlab.generate_fleet(tmp_path / "f.csv", volumes=40, requests=20_000, seed=3)
     assert (tmp_path / "f.csv").read_bytes() == text
 

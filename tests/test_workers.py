@@ -203,9 +203,9 @@ def test_no_more_runs_start_than_memory_allows(tmp_path: Path) -> None:
         admission = workers._admission
 
         def noted(run: Run) -> Any:
-            found = outcomes.do(run)
+            finished = outcomes.do(run)
             taken.append(admission._taken)
-            return found
+            return finished
 
         done = outcomes.run([lambda run=run: noted(run) for run in asked.runs.values()])  # type: ignore[misc]
         assert all(one is not None and one.error is None for one in done) and max(taken) <= 2 * need
