@@ -62,7 +62,7 @@ def violations(page: Any, *rules: str) -> list[tuple[str, str]]:
     """Accessibility violations that axe-core finds, by these rules or by all."""
     options = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
     axe_violations = axe.Axe().run(page, options=options).response["violations"]
-    return [(one["id"], one["nodes"][0]["html"]) for one in axe_violations]
+    return [(violation["id"], violation["nodes"][0]["html"]) for violation in axe_violations]
 
 
 def violations_in_both_schemes(page: Any) -> list[tuple[str, str]]:

@@ -66,7 +66,7 @@ def test_all_counts_and_only_counts_may_be_absent(rare: ssdlab.Comparison) -> No
 def test_pages_show_absent_counts_as_0(rare: ssdlab.Comparison, compared: ssdlab.Comparison) -> None:
     for summary in (run.summary for finding in (rare, compared) for runs in finding.runs.values() for run in runs):
         whole = shape.complete(summary)
-        assert [one.label for one in QUANTITIES if one.value(summary) != one.value(whole)] == []
+        assert [quantity.label for quantity in QUANTITIES if quantity.value(summary) != quantity.value(whole)] == []
 
 
 def test_a_point_without_a_cause_is_on_the_front(study: ssdlab.Study) -> None:
@@ -101,7 +101,7 @@ def test_means_cover_all_seeds(compared: ssdlab.Comparison, tmp_path: Path) -> N
     spread = compared.figures("bast")[MERGED]
     assert tuple(spread) == pytest.approx((statistics.fmean(copied), statistics.stdev(copied), SEEDS))
     long = compared.to_arrow().to_pylist()
-    assert [one["value"] for one in long if one["figure"] == MERGED] == copied
+    assert [label["value"] for label in long if label["figure"] == MERGED] == copied
     swept = ssdlab.sweep({"device.op": ["25%"]}, LOGGED, outcomes=[MERGED], seeds=SEEDS, out=tmp_path / "s")
     [point] = swept.values(swept.outcomes()[0])
     assert point.values == tuple(copied)
@@ -116,7 +116,7 @@ def test_means_of_fewer_seeds_say_so(rare: ssdlab.Comparison, tmp_path: Path) ->
     assert by_figure["latency.write.count"].mean == statistics.fmean(written)
     assert by_figure["latency.write.mean_ns"].seeds == some
     alone = [run["drive"]["interference"]["writes_alone"] for run in runs]
-    assert by_figure["drive.interference.writes_alone.count"].mean == sum(one["count"] for one in alone if one) / SEEDS
+    assert by_figure["drive.interference.writes_alone.count"].mean == sum(run["count"] for run in alone if run) / SEEDS
     assert f"(of {some} seeds)" in str(page(rare))
     swept = ssdlab.sweep({"workload.reads": ["97%"]}, RARE, outcomes=["latency.write.mean_ns"], seeds=SEEDS,
                          out=tmp_path / "s")  # fmt: skip

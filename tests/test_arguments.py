@@ -74,7 +74,11 @@ def study() -> ssdlab.Study:
 def parameters(name: str) -> list[str]:
     parameters = inspect.signature(SIGNATURES.get(name, FUNCTIONS[name][0])).parameters.values()
     # Options of another function, passed on by a command.
-    return [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL and one.name != "reading"]
+    return [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind is not parameter.VAR_POSITIONAL and parameter.name != "reading"
+    ]
 
 
 @pytest.mark.parametrize(

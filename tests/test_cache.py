@@ -253,7 +253,7 @@ def test_requests_carry_times_to_live(cli: Cli, tmp_path: Path) -> None:
     times = sorted(random.randrange(4_000_000) for _ in range(3000))
     requests = [(time, random.randrange(60), random.choice((0, 0, 1, 5, 40, 300))) for time in times]
     expected = [expiring_lru(requests, size) for size in (5, 40)]
-    assert min(min(one) for one in expected) > 10
+    assert min(min(pair) for pair in expected) > 10
     lines = (f"{time},{key},read,100,{ttl or ''}\n" for time, key, ttl in requests)
     (tmp_path / "keys.csv").write_text("".join(lines))
     columns = "time=0:ms,offset=1,op=2,size=3,stream=4"

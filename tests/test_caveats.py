@@ -58,7 +58,7 @@ def test_merged_requests_do_not_count_as_the_end_of_a_workload() -> None:
     }  # fmt: skip
     result = ssdlab.simulate(ssdlab.Config(overrides=sets))
     assert result.summary["host"]["write_requests"] + result.summary["host"]["read_requests"] < 2_000
-    [told] = [one.requests for one in remarks_on(result) if "for a true answer" in one.text]
+    [told] = [remark.requests for remark in remarks_on(result) if "for a true answer" in remark.text]
     assert told is not None and told > 2_000
 
 
@@ -66,7 +66,7 @@ def alone(values: dict[str, Any], base: dict[str, Any], trace: Path) -> list[Rem
     """Notes on a single run."""
     preset = values.pop("preset", None)
     result = ssdlab.simulate(ssdlab.Config(preset, overrides={**base, **values}), trace)
-    assert [one.text for one in remarks_on(result)] == result.page().remarks
+    assert [remark.text for remark in remarks_on(result)] == result.page().remarks
     return remarks_on(result)
 
 
@@ -103,7 +103,7 @@ def test_a_drive_is_not_steady_before_its_flash_was_full() -> None:
     result = ssdlab.simulate(ssdlab.Config("small-nvme", overrides=asked))
     before = result.summary["precondition"]
     assert before["flash_pages_programmed"] > before["host_pages_written"] and before["stable"] is False
-    assert any("preconditioning ended, after 25.0 times" in one.text for one in remarks_on(result))
+    assert any("preconditioning ended, after 25.0 times" in remark.text for remark in remarks_on(result))
     wide = {**written, "device.capacity": "128MiB", "device.op": "150%", "workload.requests": 400_000}
     result = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=wide))
     before = result.summary["precondition"]
@@ -118,7 +118,7 @@ def test_a_drive_of_few_blocks_names_a_larger_one_that_settles(tmp_path: Path) -
     written = ssdlab.generate(ssdlab.Config(overrides={"workload.requests": 500_000, "workload.reads": "0%"}))
     for state in (None, saved):
         result = ssdlab.simulate(config, written, state=state, save_state=None if state else saved)
-        told = next(one.text for one in remarks_on(result) if "preconditioning ended" in one.text)
+        told = next(remark.text for remark in remarks_on(result) if "preconditioning ended" in remark.text)
         assert told.startswith("write amplification was not steady when preconditioning ended, after 18.0 times the")
         # An existing drive keeps its size.
         remedy = "" if state else ": --set device.capacity=8GiB"

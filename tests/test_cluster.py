@@ -145,7 +145,7 @@ def test_short_runs_share_a_task_and_its_memory(monkeypatch: pytest.MonkeyPatch)
     lonely = work._Asked(asked[0].run, alone=True)
     assert idle.task_of([large, lonely, *asked]) == asked[:4]
 
-    runs = [one.run for one in asked]
+    runs = [request.run for request in asked]
     monkeypatch.setattr("ssdlab.study.work.run.TOGETHER_SECONDS", 0.0)
     assert execute_some(runs) == [execute(runs[0])], "those without time are not begun"
     monkeypatch.setattr("ssdlab.study.work.run.TOGETHER_SECONDS", 1e9)

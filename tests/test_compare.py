@@ -35,8 +35,8 @@ def rows_of(comparison: ssdlab.Comparison, *, all: bool = False) -> dict[str, li
 def test_figures_equal_the_single_runs(comparison: ssdlab.Comparison) -> None:
     for label, settings in CASES.items():
         alone = [ssdlab.simulate({**settings, "seed": seed}) for seed in (1, 2, 3)]
-        assert [one.to_dict() for one in alone] == [run.to_dict() for run in comparison.runs[label]]
-        values = [one.write_amplification or 0.0 for one in alone]
+        assert [run.to_dict() for run in alone] == [run.to_dict() for run in comparison.runs[label]]
+        values = [run.write_amplification or 0.0 for run in alone]
         mean = sum(values) / 3
         spread = comparison.figures(label)["write_amplification"]
         assert spread.mean == pytest.approx(mean)
@@ -171,8 +171,8 @@ def test_saved_tables_hold_the_figures(comparison: ssdlab.Comparison, tmp_path: 
     rows = {row["figure"]: row for row in csv.DictReader((tmp_path / "comparison.csv").read_text().splitlines())}
     long = pq.read_table(tmp_path / "comparison.parquet").to_pylist()
     for case in CASES:
-        values = [one["value"] for one in long if (one["figure"], one["case"]) == ("wear.erases", case)]
-        assert len(values) == 3 and {one["seed"] for one in long} == {1, 2, 3}
+        values = [label["value"] for label in long if (label["figure"], label["case"]) == ("wear.erases", case)]
+        assert len(values) == 3 and {label["seed"] for label in long} == {1, 2, 3}
         assert float(rows["wear.erases"][case]) == pytest.approx(statistics.fmean(values))
         deviation = float(rows["wear.erases"][f"{case} standard_deviation"])
         assert deviation == pytest.approx(statistics.stdev(values))

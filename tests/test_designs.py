@@ -255,7 +255,7 @@ def test_ranges_of_every_setting_hold_values_that_fit_the_table_of_settings() ->
 def test_steps_of_a_range_are_possible_values(axes: list[str], key: str, expected: list[str]) -> None:
     base = ssdlab.Config(overrides={"nand.page_size": "4KiB", "nand.pages_per_block": 512})
     fitted_axes = fitted([axis(ax) for ax in axes], base)
-    assert [level[key] for one in fitted_axes for level in one.levels if key in level] == expected
+    assert [level[key] for fitted_axis in fitted_axes for level in fitted_axis.levels if key in level] == expected
 
 
 @pytest.mark.parametrize("design", ["random", "latin-hypercube", "sobol", "saltelli"])

@@ -56,7 +56,7 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     ]
     advised = advice(drives)
     assert advised.best is not None and advised.best.levels == {"device.op": "30%"}
-    said = [one.text for one in advised.page().conclusion]
+    said = [sentence.text for sentence in advised.page().conclusion]
     assert said[0] == "Take device.op=30%: the least flash that does what is wanted."
     assert said[1] == "That is the answer of one seed, and another may differ: --seeds 5 tells how sure it is."
     assert said[2] == "The next smaller, device.op=25%, has a p99 of 30 ns."
@@ -86,7 +86,7 @@ def test_the_confidence_of_an_answer_is_shown() -> None:
     ]  # fmt: skip
     advised = DriveAdvice(study=study, choices=choices, dwpd=1.0, years=5.0, p99_ns=25.0)
     assert [(drive["meeting"], drive["seeds"]) for drive in advised.to_dict()["drives"]] == [(2, 3), (3, 3)]
-    assert [one.text for one in advised.page().conclusion] == [
+    assert [sentence.text for sentence in advised.page().conclusion] == [
         "Take device.op=20%: the least flash that does what is wanted.",
         "It does with 2 of 3 seeds.",
         "To do so with each, take device.op=30%.",
@@ -121,7 +121,7 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
     advised = ssdlab.advise_drive(timeless, {**SMALL, "time": "count"}, op=["20%", "40%"])
     assert [advised.lasts(choice) for choice in advised.choices] == [None, None]
     assert [drive["lasts"] for drive in advised.to_dict()["drives"]] == [None, None]
-    said = [one.text for one in advised.page().conclusion]
+    said = [sentence.text for sentence in advised.page().conclusion]
     assert said[:2] == [
         "How long drives last is not known here; say how much is written with --dwpd.",
         "If it lasts long enough, take device.op=20%: the least flash.",

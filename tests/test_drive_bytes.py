@@ -437,7 +437,7 @@ def test_a_buffer_without_a_clock_is_reported_as_unused() -> None:
     """On one plane the default clock is serial, which has no buffer: each page is programmed at once."""
     with pytest.warns(UserWarning, match="nothing uses drive.buffer, as time is serial") as told:
         drive = Drive({**SMALL, "drive.buffer": "watermark"})
-    assert [one.filename for one in told] == [__file__]
+    assert [note.filename for note in told] == [__file__]
     drive.write(0, bytes(drive.page_bytes))
     assert drive.buffered_pages == 0
 

@@ -158,7 +158,7 @@ columns = "both"
     columns = ("op_15", "op_30", "op_60")
     by_column = [experiment.configs(experiment.tables[0], "random", column) for column in columns]
     runs = [[ssdlab.simulate(configs[seed]) for configs in by_column] for seed in (0, 1)]
-    values = np.array([[one.write_amplification for one in line] for line in runs], dtype=float)
+    values = np.array([[cell.write_amplification for cell in line] for line in runs], dtype=float)
     assert result["both"].ours[2] == pytest.approx([values.mean(), values.max(axis=1).mean()])
     assert result["both"].spread[2, 1] == pytest.approx(abs(values.max(axis=1)[0] - values.max(axis=1)[1]))
 
@@ -178,7 +178,7 @@ def test_claims_are_tested_on_the_document_and_ours(cli: Cli, sums: Path, result
     assert gains["document"] is None and gains["ours"] == {"what": "cells", "of": 6, "held": 6, "missed": []}
     # Under heavy a is guessed, and c has the best rate, 20 % above a.
     assert (guess["ours"]["held"], guess["ours"]["of"]) == (1, 2)
-    assert [(one["place"], one["claimed"], one["best"], one["excess"]) for one in guess["ours"]["missed"]] == [
+    assert [(cell["place"], cell["claimed"], cell["best"], cell["excess"]) for cell in guess["ours"]["missed"]] == [
         ("heavy", "a", "c", pytest.approx(20))
     ]
     out = cli("experiment", "run", sums).stdout
@@ -203,9 +203,9 @@ def test_one_of_several_labels_may_be_the_best(sums: Path) -> None:
         verdict = ssdlab.experiments.load(sums).run(tables=["rate"])["rate"].verdict("ours")
         assert verdict is not None and (verdict.held, verdict.of) == (held, 2)
         # b is better than a under light load and a under heavy: each is 20 % short.
-        missed = [(one.place, one.claimed) for one in verdict.missed]
+        missed = [(cell.place, cell.claimed) for cell in verdict.missed]
         assert missed == ([] if held else [("light", "b"), ("heavy", "a")])
-        assert all(one.excess == pytest.approx(20) for one in verdict.missed)
+        assert all(cell.excess == pytest.approx(20) for cell in verdict.missed)
 
 
 def test_a_bound_excludes_its_own_value(sums: Path) -> None:

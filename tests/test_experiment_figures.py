@@ -22,7 +22,9 @@ Sets = Mapping[str, object]
 
 
 def run(preset: str, *sets: Sets) -> ssdlab.Result:
-    return ssdlab.simulate(ssdlab.Config(preset, overrides={key: value for one in sets for key, value in one.items()}))
+    return ssdlab.simulate(
+        ssdlab.Config(preset, overrides={key: value for setting in sets for key, value in setting.items()})
+    )
 
 
 def cell(result: ExperimentResult, table: str, row: str, column: str, which: str = "ours") -> float:
@@ -121,7 +123,9 @@ def by_sub_block(length: int, **sets: object) -> list[ssdlab.Result]:
 
 def captured(runs: list[ssdlab.Result]) -> tuple[Any, Any]:
     capture = [one.summary["log"]["capture"] for one in runs]
-    return np.array([one["hit_ratio"] for one in capture]), np.array([one["hit_quality"] for one in capture])
+    return np.array([stream["hit_ratio"] for stream in capture]), np.array(
+        [stream["hit_quality"] for stream in capture]
+    )
 
 
 def test_the_slides_cost_model_and_the_best_simulated(sbfast: ExperimentResult) -> None:
@@ -238,7 +242,7 @@ def test_mean_savings(pardispatcher: ExperimentResult) -> None:
             },
         )
         erases = {one: ssdlab.simulate(below, trace).summary["wear"]["erases"] for one, trace in recorded.items()}
-        changes[name] = [100 * (erases["pardispatcher"] / erases[one] - 1) for one in OTHERS]
+        changes[name] = [100 * (erases["pardispatcher"] / erases[scheduler] - 1) for scheduler in OTHERS]
         assert cell(pardispatcher, "saved_mean", "mailserver", name) == pytest.approx(np.mean(changes[name]))
     assert cell(pardispatcher, "saved_mean", "mailserver", "all") == pytest.approx(np.mean([*changes.values()]))
 

@@ -92,7 +92,7 @@ def test_curves_of_a_comparison_equal_its_histograms(comparison: Any, compared: 
     page = comparison
     for op in ("read", "write"):
         above, below = (marks(page, f"{op.capitalize()}s", panel) for panel in (0, 1))
-        assert [line["name"] for line in above] == [*CASES] and [one["name"] for one in below[1:]] == [*CASES][1:]
+        assert [line["name"] for line in above] == [*CASES] and [point["name"] for point in below[1:]] == [*CASES][1:]
         for share in (0.5, 0.9, 0.99):
             longest = {case: quantile(one.latency[op], share) for case, one in compared.results.items()}
             for drawn, expected in (
@@ -293,7 +293,7 @@ def test_waits_behind_hidden_operations_are_shown(window: Any, tmp_path: Path) -
     behind = {
         int(bars.request[at])
         for at in order[:200]
-        if bars.request[at] and any(bars.begin_ns[one] < hidden for one in slowly_waited(bars, at))
+        if bars.request[at] and any(bars.begin_ns[wait] < hidden for wait in slowly_waited(bars, at))
     }
     assert behind
     assert behind <= {request for request, reason in told if "perhaps earlier operations" in reason}

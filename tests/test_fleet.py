@@ -61,18 +61,18 @@ def test_drives_equal_single_runs(trace: Path, alone: Path, cli: Cli) -> None:
 
 def test_shared_drives_equal_runs_of_merged_files(trace: Path, alone: Path, tmp_path: Path, cli: Cli) -> None:
     fleet = ssdlab.fleet(trace, CONFIG, pack="round-robin", drives=2, out=tmp_path / "f")
-    assert [[one.name for one in drive.volumes] for drive in fleet.drives] == [
-        [one.name for one in fleet.volumes[start::2]] for start in range(2)
+    assert [[member.name for member in drive.volumes] for drive in fleet.drives] == [
+        [member.name for member in fleet.volumes[start::2]] for start in range(2)
     ]
     for run, drive in enumerate(fleet.drives):
-        paths = [fleet.dataset.path(one) for one in drive.volumes]
+        paths = [fleet.dataset.path(member) for member in drive.volumes]
         assert fleet.study.result(run) == printed(cli, *paths, "--merge")
     # A volume has its own requests, and its drive's figures under a prefix.
     rows = {row["name"]: row for row in fleet.by_volume()}
-    assert [*rows] == [one.name for one in fleet.volumes]
+    assert [*rows] == [member.name for member in fleet.volumes]
     for run, drive in enumerate(fleet.drives):
         amplification = fleet.study.result(run)["write_amplification"]
-        own_rows = [rows[one.name] for one in drive.volumes]
+        own_rows = [rows[member.name] for member in drive.volumes]
         assert {row["drive.write_amplification"] for row in own_rows} == {amplification} and len(own_rows) == 3 - run
         assert {(row["drive"], row["drive.volumes"]) for row in own_rows} == {(drive.name, len(own_rows))}
         host = fleet.study.result(run)["ingest"]["counts"]
@@ -80,7 +80,7 @@ def test_shared_drives_equal_runs_of_merged_files(trace: Path, alone: Path, tmp_
         # Response-time parts of the volumes add up to the drive's.
         for operation, count in (("read", "reads"), ("write", "writes")):
             together = fleet.study.result(run)["latency"][operation]
-            known = {one.name: getattr(one, count) for one in drive.volumes}
+            known = {member.name: getattr(member, count) for member in drive.volumes}
             sums = [known[row["name"]] * (row[f"{operation}.mean_ns"] or 0.0) for row in own_rows]
             assert sum(sums) == pytest.approx(together["count"] * together["mean_ns"] if together else 0.0)
             assert all((row[f"{operation}.p99_ns"] is None) == (known[row["name"]] == 0) for row in own_rows)
@@ -100,7 +100,7 @@ def test_shared_drives_equal_runs_of_merged_files(trace: Path, alone: Path, tmp_
     # All volumes on a drive equal all devices of the trace side by side.
     whole = ssdlab.fleet(trace, CONFIG, pack="name", drives=1, out=tmp_path / "f")
     side_by_side = json.loads(json.dumps(ssdlab.simulate(CONFIG, ssdlab.TraceFile(trace, device="all")).to_dict()))
-    names = [one.name for one in whole.drives[0].volumes]
+    names = [member.name for member in whole.drives[0].volumes]
     assert names == sorted(names) and whole.study.result(0)["host"] == side_by_side["host"]
 
 
@@ -182,7 +182,7 @@ def test_distributions_equal_the_drives(alone: Path) -> None:
     assert fleet.write_amplification == pytest.approx(
         programs / sum(result["host"]["pages_written"] for result in results)
     )
-    requests = sorted((one.requests for one in fleet.volumes), reverse=True)
+    requests = sorted((member.requests for member in fleet.volumes), reverse=True)
     assert fleet.busiest(0.01) == requests[0] / sum(requests)
     told = {"volumes": 0.01, "count": 1, "requests": fleet.busiest(0.01)}
     assert fleet.to_dict()["busiest"][0] == told
@@ -291,10 +291,10 @@ MIB = 1 << 20
 
 def test_rules_pack_by_hand() -> None:
     def names(volumes: list[parted.Volume], rule: str, drives: int | None, room: int | None = None) -> list[list[str]]:
-        return [[one.name for one in drive.volumes] for drive in packed(volumes, rule, drives, room)]
+        return [[member.name for member in drive.volumes] for drive in packed(volumes, rule, drives, room)]
 
     some = [volume("d10"), volume("d9"), volume("d1"), volume("a"), volume("d2")]
-    assert names(some, "alone", None) == [[one.name] for one in some]
+    assert names(some, "alone", None) == [[member.name] for member in some]
     assert names(some, "round-robin", 2) == [["d10", "d1", "d2"], ["d9", "a"]]
     assert names(some, "name", 2) == [["a", "d1", "d2"], ["d9", "d10"]]
     writing = [volume(str(written), MIB, written) for written in (1, 7, 5, 4, 3)]
@@ -302,7 +302,7 @@ def test_rules_pack_by_hand() -> None:
     # Five volumes of a mebibyte each, and a drive has room for two.
     assert names(writing, "round-robin", None, 2 * MIB) == [["1", "4"], ["7", "3"], ["5"]]
     # A volume that ends within a mebibyte takes all of it from the next.
-    assert [one.end_bytes for one in packed([volume("a", 5), volume("b", 7)], "name", 1, None)] == [MIB + 7]
+    assert [member.end_bytes for member in packed([volume("a", 5), volume("b", 7)], "name", 1, None)] == [MIB + 7]
 
 
 @pytest.mark.parametrize("seed", range(max(1, examples(30) // 10)))
@@ -312,12 +312,14 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
     volumes = [volume(f"v{at}", end, draw.randrange(10**6)) for at, end in enumerate(ends)]
     for rule in RULES:
         drives = packed(volumes, rule, None, 40 * MIB)
-        assert sorted(one.name for drive in drives for one in drive.volumes) == sorted(one.name for one in volumes)
+        assert sorted(member.name for drive in drives for member in drive.volumes) == sorted(
+            member.name for member in volumes
+        )
         assert all(drive.end_bytes <= 40 * MIB for drive in drives), f"seed {seed}, {rule}"
     few = packed(volumes, "write-rate", len(volumes) // 4 + 1, None)
-    rates = [sum(one.written_bytes for one in drive.volumes) for drive in few]
+    rates = [sum(member.written_bytes for member in drive.volumes) for drive in few]
     # No drive exceeds another by more than a volume: its last volume went to the least loaded drive.
-    assert max(rates) - min(rates) <= max(one.written_bytes for one in volumes), f"seed {seed}"
+    assert max(rates) - min(rates) <= max(member.written_bytes for member in volumes), f"seed {seed}"
 
 
 @pytest.mark.parametrize(
@@ -407,7 +409,7 @@ def test_a_fleet_repeats_the_notes_of_its_runs(alone: Path) -> None:
     told = fleet.study.caveats
     assert told[0].startswith("no capacity is given, so the trace sizes the drive: ")
     assert told[1].startswith("5 of 5 runs: the drive has more than the device.op that was asked for")
-    assert any("has not settled" in one for one in told)
+    assert any("has not settled" in note for note in told)
     assert {*told} <= {*fleet.envelope()["notes"]} and told[0] in fleet.report_html()
 
 

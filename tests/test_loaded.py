@@ -306,7 +306,7 @@ def test_a_run_without_writes_has_no_remedy(tmp_path: Path, cli: Cli) -> None:
     payload["result"]["diagnosis"].append(judged)
     file.write_text(json.dumps(payload))
     told = "; nothing was written while it was measured, so there is none of that"
-    assert any(one.text.endswith(told) for one in remarks_on(ssdlab.Result.load(tmp_path)))
+    assert any(remark.text.endswith(told) for remark in remarks_on(ssdlab.Result.load(tmp_path)))
     assert told in " ".join(cli("diagnose", tmp_path).stdout.split())
 
 
@@ -355,7 +355,7 @@ def test_any_damage_is_an_error_or_harmless(pair: tuple[ssdlab.Result, Path], tm
         for key in where[:-1]:
             node = node[key]
         # A different number is invisible damage.
-        its = WRONG if not isinstance(node[where[-1]], int | float) else [one for one in WRONG if one != 7]
+        its = WRONG if not isinstance(node[where[-1]], int | float) else [wrong for wrong in WRONG if wrong != 7]
         node[where[-1]] = wrong = draw.choice(its)
         (folder / "result.json").write_text(json.dumps(payload))
         try:

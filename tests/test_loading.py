@@ -103,7 +103,7 @@ def test_cache_simulation_does_not_load_measurement_and_planning(tmp_path: Path)
     modules = loaded(LOADED, "cache", "sim", str(trace), "--json")
     assert "ssdlab.analyse.cache.simulation" in modules
     unused = ("api", "cache", "view", "analyse.cache.benchmark", "analyse.cache.planning")
-    assert {f"ssdlab.{one}" for one in unused} & modules == set()
+    assert {f"ssdlab.{name}" for name in unused} & modules == set()
 
 
 def test_the_package_has_the_names_of_its_api() -> None:

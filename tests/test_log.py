@@ -92,13 +92,13 @@ def test_streams_are_shown_by_name(small: ssdlab.Config, tmp_path: Path) -> None
     trace.save(tmp_path / "streams.parquet")
     for source in (None, trace, tmp_path / "streams.csv", tmp_path / "streams.parquet"):
         by_stream = ssdlab.simulate(config, source).summary["log"]["capture_by_stream"]
-        assert [one["stream"] for one in by_stream] == expected, source
+        assert [stream["stream"] for stream in by_stream] == expected, source
     columns = trace.columns()
     nameless = ssdlab.Trace.from_columns(
         op=columns["op"], offset=columns["offset"], bytes=columns["bytes"], stream=columns["stream"]
     )
     by_stream = ssdlab.simulate(config, nameless).summary["log"]["capture_by_stream"]
-    assert [one["stream"] for one in by_stream] == ["1", "2", "3", "4", "5"]
+    assert [stream["stream"] for stream in by_stream] == ["1", "2", "3", "4", "5"]
     rows, more = quantities.captures(ssdlab.simulate(config).summary)
     assert rows[0][0] == "random" and len(rows) == 5 and more == 0
 

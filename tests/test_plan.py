@@ -21,7 +21,7 @@ PAPER_PLAN = ["cache", "plan", "--memory", "15GiB", "--data", "200GiB", "--paper
 
 
 def choice(plan: ssdlab.cache.CachePlan, model: str, name: str) -> Choice:
-    return next(one for one in plan.choices if (one.model, one.compressor.name) == (model, name))
+    return next(option for option in plan.choices if (option.model, option.compressor.name) == (model, name))
 
 
 def test_the_documents_figures_are_reproduced() -> None:
@@ -54,7 +54,7 @@ def test_advice_changes_at_the_devices_break_even() -> None:
 
 def test_a_requested_share_is_used(cli: Cli) -> None:
     plan = ssdlab.cache.plan("15GiB", "500GiB", distribution="even", paper=True, share=0.25)
-    assert {one.share for one in plan.choices} == {0.25} and not plan.compress
+    assert {option.share for option in plan.choices} == {0.25} and not plan.compress
     assert choice(plan, "document", "lz4").us == pytest.approx(plan.curve("lz4", "document")[25])
     asked = ["500GiB" if word == "200GiB" else word for word in PAPER_PLAN]
     shown = cli(*asked, "--distribution", "even", "--share", "25%").stdout
@@ -112,7 +112,7 @@ def test_the_model_is_compared_with_the_working_cache(cli: Cli, monkeypatch: pyt
         assert one.measured_us == pytest.approx(one.model_us + one.by_hits_us + one.by_device_us + one.left_us)
         # Accesses independent of the cache hit as often as in the model, except for tables and fragments.
         assert one.measured_hit_ratio == pytest.approx(one.model_hit_ratio, abs=0.13)
-    assert all(one.measured_hit_ratio > raw.measured_hit_ratio for one in compressed)
+    assert all(row.measured_hit_ratio > raw.measured_hit_ratio for row in compressed)
     assert "difference" in plan.report_html() and plan.to_dict()["comparison"]["pages"] == 2000
     same = ["cache", "plan", "--memory", "1GiB", "--data", "2GiB", "--bench"]
     assert "leave out one of them" in cli(*same, "--paper", check=False).stderr
@@ -168,7 +168,7 @@ def test_a_miss_ratio_curve_replaces_a_distribution(cli: Cli, tmp_path: Path) ->
     arguments = ["cache", "plan", "--memory", "1GiB", "--data", "10GiB", "--paper", "--curve", "curve.csv", "--json"]
     result = json.loads(cli(*arguments).stdout)["result"]
     assert result["raw_hit_ratio"] == pytest.approx(0.2)
-    document = next(one for one in result["choices"] if one["model"] == "document")
+    document = next(option for option in result["choices"] if option["model"] == "document")
     assert document["hit_ratio"] == pytest.approx(0.2 + 1.13 / 3 * 0.5)
     for wrong in ("size,misses\n1,2\n", "cache_bytes,miss_ratio\n", ""):
         (tmp_path / "curve.csv").write_text(wrong)

@@ -101,19 +101,19 @@ def test_steadiness_is_reported(sparse: ssdlab.Trace) -> None:
     repeat = steady.summary["repeat"]
     assert repeat["steady"] and repeat["replays"] == len(repeat["write_amplification"]) > 1
     assert steady.write_amplification == repeat["write_amplification"][-1]
-    said = [one.text for one in remarks_on(steady)]
+    said = [remark.text for remark in remarks_on(steady)]
     told = f"was steady after {repeat['replays']} replays of the same requests; the last is measured"
     assert f"write amplification {told}" in said
     cut = ssdlab.simulate(
         PACKED.with_overrides({"host.repeat": "until-steady", "host.repeat.until-steady.most": 2}), sparse
     )
-    assert [one for one in remarks_on(cut) if "not steady after 2 replays" in one.text]
+    assert [remark for remark in remarks_on(cut) if "not steady after 2 replays" in remark.text]
     by_trace = ssdlab.simulate(PACKED.with_overrides({"precondition.overwrite": "trace"}), sparse)
     assert by_trace.summary["precondition"]["stable"] and by_trace.summary["precondition"]["replays"] > 1
     assert by_trace.write_amplification == pytest.approx(steady.write_amplification, rel=0.02)
     roomy = PACKED.with_overrides({"precondition.overwrite": "steady", "device.fill": "20%"})
     once = ssdlab.simulate(roomy, sparse)
-    assert [one for one in remarks_on(once) if "--repeat until-steady" in one.text]
+    assert [remark for remark in remarks_on(once) if "--repeat until-steady" in remark.text]
 
 
 @pytest.mark.parametrize(
@@ -207,14 +207,14 @@ def test_the_proposed_number_of_replays_is_the_least_that_is_steady(tmp_path: Pa
     ssdlab.Trace.from_columns(op=["write"] * 70, offset=[0] * 70, bytes=[16384] * 70).save(trace)
     alike = {"host.repeat": "until-steady", "host.repeat.until-steady.within": "50%"}
     drive = ssdlab.Config("tlc-chip", overrides={"time": "count", "device.capacity": "64MiB", "host.fit": "compact"})
-    told = next(one.text for one in remarks_on(ssdlab.simulate(drive, trace)) if "at least" in one.text)
+    told = next(remark.text for remark in remarks_on(ssdlab.simulate(drive, trace)) if "at least" in remark.text)
     least = int(told.removesuffix(" replays").rpartition("at least ")[2])
     for most, steady in ((least - 1, False), (least, True)):
         result = ssdlab.simulate(drive.with_overrides({**alike, "host.repeat.until-steady.most": most}), trace)
         assert result.summary["repeat"]["steady"] is steady
     # If only the warm-up writes, a replay settles nothing and has no write amplification.
     ssdlab.Trace.from_columns(op=["write", "read"], offset=[0, 0], bytes=[4096, 4096]).save(trace)
-    others = [one.text for one in remarks_on(ssdlab.simulate(drive.with_overrides({"host.warmup": 1}), trace))]
+    others = [remark.text for remark in remarks_on(ssdlab.simulate(drive.with_overrides({"host.warmup": 1}), trace))]
     assert not [other for other in others if "true answer" in other]
 
 

@@ -91,7 +91,7 @@ def test_a_saved_figure_names_its_rows(report: Any, result: ssdlab.Result) -> No
     assert result.activity is not None
     bars = result.activity.gantt
     requests = [row[5] for table in tables(page, "Operation by operation") for row in table[1:]]
-    assert sorted(requests) == sorted(str(one or "") for one in bars.request.tolist())
+    assert sorted(requests) == sorted(str(number or "") for number in bars.request.tolist())
 
 
 def test_a_saved_percentile_line_has_percentiles(report: Any, result: ssdlab.Result) -> None:
@@ -120,10 +120,10 @@ def test_a_time_range_is_selected_in_all_charts(report: Any, result: ssdlab.Resu
     whole = result.summary["time"]["elapsed_ns"] / 1e6
     begin, end = ranges[0]
     assert 0 < begin < end < whole and end - begin == pytest.approx(0.2 * whole, rel=0.2)
-    assert all(one == pytest.approx(ranges[0], rel=1e-6) for one in ranges)
+    assert all(bounds == pytest.approx(ranges[0], rel=1e-6) for bounds in ranges)
     page.get_by_role("button", name="Show all").nth(at).click()
     ranges = page.evaluate("() => drawn.filter((one) => one.isOverTime).map((one) => one.range())")
-    assert all(one == pytest.approx([0, whole], rel=1e-5) for one in ranges)
+    assert all(bounds == pytest.approx([0, whole], rel=1e-5) for bounds in ranges)
 
 
 def slow_line(saved: pa.Table, op: str, kind: str, begin_ns: float, end_ns: float) -> dict[float, float]:

@@ -90,7 +90,9 @@ def test_lazily_loaded_names_exist() -> None:
             module, _, function = str(argument.value).rpartition(".")
             if node.func.id == "Plot":
                 drawn = tree(PACKAGE / "view" / "charts" / f"{module}.py").body
-                assert function in {one.name for one in drawn if isinstance(one, ast.FunctionDef)}, argument.value
+                assert function in {
+                    module_name.name for module_name in drawn if isinstance(module_name, ast.FunctionDef)
+                }, argument.value
             else:
                 at = PACKAGE.joinpath(*str(argument.value).split("."))
                 assert at.with_suffix(".py").exists() or (at / "__init__.py").exists(), argument.value

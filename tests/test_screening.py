@@ -117,12 +117,12 @@ def test_planted_main_effects_are_found_with_their_sign(count: int, resolution: 
         points.append(PointValues(point, (its - 0.1, its + 0.1)))
     assert len(points) == 2**base
     main_effects = contrast.main_effects(axes, design, points)
-    assert {one.term: one.size for one in main_effects} == pytest.approx(planted)
-    assert {one.level for one in main_effects} == {"low → high"}
+    assert {main_effect.term: main_effect.size for main_effect in main_effects} == pytest.approx(planted)
+    assert {main_effect.level for main_effect in main_effects} == {"low → high"}
     # In a fraction the effects themselves vary widely; with all combinations only seeds blur them.
     of_seeds = student(len(points)) * 2 * np.sqrt(0.02 / (2 * len(points)))
     expected = of_seeds if count == base else effects.margin([*planted.values()])
-    assert [one.half_width for one in main_effects] == [pytest.approx(expected)] * count
+    assert [main_effect.half_width for main_effect in main_effects] == [pytest.approx(expected)] * count
     assert contrast.strongest(main_effects, 2) == [axes[-1].name, axes[-2].name]
     assert contrast.main_effects(axes, design, points[1:]) == []
 
@@ -163,8 +163,8 @@ def test_a_screening_equals_its_single_runs_and_continues_after_an_interruption(
 
     # The gains, from the table.
     table = whole.study.table.to_pylist()
-    first = [one for one in table if one["part"] == FIRST]
-    by_scheduler = {one["scheduler"]: one["below.wear.erases"] for one in first[:3]}
+    first = [row for row in table if row["part"] == FIRST]
+    by_scheduler = {row["scheduler"]: row["below.wear.erases"] for row in first[:3]}
     others = (by_scheduler["noop"] + by_scheduler["cfq"]) / 2
     points = whole.parts[0].gains[Contrast("erases", "mean")][0].values[0]
     gain = contrast.percent(small.figure("erases"), points)
@@ -221,7 +221,7 @@ def test_its_study_averages_over_the_seeds_of_each_part() -> None:
     )
     # Three seeds of one part and two of the other: a mean has all.
     for at in study.curves("below.wear.erases", "reads").cells:
-        points = [one for one in study.values(Outcome("below.wear.erases", False)) if one.levels["reads"] == at.x]
+        points = [point for point in study.values(Outcome("below.wear.erases", False)) if point.levels["reads"] == at.x]
         assert at.estimate.mean == pytest.approx(sum(point.mean for point in points) / len(points))
         assert at.estimate.seeds == 2
 

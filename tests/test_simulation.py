@@ -280,7 +280,7 @@ def test_configurations_traces_and_results_survive_pickling(small: ssdlab.Config
 def test_results_say_if_they_reflect_more_than_the_requests(small: ssdlab.Config) -> None:
     brief = ssdlab.simulate(small.with_overrides({"workload.requests": 100, "workload.reads": "0%"}))
     assert brief.summary["capacities_written"] < 1
-    assert any("still tells of the preconditioning" in one.text for one in remarks_on(brief))
+    assert any("still tells of the preconditioning" in remark.text for remark in remarks_on(brief))
     flooded = {
         "time": "serial",
         "host.replay": "open",
@@ -288,7 +288,7 @@ def test_results_say_if_they_reflect_more_than_the_requests(small: ssdlab.Config
         "workload.requests": 5_000,
     }
     late = ssdlab.simulate(small.with_overrides(flooded))
-    assert any("arrived faster" in one.text for one in remarks_on(late))
+    assert any("arrived faster" in remark.text for remark in remarks_on(late))
     with pytest.raises(ssdlab.ConfigError, match="open replay needs arrival times"):
         ssdlab.simulate(small.with_overrides({"host.replay": "open"}))
 
@@ -325,7 +325,7 @@ def test_the_first_stream_is_like_others(tmp_path: Path) -> None:
     assert trace.profile()["streams"] == trace.analyze().to_dict()["streams"] == 2
     config = {"device.capacity": "16MiB", "nand.pages_per_block": 64, "device.op": "30%", "ftl": "sbfast"}
     captured = ssdlab.simulate(config, trace).summary["log"]["capture_by_stream"]
-    runs = [(one["stream"], one["sub_streams"], one["random_pages"]) for one in captured]
+    runs = [(stream["stream"], stream["sub_streams"], stream["random_pages"]) for stream in captured]
     assert runs == [("a", 1, 0), ("b", 0, 2)]
     # The trace is the same in a file.
     trace.save(tmp_path / "two.csv")
@@ -344,4 +344,4 @@ def test_a_stream_without_a_name_is_shown_by_its_number() -> None:
     assert sorted(stream["stream"] for stream in timed.summary["drive"]["streams"]) == ["0", "3", "a", "b"]
     assert sorted(name for name, _ in quantities.stream_times(timed.summary)[0]) == ["0", "3", "a", "b"]
     captured = ssdlab.simulate({**sized, "ftl": "sbfast", "time": "count"}, trace)
-    assert sorted(one["stream"] for one in captured.summary["log"]["capture_by_stream"]) == ["3", "a", "b"]
+    assert sorted(stream["stream"] for stream in captured.summary["log"]["capture_by_stream"]) == ["3", "a", "b"]

@@ -251,7 +251,7 @@ def test_resumed_and_warmed_up_runs_have_the_same_findings(
     assert replayed.summary["flash"] == twice.summary["flash"]
     assert inputs(replayed) == inputs(twice)
     if overwrite == "none":
-        assert (first == 500) == any(one["name"] == "too_short" for one in inputs(later))
+        assert (first == 500) == any(finding["name"] == "too_short" for finding in inputs(later))
 
 
 def test_saving_a_drive_replaces_only_the_file_behind_a_link(small: ssdlab.Config, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_contrasts_of_a_factorial_are_its_coefficients() -> None:
 
     points = points_of(Design("factorial"), [f"{name}=10%,30%" for name in names], value)
     estimates, shares, notes = effects.two_level(names, [1, 2, 4], points)
-    sizes = {one.term: one.size for one in estimates}
+    sizes = {effect.term: effect.size for effect in estimates}
     assert sizes == pytest.approx({
         names[0]: 4, names[1]: -2, names[2]: 0, f"{names[0]} × {names[1]}": 0, f"{names[0]} × {names[2]}": 1,
         f"{names[1]} × {names[2]}": 0,
@@ -67,7 +67,7 @@ def test_a_fraction_names_its_confounded_effects() -> None:
         for levels in factorial.points(columns)
     ]
     estimates, _, notes = effects.two_level(names, columns, points)
-    assert {one.term: one.size for one in estimates if abs(one.size) > 1e-12} == {"a × b": 1.0}
+    assert {effect.term: effect.size for effect in estimates if abs(effect.size) > 1e-12} == {"a × b": 1.0}
     assert "c × d cannot be told from a × b by this design" in notes and len(notes) == 3
 
 
@@ -82,7 +82,7 @@ def test_a_grid_decomposes_as_in_analysis_of_variance() -> None:
 
     points = points_of(Design("grid"), ["device.op=10%,20%,30%", "workload.reads=50%,70%"], value)
     estimates, shares = effects.complete(names, points)
-    assert [one.size for one in estimates] == pytest.approx([*u.values(), *v.values()])
+    assert [effect.size for effect in estimates] == pytest.approx([*u.values(), *v.values()])
     total = 2 * (9 + 1 + 4) + 3 * 2 + 2 * 2
     assert [share.share for share in shares] == pytest.approx([28 / total, 6 / total, 4 / total])
 
@@ -112,8 +112,8 @@ def test_one_at_a_time_effects_start_at_the_first_point() -> None:
         Design("one-at-a-time"), axes, lambda at: [100 * at["device.op"] + 4 * at["workload.reads"] + e for e in (0, 2)]
     )
     estimates = effects.one_at_a_time(["device.op", "workload.reads"], points)
-    assert [one.level for one in estimates] == ["10% → 20%", "10% → 30%", "0% → 50%"]
-    assert [one.size for one in estimates] == pytest.approx([10, 20, 2])
+    assert [effect.level for effect in estimates] == ["10% → 20%", "10% → 30%", "0% → 50%"]
+    assert [effect.size for effect in estimates] == pytest.approx([10, 20, 2])
     # Two values that differ by 2 have a variance of 2, here with 4 degrees of freedom.
     assert estimates[0].half_width == pytest.approx(student(4) * math.sqrt(2.0))
 
@@ -315,7 +315,7 @@ def test_missing_figures_and_axes_are_named() -> None:
         study.result(7)
     front = study.pareto(["write_amplification", "device.physical_bytes"])
     # Less copying costs more flash: both are on the front.
-    assert [one.levels["device.op"] for one in front.front] == ["30%", "20%"]
+    assert [point.levels["device.op"] for point in front.front] == ["30%", "20%"]
 
 
 def test_lenths_margin_matches_hand_computation_and_nominal_error() -> None:
@@ -325,7 +325,7 @@ def test_lenths_margin_matches_hand_computation_and_nominal_error() -> None:
     wrong = 0
     for _ in range(400):
         noise = [draw.gauss(0, 1) for _ in range(29)]
-        wrong += sum(abs(one) > effects.margin(noise) for one in noise)
+        wrong += sum(abs(sample) > effects.margin(noise) for sample in noise)
     assert 0.02 < wrong / (400 * 29) < 0.07
 
 
@@ -549,7 +549,7 @@ main()
 
 
 def test_outcomes_use_the_direction_of_comparisons() -> None:
-    high = {one.path for one in QUANTITIES if one.better == "high" and isinstance(one.path, str)}
+    high = {known.path for known in QUANTITIES if known.better == "high" and isinstance(known.path, str)}
     assert high == MORE_IS_BETTER and "time.iops" in high
     for figure, large in {"time.iops": True, "time.iops:min": False, "write_amplification": False}.items():
         assert Outcome.read(figure).large is Goal.of(figure).large is large

@@ -341,7 +341,7 @@ def test_a_study_without_results_has_its_columns(failed: bool, tmp_path: Path) -
     named = ["run", "device.capacity", "device.op", "seed", "key", "error"]
     named += ["write_amplification", "latency.all.p99_ns", "time.iops"]
     types = ["int64", "int64", "double", "uint64", "string", "string", *["double"] * 3]
-    assert [(one.name, str(one.type)) for one in outcome.table.schema] == [*zip(named, types, strict=True)]
+    assert [(field.name, str(field.type)) for field in outcome.table.schema] == [*zip(named, types, strict=True)]
     for frame in (outcome.to_pandas(), outcome.to_polars()):
         assert frame.shape == (rows, len(named)) and [*frame.columns] == named
     sql = "select count(*), count(error), avg(write_amplification) from runs"

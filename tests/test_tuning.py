@@ -81,7 +81,7 @@ def best(points: Sequence[Point]) -> float:
 def test_the_planted_optimum_is_found() -> None:
     """Within a tenth of the cost; as many random points rarely come close."""
     tuned = [best(searched(seed, 80)) for seed in range(max(2, examples(2)))]
-    assert all(0.3 <= one <= 0.36 for one in tuned), tuned
+    assert all(0.3 <= trial <= 0.36 for trial in tuned), tuned
     draw = random.Random(1)
 
     class Drawn:
@@ -306,7 +306,7 @@ def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
 
 def test_an_outcome_without_values_is_named() -> None:
     result = tuned(outcomes=["x=1/(write_amplification-write_amplification)"])
-    assert not result.partial and [one.text for one in result.page().conclusion] == [
+    assert not result.partial and [sentence.text for sentence in result.page().conclusion] == [
         "Nothing could be compared: no trial has a value of x in all its runs, where a figure is null or 0 divides; "
         "name another."
     ]
@@ -317,7 +317,7 @@ def test_a_search_without_runnable_points_says_why() -> None:
     result = ssdlab.tune(["device.op=20%..80%"], BASE, trace, outcomes=["wear.erases"], trials=4, repeats=1)
     page = result.page()
     assert result.best is None and not result.partial and not page.legend
-    assert [one.text for one in page.conclusion] == ["Nothing could be run."]
+    assert [sentence.text for sentence in page.conclusion] == ["Nothing could be run."]
     assert page.remarks[0].startswith(f"4 trials failed, most often: SimulationError: {trace}:")
 
 
@@ -326,19 +326,19 @@ def test_finalists_are_judged_by_fresh_seeds() -> None:
     seen = [Trial({"a": str(at)}, False, Measured(((float(at),),), ((0.9,),))) for at in (4, 1, 3, 2, 5)]
     seen += [Trial({"a": "0"}, False, Measured(((0.0,),), ((1.1,),))), Trial({"a": "x"}, False, Measured(error="no"))]
     few = finalists(seen, AIMS, itemgetter("a"))
-    assert [[one.point["a"] for one in its] for its in few] == [["1", "2", "3"], ["4", "5"]] and len(
+    assert [[proposal.point["a"] for proposal in its] for its in few] == [["1", "2", "3"], ["4", "5"]] and len(
         few[0]
     ) == FINALISTS
     fresh = {"1": 1.2, "2": 0.9, "3": 0.8}
     chosen = judged(
-        [Finalist(BASE, one.point, one.measured, Measured(one.measured.goals, ((fresh[one.point["a"]],),)), False)
-         for one in few[0]],
+        [Finalist(BASE, finalist.point, finalist.measured, Measured(finalist.measured.goals, ((fresh[finalist.point["a"]],),)), False)
+         for finalist in few[0]],
         AIMS,
     )  # fmt: skip
-    assert [(one.point["a"], one.best) for one in chosen] == [("2", True), ("3", False), ("1", False)]
+    assert [(finalist.point["a"], finalist.best) for finalist in chosen] == [("2", True), ("3", False), ("1", False)]
     # If none meets it, those that miss it least.
-    none = finalists([one for one in seen if one.point["a"] == "0"], AIMS, itemgetter("a"))
-    assert [[one.point["a"] for one in its] for its in none] == [["0"]]
+    none = finalists([point for point in seen if point.point["a"] == "0"], AIMS, itemgetter("a"))
+    assert [[proposal.point["a"] for proposal in its] for its in none] == [["0"]]
 
 
 def test_a_finalist_that_breaks_the_constraint_with_a_seed_ranks_lower() -> None:
@@ -352,12 +352,12 @@ def test_a_finalist_that_breaks_the_constraint_with_a_seed_ranks_lower() -> None
         for name, its in fresh.items()
     ]
     order = judged(finalists, AIMS)
-    assert [(one.point["device.op"], one.fresh.kept([BOUND])) for one in order] == [("b", 2), ("a", 1)]
+    assert [(point.point["device.op"], point.fresh.kept([BOUND])) for point in order] == [("b", 2), ("a", 1)]
     tuned = Tuned(
         base=BASE, source=None, axes=["device.op"], goals=[GOAL], constraints=[BOUND], seeds=1, repeats=2, asked=0,
         exhausted=False, trials=[], finalists=order, unchanged=Measured(((1.0, 1.0),), ((1.2, 1.3),)), importance={},
     )  # fmt: skip
-    assert [one.text for one in tuned.page().conclusion] == [
+    assert [sentence.text for sentence in tuned.page().conclusion] == [
         "Take --set device.op=b: its drive has 37.50 % to spare, as blocks are whole.",
         "It meets the constraints with 2 of 2 fresh seeds.",
         "The next best is as good, but meets the constraints with only 1 of 2 fresh seeds.",

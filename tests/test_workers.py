@@ -83,7 +83,7 @@ def test_workers_end_with_their_client(tmp_path: Path) -> None:
             ]
             time.sleep(0.05)
         client.send_signal(signal.SIGKILL)
-    while [one for one in children if _runs(one)]:
+    while [child for child in children if _runs(child)]:
         assert time.monotonic() < deadline, "a worker outlives its client"
         time.sleep(0.05)
 
@@ -208,7 +208,7 @@ def test_no_more_runs_start_than_memory_allows(tmp_path: Path) -> None:
             return finished
 
         done = outcomes.run([lambda run=run: noted(run) for run in asked.runs.values()])  # type: ignore[misc]
-        assert all(one is not None and one.error is None for one in done) and max(taken) <= 2 * need
+        assert all(task is not None and task.error is None for task in done) and max(taken) <= 2 * need
         # There were never more processes than fit.
         assert len(workers._all) <= 2
     with local.LocalWorkers(2, limit_bytes=need - 1) as workers:

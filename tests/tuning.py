@@ -85,7 +85,7 @@ class Bench:
         """The best outcome that meets the constraints."""
         self.runs.do(points, SEEDS)
         measured = [self.runs.measured(point, SEEDS) for point in points]
-        values = [one.means()[0] for one in measured if one.feasible(self.aims.constraints)]
+        values = [outcome.means()[0] for outcome in measured if outcome.feasible(self.aims.constraints)]
         return (max if self.aims.goals[0].large else min)(values, default=None)
 
     def tuned(self, seed: int) -> list[Point]:
@@ -93,7 +93,7 @@ class Bench:
         search = Search(self.space, self.aims, seed=seed, batch=BATCH)
         for _ in range(TRIALS // BATCH):
             its = search.open()
-            self.runs.do([one.point for one in its], SEEDS)
+            self.runs.do([proposal.point for proposal in its], SEEDS)
             for one in its:
                 search.tell(one.number, self.runs.measured(one.point, SEEDS))
         return [proposal.point for proposal in search.proposals()]

@@ -161,7 +161,9 @@ def main(theirs: str) -> None:
                     )
                     for _ in range(ROUNDS)
                 ]
-                passed, processor = ([min(one[side][clock] for one in rounds) for side in (0, 1)] for clock in (0, 1))
+                passed, processor = (
+                    [min(measurement[side][clock] for measurement in rounds) for side in (0, 1)] for clock in (0, 1)
+                )
                 misses = [rounds[0][side][2] for side in (0, 1)]
                 rates = [REQUESTS / seconds / 1e6 for seconds in passed]
                 print(

@@ -44,8 +44,8 @@ def main() -> None:
     print("\n### Start-up and reports\n")
     print("| command | processor time | memory |\n|---|---|---|")
     for name in commands:
-        seconds = min(one[name].seconds for one in rounds)
-        mebibytes = min(one[name].mebibytes for one in rounds)
+        seconds = min(measurement[name].seconds for measurement in rounds)
+        mebibytes = min(measurement[name].mebibytes for measurement in rounds)
         print(f"| {name} | {seconds:.2f} s | {mebibytes:.0f} MiB |")
 
 
