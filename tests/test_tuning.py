@@ -326,19 +326,18 @@ def test_finalists_are_judged_by_fresh_seeds() -> None:
     seen = [Trial({"a": str(at)}, False, Measured(((float(at),),), ((0.9,),))) for at in (4, 1, 3, 2, 5)]
     seen += [Trial({"a": "0"}, False, Measured(((0.0,),), ((1.1,),))), Trial({"a": "x"}, False, Measured(error="no"))]
     few = finalists(seen, AIMS, itemgetter("a"))
-    assert [[proposal.point["a"] for proposal in its] for its in few] == [["1", "2", "3"], ["4", "5"]] and len(
-        few[0]
-    ) == FINALISTS
+    assert [[trial.point["a"] for trial in group] for group in few] == [["1", "2", "3"], ["4", "5"]]
+    assert len(few[0]) == FINALISTS
     fresh = {"1": 1.2, "2": 0.9, "3": 0.8}
     chosen = judged(
-        [Finalist(BASE, finalist.point, finalist.measured, Measured(finalist.measured.goals, ((fresh[finalist.point["a"]],),)), False)
-         for finalist in few[0]],
+        [Finalist(BASE, trial.point, trial.measured, Measured(trial.measured.goals, ((fresh[trial.point["a"]],),)), False)
+         for trial in few[0]],
         AIMS,
     )  # fmt: skip
     assert [(finalist.point["a"], finalist.best) for finalist in chosen] == [("2", True), ("3", False), ("1", False)]
     # If none meets it, those that miss it least.
     none = finalists([point for point in seen if point.point["a"] == "0"], AIMS, itemgetter("a"))
-    assert [[proposal.point["a"] for proposal in its] for its in none] == [["0"]]
+    assert [[trial.point["a"] for trial in group] for group in none] == [["0"]]
 
 
 def test_a_finalist_that_breaks_the_constraint_with_a_seed_ranks_lower() -> None:
