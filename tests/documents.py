@@ -32,6 +32,7 @@ DOCUMENTS = (
     "docs/ftls.md",
     "docs/diagnose.md",
     "docs/cache.md",
+    "docs/drive-cache.md",
     "docs/compress.md",
     "docs/device.md",
     "docs/filebench.md",

@@ -45,7 +45,7 @@ def test_a_report_ends_with_its_glossary(small: ssdlab.Config) -> None:
 @pytest.mark.parametrize(
     "document",
     [
-        *DOCUMENTS, *SLOW_DOCUMENTS, "docs/results.md", "docs/glossary.md", "traces/README.md",
+        *DOCUMENTS, *SLOW_DOCUMENTS, "docs/results.md", "docs/scheduler-validation.md", "docs/glossary.md", "traces/README.md",
         "CONTRIBUTING.md", "CHANGELOG.md",
     ],
 )  # fmt: skip

@@ -330,8 +330,8 @@ def test_finalists_are_judged_by_fresh_seeds() -> None:
     assert len(few[0]) == FINALISTS
     fresh = {"1": 1.2, "2": 0.9, "3": 0.8}
     chosen = judged(
-        [Finalist(BASE, trial.point, trial.measured, Measured(trial.measured.goals, ((fresh[trial.point["a"]],),)), False)
-         for trial in few[0]],
+        [Finalist(BASE, it.point, it.measured, Measured(it.measured.goals, ((fresh[it.point["a"]],),)), False)
+         for it in few[0]],
         AIMS,
     )  # fmt: skip
     assert [(finalist.point["a"], finalist.best) for finalist in chosen] == [("2", True), ("3", False), ("1", False)]
