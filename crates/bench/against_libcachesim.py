@@ -92,7 +92,7 @@ def whole(command: list[str]) -> float:
 def processes(theirs: str, path: str, size: int) -> None:
     """Prints a table of whole processes: one per policy, and one of ours for all."""
     ssdlab = str(Path(sys.executable).with_name("ssdlab"))
-    print(f"\n## Whole processes against libCacheSim: {WHOLE_REQUESTS:,} of these requests, {size:,} objects cached\n")
+    print(f"\n## Whole processes against libCacheSim: {WHOLE_REQUESTS:,} requests, {size:,} objects cached\n")
     print("| policy | libCacheSim, s | `ssdlab cache sim`, s | ratio |")
     print("|---|---|---|---|")
 

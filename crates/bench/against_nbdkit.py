@@ -86,12 +86,12 @@ def main(commands: dict[str, str]) -> None:
     """Prints a table of medians. A ratio is the median over rounds, because a busy machine slows whole rounds."""
     for program in ("fio", "nbdkit"):
         if not shutil.which(program):
-            print(f"not compared with nbdkit: {program} is missing; Debian has it in the package of that name")
+            print(f"skipped the comparison with nbdkit: {program} is missing; install the Debian package of that name")
             return
     timed = (f"--runtime={SECONDS * 1000:.0f}ms", "--time_based")
     print("\n### NBD: requests of fio against `nbdkit memory`\n")
     print(f"Thousand requests per second; medians of {ROUNDS} rounds of {SECONDS} s in turns, and of their ratios.\n")
-    print("In brackets microseconds of the server's processor time for a request, over all rounds.\n")
+    print("In brackets: microseconds of server processor time per request, over all rounds.\n")
     print("| load | nbdkit |" + "".join(f" {name} | ratio |" for name in commands))
     print("|---|---|" + "---|---|" * len(commands))
     with tempfile.TemporaryDirectory(prefix="ssdlab-nbd-") as folder, ExitStack() as servers:

@@ -38,7 +38,7 @@ def _running(programs: Path, data: Path, sockets: Path) -> Iterator[list[str]]:
     try:
         _as_user(programs / "pg_ctl", "-D", data, "-o", options, "-l", log, "-w", "-t", "60", "start")
     except RuntimeError as error:
-        raise RuntimeError(f"{error}\n{log.read_text() if log.exists() else 'there is no log'}") from None
+        raise RuntimeError(f"{error}\n{log.read_text() if log.exists() else 'no log was written'}") from None
     try:
         yield ["-h", str(sockets)]
     finally:
@@ -63,7 +63,7 @@ def survives_a_loss_of_power(machine: Machine) -> None:
     files.needs_mounts()
     needs("mkfs.ext4", "e2fsck", "setpriv")
     if not machine.makes_drives:
-        raise MissingError("the server keeps nothing in a file")
+        raise MissingError("the server has no --file")
     programs = _programs()
     try:
         user = pwd.getpwnam(USER)

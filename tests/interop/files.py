@@ -70,7 +70,7 @@ def needs_mounts() -> None:
     if os.geteuid() != 0:
         raise MissingError("mounting needs root")
     if not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
-        raise MissingError("this kernel offers no FUSE or no loop devices")
+        raise MissingError("this kernel has no FUSE or no loop devices")
 
 
 def _holds_files(machine: Machine, make: list[str], check: list[str]) -> None:

@@ -45,11 +45,15 @@ CHECKS = [
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True, metavar="COMMAND", help="with {socket} and {size}")
-    parser.add_argument("--certificates", metavar="FOLDER", type=Path, help="of a server that takes --tls FOLDER")
-    parser.add_argument("--drives", action="store_true", help="the server takes --file FILE and keeps a drive there")
+    parser.add_argument("--server", required=True, metavar="COMMAND", help="server command with {socket} and {size}")
+    parser.add_argument("--certificates", metavar="FOLDER", type=Path, help="certificates for the server's --tls")
+    parser.add_argument("--drives", action="store_true", help="the server keeps a drive in --file FILE")
     parser.add_argument(
-        "--only", metavar="NAME", action="append", default=[], help="a check, such as qemu.patterns; may be repeated"
+        "--only",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="run only this check, such as qemu.patterns; may be repeated",
     )
     options = parser.parse_args()
     install()
@@ -65,14 +69,14 @@ def main() -> int:
                 check(Machine(options.server, Path(folder), options.certificates, options.drives))
                 outcome = "ok"
             except MissingError as missing:
-                outcome, why = "not done", f": {missing}"
+                outcome, why = "skipped", f": {missing}"
             except Exception:
                 outcome, why = "FAILED", "\n" + traceback.format_exc()
         done[outcome].append(name)
         print(f"{outcome:8} {name} ({time.monotonic() - began:.1f} s){why}", flush=True)
     print(", ".join(f"{len(names)} {outcome}" for outcome, names in done.items()))
     if not done["ok"]:
-        print("no check ran: nothing is known", file=sys.stderr)
+        print("no check ran", file=sys.stderr)
     return 0 if done["ok"] and not done["FAILED"] else 1
 
 

@@ -113,12 +113,14 @@ def crowds(path: Path) -> None:
         began = time.monotonic()
         with connected(path) as client:
             client._ask(READ, 0, 0)
-        print(f"{'64 silent connections':32}              a client came in {1e3 * (time.monotonic() - began):8.1f} ms")
+        print(
+            f"{'64 silent connections':32}              a new client waited {1e3 * (time.monotonic() - began):8.1f} ms"
+        )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True, metavar="COMMAND", help="with {socket} and {size}")
+    parser.add_argument("--server", required=True, metavar="COMMAND", help="server command with {socket} and {size}")
     parser.add_argument("--size", type=int, default=4 << 30, metavar="BYTES", help="default: 4 GiB")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ssdlab-stopwatch-") as folder:
@@ -129,7 +131,7 @@ def main() -> int:
             crowds(path)
             for line in Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8").splitlines():
                 if line.startswith("VmHWM"):
-                    print(f"memory of the server at most: {int(line.split()[1]) / 1024:.0f} MiB")
+                    print(f"peak memory of the server: {int(line.split()[1]) / 1024:.0f} MiB")
     print(f"longest wait: {1e3 * slowest:.1f} ms")
     return 0
 
