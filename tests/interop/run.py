@@ -53,11 +53,11 @@ def main() -> int:
         metavar="NAME",
         action="append",
         default=[],
-        help="run only this check, such as qemu.patterns; may be repeated",
+        help="only this check, such as qemu.patterns; repeatable",
     )
     options = parser.parse_args()
     install()
-    done: dict[str, list[str]] = {"ok": [], "FAILED": [], "not done": []}
+    done: dict[str, list[str]] = {"ok": [], "FAILED": [], "skipped": []}
     for check in CHECKS:
         name = f"{check.__module__}.{check.__name__}"
         if options.only and name not in options.only:

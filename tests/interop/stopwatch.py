@@ -113,9 +113,8 @@ def crowds(path: Path) -> None:
         began = time.monotonic()
         with connected(path) as client:
             client._ask(READ, 0, 0)
-        print(
-            f"{'64 silent connections':32}              a new client waited {1e3 * (time.monotonic() - began):8.1f} ms"
-        )
+        waited = 1e3 * (time.monotonic() - began)
+        print(f"{'64 silent connections':32}              a new client waited {waited:8.1f} ms")
 
 
 def main() -> int:
