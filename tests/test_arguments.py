@@ -89,9 +89,9 @@ def test_wrong_argument_types_are_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     call, needed = FUNCTIONS[name]
-    with pytest.raises(ssdlab.SsdlabError, match=rf"^{argument}: .*; |{UNNAMED}") as told:
+    with pytest.raises(ssdlab.SsdlabError, match=rf"^{argument}: .*; |{UNNAMED}") as error:
         call(**{**needed, argument: object()})
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_wrong_argument_types_are_named(
 )
 def test_messages_name_a_valid_value(name: str, given: dict[str, Any], message: str) -> None:
     call, needed = FUNCTIONS[name]
-    with pytest.raises(ssdlab.ConfigError) as told:
+    with pytest.raises(ssdlab.ConfigError) as error:
         call(**{**needed, **given})
-    assert str(told.value) == message
+    assert str(error.value) == message
 
 
 def test_single_items_and_numpy_values_are_accepted() -> None:

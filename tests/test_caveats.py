@@ -37,8 +37,8 @@ def test_equal_drives_under_one_ftl_only_name_that_ftl() -> None:
     axes = {"device.op": ["50%", "100%"], "ftl": ["page", "fast"]}
     study = ssdlab.sweep(axes, {"device.capacity": "32MiB", "workload.requests": 10})
     assert len({*study.table["device.physical_bytes"].to_pylist()}) == 3
-    told = [caveat for caveat in study.caveats if "same drive" in caveat]
-    assert told == ["device.op=50%, 100% give the same drive with ftl=page, as blocks are whole"]
+    notes = [caveat for caveat in study.caveats if "same drive" in caveat]
+    assert notes == ["device.op=50%, 100% give the same drive with ftl=page, as blocks are whole"]
 
 
 def test_a_phase_without_writes_after_a_warm_up_counts_as_settled() -> None:
@@ -118,11 +118,11 @@ def test_a_drive_of_few_blocks_names_a_larger_one_that_settles(tmp_path: Path) -
     written = ssdlab.generate(ssdlab.Config(overrides={"workload.requests": 500_000, "workload.reads": "0%"}))
     for state in (None, saved):
         result = ssdlab.simulate(config, written, state=state, save_state=None if state else saved)
-        told = next(remark.text for remark in remarks_on(result) if "preconditioning ended" in remark.text)
-        assert told.startswith("write amplification was not steady when preconditioning ended, after 18.0 times the")
+        note = next(remark.text for remark in remarks_on(result) if "preconditioning ended" in remark.text)
+        assert note.startswith("write amplification was not steady when preconditioning ended, after 18.0 times the")
         # An existing drive keeps its size.
         remedy = "" if state else ": --set device.capacity=8GiB"
-        assert told.endswith(f"goes up and down with each collection{remedy}")
+        assert note.endswith(f"goes up and down with each collection{remedy}")
     larger = ssdlab.simulate(ssdlab.Config("tlc-nvme", overrides={**asked, "device.capacity": "8GiB"}))
     assert larger.summary["precondition"]["stable"]
 

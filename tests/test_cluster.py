@@ -263,12 +263,12 @@ def test_other_programs_are_recognised_in_time(
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         address = f"tcp://127.0.0.1:{there.getsockname()[1]}"
-        with pytest.raises(ssdlab.ConfigError, match=rf"^cluster {address}: no scheduler answers") as told:
+        with pytest.raises(ssdlab.ConfigError, match=rf"^cluster {address}: no scheduler answers") as error:
             work.DaskWorkers(address)
         there.shutdown(socket.SHUT_RDWR)
         thread.join()
     for one in kept:
         one.close()
-    assert said in str(told.value) and "allocate" not in str(told.value)
+    assert said in str(error.value) and "allocate" not in str(error.value)
     gc.collect()
     assert capfd.readouterr().err == ""

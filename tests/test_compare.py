@@ -86,10 +86,10 @@ def test_remarks_of_one_case_name_it() -> None:
 def test_unrequested_differences_in_flash_are_reported() -> None:
     base = {"device.capacity": "64MiB", "nand.pages_per_block": 32, "workload.requests": 1000, "time": "count"}
     ram, dftl, small = {**base}, {**base, "ftl.page.map": "dftl"}, {**base, "device.capacity": "32MiB"}
-    told = [
+    notes = [
         remark for remark in page(ssdlab.compare({"ram": ram, "dftl": dftl})).remarks if "differ in flash" in remark
     ]
-    assert len(told) == 1 and "ram: " in told[0] and "dftl: " in told[0]
+    assert len(notes) == 1 and "ram: " in notes[0] and "dftl: " in notes[0]
     for other in (small, {**base, "ftl.page.gc": "fifo"}):
         html = page(ssdlab.compare({"ram": ram, "other": other}))
         assert not any("differ in flash" in remark for remark in html.remarks)

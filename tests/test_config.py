@@ -79,13 +79,13 @@ def test_all_faults_are_reported_together_with_their_remedy(tmp_path: Path) -> N
 def test_conflicts_in_one_layer_are_errors_and_later_layers_override() -> None:
     first, second = {"ftl.fast.log": "10%"}, {"ftl": "bast"}
     for at_once in ({**first, **second}, {**second, **first}):
-        told = 'ftl.fast.log: belongs to ftl = "fast", but ftl = "bast" is chosen (overrides); keep one'
+        message = 'ftl.fast.log: belongs to ftl = "fast", but ftl = "bast" is chosen (overrides); keep one'
         with pytest.raises(ssdlab.ConfigError) as error:
             ssdlab.Config(overrides=at_once)
-        assert str(error.value) == f"overrides: {told}"
+        assert str(error.value) == f"overrides: {message}"
         with pytest.raises(ssdlab.ConfigError) as error:
             ssdlab.Config("tlc-nvme").with_overrides(at_once)
-        assert str(error.value) == f"overrides: {told}"
+        assert str(error.value) == f"overrides: {message}"
         axes = Builder(ssdlab.Config(overrides={"ftl": "faster"}))
         with pytest.raises(ssdlab.ConfigError, match="belongs to"):
             axes.laid(at_once, replays=False)

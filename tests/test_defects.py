@@ -108,15 +108,15 @@ def test_messages_name_no_variables(cli: Cli, arguments: list[str]) -> None:
 
 def test_a_remedy_names_an_amount(cli: Cli) -> None:
     small = ["--preset", "enterprise-nvme", "--set", "device.capacity=64MiB"]
-    told = cli("config", "check", *small, check=False).stderr
-    match = re.search(r"device.capacity: .* raise it to (\S+)", told)
-    assert match, told
+    output = cli("config", "check", *small, check=False).stderr
+    match = re.search(r"device.capacity: .* raise it to (\S+)", output)
+    assert match, output
     cli("config", "check", *small, "--set", f"device.capacity={match[1]}")
 
 
 def test_calibrate_lists_only_presets_it_can_calibrate(cli: Cli) -> None:
-    told = cli("calibrate", *SMALL_SETS, "--set", "time=serial", check=False).stderr
-    named = told.rstrip().rpartition(": ")[2].split(", ")
+    output = cli("calibrate", *SMALL_SETS, "--set", "time=serial", check=False).stderr
+    named = output.rstrip().rpartition(": ")[2].split(", ")
     assert named and all(ssdlab.Config(preset)["time"] == "event" for preset in named)
 
 

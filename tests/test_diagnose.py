@@ -148,15 +148,15 @@ def test_causes_of_write_amplification_are_named_correctly() -> None:
     offsets = [4096 * n for n in pages]
     result = ssdlab.simulate(log, ssdlab.Trace.from_columns(op=["W"] * 700, offset=offsets, bytes=[4096] * 700))
     assert result.summary["log"]["merges"]["full"]["count"] == 0
-    told = dict(words.words(finding) for finding in result.diagnose().findings)
-    [share] = [line for line in told if "copies within the log" in line]
-    assert not any("merges" in line for line in told) and "on their second chance" in told[share]
+    wording = dict(words.words(finding) for finding in result.diagnose().findings)
+    [share] = [line for line in wording if "copies within the log" in line]
+    assert not any("merges" in line for line in wording) and "on their second chance" in wording[share]
     empty = ssdlab.Config("tlc-chip", overrides={**drive, "precondition.fill": "0%", "precondition.overwrite": "none"})
     for times, read in ((1, "none"), (2, "100")):
         offsets = [4096 * n for n in range(100)] * times
         parts = ssdlab.Trace.from_columns(op=["W"] * len(offsets), offset=offsets, bytes=[512] * len(offsets))
-        told = dict(words.words(finding) for finding in ssdlab.simulate(empty, parts).diagnose().findings)
-        evidence = told["100 % of the pages that the host writes are written in part"]
+        wording = dict(words.words(finding) for finding in ssdlab.simulate(empty, parts).diagnose().findings)
+        evidence = wording["100 % of the pages that the host writes are written in part"]
         assert evidence.startswith(f"{100 * times} pages of 4.00 KiB, for which {read} had to be read first")
 
 
@@ -169,9 +169,9 @@ def test_concentrated_writes_have_a_share() -> None:
         "about": "write_amplification", "name": "hot_with_cold", "share": 0.47, "evidence": evidence,
         "what_ifs": ["placement"],
     }  # fmt: skip
-    told = words.words(finding)[1]
-    assert "as if they fell on 0.21 % of the pages" in told
-    assert told.endswith("1.000: --set ftl.page.survivors=own, and a victim policy that looks at age")
+    wording = words.words(finding)[1]
+    assert "as if they fell on 0.21 % of the pages" in wording
+    assert wording.endswith("1.000: --set ftl.page.survivors=own, and a victim policy that looks at age")
     # Separation is not advised where GC already writes to its own blocks.
     assert words.words({**finding, "what_ifs": []})[1].endswith("1.000: a victim policy that looks at age")
 
@@ -214,13 +214,13 @@ def test_a_run_ends_with_the_largest_findings(cli: Cli) -> None:
 @pytest.mark.parametrize("time", ["event", "serial", "count"])
 def test_a_page_begins_with_findings_and_evidence(time: str, cli: Cli, tmp_path: Path) -> None:
     arguments = [*SMALL_SETS, "--set", "workload.requests=2000", "--set", f"time={time}"]
-    told = cli("run", *arguments, "--out", "out").stdout
+    output = cli("run", *arguments, "--out", "out").stdout
     saved = json.loads((tmp_path / "out" / "result.json").read_text())["result"]["diagnosis"]
     page = (tmp_path / "out" / "report.html").read_text()
     assert saved
     for number, finding in enumerate(saved, 1):
         headline, evidence = words.words(finding)
-        assert (f"\n{number}. {headline}" in told) == (number <= 3)
+        assert (f"\n{number}. {headline}" in output) == (number <= 3)
         assert page.index(escape(headline)) < page.index(escape(evidence)) < page.index("<h2>Summary<")
 
 
@@ -245,11 +245,11 @@ def test_skipped_lines_are_mentioned(cli: Cli, tmp_path: Path) -> None:
     trace.write_text("0,W,0,4096,1\n1,W,0,4096,2\nnothing\n1,R,0,4096,3\n")
     done = cli("run", trace, "--skip-bad", *SMALL_SETS, "--out", tmp_path / "run")
     about = ("note: only device 0 is replayed", "note: bad lines: 1 record", "note: first malformed line")
-    told = [line for line in done.stdout.splitlines() if line.startswith(about)]
-    assert len(told) == len(about)
+    lines = [line for line in done.stdout.splitlines() if line.startswith(about)]
+    assert len(lines) == len(about)
     for given in ([trace, "--skip-bad", *SMALL_SETS, "--no-what-ifs"], [tmp_path / "run"]):
         shown = cli("diagnose", *given).stdout.splitlines()
-        assert [line for line in shown if line.startswith("note: ")] == told
+        assert [line for line in shown if line.startswith("note: ")] == lines
 
 
 def test_a_what_if_equals_a_run_with_its_settings(in_time: ssdlab.Config) -> None:
@@ -344,8 +344,8 @@ def test_programs_may_be_fewer_than_writes_with_a_buffer(in_time: ssdlab.Config)
     sets = {"workload.reads": "0%", "precondition.overwrite": "steady", "drive.buffer": "watermark"}
     for size, amplified in (("10MiB", False), ("64KiB", True)):
         result = ssdlab.simulate(in_time.with_overrides({**sets, "drive.buffer.watermark.size": size}))
-        told = dict(words.words(finding) for finding in result.diagnose().findings)
-        [evidence] = [said for line, said in told.items() if line.endswith("copies of collection")]
+        wording = dict(words.words(finding) for finding in result.diagnose().findings)
+        [evidence] = [said for line, said in wording.items() if line.endswith("copies of collection")]
         assert (result.summary["write_amplification"] > 1.0) == amplified
         assert ("for not all that the host wrote has left the write buffer" in evidence) != amplified
 

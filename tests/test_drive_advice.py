@@ -56,11 +56,11 @@ def test_the_least_sufficient_flash_is_chosen() -> None:
     ]
     advised = advice(drives)
     assert advised.best is not None and advised.best.levels == {"device.op": "30%"}
-    said = [sentence.text for sentence in advised.page().conclusion]
-    assert said[0] == "Take device.op=30%: the least flash that does what is wanted."
-    assert said[1] == "That is the answer of one seed, and another may differ: --seeds 5 tells how sure it is."
-    assert said[2] == "The next smaller, device.op=25%, has a p99 of 30 ns."
-    assert said[3].startswith("The next larger, device.op=40%, takes 17 % more flash and amplifies writes as much")
+    lines = [sentence.text for sentence in advised.page().conclusion]
+    assert lines[0] == "Take device.op=30%: the least flash that does what is wanted."
+    assert lines[1] == "That is the answer of one seed, and another may differ: --seeds 5 tells how sure it is."
+    assert lines[2] == "The next smaller, device.op=25%, has a p99 of 30 ns."
+    assert lines[3].startswith("The next larger, device.op=40%, takes 17 % more flash and amplifies writes as much")
     slow = advice(drives, p99_ns=5.0)
     assert slow.best is None and "the nearest, device.op=40%, has a p99 of 10 ns" in slow.page().conclusion[0].text
     short = advice(drives, years=10.0)
@@ -121,12 +121,12 @@ def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -
     advised = ssdlab.advise_drive(timeless, {**SMALL, "time": "count"}, op=["20%", "40%"])
     assert [advised.lasts(choice) for choice in advised.choices] == [None, None]
     assert [drive["lasts"] for drive in advised.to_dict()["drives"]] == [None, None]
-    said = [sentence.text for sentence in advised.page().conclusion]
-    assert said[:2] == [
+    lines = [sentence.text for sentence in advised.page().conclusion]
+    assert lines[:2] == [
         "How long drives last is not known here; say how much is written with --dwpd.",
         "If it lasts long enough, take device.op=20%: the least flash.",
     ]
-    assert not any(line.startswith("Take") for line in said)
+    assert not any(line.startswith("Take") for line in lines)
     assert advised.page().lead[0].text == "wanted: 5 years of life, with the least flash"
     assert {drive["rate"] for drive in advised.to_dict()["drives"]} == {None}
 

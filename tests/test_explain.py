@@ -221,10 +221,12 @@ def test_an_excerpt_of_several_devices_names_its_device(tmp_path: Path, cli: Cli
     rows = (f"{128166372003061629 + 10 * at},hm,{at % 2},Write,{4096 * (at % 8)},4096,100" for at in range(most + 20))
     (tmp_path / "two.csv").write_text("\n".join(rows) + "\n")
     given = ["--set", "ftl=fast", "--trace", "two.csv", "--most", "20", "--out", "own.html"]
-    said = cli("explain", *given).stdout
-    assert "Of device hm.0 of two.csv these are 20 requests" in said and "Another device is taken by --device" in said
-    said = cli("explain", *given, "--device", "hm.1").stdout
-    assert "Of device hm.1 of two.csv these are 20 requests" in said and "Another device" not in said
+    output = cli("explain", *given).stdout
+    assert (
+        "Of device hm.0 of two.csv these are 20 requests" in output and "Another device is taken by --device" in output
+    )
+    output = cli("explain", *given, "--device", "hm.1").stdout
+    assert "Of device hm.1 of two.csv these are 20 requests" in output and "Another device" not in output
     assert "Of two.csv these are 20 requests" in cli("explain", *given, "--device", "all").stdout
 
 
@@ -244,10 +246,10 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     with pytest.raises(ConfigError, match="read, write and trim no pages; raise --skip or --most"):
         steps.excerpt(flushes, 4096, count=1)
     trace.save(tmp_path / "trace.csv")
-    said = cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--skip", "1", "--out", "own.html").stdout
+    output = cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--skip", "1", "--out", "own.html").stdout
     about = "Of trace.csv these are 2 requests that have pages, behind the first 1; the 2 pages that they touch are"
     page = (tmp_path / "own.html").read_text()
-    assert about in said and about in page and "FTL fast, step by step" in page
+    assert about in output and about in page and "FTL fast, step by step" in page
     for option in (["--skip", "1"], ["--most", "5"]):
         assert "--skip and --most are for a trace; name one" in refused(cli, "--requests", "0", *option)
 
@@ -255,8 +257,8 @@ def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
 def test_a_trace_sizes_its_explained_drive(tmp_path: Path, cli: Cli) -> None:
     far = ssdlab.Trace.from_columns(op=["W"] * 50, offset=[n << 20 for n in range(50)], bytes=[4096] * 50)
     far.save(tmp_path / "far.csv")
-    told = json.loads(cli("explain", "--trace", "far.csv", "--json").stdout)["result"]
-    assert told["recordings"][0]["drive"]["logical_pages"] >= 50
+    output = json.loads(cli("explain", "--trace", "far.csv", "--json").stdout)["result"]
+    assert output["recordings"][0]["drive"]["logical_pages"] >= 50
     small = refused(cli, "--set", "device.capacity=128KiB", "--trace", "far.csv")
     assert "the drive has pages 0 to 31. Use these, or raise device.capacity" in small
 
@@ -309,8 +311,8 @@ def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -
         f'{HEAD}{drive}[[ftl]]\nname = "fast"\nwidth = 1': "width: no such key in [[ftl]] fast",
     }.items():
         (tmp_path / "own.toml").write_text(text, encoding="utf-8")
-        said = refused(cli, "own.toml")
-        assert said.startswith("ssdlab: own.toml: ") and fault in said
+        message = refused(cli, "own.toml")
+        assert message.startswith("ssdlab: own.toml: ") and fault in message
     assert not list(tmp_path.glob("*.html"))
 
 

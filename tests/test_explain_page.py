@@ -95,15 +95,15 @@ def test_the_middle_of_a_scene_equals_another_recordings_start(name: str, page_o
 @pytest.mark.parametrize("name", SCENES)
 def test_every_step_of_a_scene_has_a_sentence(name: str, page_of: Any) -> None:
     page = page_of(name)
-    said = page.evaluate("""() => {
+    shown_text = page.evaluate("""() => {
       document.body.hidden = true;
       return Array.from({ length: player.last }, (_, at) => {
         player.go(at + 1);
         return [...document.querySelectorAll(".said")].map((one) => one.textContent);
       }).flat();
     }""")
-    assert all(line.strip() for line in said)
-    assert not [line for line in said if "undefined" in line or "NaN" in line or "null" in line]
+    assert all(line.strip() for line in shown_text)
+    assert not [line for line in shown_text if "undefined" in line or "NaN" in line or "null" in line]
 
 
 @pytest.fixture
@@ -182,8 +182,8 @@ def test_a_trim_invalidates_only_existing_pages(told: Any) -> None:
 def test_merges_are_described_in_the_papers_words(page_of: Any) -> None:
     page = page_of("bast-full-merge")
     page.get_by_role("button", name="Next merge").click()
-    told = "Full merge of block 1: newest pages from D1, L5; 12 reads, 12 programs, 2 erases."
-    assert page.locator(".said .span").first.inner_text() == told
+    message = "Full merge of block 1: newest pages from D1, L5; 12 reads, 12 programs, 2 erases."
+    assert page.locator(".said .span").first.inner_text() == message
     assert page.get_by_role("button", name="Next merge").is_disabled()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -227,8 +227,8 @@ def test_costs_of_merges_reclaims_and_collections_cover_all_flash_work(name: str
     recordings = ssdlab.explain(name).recordings
     for recording, sentences in zip(recordings, page_of(name).evaluate(SPANS), strict=True):
         kinds = ("merge", "reclaim", "collection")
-        told = [(one, line) for one, line in zip(recording["spans"], sentences, strict=True) if one["span"] in kinds]
-        for span, line in told:
+        lines = [(one, line) for one, line in zip(recording["spans"], sentences, strict=True) if one["span"] in kinds]
+        for span, line in lines:
             if span["span"] == "merge":
                 assert told_cost(line) == [span["copies"], span["copies"], span["erases"]], line
             if span["span"] == "reclaim":
@@ -237,8 +237,8 @@ def test_costs_of_merges_reclaims_and_collections_cover_all_flash_work(name: str
                 assert f": {merges or 'no'} logical block{'s' if merges > 1 else ''} merged; " in line
         outermost = [
             line
-            for span, line in told
-            if not any(one is not span and one["from"] <= span["from"] and span["to"] <= one["to"] for one, _ in told)
+            for span, line in lines
+            if not any(one is not span and one["from"] <= span["from"] and span["to"] <= one["to"] for one, _ in lines)
         ]
         copies = sum(step["step"] == "copy" for step in recording["steps"])
         erases = sum(recording["end"]["erases"]) - sum(block["erases"] for block in recording["start"]["blocks"])
@@ -260,7 +260,7 @@ def test_collection_costs_include_moved_map_pages(window: Any, tmp_path: Path, t
     finally:
         shown.leave()
     (recording,) = explanation.recordings
-    told = [
+    lines = [
         told_cost(line)
         for span, line in zip(recording["spans"], sentences, strict=True)
         if span["span"] == "collection"
@@ -271,9 +271,9 @@ def test_collection_costs_include_moved_map_pages(window: Any, tmp_path: Path, t
         return sum(step["step"] in (kind, "copy") and step["cause"] in causes for step in recording["steps"])
 
     erases = sum(recording["end"]["erases"])
-    assert [sum(column) for column in zip(*told, strict=True)] == [done("read"), done("program"), erases]
+    assert [sum(column) for column in zip(*lines, strict=True)] == [done("read"), done("program"), erases]
     rewritten = sum(step["step"] == "program" and step["cause"] == "map_update" for step in recording["steps"])
-    assert rewritten > 0 and erases == len(told)
+    assert rewritten > 0 and erases == len(lines)
 
 
 def test_two_ftls_meet_at_each_request(page_of: Any) -> None:

@@ -188,8 +188,8 @@ def test_pages_write_values_as_the_terminal_does(comparison: Any) -> None:
     for form, write in FORMS.items():
         for value in (0.0, 0.00412, 0.5, 1.0, 12.345, 999.7, 1023.6, 65_536.0, 1.5e6, 2.5e9, 7.3e12):
             if form != "number":
-                said = page.evaluate("([form, value]) => FORMS[form](value)", [form, value])
-                assert said == write(value), (form, value)
+                shown_text = page.evaluate("([form, value]) => FORMS[form](value)", [form, value])
+                assert shown_text == write(value), (form, value)
 
 
 def slowly_waited(bars: GanttColumns, at: int) -> set[int]:

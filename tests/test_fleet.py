@@ -406,11 +406,11 @@ def test_a_fleet_fails_if_every_drive_fails(trace: Path, cli: Cli, tmp_path: Pat
 def test_a_fleet_repeats_the_notes_of_its_runs(alone: Path) -> None:
     """Drives of whole blocks that are larger than requested, and drives that have not settled."""
     fleet = ssdlab.open_fleet(alone)
-    told = fleet.study.caveats
-    assert told[0].startswith("no capacity is given, so the trace sizes the drive: ")
-    assert told[1].startswith("5 of 5 runs: the drive has more than the device.op that was asked for")
-    assert any("has not settled" in note for note in told)
-    assert {*told} <= {*fleet.envelope()["notes"]} and told[0] in fleet.report_html()
+    notes = fleet.study.caveats
+    assert notes[0].startswith("no capacity is given, so the trace sizes the drive: ")
+    assert notes[1].startswith("5 of 5 runs: the drive has more than the device.op that was asked for")
+    assert any("has not settled" in note for note in notes)
+    assert {*notes} <= {*fleet.envelope()["notes"]} and notes[0] in fleet.report_html()
 
 
 def test_one_drive_is_written_in_the_singular(trace: Path) -> None:

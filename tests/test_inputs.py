@@ -34,8 +34,8 @@ def results(text: str) -> object:
 
 def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "flushing.csv").write_text("0,W,0,4096\n1,F,0,0\n2,F,0,0\n3,R,0,4096\n4,R,0,8192\n")
-    told = cli("trace", "info", tmp_path / "flushing.csv").stdout
-    assert re.search(r"4.00 KiB +2 +66.67 %", told) and re.search(r"8.00 KiB +1 +33.33 %", told)
+    output = cli("trace", "info", tmp_path / "flushing.csv").stdout
+    assert re.search(r"4.00 KiB +2 +66.67 %", output) and re.search(r"8.00 KiB +1 +33.33 %", output)
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ def test_a_request_beyond_the_drive_names_its_row(small: ssdlab.Config, tmp_path
     pyarrow.parquet.write_table(table, path, row_group_size=2)
     assert refused(small, path) == f"{path}: row 4: a write of 8KiB at byte 33554432 {BEYOND}"
     for device in ("b", "all"):
-        told = refused(small, ssdlab.TraceFile(path, device=device))
-        assert told.startswith(f"{path}: row 1: a write of 4KiB at byte ")
+        message = refused(small, ssdlab.TraceFile(path, device=device))
+        assert message.startswith(f"{path}: row 1: a write of 4KiB at byte ")
     trace = ssdlab.Trace.from_frame(table.drop_columns("volume"))
     assert refused(small, trace).startswith("5 requests in memory: row 1: a write of 4KiB at byte 1073741824 of the")
     with pytest.raises(ssdlab.SimulationError, match=r"^5 requests in memory: row 1: a write of 4KiB at"):
@@ -208,8 +208,8 @@ def test_a_request_beyond_the_drive_is_refused_after_its_trace_was_deleted(
 ) -> None:
     path = tmp_path / "far.csv"
     path.write_text(FAR)
-    told = refused(small, path, monitor=lambda *_: path.unlink(missing_ok=True))
-    assert told == f"request 2: a write of 8KiB at byte 33554432 {BEYOND}"
+    message = refused(small, path, monitor=lambda *_: path.unlink(missing_ok=True))
+    assert message == f"request 2: a write of 8KiB at byte 33554432 {BEYOND}"
 
 
 def test_several_traces_need_an_explicit_choice(cli: Cli, trace: Path, tmp_path: Path) -> None:
@@ -411,8 +411,8 @@ def test_a_trace_sizes_the_default_drive(cli: Cli, tmp_path: Path) -> None:
     assert first.startswith("no capacity is given, so the trace sizes the drive: 256 MiB (--fit compact); for one")
     asked = cli("run", path, "--no-cache", "--fit", "compact")
     assert "no capacity is given" not in asked.stdout
-    said = {line for line in plain.stdout.splitlines() if line != first}
-    assert said == set(asked.stdout.splitlines())
+    output = {line for line in plain.stdout.splitlines() if line != first}
+    assert output == set(asked.stdout.splitlines())
     for own in (["--set", "device.capacity=4GiB"], ["--fit", "error"], ["--preset", "tlc-nvme"]):
         done = cli("run", path, "--no-cache", *own, "--set", "precondition.overwrite=none", check=False)
         assert done.returncode == 2 and "; raise device.capacity, or choose --fit" in done.stderr, (own, done.stderr)

@@ -161,8 +161,8 @@ def test_at_any_call_of_a_command(name: str, tmp_path: Path) -> None:
     assert calls > 1
     for at in {1 + calls * moment // MOMENTS for moment in range(MOMENTS)}:
         one = ended(at)
-        said = [line for line in one.stderr.splitlines() if line.startswith("ssdlab: interrupted")]
-        assert one.returncode == 130 and len(said) == 1, (at, one.stderr)
+        lines = [line for line in one.stderr.splitlines() if line.startswith("ssdlab: interrupted")]
+        assert one.returncode == 130 and len(lines) == 1, (at, one.stderr)
         assert "Traceback" not in one.stderr and "ignored" not in one.stderr, (at, one.stderr)
 
 

@@ -305,9 +305,9 @@ def test_a_run_without_writes_has_no_remedy(tmp_path: Path, cli: Cli) -> None:
     judged = {"about": "input", "name": "too_short", "share": 1.0, "evidence": evidence, "what_ifs": []}
     payload["result"]["diagnosis"].append(judged)
     file.write_text(json.dumps(payload))
-    told = "; nothing was written while it was measured, so there is none of that"
-    assert any(remark.text.endswith(told) for remark in remarks_on(ssdlab.Result.load(tmp_path)))
-    assert told in " ".join(cli("diagnose", tmp_path).stdout.split())
+    message = "; nothing was written while it was measured, so there is none of that"
+    assert any(remark.text.endswith(message) for remark in remarks_on(ssdlab.Result.load(tmp_path)))
+    assert message in " ".join(cli("diagnose", tmp_path).stdout.split())
 
 
 def test_loading_an_empty_folder_says_so(tmp_path: Path) -> None:

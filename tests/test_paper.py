@@ -87,8 +87,8 @@ def test_a_missing_matplotlib_is_one_line_with_its_installation(
     code = "import sys; sys.modules['matplotlib'] = None; from ssdlab.__main__ import main; main()"
     command = [sys.executable, "-c", code, "run", *SMALL_SETS, "--out", "out", "--figures", "pdf"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    said = f"matplotlib is not installed; {sys.executable} -m pip install 'matplotlib>=3.9'"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"ssdlab: {said}\n")
+    message = f"matplotlib is not installed; {sys.executable} -m pip install 'matplotlib>=3.9'"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"ssdlab: {message}\n")
     assert not (tmp_path / "out").exists()
 
     for name in [name for name in sys.modules if name.startswith(("matplotlib", "ssdlab.view.plots"))]:

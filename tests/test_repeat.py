@@ -101,9 +101,9 @@ def test_steadiness_is_reported(sparse: ssdlab.Trace) -> None:
     repeat = steady.summary["repeat"]
     assert repeat["steady"] and repeat["replays"] == len(repeat["write_amplification"]) > 1
     assert steady.write_amplification == repeat["write_amplification"][-1]
-    said = [remark.text for remark in remarks_on(steady)]
-    told = f"was steady after {repeat['replays']} replays of the same requests; the last is measured"
-    assert f"write amplification {told}" in said
+    notes = [remark.text for remark in remarks_on(steady)]
+    message = f"was steady after {repeat['replays']} replays of the same requests; the last is measured"
+    assert f"write amplification {message}" in notes
     cut = ssdlab.simulate(
         PACKED.with_overrides({"host.repeat": "until-steady", "host.repeat.until-steady.most": 2}), sparse
     )
@@ -207,8 +207,8 @@ def test_the_proposed_number_of_replays_is_the_least_that_is_steady(tmp_path: Pa
     ssdlab.Trace.from_columns(op=["write"] * 70, offset=[0] * 70, bytes=[16384] * 70).save(trace)
     alike = {"host.repeat": "until-steady", "host.repeat.until-steady.within": "50%"}
     drive = ssdlab.Config("tlc-chip", overrides={"time": "count", "device.capacity": "64MiB", "host.fit": "compact"})
-    told = next(remark.text for remark in remarks_on(ssdlab.simulate(drive, trace)) if "at least" in remark.text)
-    least = int(told.removesuffix(" replays").rpartition("at least ")[2])
+    note = next(remark.text for remark in remarks_on(ssdlab.simulate(drive, trace)) if "at least" in remark.text)
+    least = int(note.removesuffix(" replays").rpartition("at least ")[2])
     for most, steady in ((least - 1, False), (least, True)):
         result = ssdlab.simulate(drive.with_overrides({**alike, "host.repeat.until-steady.most": most}), trace)
         assert result.summary["repeat"]["steady"] is steady
@@ -223,11 +223,11 @@ def test_rounded_up_space_is_reported(cli: Cli, space: str, op: float | None) ->
     out = cli(
         "run", "--set", "device.capacity=256MiB", "--set", f"device.{space}", "--set", "workload.requests=9"
     ).stdout
-    told = [line for line in out.splitlines() if "was asked for and the drive has" in line]
+    lines = [line for line in out.splitlines() if "was asked for and the drive has" in line]
     if op is None:
-        assert not told
+        assert not lines
     else:
-        assert f"device.{space} was asked for and the drive has {op:.2f} %" in told[0]
+        assert f"device.{space} was asked for and the drive has {op:.2f} %" in lines[0]
 
 
 @pytest.mark.parametrize(
@@ -267,9 +267,11 @@ def test_a_trace_without_reads_and_writes_is_described(cli: Cli, tmp_path: Path)
     (tmp_path / "other.csv").write_text("time,op,offset,size\n0,Lesen,0,4096\n1,Schreiben,0,4096\n2,R,0,0\n")
     columns = ("--columns", "time=time:us,op=op,offset=offset,size=size")
     for command in (("run",), ("diagnose",), ("advise", "mapcache")):
-        told = cli(*command, "other.csv", *columns, check=False).stderr
-        assert told.startswith("ssdlab: other.csv: nothing in the trace reads or writes (unknown op: 2 records"), told
-        assert "zero length: 1 request" in told and "nand.read" not in told
+        output = cli(*command, "other.csv", *columns, check=False).stderr
+        assert output.startswith("ssdlab: other.csv: nothing in the trace reads or writes (unknown op: 2 records"), (
+            output
+        )
+        assert "zero length: 1 request" in output and "nand.read" not in output
 
 
 def test_an_empty_trace_ends_at_once(small: ssdlab.Config) -> None:

@@ -263,9 +263,9 @@ def test_the_slowest_requests_are_listed(report: Any, result: ssdlab.Result) -> 
     first = slow.op.index("read")
     format = f"{chart}.plot.getOption().tooltip[0].formatter"
     point = [slow.ended_ns[first] / 1e6, float(slow.response_ns[first])]
-    told = page.evaluate(f"(value) => {format}({{ seriesIndex: 0, dataIndex: 0, value }})", point)
-    assert told.startswith("read: ") and f"at byte {slow.offset[first]:,}" in told
-    assert told.endswith(PARTS[slow.part[first]])
+    shown_text = page.evaluate(f"(value) => {format}({{ seriesIndex: 0, dataIndex: 0, value }})", point)
+    assert shown_text.startswith("read: ") and f"at byte {slow.offset[first]:,}" in shown_text
+    assert shown_text.endswith(PARTS[slow.part[first]])
 
 
 def test_the_pointer_reads_a_cell_of_the_heat_map(report: Any, result: ssdlab.Result) -> None:

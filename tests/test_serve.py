@@ -181,18 +181,18 @@ def test_a_record_never_replaces_a_drive(cli: Cli, tmp_path: Path) -> None:
     for name in ("disk.drive", "aged.drive", "new.drive"):
         before = (tmp_path / name).read_bytes()
         done = cli("serve", "--record", name, "--socket", "s.sock", *sets(), check=False)
-        said = f"ssdlab: --record {name}: that is a drive; name another file for the trace\n"
-        assert (done.returncode, done.stderr) == (2, said)
-        said = f"ssdlab: {name}: that is a drive; name another file for the trace\n"
+        message = f"ssdlab: --record {name}: that is a drive; name another file for the trace\n"
+        assert (done.returncode, done.stderr) == (2, message)
+        message = f"ssdlab: {name}: that is a drive; name another file for the trace\n"
         for command in (["generate"], ["convert", str(ROOT / "traces/oltp.csv.zst")]):
             for format in ("ssdlab-csv", "parquet"):
                 done = cli("trace", *command, name, "--to", format, check=False)
-                assert (done.returncode, done.stderr) == (2, said)
+                assert (done.returncode, done.stderr) == (2, message)
         assert (tmp_path / name).read_bytes() == before
     (tmp_path / "disk.drive").rename(tmp_path / "disk.csv")
     done = cli("fleet", "generate", "disk.csv", check=False)
-    said = "ssdlab: disk.csv: that is a drive; name another file for the trace\n"
-    assert (done.returncode, done.stderr) == (2, said)
+    message = "ssdlab: disk.csv: that is a drive; name another file for the trace\n"
+    assert (done.returncode, done.stderr) == (2, message)
 
 
 def test_a_saved_state_never_replaces_a_drive_with_bytes(cli: Cli, tmp_path: Path) -> None:
@@ -201,8 +201,8 @@ def test_a_saved_state_never_replaces_a_drive_with_bytes(cli: Cli, tmp_path: Pat
     before = (tmp_path / "disk.drive").read_bytes()
     run = ("run", *SMALL_SETS, "--set", "workload.requests=10", "--save-state")
     done = cli(*run, "disk.drive", check=False)
-    said = "ssdlab: --save-state disk.drive: holds what programs wrote to a drive; name another file\n"
-    assert (done.returncode, done.stderr) == (2, said)
+    message = "ssdlab: --save-state disk.drive: holds what programs wrote to a drive; name another file\n"
+    assert (done.returncode, done.stderr) == (2, message)
     assert (tmp_path / "disk.drive").read_bytes() == before
     for _ in "made", "replaced":
         cli(*run, "aged.drive")

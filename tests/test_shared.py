@@ -61,10 +61,10 @@ def test_the_later_of_two_writers_wins(storage: Any, monkeypatch: pytest.MonkeyP
             storage.pipe_file("/s/writer", b"process 7 on there 0123")
         return False
 
-    with pytest.raises(ssdlab.ConfigError, match=r"memory://s: process 7 on there began to write it.* is in ") as told:
+    with pytest.raises(ssdlab.ConfigError, match=r"memory://s: process 7 on there began to write it.* is in ") as error:
         ssdlab.sweep(AXES, BASE, out="memory://s", jobs=1, monitor=another)
     # No finished run is lost.
-    kept = Path(str(told.value).rpartition(" is in ")[2])
+    kept = Path(str(error.value).rpartition(" is in ")[2])
     assert ssdlab.open_study(kept).finished >= 1
     assert not storage.exists(f"/s/{RUNS}")
     for path in kept.iterdir():
@@ -85,9 +85,9 @@ def test_a_file_url_is_a_folder(tmp_path: Path) -> None:
     ],
 )
 def test_unreadable_storage_is_named(address: str, message: str) -> None:
-    with pytest.raises(ssdlab.ConfigError) as told:
+    with pytest.raises(ssdlab.ConfigError) as error:
         ssdlab.open_study(address)
-    assert str(told.value).startswith(message) and len(str(told.value).splitlines()) == 1
+    assert str(error.value).startswith(message) and len(str(error.value).splitlines()) == 1
 
 
 def test_unwritable_storage_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -325,8 +325,8 @@ def test_packed_addresses_of_two_runs_differ(cli: Cli, tmp_path: Path) -> None:
     state = ("--state", str(tmp_path / "aged.drive"))
     for drive, packed in (([], True), (["--preset", "small-nvme", "--fit", "wrap"], False)):
         cli("run", str(near), *drive, "--save-state", state[1])
-        told = cli("run", str(far), *drive, *state).stdout
-        assert ("note: the addresses of the trace are packed (--fit compact), on a drive that" in told) == packed
+        output = cli("run", str(far), *drive, *state).stdout
+        assert ("note: the addresses of the trace are packed (--fit compact), on a drive that" in output) == packed
 
 
 def test_a_resumed_drive_is_not_told_to_resize(cli: Cli, tmp_path: Path) -> None:

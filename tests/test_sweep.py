@@ -166,9 +166,9 @@ def test_all_values_out_of_range_are_listed_first(tmp_path: Path) -> None:
 
 def test_a_contradictory_point_is_named_with_its_exclusion(cli: Cli, tmp_path: Path) -> None:
     grid = ["-s", "device.capacity=64MiB", "-A", "device.op=0%,60%", "-A", "seed=1,2", "--set", "workload.requests=100"]
-    told = cli("sweep", *grid, check=False).stderr.strip()
-    assert told.startswith("ssdlab: --set: device.capacity: ") and len(told.splitlines()) == 1
-    assert told.endswith("; that is so with device.op=0%; a sweep without 'device.op=0%' leaves that out")
+    output = cli("sweep", *grid, check=False).stderr.strip()
+    assert output.startswith("ssdlab: --set: device.capacity: ") and len(output.splitlines()) == 1
+    assert output.endswith("; that is so with device.op=0%; a sweep without 'device.op=0%' leaves that out")
     assert "2 runs" in cli("sweep", *grid, "--without", "device.op=0%", "--out", tmp_path / "s").stdout
     # Where no point is valid, an exclusion is no remedy.
     assert "without" not in cli("sweep", *grid, "--set", "device.capacity=1MiB", check=False).stderr

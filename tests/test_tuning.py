@@ -384,8 +384,8 @@ def test_the_original_drive_is_not_advised(cli: Cli) -> None:
         ("30%,40%", "Take --set device.op=30%: its drive has ", False),
     ):
         asked = ["tune", *drive, *search, "-A", f"device.op={tried}"]
-        told = cli(*asked, "--out", tried).stdout
-        assert first in told and ("run it with: " in told) is not as_given
+        output = cli(*asked, "--out", tried).stdout
+        assert first in output and ("run it with: " in output) is not as_given
         assert json.loads(cli(*asked, "--json").stdout)["result"]["finalists"][0]["as_given"] is as_given
 
 
