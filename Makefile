@@ -1,5 +1,5 @@
-# Every target sets up what it needs: a virtual environment in .venv, the extension built from source into it, and for
-# tests and documents the tools of developers. Stamp files make a repeated set-up free.
+# Every target sets up its needs: a virtual environment in .venv with the extension built from source and, for tests and
+# documents, developer tools. Stamp files make a repeated set-up free.
 
 PYTHON ?= python3
 NICE :=
@@ -13,10 +13,10 @@ TOOLS := $(VENV)/.tools
 PEERS := $(VENV)-peers
 SITE := $(VENV)-site
 INSTALLED := $(VENV)/.installed
-# Hundreds of processes of the tests load the package: it is compiled once, whatever the shell is set to.
+# Hundreds of test processes load the package: keep its bytecode, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates presets -name '*.rs' -o -name '*.toml')
-# A served drive that maps pages, for benchmarks.
+# A served drive with page mapping, for benchmarks.
 SERVE = $(BIN)/ssdlab serve --socket {socket} -s device.capacity={size}B -s drive.buffer=none -s device.op=20% \
     -s nand.pages_per_block=64
 SIMULATOR := python/ssdlab/view/stepper/simulator.wasm
@@ -35,7 +35,7 @@ run: ## Build, replay a shipped trace against an SSD, print the result and write
 
 test: test-rust test-python ## Run every test
 
-# What is built at once is built in a tenth less time without what a next build would reuse.
+# Without incremental files, a full build takes a tenth less time.
 test-rust: export CARGO_INCREMENTAL := 0
 test-rust:
 	$(NICE) cargo test --workspace --locked --no-fail-fast
@@ -44,11 +44,11 @@ test-rust:
 test-python: $(TOOLS) $(INSTALLED) $(SIMULATOR)
 	$(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
 
-crash: ## Cut the power of small drives of every FTL at a million operations; prints how many and how long
+crash: ## Cut the power of small drives of every FTL at a million operations; prints their number and the time
 	SSDLAB_CRASH_POINTS=1000000 cargo test --release --locked --quiet -p ssdlab-device --test it \
 	    wherever_the_power_is_cut -- --nocapture
 
-interop: $(INSTALLED) ## Use a served drive with the programs of others (installs them from Debian if it may)
+interop: $(INSTALLED) ## Use a served drive with other programs (installs them from Debian if allowed)
 	$(BIN)/python tests/interop/run.py $(or $(CHECKS),--drives) --certificates crates/nbd/tests/data \
 	    --server '$(BIN)/ssdlab serve --socket {socket} -s device.capacity={size}B -s ftl=fast -s nand.pages_per_block=32 -s device.op=20%'
 
@@ -80,7 +80,7 @@ bench: $(TOOLS) $(INSTALLED) $(PEERS)/.installed ## Measure speed; prints the ma
 validate: $(INSTALLED) ## Compare write amplification with published theory, row by row
 	$(BIN)/ssdlab validate
 
-docs: $(TOOLS) $(INSTALLED) ## Put current outputs into the documents
+docs: $(TOOLS) $(INSTALLED) ## Write current outputs into the documents
 	$(BIN)/python tests/documents.py
 
 site: $(SITE)/.installed ## Build the documentation as a site with search; a dead link is an error
@@ -90,7 +90,7 @@ site: $(SITE)/.installed ## Build the documentation as a site with search; a dea
 man: $(INSTALLED) ## Write man pages and completions to dist/share, for packagers
 	$(BIN)/python packaging/share.py dist/share
 
-wasm: $(SIMULATOR) ## Build the simulator that pages of `ssdlab explain` carry, as WebAssembly
+wasm: $(SIMULATOR) ## Build the WebAssembly simulator for pages of `ssdlab explain`
 
 wheel: $(RUNTIME) $(SIMULATOR) ## Build a wheel for Python 3.11 and later, and the source distribution, into dist/
 	rm -f dist/*.whl dist/*.tar.gz
@@ -119,23 +119,23 @@ lock: ## Pin the newest versions of all Python packages (needs uv)
 	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
 	    packaging/site/requirements.in --output-file packaging/site/requirements.lock
 
-clean: ## Remove everything that was built
+clean: ## Remove all build products
 	rm -rf $(VENV) $(PEERS) $(SITE) target dist out
 	find python -name '*.so' -delete -o -name '*.wasm' -delete
 
-# Other tools that benchmarks compare with, apart from ours.
+# Tools that benchmarks compare with, in their own environment.
 $(PEERS)/.installed: crates/bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -r crates/bench/peers.txt
 	@touch $@
 
-# What makes the site, apart from what develops and tests.
+# Tools that build the site, in their own environment.
 $(SITE)/.installed: packaging/site/requirements.lock
 	$(PYTHON) -m venv $(SITE)
 	$(SITE)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r packaging/site/requirements.lock
 	@touch $@
 
-# Nothing fails without the target: pages then play recordings, and say so.
+# Without the target nothing fails: pages play recordings and say so.
 $(SIMULATOR): $(SOURCES) wasm/Cargo.toml wasm/Cargo.lock wasm/src/lib.rs
 	@if [ -d "$$(rustc --print target-libdir --target $(WASM))" ]; then \
 	    cargo build --release --locked --quiet --target $(WASM) --manifest-path wasm/Cargo.toml --target-dir target \
@@ -144,7 +144,7 @@ $(SIMULATOR): $(SOURCES) wasm/Cargo.toml wasm/Cargo.lock wasm/src/lib.rs
 	    echo "pages of ssdlab explain will play recordings only; for a simulator in them: rustup target add $(WASM)"; \
 	fi
 
-# What compiles the extension comes first, so that packages are installed meanwhile.
+# The compiler of the extension comes first, so that packages install meanwhile.
 $(BUILDER): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("ssdlab needs Python 3.11 or later, %s is %d.%d: run make PYTHON=python3.11" \
 	    % (sys.executable, *sys.version_info[:2]) if sys.version_info < (3, 11) else 0)'
@@ -161,7 +161,7 @@ $(COMPILED): $(BUILDER) $(SOURCES)
 	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --quiet --release --locked --out $(VENV)/wheel
 	@touch $@
 
-# After the extension: two installations at a time would meet in one environment.
+# After the extension: two installations at a time would collide in one environment.
 $(TOOLS): $(RUNTIME) requirements-dev.lock | $(INSTALLED)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@

@@ -28,12 +28,12 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def window(browser: Any) -> Any:
-    """A window in which pages follow each other: opening one takes longer than most pages do."""
+    """A shared window: opening a new one takes longer than most pages."""
     return browser.new_page()
 
 
 class Shown:
-    """A page in a window of usual size, and whatever it complains of or asks the network for."""
+    """A page in a window of usual size, with its errors and network requests."""
 
     def __init__(self, window: Any, path: Path, **media: str) -> None:
         self.page = window
@@ -52,31 +52,31 @@ class Shown:
         window.evaluate("() => ready")
 
     def leave(self) -> None:
-        """Makes room for another page."""
+        """Closes the page to make room for another."""
         for event, listener in self._listeners.items():
             self.page.remove_listener(event, listener)
         assert self.faults == []
 
 
 def violations(page: Any, *rules: str) -> list[tuple[str, str]]:
-    """What axe-core finds that keeps somebody from using the page; by these rules, or by all."""
+    """Accessibility violations that axe-core finds, by these rules or by all."""
     options = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
-    found = axe.Axe().run(page, options=options).response["violations"]
-    return [(one["id"], one["nodes"][0]["html"]) for one in found]
+    axe_violations = axe.Axe().run(page, options=options).response["violations"]
+    return [(violation["id"], violation["nodes"][0]["html"]) for violation in axe_violations]
 
 
 def violations_in_both_schemes(page: Any) -> list[tuple[str, str]]:
-    """The same in a light and in a dark colour scheme, which differ in nothing but colours."""
+    """The same in a light and a dark colour scheme, which differ in colours only."""
     page.emulate_media(color_scheme="light")
-    found = violations(page)
+    in_light = violations(page)
     page.emulate_media(color_scheme="dark")
-    return found + violations(page, "color-contrast")
+    return in_light + violations(page, "color-contrast")
 
 
 def check_for_everybody(page: Any) -> None:
-    """Nothing keeps anybody from using the page, in either colour scheme, and it fits screens from phones on."""
+    """Asserts that the page is accessible in both colour schemes and fits screens from phones up."""
     assert violations_in_both_schemes(page) == []
     for width in (400, 900, 1600):
         page.set_viewport_size({"width": width, "height": 900})
-        # Figures are drawn anew once the window has changed its width.
+        # Figures are redrawn once the window has changed its width.
         page.wait_for_function(f"() => document.documentElement.scrollWidth <= {width}")

@@ -1,4 +1,4 @@
-"""What several tests share: a small device that runs in milliseconds, and the command line as a process."""
+"""Shared fixtures: a small device that runs in milliseconds, and the command line as a process."""
 
 import atexit
 import os
@@ -17,18 +17,17 @@ import forked
 import ssdlab
 from tiers import TIER
 
-# No test writes to the home of whoever runs it, and none takes a drive that another session made. Workers share one
-# place, which they inherit.
+# No test writes to the user's home, and none uses drives of another session. Workers inherit one shared place.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["SSDLAB_CACHE_DIR"] = _DRIVES = tempfile.mkdtemp(prefix="ssdlab-drives-")
-    # Whichever test keeps much first would be told where.
+    # Otherwise the first test that keeps much would print where.
     Path(_DRIVES, ".told").touch()
     atexit.register(shutil.rmtree, _DRIVES, ignore_errors=True)
 
-# Programs are sent SIGHUP, and inherit that `nohup make test` ignores it.
+# Programs receive SIGHUP; under `nohup make test` they would inherit that it is ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# The same examples every time, but in tier `deep`, which prints how to replay a failure (crates/tiers does the same).
+# The same examples every time, except in tier `deep`, which prints how to replay a failure (as crates/tiers does).
 hypothesis.settings.register_profile("tier", derandomize=TIER != "deep", print_blob=TIER == "deep")
 hypothesis.settings.load_profile("tier")
 
@@ -48,7 +47,7 @@ Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def without_progress(said: str) -> str:
-    """Standard error without progress: whatever takes a second reports it, and what does depends on the machine."""
+    """Standard error without progress, which appears after a second and so depends on the machine."""
     return "".join(line for line in said.splitlines(keepends=True) if not PROGRESS.match(line))
 
 
@@ -60,7 +59,7 @@ def small() -> ssdlab.Config:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Runs `ssdlab` in an empty directory, without an input or with a pipe that holds `data`."""
+    """Runs `ssdlab` in an empty directory, without input or with a pipe that holds `data`."""
 
     def run(*arguments: object, check: bool = True, data: bytes | None = None) -> subprocess.CompletedProcess[str]:
         done = forked.run([*map(str, arguments)], tmp_path, data=data)
@@ -80,9 +79,7 @@ SMALL_SETS = [
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips what takes long in tier `quick`, and begins with it in others: what is begun last should be short, or the
-    other processors wait for it.
-    """
+    """Skips slow tests in tier `quick`, and starts them first in others, so that the last tests are short."""
     if TIER == "quick":
         for item in items:
             if item.get_closest_marker("slow"):

@@ -1,9 +1,9 @@
-"""Documents whose examples are run: every output they show is what the command before it prints.
+"""Runs the examples of documents; tests compare the output that a page shows with today's.
 
-A `console` block holds commands after `$ ` with their output; a line `...` stands for lines left out. A `python`
-block is run, blocks of one document sharing their variables; a `text` block right after it holds what it printed.
-A `toml` or `csv` block under a line with nothing but a path in backquotes and a colon is written to that file.
-Run this file to put current outputs into the documents, or into those named.
+A `console` block holds commands after `$ ` and their output; a line `...` stands for lines left out. A `python` block
+is executed, and the blocks of a document share variables; a `text` block after it holds its output. A `toml` or `csv`
+block under a line with only a path in backquotes and a colon is written to that file. Run this file to write current
+outputs into all documents, or into those named.
 """
 
 import contextlib
@@ -25,11 +25,16 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     "README.md",
     "docs/tutorial.md",
+    "docs/analysis.md",
     "docs/experiments.md",
+    "docs/experiment-files.md",
     "docs/explain.md",
+    "docs/ftls.md",
     "docs/diagnose.md",
     "docs/cache.md",
+    "docs/drive-cache.md",
     "docs/compress.md",
+    "docs/device.md",
     "docs/filebench.md",
     "docs/inputs.md",
     "docs/calibrate.md",
@@ -40,18 +45,18 @@ SLOW_DOCUMENTS = (
     "docs/advice.md",
     "docs/conditions.md",
     "docs/fleet.md",
-    "docs/ftls.md",
+    "docs/ftl-comparison.md",
     "docs/schedulers.md",
     "docs/timing.md",
     "docs/tuning.md",
 )
-"""Documents whose examples take seven seconds of processor time or more; tier `deep` tests them."""
+"""Documents whose examples take at least seven seconds of processor time; tier `deep` tests them."""
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(console|python|text|toml|csv)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @contextlib.contextmanager
 def workplace() -> Iterator[None]:
-    """A fresh directory with the shipped traces and `ssdlab` on the path, as a reader would have."""
+    """A fresh directory with the shipped traces and `ssdlab` on the path, as for a reader."""
     before, path = Path.cwd(), os.environ["PATH"]
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
@@ -65,7 +70,7 @@ def workplace() -> Iterator[None]:
 
 
 def _run(command: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command as a shell would; a shell does where there is more than one process, or a redirection."""
+    """Runs a command; pipelines and redirections go through a shell."""
     environment = {**os.environ, "COLUMNS": "100"}
     program, *arguments = shlex.split(command.replace("\\\n", ""))
     if program == "ssdlab" and not set("|<>") & set(command):
@@ -81,7 +86,7 @@ def _console(text: str) -> str:
             more, _, shown = shown.partition("\n")
             command += f"\n{more}"
         done = _run(command.removeprefix("$ "))
-        # Standard error of a command that went well is progress, which depends on the machine.
+        # Standard error of a successful command is progress, which depends on the machine.
         output = done.stdout + (done.stderr if done.returncode else "")
         if "Traceback" in output:
             raise AssertionError(f"{command}\n{output}")
@@ -90,7 +95,7 @@ def _console(text: str) -> str:
 
 
 def elided(shown: list[str], output: list[str]) -> list[str]:
-    """`output` with as many lines kept before and after `...` as the document shows, or all of it."""
+    """Returns `output` with the lines that the document shows before and after `...`, or all of it."""
     if "..." not in shown:
         return output
     dots = shown.index("...")
@@ -99,7 +104,7 @@ def elided(shown: list[str], output: list[str]) -> list[str]:
 
 
 def current(document: str) -> str:
-    """The document with the outputs of today."""
+    """Returns the document with current outputs."""
     variables: dict[str, Any] = {}
     printed = ""
 

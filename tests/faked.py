@@ -1,4 +1,4 @@
-"""A drive at work, made up: what a run with `time = "event"` yields, in any shape and without waiting for one."""
+"""Invented activity of a drive: results of a run with `time = "event"`, in any shape and without waiting for one."""
 
 import copy
 from typing import Any
@@ -27,12 +27,12 @@ def drive(
     truncated: bool = False,
     seed: int = 1,
 ) -> ssdlab.Result:
-    """`result` as if `channels` with `dies` in all had been at work: plausible sums, waiting times and a window."""
+    """Adds to `result` the activity of `channels` with `dies` in all: plausible sums, waiting times and a window."""
     rng = np.random.default_rng(seed)
     elapsed_ns = int(result.summary["time"]["elapsed_ns"])
 
     def shares(rows: int, low: float, high: float) -> tuple[int, Numbers, Numbers]:
-        """Length of a bin, lengths of all bins, and for each row a share that wanders between `low` and `high`."""
+        """Bin length, lengths of all bins, and per row a share that wanders between `low` and `high`."""
         bin_ns = 1 << max(10, (max(elapsed_ns, 1) - 1).bit_length() - 9)
         bins = -(-elapsed_ns // bin_ns)
         lengths = np.full(bins, float(bin_ns))
@@ -140,7 +140,7 @@ def drive(
 
 
 class FakedColumns:
-    """Those of `result`, but for what it did when."""
+    """The columns of `result`, with invented activity."""
 
     def __init__(self, result: ssdlab.Result, activity: dict[str, Any]) -> None:
         self.series, self.erase_counts = lambda: result.series, lambda: result.erase_counts
@@ -164,7 +164,7 @@ def in_halves(times: ssdlab.LatencyColumns, elapsed_ns: int, interval_ns: int) -
 def gantt(
     rng: np.random.Generator, channels: int, dies: int, planes: int, operations: int, from_ns: int
 ) -> dict[str, Any]:
-    """So many operations that begin when plane and channel are free."""
+    """This many operations, each beginning when plane and channel are free."""
     plane_free = np.full((dies, planes), from_ns)
     bus_free = np.full(channels, from_ns)
     bars: list[tuple[int, int, int, int, bool, str, str]] = []

@@ -1,11 +1,11 @@
-"""What tests of fleets share: the same requests to five volumes in every format that names volumes."""
+"""Shared by tests of fleets: the same requests to five volumes in every format that names volumes."""
 
 import random
 from pathlib import Path
 
 
 def rows(seed: int, requests: int = 400, volumes: int = 5) -> list[tuple[int, int, int, int, bool]]:
-    """Volume, time in microseconds, sector, sectors, and whether it writes; no two at a time."""
+    """Volume, time in microseconds, sector, sectors, and true for a write; times are distinct."""
     draw = random.Random(seed)
     times = sorted(draw.sample(range(40_000_000), requests))
     of = [min(int(draw.expovariate(0.7)), volumes - 1) for _ in times]
@@ -22,39 +22,39 @@ def alibaba(folder: Path, seed: int) -> list[Path]:
 
 
 def tencent(folder: Path, seed: int) -> list[Path]:
-    """A file an hour, in whole seconds."""
+    """A file per hour, in whole seconds."""
     all = rows(seed)
     lines = [f"{1_538_323_200 + t // 1_000_000},{s},{n},{int(w)},{v}" for v, t, s, n, w in all]
     return [written(folder / f"201810010{at}.csv", lines[at * 200 : at * 200 + 200]) for at in range(2)]
 
 
 def msr(folder: Path, seed: int) -> list[Path]:
-    """A file for each volume."""
-    found = []
+    """A file per volume."""
+    paths = []
     for volume in range(5):
         lines = [
             f"{128_166_372_000_000_000 + 10 * t},hm,{v},{'Write' if w else 'Read'},{s * 512},{n * 512},1"
             for v, t, s, n, w in rows(seed)
             if v == volume
         ]
-        found.append(written(folder / f"hm_{volume}.csv", lines))
-    return found
+        paths.append(written(folder / f"hm_{volume}.csv", lines))
+    return paths
 
 
 def systor(folder: Path, seed: int) -> list[Path]:
-    """Two files for each volume."""
-    found = []
+    """Two files per volume."""
+    paths = []
     for volume in range(5):
-        its = [row for row in rows(seed) if row[0] == volume]
-        for hour, part in enumerate((its[: len(its) // 2], its[len(its) // 2 :])):
+        own_rows = [row for row in rows(seed) if row[0] == volume]
+        for hour, part in enumerate((own_rows[: len(own_rows) // 2], own_rows[len(own_rows) // 2 :])):
             lines = [f"{1_455_592_800 + t / 1e6:.9f},0.1,{'RW'[w]},{v},{s * 512},{n * 512}" for v, t, s, n, w in part]
             header = "Timestamp,Response,IOType,LUN,Offset,Size"
-            found.append(written(folder / f"201602160{hour}-LUN{volume}.csv", [header, *lines]))
-    return sorted(found)
+            paths.append(written(folder / f"201602160{hour}-LUN{volume}.csv", [header, *lines]))
+    return sorted(paths)
 
 
 def written(path: Path, lines: list[str]) -> Path:
-    """A file of lines."""
+    """Writes a file of lines."""
     path.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
     return path
 

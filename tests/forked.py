@@ -1,6 +1,6 @@
-"""Commands in processes that one forks which has the package loaded; run as a script, this is that one.
+"""Runs commands in forks of a server process that has loaded the package; as a script, this is the server.
 
-Most tests are of what a command does. Those of how it starts, and of what it loads, begin a process of their own.
+Most tests examine what a command does. Tests of start-up and of loaded modules start a process of their own.
 """
 
 import atexit
@@ -20,20 +20,20 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 PATIENCE_SECONDS = 600
-"""What a process has before a test gives up: it tells a hang from work, however busy the machine."""
+"""Time limit of a process: long enough that only a hang exceeds it, however busy the machine."""
 
 MODULES = (
     "numpy", "pandas", "pyarrow.parquet", "rich.console", "rich.progress", "rich.table",
     "ssdlab.api", "ssdlab.view.html", "ssdlab.view.pages.result",
 )  # fmt: skip
-"""What commands load when they are called, many of them or slowly."""
+"""Modules that many commands load, or that load slowly."""
 
 
 def run(
     arguments: Sequence[str], folder: Path, *, environment: Mapping[str, str] | None = None, data: bytes | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `ssdlab` with these arguments in a folder, in the environment of whoever asks or in another, without an
-    input or with a pipe that holds `data`.
+    """Runs `ssdlab` with these arguments in a folder, in the caller's or another environment, without input or with a
+    pipe that holds `data`.
     """
     with tempfile.TemporaryDirectory(prefix="ssdlab-command-") as kept, ExitStack() as after:
         given, out, err = Path(kept) / "in", Path(kept) / "out", Path(kept) / "err"
@@ -55,13 +55,13 @@ def run(
         server.stdin.write(json.dumps({**asked, **files}).encode() + b"\n")
         server.stdin.flush()
         status = int(server.stdout.readline())
-        # As text that a process prints is read.
+        # Decoded like text printed by a process.
         written = [path.read_bytes().decode().replace("\r\n", "\n") for path in (out, err)]
     return subprocess.CompletedProcess(["ssdlab", *arguments], status, *written)
 
 
 def _write(pipe: Path, data: bytes) -> None:
-    # Whoever reads may have seen enough.
+    # The reader may have closed early.
     with suppress(BrokenPipeError):
         pipe.write_bytes(data)
 
@@ -70,7 +70,7 @@ def _write(pipe: Path, data: bytes) -> None:
 def _server() -> subprocess.Popen[bytes]:
     server = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     atexit.register(_end, server)
-    # Whoever asks a server that could not load its modules would wait for ever.
+    # A client of a server without its modules would wait forever.
     assert server.stdout is not None and server.stdout.readline() == b"ready\n", "the server of commands has ended"
     return server
 
@@ -85,9 +85,9 @@ def _serve() -> None:
     from ssdlab.cli.command import Group, Later
 
     def load(command: object) -> None:
-        found = command.loaded if isinstance(command, Later) else command
-        if isinstance(found, Group):
-            for below in found.commands.values():
+        loaded = command.loaded if isinstance(command, Later) else command
+        if isinstance(loaded, Group):
+            for below in loaded.commands.values():
                 load(below)
 
     load(app)
@@ -105,7 +105,7 @@ def _serve() -> None:
 def _become(
     *, arguments: list[str], folder: str, environment: dict[str, str], given: str, out: str, err: str
 ) -> NoReturn:
-    """Is `ssdlab` from here on."""
+    """Runs `ssdlab` from here on."""
     from ssdlab.__main__ import main
 
     status: Any = 0

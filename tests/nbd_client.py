@@ -1,4 +1,4 @@
-"""A client of the NBD protocol that does one request after the other: what a test needs, and no more."""
+"""A minimal NBD client for tests, with one request at a time."""
 
 import socket
 import struct
@@ -14,11 +14,11 @@ FUA, NO_HOLE = 1, 2
 
 
 class NbdError(Exception):
-    """The server answered with this error number."""
+    """Error number in a reply."""
 
 
 class Client:
-    """A connection that has chosen the export without a name."""
+    """A connection that has chosen the nameless export."""
 
     def __init__(self, path: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
@@ -52,12 +52,12 @@ class Client:
             raise NbdError(error)
 
     def read(self, offset: int, count: int) -> bytes:
-        """The bytes there."""
+        """Returns bytes."""
         self._ask(READ, offset, count)
         return self._receive(count)
 
     def ask_and_leave(self, offset: int, count: int, times: int) -> None:
-        """Asks for these bytes and takes no reply."""
+        """Requests bytes without taking the reply."""
         for _ in range(times):
             self._send(READ, offset, count)
 
@@ -66,15 +66,15 @@ class Client:
         self._ask(WRITE, offset, len(data), data, flags)
 
     def trim(self, offset: int, count: int) -> None:
-        """Forgets bytes."""
+        """Trims bytes."""
         self._ask(TRIM, offset, count)
 
     def zero(self, offset: int, count: int, flags: int = 0) -> None:
-        """Makes bytes zero."""
+        """Zeroes bytes."""
         self._ask(WRITE_ZEROES, offset, count, flags=flags)
 
     def flush(self) -> None:
-        """Makes safe what was written."""
+        """Flushes."""
         self._ask(FLUSH, 0, 0)
 
     def close(self) -> None:

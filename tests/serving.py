@@ -1,4 +1,4 @@
-"""Drives that are served, and clients of theirs, for tests."""
+"""Served drives and their clients, for tests."""
 
 import random
 import socket
@@ -40,7 +40,7 @@ FTLS = ("page", "bast", "fast", "faster", "sbfast")
 
 
 def small(ftl: str = "page") -> ssdlab.Config:
-    """A drive of one instant to fill."""
+    """A drive that is filled in an instant."""
     return ssdlab.Config(overrides={**SMALL, "ftl": ftl})
 
 
@@ -49,7 +49,7 @@ def sets(ftl: str = "page") -> list[str]:
 
 
 def random_use(client: Client, model: bytearray, seed: int, requests: int) -> None:
-    """Writes, trims, zeroes and reads at random; reads are compared with a model in memory."""
+    """Writes, trims, zeroes and reads at random; compares reads with a model in memory."""
     chance = random.Random(seed)
     for _ in range(requests):
         count = chance.choice((512, PAGE, 3 * PAGE, 5000, 20_000))
@@ -59,7 +59,7 @@ def random_use(client: Client, model: bytearray, seed: int, requests: int) -> No
                 client.zero(offset, count)
                 model[offset : offset + count] = bytes(count)
             case 1:
-                # Pages at the ends keep their data.
+                # Partial pages at the ends keep their data.
                 first, end = -(-offset // PAGE), (offset + count) // PAGE
                 client.trim(offset, count)
                 if first < end:
@@ -80,13 +80,13 @@ def answers(path: Path) -> bool:
 
 @contextmanager
 def served(tmp_path: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    """`ssdlab serve` as a process of its own, and its socket."""
+    """`ssdlab serve` as a process, and its socket."""
     path = tmp_path / "s"
     command = [sys.executable, "-m", "ssdlab", "serve", "--socket", str(path), *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         until = time.monotonic() + PATIENCE_SECONDS
-        # A server that was killed has left its socket behind.
+        # A killed server leaves its socket behind.
         while process.poll() is None and not answers(path):
             assert time.monotonic() < until, "nobody answers"
             time.sleep(0.02)

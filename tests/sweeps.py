@@ -1,4 +1,4 @@
-"""What tests of sweeps share: a drive that is simulated in milliseconds, and axes over it."""
+"""Shared by tests of sweeps: a drive simulated in milliseconds, and axes over it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,21 +17,21 @@ TINY: dict[str, object] = {
     "device.capacity": "8MiB", "device.op": "25%", "nand.pages_per_block": 32, "workload.requests": 500,
     "time": "count",
 }  # fmt: skip
-"""A drive of 2,048 pages that is simulated in milliseconds."""
+"""A drive of 2,048 pages, simulated in milliseconds."""
 BASE = ssdlab.Config("tlc-chip", overrides=TINY)
 AXES = {"ftl.page.gc": ["greedy", "fifo"], "device.op": "20%..40%:3"}
 TINY_SETS = ["--preset", "tlc-chip", *(word for key, value in TINY.items() for word in ("--set", f"{key}={value}"))]
 
 
 def planned(axes: running.Axes, **more: Any) -> Plan:
-    """The plan of a grid over them."""
+    """The plan of a grid over these axes."""
     given: dict[str, Any] = {"without": [], "seeds": 1, "outcomes": [], **more}
     return plan(running.question(axes, BASE, None, design=Design(), **given))
 
 
 @contextmanager
 def counted() -> Iterator[list[str]]:
-    """Keys of the runs that workers of this machine do meanwhile."""
+    """Keys of the runs executed by workers of this machine meanwhile."""
     keys: list[str] = []
     do = LocalWorkers.do
 

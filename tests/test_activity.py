@@ -1,4 +1,4 @@
-"""What dies and channels did with `time = "event"`: columns, files, tables, charts, reports."""
+"""Activity of dies and channels with `time = "event"`: columns, files, tables, charts, reports."""
 
 import html
 from pathlib import Path
@@ -47,11 +47,11 @@ def timed() -> ssdlab.Result:
 
 @pytest.fixture(scope="module")
 def serial() -> ssdlab.Result:
-    """A run without them."""
+    """A run without channels and dies."""
     return ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={**SMALL, "workload.requests": 500}))
 
 
-def test_the_columns_are_those_of_the_summary(timed: ssdlab.Result) -> None:
+def test_the_columns_add_up_to_the_summary(timed: ssdlab.Result) -> None:
     activity, drive = timed.activity, timed.summary["drive"]
     assert activity is not None
     elapsed_ns = timed.summary["time"]["elapsed_ns"]
@@ -101,15 +101,15 @@ def test_intervals_add_up_to_the_run(timed: ssdlab.Result) -> None:
     assert sum(table["sum_ns"].to_pylist()) == response["all"]["all"]["sum_ns"]
 
 
-def test_the_window_holds_operations_that_lie_in_it(timed: ssdlab.Result) -> None:
+def test_the_window_holds_its_operations(timed: ssdlab.Result) -> None:
     assert timed.activity is not None
     gantt, drive = timed.activity.gantt, timed.summary["drive"]
     assert len({len(column) for column in gantt}) == 1 and len(gantt.die) > 20
     assert (gantt.begin_ns < gantt.end_ns).all() and (np.diff(gantt.end_ns.astype(np.int64)) >= 0).all()
     assert gantt.begin_ns.min() < 22_000_000 and gantt.end_ns.min() > 20_000_000
-    # Each operation was done for a request that the drive had been given; a write of the trace is a program at least.
+    # Each operation belongs to a request given to the drive; a write of the trace is at least one program.
     assert 0 < gantt.request.max() <= timed.summary["host"]["read_requests"] + timed.summary["host"]["write_requests"]
-    # A request comes before whatever is done for it, and operations of one tell the same of it.
+    # A request precedes its operations, and operations of one request agree about it.
     assert (gantt.arrived_ns <= gantt.begin_ns).all() and (gantt.arrived_ns > 0).any()
     assert len({*zip(gantt.request.tolist(), gantt.arrived_ns.tolist(), strict=True)}) == len({*gantt.request.tolist()})
     assert gantt.die.max() < drive["dies"] and gantt.plane.max() < drive["planes_per_die"]
@@ -117,7 +117,7 @@ def test_the_window_holds_operations_that_lie_in_it(timed: ssdlab.Result) -> Non
     assert {*gantt.bus.tolist()} == {True, False}
 
 
-def test_files_hold_the_activity_and_go_with_it(timed: ssdlab.Result, serial: ssdlab.Result, tmp_path: Path) -> None:
+def test_files_hold_the_activity(timed: ssdlab.Result, serial: ssdlab.Result, tmp_path: Path) -> None:
     for name in ("one", "two"):
         timed.save(tmp_path / name)
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
@@ -153,7 +153,7 @@ def test_files_hold_the_activity_and_go_with_it(timed: ssdlab.Result, serial: ss
     operations=st.integers(0, 40),
     truncated=st.booleans(),
 )
-def test_tables_give_back_the_columns(
+def test_tables_return_the_columns(
     serial: ssdlab.Result, channels: int, per_channel: int, planes: int, operations: int, truncated: bool
 ) -> None:
     result = faked.drive(
@@ -180,7 +180,7 @@ def test_tables_give_back_the_columns(
     assert gantt.schema.metadata == {b"truncated": str(truncated).lower().encode()}
 
 
-def test_charts_of_dies_need_them(serial: ssdlab.Result) -> None:
+def test_charts_of_dies_need_dies(serial: ssdlab.Result) -> None:
     for draw in (serial.plot_utilisation, serial.plot_queue_depth, serial.plot_gantt):
         with pytest.raises(ValueError, match=NEEDS_EVENT):
             draw()
@@ -195,7 +195,7 @@ def test_heat_maps_have_a_row_for_each_die_and_channel(timed: ssdlab.Result) -> 
 
 
 @pytest.mark.parametrize("times_ns", [(1.2e6, 8.4e6), (0.9e6, 2e6), (0.9e6, 12e6), (1e5, 1e6), (45e3, 45e3)])
-def test_an_axis_of_times_names_two_of_them(times_ns: tuple[float, float]) -> None:
+def test_a_time_axis_labels_two_times(times_ns: tuple[float, float]) -> None:
     marks = [Points("read", np.arange(2.0), np.array(times_ns), "#000000")]
     figure = drawn(Chart([Panel(marks, Axis(), durations_between("response time", *times_ns))]))
     figure.draw_without_rendering()
@@ -205,7 +205,7 @@ def test_an_axis_of_times_names_two_of_them(times_ns: tuple[float, float]) -> No
 
 
 @pytest.mark.parametrize("ops", [[], ["flush"], ["trim"], ["read"], ["write"]])
-def test_a_drive_that_did_little_has_a_report(small: ssdlab.Config, ops: list[str]) -> None:
+def test_a_nearly_idle_drive_has_a_report(small: ssdlab.Config, ops: list[str]) -> None:
     trace = ssdlab.Trace.from_columns(
         op=ops, offset=[4096] * len(ops), bytes=[0 if op == "flush" else 4096 for op in ops]
     )
@@ -224,7 +224,7 @@ def test_channels_may_idle(serial: ssdlab.Result) -> None:
     assert dies.get_xlim() == channels.get_xlim()
 
 
-def test_queue_depth_reaches_what_the_host_keeps_outstanding(timed: ssdlab.Result) -> None:
+def test_queue_depth_reaches_the_hosts_outstanding_requests(timed: ssdlab.Result) -> None:
     axes = timed.plot_queue_depth().axes[0]
     mean, most = (str(line.get_label()) for line in axes.lines)
     assert mean.startswith("mean 15.") and most == "most 16"
@@ -273,7 +273,7 @@ def test_any_drive_can_be_drawn(
     assert (axes.get_title(loc="left") == "") == (len(axes.patches) == recorded and not truncated)
 
 
-def test_a_gantt_chart_says_what_it_leaves_out(serial: ssdlab.Result) -> None:
+def test_a_gantt_chart_names_what_it_leaves_out(serial: ssdlab.Result) -> None:
     busy = faked.drive(serial, channels=16, dies=64, planes=4, operations=12_000, truncated=True)
     assert busy.plot_gantt().axes[0].get_title(loc="left") == (
         "Shown: 48 of 272 lanes, the first 2,000 of 4,131 bars, what the record had room for"
@@ -291,7 +291,7 @@ def test_internal_work_is_shaded_by_its_share(timed: ssdlab.Result, serial: ssdl
     assert len(serial.plot_response_time().axes) == 1
 
 
-def test_percentiles_are_those_of_the_summary(timed: ssdlab.Result, serial: ssdlab.Result) -> None:
+def test_percentiles_equal_the_summary(timed: ssdlab.Result, serial: ssdlab.Result) -> None:
     lines = {str(line.get_label()): line for line in timed.plot_latency_percentiles().axes[0].lines}
     assert {*lines} == {"read", "read, waiting", "write", "write, waiting"}
     drive = timed.summary["drive"]
@@ -300,7 +300,7 @@ def test_percentiles_are_those_of_the_summary(timed: ssdlab.Result, serial: ssdl
             x, y = np.asarray(line.get_data(), dtype=float)
             assert x[0] == 0 and (np.diff(x) >= 0).all() and (np.diff(y[np.isfinite(y)]) >= 0).all()
             for quantile, name in ((0.9, "p90_ns"), (0.99, "p99_ns")):
-                # The value holds from where its bucket begins.
+                # The value holds from the start of its bucket.
                 value = y[np.searchsorted(x, -np.log10(1 - quantile)) - 1]
                 assert np.nan_to_num(value) == pytest.approx(times[name], rel=0.017)
     assert len(serial.plot_latency_percentiles().axes[0].lines) == 2
@@ -319,7 +319,7 @@ def test_tables_show_the_drive(timed: ssdlab.Result, serial: ssdlab.Result) -> N
     assert "queues" in (remarks.clock_remark(timed.config) or "")
 
 
-def test_streams_have_response_times_of_their_own(small: ssdlab.Config) -> None:
+def test_streams_have_their_own_response_times(small: ssdlab.Config) -> None:
     streams = {"workload.pattern": "streams", "workload.reads": "10%"}
     summary = ssdlab.simulate(small.with_overrides({**EVENT, **streams})).summary
     rows, more = quantities.stream_times(summary)
@@ -331,7 +331,7 @@ def test_streams_have_response_times_of_their_own(small: ssdlab.Config) -> None:
 
 
 @pytest.mark.parametrize(("writes", "told"), [("back", True), ("through", False)])
-def test_what_a_cache_writes_back_is_said_to_be_of_no_stream(writes: str, told: bool) -> None:
+def test_cache_write_backs_belong_to_no_stream(writes: str, told: bool) -> None:
     count = 600
     trace = ssdlab.Trace.from_columns(
         op=["write", "read"] * (count // 2),
@@ -341,9 +341,9 @@ def test_what_a_cache_writes_back_is_said_to_be_of_no_stream(writes: str, told: 
     )
     above = {"cache.policy": "lru", "cache.size": "64KiB", "cache.writes": writes}
     drive = {"device.capacity": "32MiB", "nand.pages_per_block": 32, "time": "event"}
-    found = ssdlab.simulate({**drive, **above}, trace)
-    assert any(one["stream"] == "0" for one in found.summary["drive"]["streams"]) == told
-    assert ("writes back is of stream 0" in found.report_html()) == told
+    result = ssdlab.simulate({**drive, **above}, trace)
+    assert any(stream["stream"] == "0" for stream in result.summary["drive"]["streams"]) == told
+    assert ("writes back is of stream 0" in result.report_html()) == told
 
 
 def test_only_the_busiest_streams_are_listed(serial: ssdlab.Result) -> None:

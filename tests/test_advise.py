@@ -15,7 +15,7 @@ from conftest import ROOT, Cli
 from ssdlab import advise
 
 TRACES = ROOT / "traces"
-# The shipped traces end below 23 GiB. Filling the device leaves its last GiB in the largest cache, which none uses.
+# The shipped traces end below 23 GiB. Filling the device leaves its last GiB in the largest cache, which no trace uses.
 DEVICE = {"device.capacity": "24GiB"}
 SMALL = {"device.capacity": "64MiB", "device.op": "50%", "nand.pages_per_block": 64}
 
@@ -24,18 +24,18 @@ def device(overrides: dict[str, Any]) -> ssdlab.Config:
     return ssdlab.Config("mapcache", overrides={**DEVICE, **overrides})
 
 
-def test_settings_alone_are_on_top_of_the_device_of_the_document() -> None:
+def test_settings_alone_modify_the_documents_device() -> None:
     trace = ssdlab.Trace.from_columns(op=["write"], offset=[4096], bytes=[4096])
-    found = advise.map_cache(trace, {"device.capacity": "24GiB"})
-    assert found.to_dict() == advise.map_cache(trace, device({})).to_dict()
+    advice = advise.map_cache(trace, {"device.capacity": "24GiB"})
+    assert advice.to_dict() == advise.map_cache(trace, device({})).to_dict()
 
 
 @pytest.mark.parametrize("name", ["varmail", "oltp", "pgbench", "fileserver"])
-def test_misses_are_those_of_the_simulation(name: str) -> None:
+def test_misses_equal_the_simulations(name: str) -> None:
     trace = ssdlab.read_trace(TRACES / f"{name}.csv.zst")
-    found = advise.map_cache(trace, device({}), caches=["8KiB", "64KiB", "512KiB"], segments=["1KiB", "4KiB"])
+    advice = advise.map_cache(trace, device({}), caches=["8KiB", "64KiB", "512KiB"], segments=["1KiB", "4KiB"])
     for row, column in ((0, 1), (1, 0), (1, 1), (2, 0), (2, 1)):
-        choice = found.choice(row, column)
+        choice = advice.choice(row, column)
         simulated = device(
             {
                 "ftl.page.map.segments.cache": f"{choice.cache_bytes}B",
@@ -47,13 +47,13 @@ def test_misses_are_those_of_the_simulation(name: str) -> None:
         )
         summary = ssdlab.simulate(simulated, trace).summary["map"]
         for kind, look_ups, hits in (
-            ("reads", found.read_look_ups, found.read_hits),
-            ("changes", found.change_look_ups, found.change_hits),
+            ("reads", advice.read_look_ups, advice.read_hits),
+            ("changes", advice.change_look_ups, advice.change_hits),
         ):
             assert (summary[kind]["count"], summary[kind]["hits"]) == (look_ups, hits[row, column]), (name, kind)
 
 
-def test_the_advice_on_a_trace_that_writes_back_in_batches_holds_in_the_simulation() -> None:
+def test_advice_on_batched_write_backs_holds_in_the_simulation() -> None:
     trace = ssdlab.read_trace(TRACES / "oltp.csv.zst")
     best = advise.map_cache(trace, device({})).best(0.71)
     assert best is not None and (best.cache_bytes, best.segment_bytes) == (64 << 10, 1 << 10)
@@ -71,11 +71,11 @@ def test_the_advice_on_a_trace_that_writes_back_in_batches_holds_in_the_simulati
 
 
 ENTRIES = 8192 // 4
-"""Entries of a page of the map."""
+"""Entries of a map page."""
 
 
 def lru(pages: list[int], changes: list[bool], entries: int, capacity: int) -> tuple[int, int]:
-    """Hits and write-backs of one cache by hand: all dirty segments of a page of the map at once."""
+    """Hits and write-backs of one cache by hand: all dirty segments of a map page at once."""
     cache: OrderedDict[int, bool] = OrderedDict()
     hits = written_back = 0
     for page, change in zip(pages, changes, strict=True):
@@ -107,82 +107,85 @@ def small() -> ssdlab.Config:
     return ssdlab.Config("mapcache", overrides=SMALL)
 
 
-def test_hits_and_write_backs_are_those_of_every_cache() -> None:
+def test_hits_and_write_backs_equal_every_simulated_cache() -> None:
     trace = zipf(4000)
     pages = (trace.offset // 8192).tolist()
     changes = (trace.op == 1).tolist()
-    found = advise.map_cache(trace, small(), caches=["4KiB", "8KiB", "20KiB"], segments=["64B", "512B", "1KiB", "4KiB"])
-    for row, cache in enumerate(found.caches.tolist()):
-        for column, segment in enumerate(found.segments.tolist()):
+    advice = advise.map_cache(
+        trace, small(), caches=["4KiB", "8KiB", "20KiB"], segments=["64B", "512B", "1KiB", "4KiB"]
+    )
+    for row, cache in enumerate(advice.caches.tolist()):
+        for column, segment in enumerate(advice.segments.tolist()):
             hits, written_back = lru(pages, changes, segment // 4, cache // segment)
-            assert found.read_hits[row, column] + found.change_hits[row, column] == hits
-            assert found.write_backs[row, column] == written_back
-    assert (found.read_hits + found.read_misses == found.read_look_ups).all()
-    assert (found.change_hits + found.change_misses == found.change_look_ups).all()
+            assert advice.read_hits[row, column] + advice.change_hits[row, column] == hits
+            assert advice.write_backs[row, column] == written_back
+    assert (advice.read_hits + advice.read_misses == advice.read_look_ups).all()
+    assert (advice.change_hits + advice.change_misses == advice.change_look_ups).all()
 
 
-def test_times_are_those_of_the_model() -> None:
-    # 128 entries a segment of 512 bytes: pages 0 and 128 lie in two segments; 2 are cached in 1 KiB.
+def test_times_follow_the_model() -> None:
+    # 128 entries in a segment of 512 bytes: pages 0 and 128 lie in two segments, of which 1 KiB caches 2.
     rows = [("read", 0), ("write", 128), ("read", 256), ("read", 384), ("write", 1)]
     trace = ssdlab.Trace.from_columns(
         op=[op for op, _ in rows],
         offset=[page * 8192 for _, page in rows],
         bytes=[4096 if op == "read" else 8192 for op, _ in rows],
     )
-    found = advise.map_cache(trace, small(), caches=["1KiB"], segments=["512B"])
+    advice = advise.map_cache(trace, small(), caches=["1KiB"], segments=["512B"])
     t_r, t_x, program = 70_060, 5_515, 1_575_000
     read, page_read, page_program = t_r + 4 * t_x, t_r + 8 * t_x, program + 8 * t_x
     load = t_r + (t_x + 1) // 2
-    assert (found.host_ns, found.host_read_ns) == (3 * read + 2 * page_program, 3 * read)
-    assert found.busy_ns.tolist() == [[found.host_ns + 5 * load + page_read + page_program]]
-    assert found.iops_share[0, 0] == found.host_ns / found.busy_ns[0, 0]
-    assert found.read_iops_share[0, 0] == 3 * read / (3 * read + 5 * load)
-    assert found.iops[0, 0] == pytest.approx(found.full_iops * found.iops_share[0, 0])
-    # 16 segments of 128 entries hold the 8,192 pages in 64, each with 4 bytes in the map of the map.
-    assert found.ram_bytes.tolist() == [[1024 + 4 * 64]]
-    assert found.full_ram_bytes == 4 * 8192
-    assert found.limit[0] == found.host_ns / (found.host_ns + 4 * load)
+    assert (advice.host_ns, advice.host_read_ns) == (3 * read + 2 * page_program, 3 * read)
+    assert advice.busy_ns.tolist() == [[advice.host_ns + 5 * load + page_read + page_program]]
+    assert advice.iops_share[0, 0] == advice.host_ns / advice.busy_ns[0, 0]
+    assert advice.read_iops_share[0, 0] == 3 * read / (3 * read + 5 * load)
+    assert advice.iops[0, 0] == pytest.approx(advice.full_iops * advice.iops_share[0, 0])
+    # 16 segments of 128 entries cache the 8,192 pages in 64, each with 4 bytes in the map of the map.
+    assert advice.ram_bytes.tolist() == [[1024 + 4 * 64]]
+    assert advice.full_ram_bytes == 4 * 8192
+    assert advice.limit[0] == advice.host_ns / (advice.host_ns + 4 * load)
     whole = advise.map_cache(trace, small(), caches=["8KiB"], segments=["8KiB"])
     assert whole.first_look_ups.tolist() == [1] and whole.write_backs.tolist() == [[0]]
 
 
-def test_the_documents_means_follow() -> None:
-    """The document: a read of 4 KB takes t_R + 4 t_x, a miss t_R and the transfer of its segment more."""
+def test_the_documents_means_are_reproduced() -> None:
+    """The document: a read of 4 KB takes t_R + 4 t_x, a miss adds t_R and the transfer of its segment."""
     pages = np.random.default_rng(1).integers(0, 8192, 3000)
     trace = ssdlab.Trace.from_columns(op=["read"] * 3000, offset=pages * 8192, bytes=[4096] * 3000)
-    found = advise.map_cache(trace, small(), caches=["8KiB", "16KiB"], segments=["1KiB", "2KiB", "4KiB", "8KiB"])
-    mean_us = found.busy_ns / found.requests / 1e3
-    miss = 1 - found.hit_ratio
-    segment = found.segments / 1024
+    advice = advise.map_cache(trace, small(), caches=["8KiB", "16KiB"], segments=["1KiB", "2KiB", "4KiB", "8KiB"])
+    mean_us = advice.busy_ns / advice.requests / 1e3
+    miss = 1 - advice.hit_ratio
+    segment = advice.segments / 1024
     assert np.allclose(mean_us, 70.06 + 4 * 5.515 + miss * (70.06 + segment * 5.515), rtol=1e-12)
-    assert np.array_equal(found.iops_share, found.read_iops_share)
+    assert np.array_equal(advice.iops_share, advice.read_iops_share)
 
 
 def test_the_best_choice_takes_the_least_ram() -> None:
-    found = advise.map_cache(
+    advice = advise.map_cache(
         zipf(20_000), small(), caches=[f"{size}KiB" for size in (4, 8, 16, 24, 32)], segments=["256B", "1KiB", "4KiB"]
     )
-    assert (np.diff(found.hit_ratio, axis=0) >= 0).all() and (np.diff(found.write_backs.astype(int), axis=0) <= 0).all()
+    assert (np.diff(advice.hit_ratio, axis=0) >= 0).all()
+    assert (np.diff(advice.write_backs.astype(int), axis=0) <= 0).all()
     for target in (0.5, 0.8, 0.9, 0.97, 0.999):
-        reached = found.iops_share >= target
-        best = found.best(target)
+        reached = advice.iops_share >= target
+        best = advice.best(target)
         if not reached.any():
             assert best is None
             continue
         assert best is not None and best.iops_share >= target
-        assert best.ram_bytes == found.ram_bytes[reached].min()
-        smaller, larger = found.neighbours(best)
+        assert best.ram_bytes == advice.ram_bytes[reached].min()
+        smaller, larger = advice.neighbours(best)
         assert smaller is None or (smaller.segment_bytes, smaller.iops_share <= best.iops_share) == (
             best.segment_bytes,
             True,
         )
         assert larger is None or larger.cache_bytes > best.cache_bytes
-        least = found.least(best.segment_bytes, target)
+        least = advice.least(best.segment_bytes, target)
         assert least is not None and least <= best.cache_bytes
-        curve = found.curve(best.segment_bytes)
+        curve = advice.curve(best.segment_bytes)
         assert (curve.iops_share[curve.cache_bytes < least] < target).all()
-    # All of the map but its first look-ups.
-    assert found.best(1.0) is None and (found.iops_share[-1] == found.limit).all()
+    # The whole map except its first look-ups.
+    assert advice.best(1.0) is None and (advice.iops_share[-1] == advice.limit).all()
 
 
 def test_sources_give_equal_advice() -> None:
@@ -209,8 +212,8 @@ def small_pages() -> int:
 
 
 def test_the_figure_has_a_curve_for_each_segment_size() -> None:
-    found = advise.map_cache(zipf(2000), small(), caches=["4KiB", "16KiB"], segments=["1KiB", "4KiB"])
-    (legend,) = found.plot().legends
+    advice = advise.map_cache(zipf(2000), small(), caches=["4KiB", "16KiB"], segments=["1KiB", "4KiB"])
+    (legend,) = advice.plot().legends
     assert [entry.get_text() for entry in legend.get_texts()] == ["1.00 KiB", "4.00 KiB"]
 
 
@@ -227,7 +230,7 @@ def test_the_figure_has_a_curve_for_each_segment_size() -> None:
         ({"config": ssdlab.Config("tlc-chip", overrides={"time": "count"})}, "models no time"),
     ],
 )
-def test_sizes_that_cannot_be_are_named(arguments: dict[str, Any], message: str) -> None:
+def test_impossible_sizes_are_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ssdlab.ConfigError) as error:
         advise.map_cache(zipf(10), **{"config": small(), **arguments})
     assert message in str(error.value) and "\n" not in str(error.value)
@@ -236,7 +239,7 @@ def test_sizes_that_cannot_be_are_named(arguments: dict[str, Any], message: str)
 @pytest.mark.parametrize(
     "more", [{}, {"block.scheduler": "cfq"}, {"gantt": "window"}, {"block.scheduler": "none", "gantt": "window"}]
 )
-def test_what_refuses_the_times_of_many_dies_names_a_remedy_that_works(more: dict[str, str]) -> None:
+def test_refusing_many_dies_names_a_working_remedy(more: dict[str, str]) -> None:
     config = small().with_overrides({"time": "event", **more})
     with pytest.raises(ssdlab.ConfigError) as error:
         advise.map_cache(zipf(10), config)
@@ -247,12 +250,12 @@ def test_what_refuses_the_times_of_many_dies_names_a_remedy_that_works(more: dic
 
 
 def test_other_wrong_input_is_named() -> None:
-    found = advise.map_cache(zipf(100), small())
+    advice = advise.map_cache(zipf(100), small())
     for target in (0.0, 1.01, -1.0, math.nan):
         with pytest.raises(ssdlab.ConfigError, match="is not above 0% and at most 100%"):
-            found.best(target)
+            advice.best(target)
     with pytest.raises(ssdlab.ConfigError, match="were not asked for"):
-        found.curve(3)
+        advice.curve(3)
     with pytest.raises(ssdlab.SimulationError, match="choose --fit compact, grow, scale or wrap"):
         advise.map_cache(TRACES / "oltp.csv.zst", small())
     trims = ssdlab.Trace.from_columns(op=["trim"], offset=[0], bytes=[8192])
@@ -301,7 +304,7 @@ def test_wrong_input_is_one_line_and_status_2(cli: Cli, tmp_path: Path, argument
         assert word in done.stderr
 
 
-def test_what_is_to_be_set_for_a_drive_in_event_time_is_accepted(cli: Cli) -> None:
+def test_the_advised_settings_fit_a_timed_drive(cli: Cli) -> None:
     given = ("advise", "mapcache", str(ROOT / "traces/varmail.csv.zst"), "--fit=compact", "--set", "cache.policy=lru")
     refused = cli(*given, "--set", "time=event", "--set", "cache.dirty_background=50%", check=False)
     assert 'set it to "serial", and cache.dirty_background to 10%' in refused.stderr

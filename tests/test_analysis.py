@@ -42,48 +42,48 @@ def by_kind(columns: Any, key: str) -> dict[tuple[int, str], int]:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(requests)
-def test_columns_are_those_of_the_definition(rows: list[tuple[str, int, int, int]]) -> None:
+def test_columns_follow_the_definition(rows: list[tuple[str, int, int, int]]) -> None:
     ops, starts, sizes, gaps = (list(column) for column in zip(*rows, strict=True))
     times = np.cumsum(gaps).tolist()
     trace = ssdlab.Trace.from_columns(
         op=ops, offset=[1536 * start for start in starts], bytes=[512 * size for size in sizes], time_ns=times
     )
-    found = trace.analyze(range="64KiB")
+    analysis = trace.analyze(range="64KiB")
 
     ranges = [1536 * start // 65536 for start in starts]
-    assert by_kind(found.ranges, "first_byte") == Counter((65536 * n, op) for n, op in zip(ranges, ops, strict=True))
+    assert by_kind(analysis.ranges, "first_byte") == Counter((65536 * n, op) for n, op in zip(ranges, ops, strict=True))
     steps = np.diff(ranges).tolist()
-    assert by_kind(found.deviations, "lower") == Counter(zip(steps, ops[1:], strict=True))
-    assert by_kind(found.sizes, "lower") == Counter(zip(sizes, ops, strict=True))
+    assert by_kind(analysis.deviations, "lower") == Counter(zip(steps, ops[1:], strict=True))
+    assert by_kind(analysis.sizes, "lower") == Counter(zip(sizes, ops, strict=True))
     for power in range(9, 14):
         whole = [(1536 * start | 512 * size) % (1 << power) == 0 for start, size in zip(starts, sizes, strict=True)]
-        for kind, share in found.alignment_shares(1 << power).items():
+        for kind, share in analysis.alignment_shares(1 << power).items():
             own = [test for test, op in zip(whole, ops, strict=True) if op == kind]
             assert share == (np.mean(own) if own else None)
     pages: set[int] = set()
-    windows = found.windows
+    windows = analysis.windows
     for row, (op, start, size) in enumerate(zip(ops, starts, sizes, strict=True)):
         first, last = 1536 * start // 4096, (1536 * start + 512 * size - 1) // 4096
         touched = set() if op == "trim" else set(range(first, last + 1))
         pages |= touched
         assert (windows.pages[row], windows.pages_so_far[row]) == (len(touched), len(pages))
-    assert found.footprint_bytes == 4096 * len(pages)
-    arrivals = found.to_dict()["arrivals"]
+    assert analysis.footprint_bytes == 4096 * len(pages)
+    arrivals = analysis.to_dict()["arrivals"]
     if len(times) > 1:
         assert arrivals["all"]["mean_ns"] == pytest.approx(np.mean(np.diff(times)))
-        assert sum(found.gaps.all.tolist()) == len(times) - 1
-    assert found.duration_ns == times[-1] - times[0]
+        assert sum(analysis.gaps.all.tolist()) == len(times) - 1
+    assert analysis.duration_ns == times[-1] - times[0]
 
 
 def test_uniform_requests_follow_the_closed_form() -> None:
     """Of N pages, W uniform requests touch N (1 - (1 - 1/N)^W)."""
-    found = generated(requests=400_000, span="16MiB").analyze()
-    whole = found.windows.pages[:-1].astype(float)
-    expected = 4096 * (1 - (1 - 1 / 4096) ** found.window_requests)
+    analysis = generated(requests=400_000, span="16MiB").analyze()
+    whole = analysis.windows.pages[:-1].astype(float)
+    expected = 4096 * (1 - (1 - 1 / 4096) ** analysis.window_requests)
     assert abs(whole.mean() / expected - 1) < 0.01
-    requests = found.windows.first_request[1:].astype(float)
-    assert np.allclose(found.windows.pages_so_far[:-1], 4096 * (1 - (1 - 1 / 4096) ** requests), atol=150)
-    assert found.to_dict()["sequential"]["read"]["continuing_share"] < 0.02
+    requests = analysis.windows.first_request[1:].astype(float)
+    assert np.allclose(analysis.windows.pages_so_far[:-1], 4096 * (1 - (1 - 1 / 4096) ** requests), atol=150)
+    assert analysis.to_dict()["sequential"]["read"]["continuing_share"] < 0.02
 
 
 def test_streams_and_arrivals_are_recognised() -> None:
@@ -97,13 +97,13 @@ def test_streams_and_arrivals_are_recognised() -> None:
     assert (sequential["runs"], sequential["longest_run"]) == (5, 6000)
     assert figures["arrivals"]["all"]["cv"] == pytest.approx(1, abs=0.05)
     assert figures["dispersion"][0]["index"] == pytest.approx(1, abs=0.15)
-    # At one instant there is no rate, and no burst.
+    # A single instant has no rate and no burst.
     closed = generated(**streams).analyze().to_dict()
     assert (closed["requests_per_s"], closed["arrivals"]["all"]["cv"]) == (None, None)
     assert all(scale["index"] is None for scale in closed["dispersion"])
 
 
-def test_the_benchmark_of_random_reads_needs_no_pattern_of_its_own() -> None:
+def test_the_random_read_benchmark_needs_no_pattern_of_its_own() -> None:
     trace = generated(requests=20_000, span="1GiB", size="4KiB", align="4KiB", reads="100%", pattern="uniform")
     figures = trace.analyze().to_dict()
     assert figures["requests"] == {"read": 20_000, "write": 0, "trim": 0, "flush": 0}
@@ -113,38 +113,38 @@ def test_the_benchmark_of_random_reads_needs_no_pattern_of_its_own() -> None:
     assert figures["footprint"]["bytes"] / 4096 == pytest.approx(19_256, abs=160)
 
 
-def test_a_footprint_beyond_the_bound_is_an_estimate_that_says_so() -> None:
+def test_a_footprint_beyond_the_bound_is_a_marked_estimate() -> None:
     pages = 4_000_000
     column = np.arange(pages, dtype=np.uint64) * np.uint64(65536)
     trace = ssdlab.Trace.from_columns(op=np.ones(pages, np.uint8), offset=column, bytes=np.full(pages, 4096, np.uint32))
-    found = trace.analyze()
-    footprint = found.to_dict()["footprint"]
-    assert (found.sampling, footprint["exact"]) == (2, False)
+    analysis = trace.analyze()
+    footprint = analysis.to_dict()["footprint"]
+    assert (analysis.sampling, footprint["exact"]) == (2, False)
     assert footprint["standard_error"] == pytest.approx(4 * (2 / pages) ** 0.5, rel=0.01)
     assert abs(footprint["bytes"] / (4096 * pages) - 1) < 3 * footprint["standard_error"]
-    assert "estimates" in remarks(found)[0] and "estimates" in found.report_html()
+    assert "estimates" in remarks(analysis)[0] and "estimates" in analysis.report_html()
     # Everything else stays exact.
-    assert found.ranges.writes.sum() == pages and found.windows.writes.sum() == pages
+    assert analysis.ranges.writes.sum() == pages and analysis.windows.writes.sum() == pages
 
 
-def test_more_ranges_than_can_be_counted_are_joined() -> None:
+def test_too_many_ranges_are_joined() -> None:
     trace = ssdlab.Trace.from_columns(op=["read", "write"], offset=[0, 2**32], bytes=[512, 512])
-    found = trace.analyze(range="1KiB")
-    assert (found.range_bytes, found.counted_range_bytes) == (1024, 8192)
-    assert found.ranges.first_byte.tolist() == [0, 2**32]
-    assert "counted in ranges of 8.00 KiB" in remarks(found)[0]
-    step = found.deviations
+    analysis = trace.analyze(range="1KiB")
+    assert (analysis.range_bytes, analysis.counted_range_bytes) == (1024, 8192)
+    assert analysis.ranges.first_byte.tolist() == [0, 2**32]
+    assert "counted in ranges of 8.00 KiB" in remarks(analysis)[0]
+    step = analysis.deviations
     assert step.lower[0] <= 2**22 < step.upper[0] and step.writes.tolist() == [1]
 
 
-def test_a_whole_last_window_counts_and_a_short_one_may_hold_the_most() -> None:
+def test_a_full_last_window_counts_and_a_short_one_may_be_largest() -> None:
     def working_set(*pages: int) -> tuple[float, int]:
-        """Of windows that touch so many pages each, 0 for a flush."""
+        """Windows that touch this many pages each, 0 for a flush."""
         op = ["write" if count else "flush" for count in pages]
         sizes = [count * 4096 for count in pages]
         trace = ssdlab.Trace.from_columns(op=op, offset=np.zeros(len(pages), np.uint64), bytes=sizes)
-        found = trace.analyze().to_dict()["working_set"]
-        return found["mean_bytes"] / 4096, found["max_bytes"] // 4096
+        touched = trace.analyze().to_dict()["working_set"]
+        return touched["mean_bytes"] / 4096, touched["max_bytes"] // 4096
 
     assert working_set(3) == (3, 3)
     assert working_set(1, 3) == (2, 3)
@@ -177,9 +177,9 @@ def test_every_key_is_explained() -> None:
     parts = [figures, figures["footprint"], figures["working_set"], figures["extent"], figures["dispersion"][0]]
     parts += [figures[key][kind] for key in ("sequential", "deviation", "sizes", "arrivals") for kind in ("write",)]
     assert [key for part in parts for key in part if f"`{key}`" not in text] == []
-    found = ssdlab.TraceFile(OLTP).analyze()
+    analysis = ssdlab.TraceFile(OLTP).analyze()
     for name in ("ranges", "deviations", "sizes", "alignments", "runs", "gaps", "windows"):
-        assert [column for column in getattr(found, name)._fields if f"`{column}`" not in text] == []
+        assert [column for column in getattr(analysis, name)._fields if f"`{column}`" not in text] == []
 
 
 def test_equal_traces_save_equal_bytes(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_equal_traces_save_equal_bytes(tmp_path: Path) -> None:
     assert sum(windows["reads"]) + sum(windows["writes"]) == 5000 and len(windows["pages"]) == 313
 
 
-def test_the_page_needs_nothing_else() -> None:
+def test_the_page_is_self_contained() -> None:
     html = ssdlab.TraceFile(OLTP).analyze().report_html()
     assert html.count("data-chart=") == 8
     for reference in ("<script src", "<link", "@import", "src=", 'href="http'):
@@ -206,13 +206,15 @@ def test_the_page_needs_nothing_else() -> None:
 @pytest.mark.parametrize("ops", [["read"], ["trim"], ["write", "flush"], ["flush", "write", "trim", "read"]])
 def test_the_smallest_traces_have_pages(ops: list[str]) -> None:
     size = [0 if op == "flush" else 1000 for op in ops]
-    found = ssdlab.Trace.from_columns(op=ops, offset=[0 for _ in ops], bytes=size).analyze()
-    figures = [one.draw() for section in found.page().sections for one in section.items if isinstance(one, Figure)]
-    report = found.report_html()
-    assert len(figures) == 8 and report.count("data-chart=") == sum(not one.is_empty for one in figures) >= 6
-    assert all(one.panels[0].empty in report for one in figures)
-    assert found.plot_deviations(log=False).axes
-    assert tables(found)[0].title == "Requests"
+    analysis = ssdlab.Trace.from_columns(op=ops, offset=[0 for _ in ops], bytes=size).analyze()
+    figures = [
+        item.draw() for section in analysis.page().sections for item in section.items if isinstance(item, Figure)
+    ]
+    report = analysis.report_html()
+    assert len(figures) == 8 and report.count("data-chart=") == sum(not figure.is_empty for figure in figures) >= 6
+    assert all(figure.panels[0].empty in report for figure in figures)
+    assert analysis.plot_deviations(log=False).axes
+    assert tables(analysis)[0].title == "Requests"
 
 
 def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is given for an argument and is of no kind that it takes is told with its name, and what to give."""
+"""Arguments of a wrong type are named in the error, with a valid type."""
 
 import inspect
 from collections.abc import Callable
@@ -49,19 +49,19 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "sweep": (ssdlab.sweep, VARIED),
     "tune": (ssdlab.tune, {**VARIED, "outcomes": "write_amplification"}),
 }
-"""With what they need beside the argument at fault."""
+"""With the other arguments that they need."""
 
 SIGNATURES = {"TraceFile": ssdlab.TraceFile}
 
 UNNAMED = r"is no (configuration|trace|setting)|has no cases by name"
-"""Of the one argument that can be meant."""
+"""Arguments to the only parameter that can be meant."""
 
 
 ANSWERS = {"asked_for": "outcomes", "curves": "outcome", "effects": "outcome", "pareto": "outcomes", "result": "run"}
 
 
 @pytest.mark.parametrize(("method", "argument"), ANSWERS.items())
-def test_a_study_tells_what_no_question_takes(method: str, argument: str, study: ssdlab.Study) -> None:
+def test_a_study_names_its_valid_questions(method: str, argument: str, study: ssdlab.Study) -> None:
     with pytest.raises(ssdlab.ConfigError, match=rf"^{argument}: object is no .*; give "):
         getattr(study, method)(object())
 
@@ -72,20 +72,26 @@ def study() -> ssdlab.Study:
 
 
 def parameters(name: str) -> list[str]:
-    found = inspect.signature(SIGNATURES.get(name, FUNCTIONS[name][0])).parameters.values()
-    # Options of another function, which a command hands over.
-    return [one.name for one in found if one.kind is not one.VAR_POSITIONAL and one.name != "reading"]
+    parameters = inspect.signature(SIGNATURES.get(name, FUNCTIONS[name][0])).parameters.values()
+    # Options of another function, passed on by a command.
+    return [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind is not parameter.VAR_POSITIONAL and parameter.name != "reading"
+    ]
 
 
-@pytest.mark.parametrize(("name", "argument"), [(name, one) for name in FUNCTIONS for one in parameters(name)])
-def test_what_no_argument_takes_is_told_with_its_name(
+@pytest.mark.parametrize(
+    ("name", "argument"), [(name, parameter) for name in FUNCTIONS for parameter in parameters(name)]
+)
+def test_wrong_argument_types_are_named(
     name: str, argument: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     call, needed = FUNCTIONS[name]
-    with pytest.raises(ssdlab.SsdlabError, match=rf"^{argument}: .*; |{UNNAMED}") as told:
+    with pytest.raises(ssdlab.SsdlabError, match=rf"^{argument}: .*; |{UNNAMED}") as error:
         call(**{**needed, argument: object()})
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -115,18 +121,18 @@ def test_what_no_argument_takes_is_told_with_its_name(
         ("cache.bench", {"writes": "0.5"}, "writes: '0.5' is no number; give a number"),
     ],
 )
-def test_messages_say_what_to_give(name: str, given: dict[str, Any], message: str) -> None:
+def test_messages_name_a_valid_value(name: str, given: dict[str, Any], message: str) -> None:
     call, needed = FUNCTIONS[name]
-    with pytest.raises(ssdlab.ConfigError) as told:
+    with pytest.raises(ssdlab.ConfigError) as error:
         call(**{**needed, **given})
-    assert str(told.value) == message
+    assert str(error.value) == message
 
 
-def test_one_stands_for_a_list_and_those_of_numpy_for_those_of_python() -> None:
+def test_single_items_and_numpy_values_are_accepted() -> None:
     alike: list[dict[str, Any]] = [
         {"policies": ["lru"], "sizes": [1], "ignore_trims": True},
         {"policies": "lru", "sizes": [np.int64(1)], "ignore_trims": np.True_},
         {"policies": (one for one in ["lru"]), "sizes": (1,), "ignore_trims": True},
     ]
-    found = {cache.simulate(MADE, **given).to_json() for given in alike}
-    assert len(found) == 1
+    outputs = {cache.simulate(MADE, **given).to_json() for given in alike}
+    assert len(outputs) == 1

@@ -1,4 +1,4 @@
-"""Experiments that record what a scheduler gives to the drive and replay it; tables of changes."""
+"""Experiments that record the requests given to the drive by a scheduler and replay them; tables of changes."""
 
 from pathlib import Path
 
@@ -72,10 +72,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_cell_replays_what_its_scheduler_dispatched(folder: Path) -> None:
+def test_a_cell_replays_its_schedulers_requests(folder: Path) -> None:
     experiment = ssdlab.experiments.load(folder)
     result = experiment.run(jobs=2)
-    # Two recordings, which the stack as a whole shares, and four replays, which the second table shares.
+    # Two recordings, shared with the full stack, and four replays, shared with the second table.
     assert (result.runs, result.finished) == (6, 6)
     table = experiment.tables[0]
     (first,) = experiment.configs(table, "fast", "deadline")
@@ -86,7 +86,7 @@ def test_a_cell_replays_what_its_scheduler_dispatched(folder: Path) -> None:
     assert recorded.dispatched is not None
     replayed = ssdlab.simulate(below, recorded.dispatched)
     assert result["erases"].ours[1, 1] == replayed.summary["wear"]["erases"]
-    # Counted on the same FTL, what was recorded does what the whole stack did.
+    # Counted on the same FTL, a recording does what the full stack did.
     assert result["whole"].ours[0].tolist() == result["erases"].ours[0].tolist()
 
 

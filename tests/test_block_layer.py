@@ -1,4 +1,4 @@
-"""The block layer and its schedulers, as a user meets them."""
+"""The block layer and its schedulers, as a user sees them."""
 
 import re
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_every_scheduler_serves_everything(scheduler: str) -> None:
     assert block["merged_share"] == pytest.approx(merged / 2000)
 
 
-def test_what_a_scheduler_dispatched_is_a_trace(tmp_path: Path) -> None:
+def test_dispatched_requests_are_a_trace(tmp_path: Path) -> None:
     config = ssdlab.Config("tlc-chip", overrides={**SMALL, "block.scheduler": "deadline", "block.record": True})
     result = ssdlab.simulate(config)
     trace = result.dispatched
@@ -60,7 +60,7 @@ def test_what_a_scheduler_dispatched_is_a_trace(tmp_path: Path) -> None:
     assert not (tmp_path / "dispatched.parquet").exists()
 
 
-def test_rules_that_could_not_act_are_named(cli: Cli) -> None:
+def test_ineffective_rules_are_named(cli: Cli) -> None:
     sets = ["--preset", "tlc-chip", *(word for key, value in SMALL.items() for word in ("--set", f"{key}={value}"))]
     out = " ".join(cli("run", *sets, "--set", "block.scheduler=cfq").stdout.split())
     assert "cfq: rules by process: all requests come from one" in out
@@ -69,7 +69,7 @@ def test_rules_that_could_not_act_are_named(cli: Cli) -> None:
 
 
 def streams(sync: bool) -> ssdlab.Trace:
-    """Three processes; the first sends three times as much as the others, in their time."""
+    """Three processes; the first sends three times as much as the others, at its own times."""
     number = np.arange(3000)
     stream = np.where(number % 5 < 3, 0, number % 5 - 2)
     offset = (number * 7919 % 16000) * 4096
@@ -78,8 +78,8 @@ def streams(sync: bool) -> ssdlab.Trace:
     return ssdlab.Trace.from_columns(**columns, streams=["greedy", "b", "c"])
 
 
-def test_what_reached_the_drive_is_not_said_to_be_of_the_host(cli: Cli) -> None:
-    """Flushes of a drive without a write buffer end in the layer, and what is merged is one request."""
+def test_requests_at_the_drive_are_distinguished_from_the_hosts(cli: Cli) -> None:
+    """Flushes of a drive without a write buffer end in the layer, and merged requests are one."""
     drive = ["--set", "device.capacity=64MiB", "--set", "workload.requests=300", "--workload", "sequential"]
     drive += ["--set", "precondition.overwrite=none", "--set", "drive.buffer=none"]
     titles = cli("run", *drive, "--set", "block.scheduler=mq-deadline").stdout.splitlines()
@@ -91,8 +91,8 @@ def test_what_reached_the_drive_is_not_said_to_be_of_the_host(cli: Cli) -> None:
     assert "\nDrive, where there is a cache below it" in compared
 
 
-def test_trims_among_the_writes_of_the_block_layer_are_called_that(cli: Cli, tmp_path: Path) -> None:
-    """A scheduler tells reads from all else, and one trim may be larger than all writes together."""
+def test_trims_among_block_layer_writes_are_labelled(cli: Cli, tmp_path: Path) -> None:
+    """A scheduler distinguishes only reads from the rest, and one trim may be larger than all writes together."""
     trace = ssdlab.Trace.from_columns(op=["write", "trim"], offset=[0, 1 << 20], bytes=[4096, 1 << 20])
     trace.save(tmp_path / "trim.csv")
     sets = {**SMALL, "block.scheduler": "mq-deadline", "block.wbt_lat": "2ms"}
@@ -105,8 +105,8 @@ def test_trims_among_the_writes_of_the_block_layer_are_called_that(cli: Cli, tmp
 def test_fairness_and_interference() -> None:
     config = ssdlab.Config("tlc-chip", overrides={**SMALL, "host.replay.closed.queue_depth": 16})
     drive = ssdlab.simulate(config, streams(sync=True)).summary["drive"]
-    rates = np.array([one["bytes_per_s"] for one in drive["streams"]])
-    assert [one["stream"] for one in drive["streams"]] == ["greedy", "b", "c"]
+    rates = np.array([stream["bytes_per_s"] for stream in drive["streams"]])
+    assert [stream["stream"] for stream in drive["streams"]] == ["greedy", "b", "c"]
     assert drive["fairness"] == pytest.approx(rates.sum() ** 2 / (3 * (rates**2).sum()))
     # Shares of 3:1:1 have Jain's index 25 / (3 * 11).
     assert drive["fairness"] == pytest.approx(25 / 33, rel=0.01)
@@ -116,20 +116,20 @@ def test_fairness_and_interference() -> None:
     assert met["reads_beside_writes"]["mean_ns"] > met["reads_alone"]["mean_ns"] if counts[0] else True
 
 
-def test_fairness_is_that_of_streams_that_shared_the_drive() -> None:
-    """A stream of two requests in the middle, which the drive served at once, says nothing about the others."""
+def test_fairness_covers_streams_that_overlap() -> None:
+    """A stream of two requests in the middle, served at once, says nothing about the others."""
     config = ssdlab.Config("tlc-chip", overrides={**SMALL, "host.replay.closed.queue_depth": 16})
     hosts = streams(sync=True)
     columns, number = hosts.columns(), np.arange(len(hosts))
     guest = {**columns, "stream": np.where((number == 1500) | (number == 1501), len(hosts.streams), columns["stream"])}
     trace = ssdlab.Trace.from_columns(**guest, streams=[*hosts.streams, "guest"])
     drive = ssdlab.simulate(config, trace).summary["drive"]
-    assert [one["stream"] for one in drive["streams"]] == ["greedy", "b", "c", "guest"]
+    assert [stream["stream"] for stream in drive["streams"]] == ["greedy", "b", "c", "guest"]
     assert drive["streams"][3]["bytes_per_s"] > 4 * drive["streams"][1]["bytes_per_s"]
     assert drive["fairness"] == pytest.approx(25 / 33, rel=0.01)
 
 
-def test_processes_wait_for_what_is_synchronous() -> None:
+def test_processes_wait_for_synchronous_requests() -> None:
     config = {**SMALL, "host.replay": "processes", "block.scheduler": "noop"}
     sync = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=config), streams(sync=True)).summary["drive"]
     # Each of three processes waits for each of its requests.
@@ -138,9 +138,9 @@ def test_processes_wait_for_what_is_synchronous() -> None:
     assert loose["queue_depth_max"] > 3
 
 
-def test_write_back_is_throttled_and_nothing_said_of_it_otherwise() -> None:
+def test_write_back_is_throttled_and_otherwise_not_mentioned() -> None:
     sets = {**SMALL, "block.scheduler": "none", "host.replay": "processes"}
-    # One flow of writes that nobody waits for, and two processes that read.
+    # One flow of unawaited writes, and two processes that read.
     blocks = {
         wbt_lat: ssdlab.simulate(
             ssdlab.Config("tlc-chip", overrides={**sets, "block.wbt_lat": wbt_lat}), streams(sync=False)
@@ -149,13 +149,13 @@ def test_write_back_is_throttled_and_nothing_said_of_it_otherwise() -> None:
     }
     assert "throttling" not in blocks["0ns"]
     assert blocks["0ns"]["counters"]["bios"] == blocks["1ns"]["counters"]["bios"] == 3000
-    # No read is as fast as that.
+    # No read is as fast.
     throttling = blocks["1ns"]["throttling"]
     assert throttling["held_back"] > 0 < throttling["held_back_ns"]
     assert throttling["steps_down"] > 0
 
 
-def test_hardware_queues_have_requests_of_their_own() -> None:
+def test_hardware_queues_have_their_own_requests() -> None:
     sets = {**SMALL, "block.scheduler": "none", "host.replay.closed.queue_depth": 12, "block.slots": 4}
     run = {
         queues: ssdlab.simulate(
@@ -169,12 +169,12 @@ def test_hardware_queues_have_requests_of_their_own() -> None:
 
 
 def test_more_requests_wait_in_the_layer_than_the_drive_holds() -> None:
-    # A plug that merges would hide what waits.
+    # A plug that merges would hide the waiting requests.
     reads = {"workload.reads": "100%", "workload.requests": 5000, "drive.protocol": "sata"}
     sets = {**SMALL, **reads, "block.scheduler": "noop", "block.plug": False}
 
     def outstanding(depth: int) -> tuple[float, float]:
-        """In the layer and the drive, and in the drive alone, on average: by Little's law."""
+        """Mean requests in layer and drive, and in the drive alone, by Little's law."""
         overrides = {**sets, "host.replay.closed.queue_depth": depth}
         run = ssdlab.simulate(ssdlab.Config("tlc-chip", overrides=overrides)).summary
         alone, counters = run["drive"]["interference"]["reads_alone"], run["drive"]["block"]["counters"]

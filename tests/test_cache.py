@@ -22,13 +22,13 @@ STACK = ("lru", "mru", "belady")
 
 
 def loop(length: int = 10, rounds: int = 20) -> ssdlab.Trace:
-    """Pages 0, 1, ... read one after the other, again and again."""
+    """Reads of pages 0, 1, ... in order, repeated."""
     pages = np.tile(np.arange(length), rounds)
     return ssdlab.Trace.from_columns(op=["read"] * pages.size, offset=pages * 4096, bytes=[4096] * pages.size)
 
 
 def skewed(requests: int = 5000) -> ssdlab.Trace:
-    """Reads and writes of one to four pages, some far more often than others."""
+    """Reads and writes of one to four pages; some pages are much hotter than others."""
     rng = np.random.default_rng(1)
     offset = (rng.pareto(0.8, requests) * 20).astype(np.uint64) % np.uint64(1500) * np.uint64(4096)
     return ssdlab.Trace.from_columns(
@@ -36,25 +36,25 @@ def skewed(requests: int = 5000) -> ssdlab.Trace:
     )
 
 
-def test_a_dirty_share_means_something_to_caches_that_write_back_alone(cli: Cli) -> None:
+def test_dirty_limit_needs_write_back(cli: Cli) -> None:
     done = cli("cache", "sim", ROOT / "traces" / "oltp.csv.zst", "--dirty", "20%", check=False)
     assert done.returncode == 2 and "make them write back, or leave it out" in done.stderr
 
 
-def test_a_loop_by_hand() -> None:
-    found = cache.simulate(loop(), ["lru", "mru", "belady"], [9, "40KiB", "5"])
-    assert found.capacities.tolist() == [5, 9, 10] and found.policies == ("lru", "mru", "belady")
-    # LRU misses all of a loop longer than itself; a cache of all of it misses each page once.
-    assert found.misses[0].tolist() == [200, 200, 10]
-    assert found.hits[0].tolist() == [0, 0, 190]
-    assert (found.misses[2] <= found.misses[1]).all() and found.misses[2, 0] < 200
-    assert found.bytes_missed is not None and found.bytes_missed[0, 2] == 10 * 4096
-    assert (found.accesses, found.items, found.footprint_units, found.unit_bytes) == (200, 10, 10, 4096)
-    assert found.pages_written_back is None and "3 policies, 3 sizes" in repr(found)
+def test_loop_matches_hand_computed_misses() -> None:
+    caches = cache.simulate(loop(), ["lru", "mru", "belady"], [9, "40KiB", "5"])
+    assert caches.capacities.tolist() == [5, 9, 10] and caches.policies == ("lru", "mru", "belady")
+    # LRU misses every page of a loop longer than itself; a cache of the whole loop misses each page once.
+    assert caches.misses[0].tolist() == [200, 200, 10]
+    assert caches.hits[0].tolist() == [0, 0, 190]
+    assert (caches.misses[2] <= caches.misses[1]).all() and caches.misses[2, 0] < 200
+    assert caches.bytes_missed is not None and caches.bytes_missed[0, 2] == 10 * 4096
+    assert (caches.accesses, caches.items, caches.footprint_units, caches.unit_bytes) == (200, 10, 10, 4096)
+    assert caches.pages_written_back is None and "3 policies, 3 sizes" in repr(caches)
 
 
 @pytest.mark.parametrize("granularity", ["pages", "objects"])
-def test_one_pass_is_what_simulation_says(granularity: str) -> None:
+def test_one_pass_equals_simulation(granularity: str) -> None:
     sizes: list[str | int] = [1, 2, 7, 100, "30%", "100%", "150%"]
     curves = cache.mrc(skewed(), STACK, sizes, granularity=granularity)
     simulated = cache.simulate(skewed(), STACK, sizes, granularity=granularity)
@@ -64,7 +64,7 @@ def test_one_pass_is_what_simulation_says(granularity: str) -> None:
     assert not curves.standard_error.any()
 
 
-def test_where_there_is_no_pass_each_size_is_simulated() -> None:
+def test_sizes_are_simulated_where_no_pass_exists() -> None:
     trims = ssdlab.Trace.from_columns(op=["read", "trim", "read"], offset=[0, 0, 0], bytes=[4096] * 3)
     assert cache.mrc(trims, ["lru"], [1]).methods == ("simulated",)
     assert cache.mrc(trims, ["lru"], [1]).miss_ratio.tolist() == [[1.0]]
@@ -74,19 +74,19 @@ def test_where_there_is_no_pass_each_size_is_simulated() -> None:
     assert cache.mrc(skewed(), ["lru"], granularity="sized-objects").methods == ("simulated",)
 
 
-def test_samples_come_with_their_error() -> None:
+def test_samples_have_a_standard_error() -> None:
     trace = skewed(30_000)
     exact = cache.mrc(trace, ["lru", "arc", "sieve"], ["20%", "50%"])
     sampled = cache.mrc(trace, ["lru", "arc", "sieve"], ["20%", "50%"], sample="50%", replicas=4)
     assert sampled.methods == ("one pass", "sampled", "sampled")
     assert np.array_equal(sampled.miss_ratio[0], exact.miss_ratio[0]) and not sampled.standard_error[0].any()
     assert (sampled.standard_error[1:] > 0).all()
-    # Student's t of three degrees of freedom lies beyond 12.9 once in a thousand.
+    # Student's t with three degrees of freedom exceeds 12.9 once in a thousand.
     assert (np.abs(sampled.miss_ratio - exact.miss_ratio)[1:] < 12.9 * sampled.standard_error[1:]).all()
     counted = cache.mrc(trace, ["arc"], sample="200")
     assert counted.sample_rate is not None and abs(counted.sample_rate * exact.items / 200 - 1) < 0.2
     assert abs(counted.items / exact.items - 1) < 0.2
-    # Where a policy is exact, all items were counted.
+    # All items are counted where a policy is exact.
     assert sampled.items == exact.items and "pages, estimated" not in sampled.report_html()
     assert "pages, estimated" in counted.report_html() and not counted.to_dict()["footprint_exact"]
 
@@ -103,8 +103,8 @@ def test_figures_do_not_depend_on_jobs_or_source() -> None:
         assert misses >= by_policy["belady", capacity], name
 
 
-def test_caches_that_follow_the_reading_see_what_those_see_that_wait() -> None:
-    """A share of what the trace touches is known at its end only, and all caches wait for it."""
+def test_streaming_caches_equal_waiting_caches() -> None:
+    """A share of the footprint is known only at the end of the trace, so all caches wait for it."""
     names = [policy.name for policy in cache.policies() if not policy.needs_future]
     follow = cache.simulate(skewed(), names, [37, 200])
     for jobs in (1, 3):
@@ -115,25 +115,25 @@ def test_caches_that_follow_the_reading_see_what_those_see_that_wait() -> None:
         assert (again.misses == follow.misses).all()
 
 
-def test_a_size_as_it_is_shown_is_one() -> None:
+def test_a_displayed_size_is_accepted() -> None:
     shown, whole = (cache.simulate(loop(), "lru", size) for size in ("20.1KiB", "20KiB"))
     assert shown.misses.tolist() == whole.misses.tolist()
 
 
-def test_sizes_are_a_list_an_array_or_one() -> None:
+def test_sizes_may_be_a_list_an_array_or_a_number() -> None:
     one: Any = 7
     listed: Any = np.array([3, 7])
     assert cache.simulate(loop(), "lru", listed).to_json() == cache.simulate(loop(), "lru", [3, 7]).to_json()
     assert cache.simulate(loop(), "lru", [7]).to_json() == cache.simulate(loop(), "lru", one).to_json()
 
 
-def test_write_back_caches_hit_as_others_do() -> None:
+def test_write_back_does_not_change_hits() -> None:
     names = [policy.name for policy in cache.policies() if not policy.needs_future]
     plain = cache.simulate(skewed(), names, [10, "20%", "200%"])
     back = cache.simulate(skewed(), names, [10, "20%", "200%"], write_back=True)
     assert np.array_equal(plain.hits, back.hits)
     assert back.pages_written_back is not None and back.pages_dirty is not None and back.evictions is None
-    # A cache of everything writes nothing back.
+    # A cache that holds everything writes nothing back.
     assert not back.pages_written_back[:, 2].any() and (back.pages_dirty[:, 2] > 0).all()
     limited = cache.simulate(skewed(), ["lru"], ["20%"], write_back=True, dirty="10%")
     assert limited.pages_written_back is not None and limited.pages_dirty is not None
@@ -142,20 +142,20 @@ def test_write_back_caches_hit_as_others_do() -> None:
 
 
 def test_writes_with_fua_are_written_through() -> None:
-    """What goes below is what is written back and what goes through, as with a cache above a drive."""
+    """Write-backs and write-throughs equal those of a cache above a drive."""
     pages, flags = np.arange(3000) * 7 % 500, np.where(np.arange(3000) % 10 == 0, 8, 0).astype(np.uint8)
     trace = ssdlab.Trace.from_columns(op=["write"] * 3000, offset=pages * 4096, bytes=[4096] * 3000, flags=flags)
-    found = cache.simulate(trace, ["lru"], ["1MiB"], write_back=True)
-    assert found.pages_written_back is not None and found.pages_written_through is not None
-    assert found.pages_written_through.tolist() == [[300]]
-    assert "pages written through (FUA)" in found._repr_html_()
+    caches = cache.simulate(trace, ["lru"], ["1MiB"], write_back=True)
+    assert caches.pages_written_back is not None and caches.pages_written_through is not None
+    assert caches.pages_written_through.tolist() == [[300]]
+    assert "pages written through (FUA)" in caches._repr_html_()
     below = ssdlab.simulate(layered(time="count"), trace).summary
     assert below["cache"]["counters"]["written_through"] == 300
-    assert below["host"]["pages_written"] == int(found.pages_written_back[0, 0]) + 300
+    assert below["host"]["pages_written"] == int(caches.pages_written_back[0, 0]) + 300
 
 
 @pytest.mark.parametrize("size", ["10%", "1000"])
-def test_the_monitor_ends_it(size: str) -> None:
+def test_the_monitor_stops_a_simulation(size: str) -> None:
     phases: list[str] = []
     cache.simulate(OLTP, ["lru"], [size], monitor=lambda phase, *_: phases.append(phase))
     assert set(phases) == {"scan", "caches"} and phases == sorted(phases, reverse=True)
@@ -164,7 +164,7 @@ def test_the_monitor_ends_it(size: str) -> None:
 
 
 @pytest.mark.parametrize("simulated", [cache.simulate, cache.mrc])
-def test_what_is_finished_is_returned(simulated: Callable[..., Any]) -> None:
+def test_finished_caches_are_returned_when_stopped(simulated: Callable[..., Any]) -> None:
     policies, sizes = ["arc", "clock"], ["5%", "10%"]
     whole = simulated(OLTP, policies, sizes)
     assert not whole.partial
@@ -177,23 +177,23 @@ def test_what_is_finished_is_returned(simulated: Callable[..., Any]) -> None:
 
 def test_sized_objects_are_counted_in_bytes() -> None:
     trace = ssdlab.Trace.from_columns(op=["read"] * 4, offset=[0, 8192, 0, 8192], bytes=[4096, 1024, 4096, 1024])
-    found = cache.simulate(trace, ["lru"], ["2KiB", "100%"], granularity="sized-objects")
-    assert found.capacities.tolist() == [2048, 5120] and found.unit_bytes == 1
-    assert found.misses.tolist() == [[3, 2]]
-    assert found.too_large is not None and found.too_large.tolist() == [[2, 0]]
-    assert found.byte_miss_ratio is not None and found.byte_miss_ratio[0, 0] == 9216 / 10240
-    assert found.outgrown is not None and not found.outgrown.any()
+    caches = cache.simulate(trace, ["lru"], ["2KiB", "100%"], granularity="sized-objects")
+    assert caches.capacities.tolist() == [2048, 5120] and caches.unit_bytes == 1
+    assert caches.misses.tolist() == [[3, 2]]
+    assert caches.too_large is not None and caches.too_large.tolist() == [[2, 0]]
+    assert caches.byte_miss_ratio is not None and caches.byte_miss_ratio[0, 0] == 9216 / 10240
+    assert caches.outgrown is not None and not caches.outgrown.any()
 
 
-def test_what_an_object_lacks_of_a_larger_request_is_missed() -> None:
+def test_growth_of_a_cached_object_is_missed() -> None:
     sizes = [4096, 8192, 1 << 20, 4096, 4096]
     trace = ssdlab.Trace.from_columns(op=["read"] * 5, offset=[0, 0, 0, 32768, 0], bytes=sizes)
-    found = cache.simulate(trace, ["lru"], ["1000KiB"], granularity="sized-objects")
+    caches = cache.simulate(trace, ["lru"], ["1000KiB"], granularity="sized-objects")
     lacking = 4096 + (1 << 20) - 4096
-    assert found.hits.tolist() == [[3]] and found.outgrown is not None and found.outgrown.tolist() == [[2]]
-    assert found.bytes_outgrown is not None and found.bytes_outgrown.tolist() == [[lacking]]
-    assert found.bytes_missed is not None and found.bytes_missed.tolist() == [[8192 + lacking]]
-    assert "up to 2 hits of a cache asked for more than their object had" in found.report_html()
+    assert caches.hits.tolist() == [[3]] and caches.outgrown is not None and caches.outgrown.tolist() == [[2]]
+    assert caches.bytes_outgrown is not None and caches.bytes_outgrown.tolist() == [[lacking]]
+    assert caches.bytes_missed is not None and caches.bytes_missed.tolist() == [[8192 + lacking]]
+    assert "up to 2 hits of a cache asked for more than their object had" in caches.report_html()
     curves = cache.mrc(trace, ["lru"], ["1000KiB"], granularity="sized-objects")
     assert curves.byte_miss_ratio is not None and curves.byte_miss_ratio[0, 0] == (8192 + lacking) / sum(sizes)
     assert curves.outgrown is not None and curves.outgrown.tolist() == [[2]]
@@ -204,17 +204,17 @@ def test_what_an_object_lacks_of_a_larger_request_is_missed() -> None:
     assert cache.mrc(trace, ["lru"], ["100%"]).outgrown is None
 
 
-def test_items_expire_by_hand(cli: Cli) -> None:
-    # Page 0 comes in at 0 s and lives for 3 s: the read at 2 s hits and renews nothing, that at 3 s misses and brings
-    # it in anew, that at 5 s hits. Page 1 is asked for after 4 s.
+def test_expiry_matches_hand_computed_hits(cli: Cli) -> None:
+    # Page 0 is inserted at 0 s and lives for 3 s. The read at 2 s hits without renewing it, the read at 3 s misses and
+    # inserts it again, the read at 5 s hits. Page 1 is requested again after 4 s.
     seconds, pages = [0, 1, 2, 3, 5, 5], [0, 1, 0, 0, 0, 1]
     trace = ssdlab.Trace.from_columns(
         op=["R"] * 6, offset=[4096 * page for page in pages], bytes=[4096] * 6, time_ns=[s * 10**9 for s in seconds]
     )
-    found = cache.simulate(trace, ["lru", "sieve"], [2], ttl="3s")
-    assert found.expired is not None and found.expired.tolist() == [[2], [2]] and found.hits.tolist() == [[2], [2]]
-    assert found.to_dict()["ttl_s"] == 3 and found.to_dict()["caches"][0]["expired"] == 2
-    # Every page of a request has its time.
+    caches = cache.simulate(trace, ["lru", "sieve"], [2], ttl="3s")
+    assert caches.expired is not None and caches.expired.tolist() == [[2], [2]] and caches.hits.tolist() == [[2], [2]]
+    assert caches.to_dict()["ttl_s"] == 3 and caches.to_dict()["caches"][0]["expired"] == 2
+    # Each page of a request expires by itself.
     wide = ssdlab.Trace.from_columns(op=["R"] * 3, offset=[0] * 3, bytes=[8192] * 3, time_ns=[0, 10**9, 4 * 10**9])
     both = cache.simulate(wide, ["lru"], [2], ttl="3s")
     assert both.expired is not None and (both.expired[0, 0], both.hits[0, 0]) == (2, 2)
@@ -231,9 +231,7 @@ def test_items_expire_by_hand(cli: Cli) -> None:
 
 
 def expiring_lru(requests: list[tuple[int, int, int]], capacity: int) -> tuple[int, int]:
-    """Hits of an LRU cache, and misses of what had expired; a request has its millisecond, its object and the seconds
-    that it lives.
-    """
+    """Returns hits and expired misses of an LRU cache; a request is (millisecond, object, seconds to live)."""
     until: dict[int, float] = {}
     hits = expired = 0
     for millisecond, key, ttl in requests:
@@ -250,30 +248,30 @@ def expiring_lru(requests: list[tuple[int, int, int]], capacity: int) -> tuple[i
     return hits, expired
 
 
-def test_requests_tell_how_long_what_they_bring_in_lives(cli: Cli, tmp_path: Path) -> None:
+def test_requests_carry_times_to_live(cli: Cli, tmp_path: Path) -> None:
     random = Random(5)
     times = sorted(random.randrange(4_000_000) for _ in range(3000))
     requests = [(time, random.randrange(60), random.choice((0, 0, 1, 5, 40, 300))) for time in times]
     expected = [expiring_lru(requests, size) for size in (5, 40)]
-    assert min(min(one) for one in expected) > 10
+    assert min(min(pair) for pair in expected) > 10
     lines = (f"{time},{key},read,100,{ttl or ''}\n" for time, key, ttl in requests)
     (tmp_path / "keys.csv").write_text("".join(lines))
     columns = "time=0:ms,offset=1,op=2,size=3,stream=4"
     asked = ["keys.csv", "--objects", "--columns", columns, "--size", "5,40", "--ttl", "stream"]
     shown = json.loads(cli("cache", "sim", *asked, "--json").stdout)["result"]
-    assert [(one["hits"], one["expired"]) for one in shown["caches"]] == expected and shown["ttl_s"] == "stream"
+    assert [(cell["hits"], cell["expired"]) for cell in shown["caches"]] == expected and shown["ttl_s"] == "stream"
     assert "as their stream says" in cli("cache", "sim", *asked).stdout
-    # In memory, where 0 is for ever too; and one time to live for all is that of the option.
+    # In memory 0 also means for ever; a single time to live equals the option.
     for name, ttl in ((None, "stream"), (7, "stream"), ("x", "7s")):
         trace = ssdlab.Trace.from_columns(
             op=["read"] * len(requests), offset=[key for _, key, _ in requests], bytes=[100] * len(requests),
             time_ns=[time * 10**6 for time in times],
             stream=[str(of if name is None else name) for *_, of in requests],
         )  # fmt: skip
-        found = cache.simulate(trace, ["lru"], [40], granularity="objects", ttl=ttl)
-        assert found.expired is not None
+        caches = cache.simulate(trace, ["lru"], [40], granularity="objects", ttl=ttl)
+        assert caches.expired is not None
         alike = expected[1] if name is None else expiring_lru([(second, key, 7) for second, key, _ in requests], 40)
-        assert (found.hits[0, 0], found.expired[0, 0]) == alike
+        assert (caches.hits[0, 0], caches.expired[0, 0]) == alike
 
 
 def test_streams_that_are_no_times_to_live_are_refused(cli: Cli, tmp_path: Path) -> None:
@@ -289,25 +287,25 @@ def test_streams_that_are_no_times_to_live_are_refused(cli: Cli, tmp_path: Path)
         assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
-def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
+def test_saved_caches_equal_the_simulated_ones(tmp_path: Path) -> None:
     import pyarrow.csv as pc
     import pyarrow.parquet as pq
 
-    for number, found in enumerate(
+    for number, caches in enumerate(
         (cache.simulate(skewed(), ["lru", "arc"], [10, 100]), cache.mrc(skewed(), ["lru", "arc"], sample="50%"))
     ):
-        found.save(tmp_path / str(number))
+        caches.save(tmp_path / str(number))
         saved = tmp_path / str(number)
         assert sorted(path.name for path in saved.iterdir()) == [
             "caches.csv", "caches.json", "caches.parquet", "report.html",
         ]  # fmt: skip
-        rows = found.to_dict()["caches"]
+        rows = caches.to_dict()["caches"]
         assert pq.read_table(saved / "caches.parquet").to_pylist() == rows
         assert pc.read_csv(saved / "caches.csv").num_rows == len(rows)
-        assert json.loads((saved / "caches.json").read_text())["result"] == json.loads(json.dumps(found.to_dict()))
+        assert json.loads((saved / "caches.json").read_text())["result"] == json.loads(json.dumps(caches.to_dict()))
         page = (saved / "report.html").read_text()
-        assert "Miss ratios" in page and "data-chart=" in page and page == found.report_html()
-        (legend,) = found.plot().legends
+        assert "Miss ratios" in page and "data-chart=" in page and page == caches.report_html()
+        (legend,) = caches.plot().legends
         assert [entry.get_text() for entry in legend.get_texts()] == ["lru", "arc"]
 
 
@@ -346,13 +344,13 @@ def test_what_is_saved_is_what_was_found(tmp_path: Path) -> None:
         (["lru"], ["10%"], {"dirty": "12.5%", "write_back": True}, "is no whole percentage"),
     ],
 )
-def test_what_cannot_be_is_named(policies: list[str], sizes: list[str], more: dict[str, Any], message: str) -> None:
+def test_impossible_caches_are_named(policies: list[str], sizes: list[str], more: dict[str, Any], message: str) -> None:
     with pytest.raises(ssdlab.ConfigError) as error:
         cache.simulate(loop(), policies, sizes, **more)
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
-def test_samples_that_cannot_be_are_named() -> None:
+def test_impossible_samples_are_named() -> None:
     for more, message in (
         ({"sample": "0%"}, "is not above 0%"),
         ({"sample": "0.5"}, "may mean 0.5% or, as a share of 1, 50%"),
@@ -424,8 +422,8 @@ def layered(**overrides: Any) -> ssdlab.Config:
 
 
 @pytest.mark.parametrize("time", ["count", "serial", "event"])
-def test_a_cache_above_the_drive_hits_as_one_alone(time: str) -> None:
-    # Only in time are pages written ahead of need.
+def test_a_cache_above_the_drive_hits_as_a_cache_alone(time: str) -> None:
+    # Background write-back exists only with time.
     ahead = {"cache__dirty_background": "100%"} if time == "event" else {}
     result = ssdlab.simulate(layered(time=time, **ahead), skewed())
     alone = cache.simulate(skewed(), ["lru"], ["1MiB"], write_back=True)
@@ -442,19 +440,19 @@ def test_a_cache_above_the_drive_hits_as_one_alone(time: str) -> None:
     assert result.summary["check"]["page_reads_checked"] > 0
 
 
-def test_no_cache_changes_nothing() -> None:
+def test_a_useless_cache_changes_nothing() -> None:
     plain = ssdlab.Config("tlc-chip", overrides={"device.capacity": "64MiB", "time": "event"})
     trace = skewed()
     without = ssdlab.simulate(plain, trace)
     assert without.summary["cache"] is None
-    # A cache of one page that writes through changes nothing but what it serves: with no page used twice, nothing.
+    # A write-through cache of one page only affects pages used twice, and there are none.
     once = ssdlab.Trace.from_columns(op=["write"] * 500, offset=np.arange(500) * 4096, bytes=[4096] * 500)
     through = plain.with_overrides(
         {"cache.policy": "fifo", "cache.size": "4KiB", "cache.writes": "through", "cache.copy": "0ns"}
     )
     left, right = (ssdlab.simulate(config, once).summary for config in (plain, through))
     assert right["cache"]["hits"] == 0 and right["cache"]["misses"] == 500
-    # Findings may speak of the cache.
+    # Findings may mention the cache.
     beside = {"cache", "diagnosis"}
     assert {key: value for key, value in left.items() if key not in beside} == {
         key: value for key, value in right.items() if key not in beside
@@ -469,13 +467,13 @@ def test_copies_take_time() -> None:
     pages = times["0ns"]["hits"] + times["0ns"]["misses"]
     assert (times["0ns"]["cache_ns"], times["10us"]["cache_ns"]) == (0, 10_000 * pages)
     assert times["10us"]["mean_ns"] - times["0ns"]["mean_ns"] == pytest.approx(10_000 * pages / 5000)
-    # In an open loop copies wait for one another.
+    # In an open loop copies wait for each other.
     two = ssdlab.Trace.from_columns(op=["write"] * 2, offset=[0, 4096], bytes=[4096] * 2, time_ns=[0, 0])
     summary = ssdlab.simulate(layered(time="serial", host__replay="open", cache__copy="10us"), two).summary["cache"]
     assert summary["cache_ns"] == 30_000 and summary["served"] == 2
 
 
-def test_in_time_figures_are_those_of_the_host() -> None:
+def test_timed_figures_are_the_hosts() -> None:
     result = ssdlab.simulate(layered(time="event"), skewed())
     summary, columns = result.summary, skewed().columns()
     time, below = summary["time"], summary["cache"]["below"]
@@ -496,7 +494,7 @@ def test_in_time_figures_are_those_of_the_host() -> None:
     assert parts == pytest.approx(5000 * summary["cache"]["mean_ns"])
 
 
-def test_curves_of_the_host_have_no_waits_of_the_drive() -> None:
+def test_latency_curves_above_a_cache_have_no_drive_waits() -> None:
     def labels(**overrides: Any) -> list[str]:
         chart = ssdlab.simulate(layered(time="event", **overrides), skewed()).plot_latency_percentiles.chart()
         lines = [mark for mark in chart.panels[0].marks if isinstance(mark, Line)]
@@ -507,20 +505,20 @@ def test_curves_of_the_host_have_no_waits_of_the_drive() -> None:
     assert "read, waiting" in labels(cache__policy="none")
 
 
-def test_a_cache_that_serves_the_host_faster_wins() -> None:
-    """Though fewer requests are left for the drive, and write-back takes them longer there."""
+def test_a_larger_cache_serves_the_host_faster() -> None:
+    """Fewer requests reach the drive, and write-backs take longer there."""
     cases = {size: layered(time="event", cache__size=size, cache__dirty="20%") for size in ("1MiB", "4MiB")}
     small, large = (ssdlab.simulate(config, skewed()) for config in cases.values())
     assert large.summary["time"]["elapsed_ns"] < small.summary["time"]["elapsed_ns"]
     assert (large.iops or 0) > (small.iops or 0)
     assert large.summary["latency"]["all"]["mean_ns"] < small.summary["latency"]["all"]["mean_ns"]
-    found = ssdlab.diagnose(cases["1MiB"], skewed())
-    tried = next(one for one in found.to_dict()["what_ifs"] if one["name"] == "cache")
+    diagnosis = ssdlab.diagnose(cases["1MiB"], skewed())
+    tried = next(what_if for what_if in diagnosis.to_dict()["what_ifs"] if what_if["name"] == "cache")
     assert tried["after"]["iops"] > tried["before"]["iops"] == small.iops
 
 
 @pytest.mark.parametrize("time", ["serial", "event"])
-def test_what_is_below_the_cache_is_said_to_be(cli: Cli, time: str) -> None:
+def test_figures_below_the_cache_are_labelled(cli: Cli, time: str) -> None:
     drive = ["--set", "device.capacity=64MiB", "--set", f"time={time}", "--set", "workload.requests=3000"]
     run = [*drive, "--workload", "uniform", "--set", "cache.policy=lru", "--set", "cache.size=1MiB"]
     plain, out = (cli("run", *drive, "--workload", "uniform").stdout, cli("run", *run).stdout)
@@ -541,8 +539,8 @@ def test_what_is_below_the_cache_is_said_to_be(cli: Cli, time: str) -> None:
 
 @pytest.mark.parametrize("codec", ["lz4", "zstd"])
 @pytest.mark.parametrize("share", [0.25, 0.75])
-def test_even_requests_take_as_long_as_the_plan_says(codec: str, share: float) -> None:
-    """The defaults are the document's, and so is the time of a request: twice over the same formula."""
+def test_even_requests_take_the_planned_time(codec: str, share: float) -> None:
+    """Defaults are the document's, and so is the time of a request: the same formula twice."""
     config = ssdlab.Config(
         "tlc-chip",
         overrides={
@@ -562,14 +560,14 @@ def test_even_requests_take_as_long_as_the_plan_says(codec: str, share: float) -
     asked = {"distribution": "even", "compressors": [PAPER[codec]], "device_us": device_us, "share": share}
     plan = cache.plan("32MiB", "256MiB", page="4KiB", **asked)
     expected = next(choice for choice in plan.choices if choice.model == "document")
-    # The cache is empty at first, which costs some 20,000 of 400,000 requests a part of their hits.
+    # The cache starts empty, which costs about 20,000 of 400,000 requests some of their hits.
     assert summary["cache"]["mean_ns"] / 1000 == pytest.approx(expected.us, rel=0.01)
     assert summary["cache"]["pools"]["ratio"] == pytest.approx(PAPER[codec].ratio, rel=0.01)
 
 
 @pytest.mark.parametrize("time", ["count", "serial", "event"])
 def test_pages_of_both_pools_add_up(time: str) -> None:
-    # One after the other, requests do not wait for each other's pages.
+    # Requests one after the other do not wait for each other's pages.
     one = {"host__replay__closed__queue_depth": 1}
     config = layered(time=time, cache__compressed="50%", cache__incompressible="20%", **one)
     summary = ssdlab.simulate(config, skewed()).summary["cache"]
@@ -597,7 +595,7 @@ def test_a_pool_that_keeps_nothing_is_a_smaller_raw_cache() -> None:
     assert raw["cache"]["pools"]["compressions"] == 0 == raw["cache"]["pools"]["compressed_capacity_bytes"]
 
 
-def test_the_pools_are_compared(cli: Cli) -> None:
+def test_compare_shows_both_pools(cli: Cli) -> None:
     drive = ["--set", "device.capacity=64MiB", "--set", "cache.policy=lru", "--set", "cache.size=1MiB"]
     cases = ["--case", "raw: cache.compressed=0%", "--case", "half: cache.compressed=50%"]
     out = cli("compare", "--workload", "uniform", "--set", "workload.requests=2000", *drive, *cases).stdout
@@ -627,7 +625,7 @@ def test_the_pools_are_compared(cli: Cli) -> None:
         ({"cache.policy": "lru", "cache.compressed_policy": "arc"}, "is not one of fifo"),
     ],
 )
-def test_a_cache_that_cannot_be_above_a_drive_is_named(overrides: dict[str, str], message: str) -> None:
+def test_an_impossible_cache_above_a_drive_is_named(overrides: dict[str, str], message: str) -> None:
     with pytest.raises(ssdlab.ConfigError) as error:
         ssdlab.simulate(
             ssdlab.Config("tlc-chip", overrides={"device.capacity": "64MiB", "workload.requests": 10, **overrides})
@@ -638,24 +636,24 @@ def test_a_cache_that_cannot_be_above_a_drive_is_named(overrides: dict[str, str]
 @pytest.mark.parametrize(
     ("text", "columns", "items", "hits"),
     [
-        # A B A D D B: the second A and the second D hit, B has left for D.
+        # A B A D D B: the second A and the second D hit; D evicted B.
         ("0,A,8371\n3,B,31\n4,A,8371\n5,D,15572\n6,D,15572\n7,B,31\n", "time=0,op=R,offset=1,size=2", 3, 2),
-        # The same where the first D is a trim (2): only the second A hits.
+        # The same with the first D as a trim (2): only the second A hits.
         ("1,A,8371\n1,B,31\n1,A,8371\n2,D,15572\n1,D,15572\n0,B,31\n", "op=0,offset=1,size=2", 3, 1),
-        # Twitter: 17 18 17 18 18 18 (delete 17) 17, the first 17 and 18 miss, and 17 after its delete.
+        # Twitter: 17 18 17 18 18 18 (delete 17) 17; the first 17 and 18 miss, and 17 after its delete.
         (
             "0,17,213,get,0\n0,18,27,get,0\n0,17,213,gets,0\n1,18,0,set,3600\n2,18,27,add,0\n3,18,27,incr,0\n"
             "4,17,0,delete,0\n5,17,213,get,0\n",
             "time=0:s,offset=1,size=2,op=3,stream=4", 2, 4,
         ),
-        # CacheLib: a a b b b b, and the first a and b miss.
+        # CacheLib: a a b b b b; the first a and b miss.
         (
             "key,op,size,op_count,key_size\na,SET,82,1,40\na,GET,0,1,40\nb,SET,208,1,63\nb,GET,0,3,63\n",
             "op=op,offset=key,size=size,repeat=op_count", 2, 4,
         ),
         # webcachesim has no operations: 71 72 71.
         ("1 71 5000\n2 72 20\n3 71 5000\n", "time=0:s,offset=1,size=2,op=R", 2, 1),
-        # Objects of size 0 count like others: 1 2 1 1.
+        # Objects of size 0 count too: 1 2 1 1.
         ("1,0\n2,0\n1,0\n1,10\n", "op='R',offset=0,size=1", 2, 2),
     ],
 )  # fmt: skip
@@ -663,8 +661,8 @@ def test_traces_of_other_caches_are_read(tmp_path: Path, text: str, columns: str
     """An LRU cache of two objects; hits by hand."""
     (tmp_path / "keys.txt").write_text(text)
     trace = ssdlab.TraceFile(tmp_path / "keys.txt", columns=columns)
-    found = cache.simulate(trace, ["lru"], [2], granularity="objects")
-    assert (found.items, found.hits[0, 0]) == (items, hits)
+    caches = cache.simulate(trace, ["lru"], [2], granularity="objects")
+    assert (caches.items, caches.hits[0, 0]) == (items, hits)
 
 
 def test_text_keys_are_objects_only(cli: Cli, tmp_path: Path) -> None:

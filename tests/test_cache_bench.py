@@ -1,4 +1,4 @@
-"""Measuring the two-pool cache. Times are not tested, but that they add up; counts are, against a cache by hand."""
+"""Measurement of the two-pool cache. Times are only checked to add up; counts are compared with a cache by hand."""
 
 import json
 from collections import OrderedDict
@@ -20,14 +20,14 @@ TEXT = Corpus("text", (Member("text", b"".join(b"%06d abcdefgh " % (at % 777) fo
 
 
 def alone(**arguments: Any) -> benchmark.Cell:
-    """The one cell measured with one thread and no worker: counts are the same every time."""
+    """The single cell measured with one thread and no worker: its counts are always the same."""
     quick: dict[str, Any] = {"workers": 0, "threads": 1, "runs": 1, "cost_us": 0.0, "page_size": "4KiB"}
     (cell,) = cache.bench(TEXT, **quick, **arguments).cells
     return cell
 
 
 def lru(pages: list[int], capacity: int) -> list[bool]:
-    """Which accesses hit a cache of so many pages."""
+    """Accesses that hit a cache with this many pages."""
     cache: OrderedDict[int, None] = OrderedDict()
     hits = []
     for page in pages:
@@ -40,7 +40,7 @@ def lru(pages: list[int], capacity: int) -> list[bool]:
 
 
 @pytest.mark.parametrize(("access", "scan"), [("even", 0.0), ("80/20", 0.25), ("zipf:0.7", 0.0), ("even", 1.0)])
-def test_without_a_compressed_pool_it_is_the_usual_cache(access: str, scan: float) -> None:
+def test_without_a_compressed_pool_it_is_an_ordinary_cache(access: str, scan: float) -> None:
     cell = alone(shares=["0"], policy="lru", access=access, scan=scan, pages=500, accesses=6000, budget="30%")
     pages = (drawn(access, 500, 6000, 0.0, scan) >> np.uint64(1)).tolist()
     hits = lru(pages, cell.memory["raw_pages"])[3000:]
@@ -49,9 +49,9 @@ def test_without_a_compressed_pool_it_is_the_usual_cache(access: str, scan: floa
     assert cell.memory["total_bytes"] <= cell.memory["budget_bytes"] == int(0.3 * (max(pages) + 1) * PAGE)
 
 
-def test_compressed_pages_hit_as_often_as_they_are_there() -> None:
+def test_compressed_pages_hit_by_their_number() -> None:
     cell = alone(shares=["50"], codecs=["zstd:1"], access="even", pages=2000, accesses=40_000, budget="20%")
-    # Accesses that do not depend on what is cached hit what is cached.
+    # Independent accesses hit cached pages with equal probability.
     for hits, pages in (
         (cell.raw_hit_ratio, cell.memory["raw_pages"]),
         (cell.compressed_hit_ratio, cell.memory["compressed_pages"]),
@@ -60,7 +60,7 @@ def test_compressed_pages_hit_as_often_as_they_are_there() -> None:
     assert cell.memory["compressed_pages"] > 2 * cell.memory["raw_pages"]
 
 
-def test_distributions_are_what_they_are_called() -> None:
+def test_distributions_match_their_names() -> None:
     def counts(access: str) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
         return np.bincount(drawn(access, 1000, 100_000, 0.0, 0.0).astype(np.int64) >> 1, minlength=1000)
 
@@ -75,7 +75,7 @@ def test_distributions_are_what_they_are_called() -> None:
     assert 0.4 < (mixed[np.arange(1000) % 4 != 3] & np.uint64(1)).mean() < 0.6
 
 
-def test_pages_of_a_trace_are_those_it_touches() -> None:
+def test_pages_of_a_trace_are_its_pages() -> None:
     trace = ssdlab.Trace.from_columns(
         op=["read", "flush", "write", "trim", "read"],
         offset=[8192 + 100, 0, 1 << 40, 0, 4096],
@@ -88,24 +88,24 @@ def test_pages_of_a_trace_are_those_it_touches() -> None:
 
 
 def test_a_file_below(tmp_path: Path) -> None:
-    found = cache.bench(
+    bench = cache.bench(
         TEXT, shares=["0", "adaptive"], codecs=["lz4"], pages=300, accesses=3000, writes=0.3, budget="25%",
         directory=tmp_path, page_size="4KiB", threads=3, workers=2, runs=2,
     )  # fmt: skip
-    assert "a file below" in found.title
+    assert "a file below" in bench.title
     assert not list(tmp_path.iterdir()), "the file is removed"
-    for cell in found.cells:
+    for cell in bench.cells:
         assert cell.load_us.low > 0
         assert 0 < cell.pages_s.low <= cell.pages_s.median <= cell.pages_s.high
 
 
-def test_threads_wait_each_for_its_own_page() -> None:
-    found = cache.bench(
+def test_threads_wait_for_their_own_pages() -> None:
+    bench = cache.bench(
         TEXT, shares=["0"], pages=300, accesses=3000, budget="25%", cost_us=20.0, page_size="4KiB", threads=3,
         workers=0, runs=1,
     )  # fmt: skip
-    (cell,) = found.cells
-    # Of one run, whatever it took: the time of all accesses is at most that of three threads.
+    (cell,) = bench.cells
+    # The time of all accesses in a run is at most that of three threads.
     assert cell.access_us.median * cell.pages_s.median <= 3.001e6
 
 
@@ -113,13 +113,13 @@ def test_a_simulated_drive_below() -> None:
     drive = ssdlab.Config(
         "tlc-chip", overrides={"device.capacity": "64MiB", "nand.channels": 2, "nand.read": "300us", "device.op": "28%"}
     )
-    found = cache.bench(
+    bench = cache.bench(
         TEXT, shares=["0"], pages=400, accesses=400, writes=0.2, budget="25%", drive=drive, busy=True,
         page_size="4KiB", threads=2, runs=1,
     )  # fmt: skip
-    (cell,) = found.cells
-    assert "a simulated drive below" in found.title and cell.late_us is not None
-    # A page takes its read at least.
+    (cell,) = bench.cells
+    assert "a simulated drive below" in bench.title and cell.late_us is not None
+    # A page takes at least its read.
     assert cell.load_us.median > 300 and cell.late_us.median >= 0
     assert cell.access_p50_us.median <= cell.access_p99_us.median
     with pytest.raises(ssdlab.ConfigError, match="has 67108864 bytes and the pages take"):
@@ -132,21 +132,21 @@ def test_a_simulated_drive_below() -> None:
 def test_a_monitor_stops_it() -> None:
     with pytest.raises(KeyboardInterrupt):
         cache.bench(TEXT, monitor=lambda *_: True)
-    # 2,000 accesses for each share.
+    # 2,000 accesses per share.
     stop: ssdlab.Monitor = lambda _phase, done, *_: done >= 4000  # noqa: E731
     quick: dict[str, Any] = {"pages": 500, "accesses": 2000, "runs": 1, "cost_us": 0.0, "codecs": ["lz4"]}
-    found = cache.bench(TEXT, shares=["0", "25", "50"], monitor=stop, **quick)
-    assert found.partial and [cell.share for cell in found.cells] == ["0", "25"]
+    bench = cache.bench(TEXT, shares=["0", "25", "50"], monitor=stop, **quick)
+    assert bench.partial and [cell.share for cell in bench.cells] == ["0", "25"]
 
 
 def test_cells_are_measured_in_rounds() -> None:
-    # 2,000 accesses for each run: two of the first cell, one of the other.
+    # 2,000 accesses per run: two of the first cell, one of the other.
     stop: ssdlab.Monitor = lambda _phase, done, *_: done >= 6000  # noqa: E731
     quick: dict[str, Any] = {"pages": 500, "accesses": 2000, "runs": 2, "cost_us": 0.0, "codecs": ["lz4"]}
-    found = cache.bench(TEXT, shares=["0", "25"], monitor=stop, **quick)
-    assert [cell.share for cell in found.cells] == ["0", "25"] and (found.done, found.asked) == (3, 4)
-    assert found.partial and found.page().partial.startswith("3 of 4 runs were measured")
-    of_two, of_one = (cell.pages_s for cell in found.cells)
+    bench = cache.bench(TEXT, shares=["0", "25"], monitor=stop, **quick)
+    assert [cell.share for cell in bench.cells] == ["0", "25"] and (bench.done, bench.asked) == (3, 4)
+    assert bench.partial and bench.page().partial.startswith("3 of 4 runs were measured")
+    of_two, of_one = (cell.pages_s for cell in bench.cells)
     assert of_two.low < of_two.high and of_one.low == of_one.high
 
 
@@ -158,8 +158,8 @@ def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
     lines = (tmp_path / "found" / "cache-bench.csv").read_text(encoding="utf-8").splitlines()
     assert [line.split(",")[:2] for line in lines] == [["share", "codec"], ["0", ""], ["50%", "lz4"], ["50%", "zstd:1"]]
     trace = ROOT / "traces" / "oltp.csv.zst"
-    found = json.loads(cli("cache", "bench", *quick, "--trace", trace, "--codec", "lz4", "--json").stdout)["result"]
-    assert found["accesses"] == 1000 and len(found["cells"]) == 2
+    result = json.loads(cli("cache", "bench", *quick, "--trace", trace, "--codec", "lz4", "--json").stdout)["result"]
+    assert result["accesses"] == 1000 and len(result["cells"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_command_shows_every_cell(cli: Cli, tmp_path: Path) -> None:
         ["--drive", "sata"], ["--set", "device.op=7%"], ["--drive", "sata-mlc", "--directory", "."],
     ],
 )  # fmt: skip
-def test_command_says_what_is_wrong_in_a_line(cli: Cli, arguments: list[str]) -> None:
+def test_command_errors_are_one_line(cli: Cli, arguments: list[str]) -> None:
     done = cli("cache", "bench", "--accesses", 100, *arguments, check=False)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr

@@ -31,7 +31,7 @@ DRIVE = {
     "nand.program": "500us",
     "drive.command": "5us",
 }
-"""Four dies that are filled within milliseconds."""
+"""Four dies, filled within milliseconds."""
 
 GRID = ["--regions", "64MiB,256MiB", "--in-flight", "1,4,16", "--requests", "500"]
 SETS = ["--preset", "tlc-chip", *(argument for key, value in DRIVE.items() for argument in ("--set", f"{key}={value}"))]
@@ -72,46 +72,48 @@ def made_up(**iops: list[list[float]]) -> ssdlab.Calibration:
         ([7], 0),
     ],
 )
-def test_the_knee_is_the_least_that_comes_close_to_the_most(curve: list[float], at: int) -> None:
+def test_the_knee_is_the_fewest_near_the_maximum(curve: list[float], at: int) -> None:
     assert knee.first_close(np.array(curve)) == at
 
 
-def test_the_region_is_the_smallest_that_suits_reads_and_writes() -> None:
+def test_the_region_is_the_smallest_good_for_reads_and_writes() -> None:
     grows = [[50.0, 60.0], [80.0, 96.0], [80.0, 100.0]]
-    found = made_up(read=grows, write=[[10.0, 10.0]] * 3)
-    assert found.region == 1 and found.region_matters
-    assert found.settings == {
+    measured = made_up(read=grows, write=[[10.0, 10.0]] * 3)
+    assert measured.region == 1 and measured.region_matters
+    assert measured.settings == {
         "block.scheduler.pardispatcher.region_size": "2GiB",
         "block.scheduler.pardispatcher.read_batch": "2",
         "block.scheduler.pardispatcher.write_batch": "1",
     }
-    said = "\n".join(calibration.sentences(found))
-    assert "Throughput of reads depends on the region size (largest difference 40.0 %)" in said
-    assert "Throughput of writes does not depend on the region size (largest difference 0.0 %)" in said
-    assert "The smallest region that reaches 95 %, 2.00 GiB, gives 96.00 % of the most reads and 100.00 %" in said
-    # Writes shrink with the region: no region has 95 % of both, and the middle one is worst off by least.
-    found = made_up(read=[[50.0], [90.0], [100.0]], write=[[100.0], [80.0], [60.0]])
-    assert found.region == 1 and "No region reaches 95 % of both; 2.00 GiB comes closest" in " ".join(
-        calibration.sentences(found)
+    message = "\n".join(calibration.sentences(measured))
+    assert "Throughput of reads depends on the region size (largest difference 40.0 %)" in message
+    assert "Throughput of writes does not depend on the region size (largest difference 0.0 %)" in message
+    assert "The smallest region that reaches 95 %, 2.00 GiB, gives 96.00 % of the most reads and 100.00 %" in message
+    # Writes fall with the region: none has 95 % of both, and the middle one has the best worse share.
+    measured = made_up(read=[[50.0], [90.0], [100.0]], write=[[100.0], [80.0], [60.0]])
+    assert measured.region == 1 and "No region reaches 95 % of both; 2.00 GiB comes closest" in " ".join(
+        calibration.sentences(measured)
     )
-    found = made_up(read=[[100.0], [90.0]])
-    assert found.region == 0 and "The smallest region measured, 1.00 GiB, gives" in " ".join(
-        calibration.sentences(found)
+    measured = made_up(read=[[100.0], [90.0]])
+    assert measured.region == 0 and "The smallest region measured, 1.00 GiB, gives" in " ".join(
+        calibration.sentences(measured)
     )
 
 
-def test_the_largest_region_that_will_do_is_said_where_there_is_one() -> None:
-    said = " ".join(calibration.sentences(made_up(read=[[100.0], [99.0], [98.0], [50.0]])))
-    assert "The smallest region measured, 1.00 GiB, gives 100.00 % of the most reads; the largest that reaches" in said
-    assert "95 % is 4.00 GiB." in said
+def test_the_largest_sufficient_region_is_named() -> None:
+    message = " ".join(calibration.sentences(made_up(read=[[100.0], [99.0], [98.0], [50.0]])))
+    assert (
+        "The smallest region measured, 1.00 GiB, gives 100.00 % of the most reads; the largest that reaches" in message
+    )
+    assert "95 % is 4.00 GiB." in message
 
 
-def test_equal_regions_advise_none() -> None:
-    found = made_up(read=[[50.0, 100.0], [51.0, 98.0]])
-    assert not found.region_matters and "region_size" not in "".join(found.settings)
-    assert "Any region size will do" in " ".join(calibration.sentences(found))
+def test_equal_regions_give_no_advice() -> None:
+    measured = made_up(read=[[50.0, 100.0], [51.0, 98.0]])
+    assert not measured.region_matters and "region_size" not in "".join(measured.settings)
+    assert "Any region size will do" in " ".join(calibration.sentences(measured))
     assert "Only one region size was measured" in " ".join(calibration.sentences(made_up(read=[[1.0, 2.0]])))
-    # What rounds of one cell differ by says nothing of regions.
+    # The spread between rounds of a cell says nothing about regions.
     noisy = made_up(read=[[50.0], [100.0]])
     assert noisy.region_matters
     noisy.noise = {"read": 0.6}
@@ -119,13 +121,13 @@ def test_equal_regions_advise_none() -> None:
     assert "(largest difference 50.0 %, between rounds 60.0 %)" in " ".join(calibration.sentences(noisy))
 
 
-def test_what_was_stopped_advises_nothing() -> None:
-    found = made_up(read=[[50.0, 100.0], [51.0, float("nan")]])
-    assert found.partial and found.settings == {} and found.region is None and found.differences == {}
-    assert (found.knee("read", 0), found.knee("read", 1)) == (2, None)
-    assert "Stopped before the end" in calibration.sentences(found)[0]
-    assert json.loads(found.to_json())["result"]["iops"]["read"][1] == [51.0, None]
-    assert "data-chart=" in found.report_html() and "Partial result" in found.report_html()
+def test_a_stopped_calibration_gives_no_advice() -> None:
+    measured = made_up(read=[[50.0, 100.0], [51.0, float("nan")]])
+    assert measured.partial and measured.settings == {} and measured.region is None and measured.differences == {}
+    assert (measured.knee("read", 0), measured.knee("read", 1)) == (2, None)
+    assert "Stopped before the end" in calibration.sentences(measured)[0]
+    assert json.loads(measured.to_json())["result"]["iops"]["read"][1] == [51.0, None]
+    assert "data-chart=" in measured.report_html() and "Partial result" in measured.report_html()
 
 
 def test_regions_are_powers_of_two_and_the_whole() -> None:
@@ -135,32 +137,32 @@ def test_regions_are_powers_of_two_and_the_whole() -> None:
     assert regions_of(["2MiB", "1MiB", "2MiB"], 2 * mebibyte, 4096, "it") == (mebibyte, 2 * mebibyte)
 
 
-def test_reads_of_a_simulated_drive_follow_the_law_of_its_dies() -> None:
-    found = small(in_flight=[1, 64], requests=2000)
-    # One at a time: command, t_R and transfer of the page over the bus.
+def test_simulated_reads_follow_the_law_of_the_dies() -> None:
+    measured = small(in_flight=[1, 64], requests=2000)
+    # One at a time: command, t_R and the page's transfer over the bus.
     transfer_us = 4 * float(drive()["nand.transfer_per_kib"].removesuffix("us"))
-    assert found.iops["read"][:, 0] == pytest.approx([1e6 / (5 + 50 + transfer_us)] * 2, rel=1e-6)
+    assert measured.iops["read"][:, 0] == pytest.approx([1e6 / (5 + 50 + transfer_us)] * 2, rel=1e-6)
     most = 4 * 1e6 / (50 + transfer_us)
-    assert (found.iops["read"][:, 1] <= most).all() and (found.iops["read"][:, 1] > 0.85 * most).all()
-    # Of a page-mapped drive addresses do not choose the die.
-    assert not found.region_matters and max(found.differences.values()) < 0.05
-    assert found.write_amplification is not None and (found.write_amplification == 1).all()
+    assert (measured.iops["read"][:, 1] <= most).all() and (measured.iops["read"][:, 1] > 0.85 * most).all()
+    # Addresses do not choose the die of a page-mapped drive.
+    assert not measured.region_matters and max(measured.differences.values()) < 0.05
+    assert measured.write_amplification is not None and (measured.write_amplification == 1).all()
 
 
 @pytest.mark.parametrize("seed", [2, 3, 4])
-def test_what_seeds_make_of_a_cell_is_no_difference_between_regions(seed: int) -> None:
-    found = small(drive(seed=seed), regions=["16MiB", "64MiB", "128MiB", "256MiB"], in_flight=[16, 64], requests=300)
-    assert found.noise["read"] > found.differences["read"] > 0.05 and not found.region_matters
+def test_seed_noise_is_no_difference_between_regions(seed: int) -> None:
+    measured = small(drive(seed=seed), regions=["16MiB", "64MiB", "128MiB", "256MiB"], in_flight=[16, 64], requests=300)
+    assert measured.noise["read"] > measured.differences["read"] > 0.05 and not measured.region_matters
     alone = small(drive(seed=seed), regions=["16MiB"], in_flight=[16], requests=300)
     others = [small(drive(seed=seed + more), regions=["16MiB"], in_flight=[16], requests=300) for more in (1, 2)]
-    assert found.iops["read"][0, 0] == alone.iops["read"][0, 0] != others[0].iops["read"][0, 0]
+    assert measured.iops["read"][0, 0] == alone.iops["read"][0, 0] != others[0].iops["read"][0, 0]
 
 
 def test_the_number_of_jobs_changes_nothing() -> None:
     assert small(jobs=1).to_json() == small(jobs=4).to_json()
 
 
-def test_the_configuration_is_that_of_the_drive_alone() -> None:
+def test_the_host_configuration_is_ignored() -> None:
     plain = small(in_flight=[4])
     others = {
         "workload.pattern": "zipf",
@@ -176,31 +178,31 @@ def test_the_configuration_is_that_of_the_drive_alone() -> None:
     assert small(drive(**others), in_flight=[4]).iops["read"].tolist() == plain.iops["read"].tolist()
     large = small(drive(**{"workload.size": "16KiB", "workload.align": "16KiB"}), in_flight=[4])
     assert large.size == "16KiB" and (large.iops["read"] < plain.iops["read"]).all()
-    # Asked for, the drive is overwritten first, and writes are amplified.
+    # On request the drive is overwritten first, and writes are amplified.
     steady = small(drive(**{"precondition.overwrite": "steady"}), in_flight=[4])
     assert steady.write_amplification is not None and (steady.write_amplification > 1).all()
     assert "Writes were amplified by" in " ".join(calibration.sentences(steady))
 
 
-def test_the_queue_of_the_drive_bounds_what_is_in_flight() -> None:
+def test_the_drive_queue_limits_requests_in_flight() -> None:
     sata = drive(**{"drive.protocol": "sata"})
-    found = ssdlab.calibrate(sata, regions=["64MiB"], requests=50)
-    assert found.in_flight == (1, 2, 4, 8, 16, 31)
+    measured = ssdlab.calibrate(sata, regions=["64MiB"], requests=50)
+    assert measured.in_flight == (1, 2, 4, 8, 16, 31)
     with pytest.raises(ssdlab.ConfigError, match="32 exceeds the 31 requests"):
         ssdlab.calibrate(sata, regions=["64MiB"], in_flight=[32], requests=50)
-    found = small(drive(**{"drive.buffer": "eager"}))
-    assert "write buffer" in found.remarks[0] and found.knee("write", 0) == 1
+    measured = small(drive(**{"drive.buffer": "eager"}))
+    assert "write buffer" in measured.remarks[0] and measured.knee("write", 0) == 1
 
 
-def test_a_monitor_ends_a_simulated_calibration() -> None:
+def test_a_monitor_stops_a_simulated_calibration() -> None:
     phases = set()
 
     def watch(phase: str, done: int, total: int | None, requests: int) -> bool:
         phases.add((phase, total))
         return True
 
-    found = small(requests=10_000_000, monitor=watch)
-    assert found.partial and phases == {("cells", 36)} and np.isnan(found.iops["read"]).all()
+    measured = small(requests=10_000_000, monitor=watch)
+    assert measured.partial and phases == {("cells", 36)} and np.isnan(measured.iops["read"]).all()
 
 
 @pytest.mark.parametrize(
@@ -221,7 +223,7 @@ def test_a_monitor_ends_a_simulated_calibration() -> None:
         ({"drive.buffer": "eager", "drive.command": "0ns"}, {"requests": 20}, "writes take no time"),
     ],
 )
-def test_what_cannot_be_simulated_is_named(overrides: dict[str, object], arguments: Any, message: str) -> None:
+def test_impossible_simulations_are_named(overrides: dict[str, object], arguments: Any, message: str) -> None:
     with pytest.raises(ssdlab.ConfigError) as error:
         small(drive(**overrides), **arguments)
     assert message in str(error.value)
@@ -239,25 +241,25 @@ def test_the_command_prints_saves_and_marks(cli: Cli, tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"report.html", "calibration.json", "calibration.csv"}
     as_json = cli("calibrate", *SETS, *GRID, "--json").stdout
     assert as_json == (folder / "calibration.json").read_text()
-    found = json.loads(as_json)["result"]
+    result = json.loads(as_json)["result"]
     with (folder / "calibration.csv").open(newline="") as file:
         cells = [*csv.DictReader(file)]
     assert [float(cell["iops"]) for cell in cells] == [
-        iops for op in ("read", "write") for row in found["iops"][op] for iops in row
+        iops for op in ("read", "write") for row in result["iops"][op] for iops in row
     ]
     assert cells[0]["op"] == "read" and cells[0]["region_bytes"] == str(64 << 20) and cells[0]["in_flight"] == "1"
     report = (folder / "report.html").read_text()
     assert report.count("data-chart=") == 2 and "read_batch=16" in report
-    # What the output says to set can be set.
+    # The printed settings can be set.
     cli("config", "check", "--set", "block.scheduler=pardispatcher", "--set", "time=event",
-        *(word for key, value in found["settings"].items() for word in ("--set", f"{key}={value}")))  # fmt: skip
+        *(word for key, value in result["settings"].items() for word in ("--set", f"{key}={value}")))  # fmt: skip
 
 
 def test_files_appear_all_or_not_at_all(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "out" / "calibration.csv").mkdir(parents=True)
     failed = cli("calibrate", *SETS, *GRID, "--out", "out", check=False)
     assert failed.returncode == 2 and "is a directory" in failed.stderr
-    # What was measured is printed before anything is written.
+    # Measurements are printed before anything is written.
     assert "reads per second" in failed.stdout and "written to" not in failed.stdout
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["calibration.csv"]
 
@@ -339,7 +341,7 @@ def test_unused_devices_are_unused(machine: Path) -> None:
     assert use.why_in_use("8:0") is None and use.why_in_use("8:1") is None
 
 
-def test_mounted_devices_are_in_use_and_so_are_their_disks(machine: Path) -> None:
+def test_mounted_devices_and_their_disks_are_in_use(machine: Path) -> None:
     mount(machine, "8:1", "/mnt/my\\040disk", "/dev/sda1")
     assert use.why_in_use("8:1") == use.why_in_use("8:0") == "sda1 is mounted on /mnt/my disk"
     # The other partition may be measured.
@@ -351,12 +353,12 @@ def test_a_mounted_disk_has_no_free_partitions(machine: Path) -> None:
     assert use.why_in_use("8:2") == "sda is mounted on /mnt"
 
 
-def test_a_file_system_with_a_number_of_its_own_is_known_by_its_source(machine: Path) -> None:
+def test_a_file_system_with_its_own_number_is_found_by_its_source(machine: Path) -> None:
     mount(machine, "0:45", "/mnt", "/dev/sda2")
     assert use.why_in_use("8:2") == "sda2 is mounted on /mnt"
 
 
-def test_swap_and_holders_are_seen(machine: Path) -> None:
+def test_swap_and_holders_are_found(machine: Path) -> None:
     with (machine / "proc/swaps").open("a") as file:
         file.write("/dev/sda1 partition 1024 0 -2\n")
     assert use.why_in_use("8:0") == "sda1 is used as swap"
@@ -364,7 +366,7 @@ def test_swap_and_holders_are_seen(machine: Path) -> None:
     assert use.why_in_use("8:16") == "sdb is held by dm-0"
 
 
-def test_swap_files_and_disks_of_loops_are_left_alone(machine: Path) -> None:
+def test_swap_files_and_loop_disks_are_refused(machine: Path) -> None:
     file = machine / "a file"
     file.write_bytes(bytes(4096))
     assert use.why_file_in_use(file) is None
@@ -426,7 +428,7 @@ sys.exit(1 if mode == "mute" or mode == "broken" and not probe else 0)
 
 @pytest.fixture
 def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file of 256 MiB, all of it a hole; the `fio` on the path is the recorded one."""
+    """A sparse file of 256 MiB; the `fio` on the path is the recorded one."""
     folder = tmp_path / "bin"
     folder.mkdir()
     script = folder / "fio"
@@ -446,28 +448,28 @@ def logged(target: Path) -> list[dict[str, str]]:
 
 
 def test_a_file_is_read_and_its_knees_are_found(target: Path) -> None:
-    found = ssdlab.calibrate_target(target, in_flight=[1, 2, 4, 8, 16])
-    assert found.regions == (64 << 20, 128 << 20, 256 << 20)
-    assert found.iops["read"].tolist() == [[1000, 2000, 4000, 4000, 4000], *[[1000, 2000, 4000, 8000, 8000]] * 2]
-    assert list(found.iops) == ["read"] and found.noise == {"read": 0.0}
-    assert found.settings == {
+    measured = ssdlab.calibrate_target(target, in_flight=[1, 2, 4, 8, 16])
+    assert measured.regions == (64 << 20, 128 << 20, 256 << 20)
+    assert measured.iops["read"].tolist() == [[1000, 2000, 4000, 4000, 4000], *[[1000, 2000, 4000, 8000, 8000]] * 2]
+    assert list(measured.iops) == ["read"] and measured.noise == {"read": 0.0}
+    assert measured.settings == {
         "block.scheduler.pardispatcher.region_size": "128MiB",
         "block.scheduler.pardispatcher.read_batch": "8",
     }
-    assert found.source["kind"] == "file" and found.source["fio"] == "fio-3.33"
-    assert any("has holes" in remark for remark in found.remarks)
+    assert measured.source["kind"] == "file" and measured.source["fio"] == "fio-3.33"
+    assert any("has holes" in remark for remark in measured.remarks)
     jobs = logged(target)
-    # A probe of the engine, then three rounds of 15 cells, none of which may write or make a file.
+    # A probe of the engine, then three rounds of 15 cells, none of which may write or create a file.
     assert len(jobs) == 1 + 3 * 15
     assert all("readonly" in job and job["rw"] == "randread" and job["allow_file_create"] == "0" for job in jobs)
     assert {job["filename"] for job in jobs} == {"target"}
 
 
-def test_writes_come_last_and_only_when_asked_for(target: Path) -> None:
-    found = ssdlab.calibrate_target(
+def test_writes_come_last_and_only_on_request(target: Path) -> None:
+    measured = ssdlab.calibrate_target(
         target, write=True, regions=["128MiB"], in_flight=[8], offset="64MiB", size="8KiB", seconds=0.5
     )
-    assert found.iops["write"].tolist() == [[8000]]
+    assert measured.iops["write"].tolist() == [[8000]]
     jobs = logged(target)[1:]
     assert [job["rw"] for job in jobs] == ["randread"] * 3 + ["randwrite"] * 3
     assert ["readonly" in job for job in jobs] == [True] * 3 + [False] * 3
@@ -478,13 +480,13 @@ def test_writes_come_last_and_only_when_asked_for(target: Path) -> None:
 def test_engines_are_tried_in_turn(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ssdlab.analyse.drive.target._direct", lambda path: True)
     monkeypatch.setenv("FAKE_FIO_WITHOUT", "io_uring")
-    found = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
-    assert found.source["engine"] == "libaio" and found.source["direct"]
-    # Through the page cache libaio serves one request at a time, so threads must do.
+    measured = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
+    assert measured.source["engine"] == "libaio" and measured.source["direct"]
+    # Through the page cache libaio serves one request at a time, so threads are used.
     monkeypatch.setattr("ssdlab.analyse.drive.target._direct", lambda path: False)
-    found = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
-    assert found.source["engine"] == "psync" and not found.source["direct"]
-    assert "the page cache is measured" in found.remarks[0]
+    measured = ssdlab.calibrate_target(target, regions=["128MiB"], in_flight=[4])
+    assert measured.source["engine"] == "psync" and not measured.source["direct"]
+    assert "the page cache is measured" in measured.remarks[0]
     assert (logged(target)[-1]["iodepth"], logged(target)[-1]["numjobs"]) == ("1", "4")
 
 
@@ -500,7 +502,7 @@ def test_engines_are_tried_in_turn(target: Path, monkeypatch: pytest.MonkeyPatch
         ("other", ["does not tell its version but: file input and output 9"]),
     ],
 )
-def test_what_fio_fails_of_is_one_line(
+def test_fio_failures_are_one_line(
     cli: Cli, target: Path, monkeypatch: pytest.MonkeyPatch, mode: str, words: list[str]
 ) -> None:
     monkeypatch.setenv("FAKE_FIO", mode)
@@ -511,25 +513,25 @@ def test_what_fio_fails_of_is_one_line(
     assert not (target.parent / "out").exists()
 
 
-def test_without_fio_the_remedy_is_named(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_fio_has_a_remedy(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(ssdlab.CalibrationError, match=r"is not installed; install fio 3 or later \('apt-get install"):
         ssdlab.calibrate_target(target)
 
 
-def test_json_is_all_there_is_for_a_target(cli: Cli, target: Path) -> None:
-    found = json.loads(cli("calibrate", "--target", target, "--in-flight", "1,8", "--json").stdout)
-    batch = found["result"]["settings"]["block.scheduler.pardispatcher.read_batch"]
-    assert batch == "8" and found["configuration"] is None and found["source"]["path"] == str(target)
+def test_json_is_the_only_output_for_a_target(cli: Cli, target: Path) -> None:
+    payload = json.loads(cli("calibrate", "--target", target, "--in-flight", "1,8", "--json").stdout)
+    batch = payload["result"]["settings"]["block.scheduler.pardispatcher.read_batch"]
+    assert batch == "8" and payload["configuration"] is None and payload["source"]["path"] == str(target)
 
 
-def test_ctrl_c_ends_fio_and_prints_what_is_there(target: Path) -> None:
+def test_ctrl_c_ends_fio_and_prints_finished_cells(target: Path) -> None:
     command = [sys.executable, "-m", "ssdlab", "calibrate", "--target", str(target), "--in-flight", "1,8"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "FAKE_FIO": "slow"}
     )
     deadline = time.monotonic() + PATIENCE_SECONDS
-    # The fake says when it would sleep for an hour; being told to end, it does.
+    # The fake announces a sleep of an hour and ends when told to.
     while not (target.parent / "log.ready").exists():
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.05)
@@ -540,7 +542,7 @@ def test_ctrl_c_ends_fio_and_prints_what_is_there(target: Path) -> None:
 
 def test_the_real_fio(tmp_path: Path) -> None:
     try:
-        found = fio.find()
+        program = fio.find()
     except ssdlab.CalibrationError as error:
         pytest.skip(str(error))
     file = tmp_path / "data"
@@ -548,12 +550,12 @@ def test_the_real_fio(tmp_path: Path) -> None:
     before = file.read_bytes()
     grid: dict[str, Any] = {"regions": ["1MiB", "4MiB"], "in_flight": [1, 4], "seconds": 0.5}
     measured = ssdlab.calibrate_target(file, **grid)
-    assert measured.source["fio"] == found.version and (measured.iops["read"] > 0).all()
+    assert measured.source["fio"] == program.version and (measured.iops["read"] > 0).all()
     assert file.read_bytes() == before
     written = ssdlab.calibrate_target(file, write=True, offset="1MiB", **{**grid, "regions": ["1MiB"]})
     assert (written.iops["write"] > 0).all()
     after = file.read_bytes()
-    # Nothing but the region was written.
+    # Only the region was written.
     assert len(after) == len(before) and after[1 << 20 : 2 << 20] != before[1 << 20 : 2 << 20]
     assert after[: 1 << 20] == before[: 1 << 20] and after[2 << 20 :] == before[2 << 20 :]
     assert [path.name for path in tmp_path.iterdir()] == ["data"]

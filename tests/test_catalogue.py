@@ -1,4 +1,4 @@
-"""Everything that can be named is listed, and every setting is explained."""
+"""Every name is listed, and every setting is explained."""
 
 import json
 
@@ -15,22 +15,22 @@ from ssdlab.study.explain import explain
 
 def test_the_catalogue_has_all_registries() -> None:
     names = {one.name: {entry.name for entry in one.entries} for one in catalogue()}
-    assert names["presets"] == {one.name for one in ssdlab.presets()}
-    assert names["caches"] == {one.name for one in ssdlab.cache.policies()}
+    assert names["presets"] == {preset.name for preset in ssdlab.presets()}
+    assert names["caches"] == {policy.name for policy in ssdlab.cache.policies()}
     assert names["codecs"] == {name for name, _, _ in _ssdlab.codecs()}
-    assert names["formats"] == {one.name for one in FORMATS}
+    assert names["formats"] == {format_entry.name for format_entry in FORMATS}
     assert names["experiments"] == {*ssdlab.experiments.names(), *ssdlab.screening.names()}
     assert names["scenes"] == {*steps.scenes()}
     keys = {key: {*variants} for key, _, _, variants in _ssdlab.options() if variants}
     listed = {KNOWN_AS.get(name, name): entries for name, entries in names.items()}
     assert {key: listed[key] for key in keys} == keys
-    # Nothing is listed twice, and every name says what it is.
+    # Nothing is listed twice, and every name has a description.
     assert len(names) == len(catalogue()) and all(entry.help for one in catalogue() for entry in one.entries)
     tables = {key.partition(".")[0] for key, *_ in _ssdlab.options()}
     assert names["settings"] == tables
 
 
-def test_parameters_stand_below_what_they_belong_to() -> None:
+def test_parameters_stand_below_their_owner() -> None:
     (d,) = next(entry for entry in group("victims").entries if entry.name == "d_choices").parameters
     assert (d.name, d.default) == (
         "d",
@@ -45,8 +45,8 @@ def test_the_command_lists(cli: Cli) -> None:
         assert name in out
     out = cli("list", "schedulers").stdout
     assert "read_expire" in out and "500ms" in out
-    found = json.loads(cli("list", "maps", "--json").stdout)["result"]
-    assert [one["name"] for one in found[0]["entries"]] == ["ram", "segments", "dftl"]
+    result = json.loads(cli("list", "maps", "--json").stdout)["result"]
+    assert [entry["name"] for entry in result[0]["entries"]] == ["ram", "segments", "dftl"]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_the_command_lists(cli: Cli) -> None:
         ("no.such", "nothing is listed under 'no.such'; 'ssdlab list' shows everything there is"),
     ],
 )
-def test_what_has_no_list_is_told_what_it_is(name: str, told: str) -> None:
+def test_a_name_without_a_list_is_described(name: str, told: str) -> None:
     with pytest.raises(ssdlab.ConfigError) as error:
         group(name)
     assert told in str(error.value)
@@ -69,21 +69,23 @@ def test_what_has_no_list_is_told_what_it_is(name: str, told: str) -> None:
 
 @pytest.mark.parametrize("key", [key for key, *_ in _ssdlab.options()])
 def test_every_setting_is_explained(key: str) -> None:
-    (found,) = explain(key)
-    assert found.key == key and found.help and found.range and found.default
-    for choice, variant in found.needs:
+    (explanation,) = explain(key)
+    assert explanation.key == key and explanation.help and explanation.range and explanation.default
+    for choice, variant in explanation.needs:
         assert variant in [name for name, _ in _ssdlab.variants(choice)] and key.startswith(f"{choice}.{variant}.")
 
 
-def test_presets_say_where_their_numbers_come_from() -> None:
-    (found,) = explain("nand.program")
-    values = {one.preset: one.value for one in found.presets}
+def test_presets_name_the_sources_of_their_numbers() -> None:
+    (explanation,) = explain("nand.program")
+    values = {preset.preset: preset.value for preset in explanation.presets}
     for preset in ssdlab.presets():
-        origin = next(one.origin for one in ssdlab.Config(preset.name).settings if one.key == "nand.program")
+        origin = next(
+            setting.origin for setting in ssdlab.Config(preset.name).settings if setting.key == "nand.program"
+        )
         if origin.startswith("preset"):
             assert values.pop(preset.name) == ssdlab.Config(preset.name)["nand.program"]
     assert not values
-    sources = {one.preset: one.source for one in found.presets}
+    sources = {preset.preset: preset.source for preset in explanation.presets}
     assert "nand_t_prog 2100 us for one shot" in sources["mobile-ufs"] and all(sources.values())
 
 
@@ -98,9 +100,9 @@ def test_presets_say_where_their_numbers_come_from() -> None:
         ("device.op", ()),
     ],
 )
-def test_where_a_setting_is_used_is_said(key: str, used: tuple[str, ...]) -> None:
-    (found,) = explain(key)
-    assert found.used == used
+def test_the_condition_of_a_setting_is_shown(key: str, used: tuple[str, ...]) -> None:
+    (explanation,) = explain(key)
+    assert explanation.used == used
 
 
 def test_the_command_explains(cli: Cli) -> None:
@@ -116,5 +118,5 @@ def test_the_command_explains(cli: Cli) -> None:
     assert "least_worn" in cli("config", "explain", "ftl.page.allocation").stdout
     table = cli("config", "explain", "device").stdout
     assert "5 settings of device" in table and "device.spare" in table and "device.fill" in table
-    found = json.loads(cli("config", "explain", "device.op", "--json").stdout)["result"]
-    assert found[0]["units"] == "%" and found[0]["range"] == "share, 0% to 1000%"
+    result = json.loads(cli("config", "explain", "device.op", "--json").stdout)["result"]
+    assert result[0]["units"] == "%" and result[0]["range"] == "share, 0% to 1000%"

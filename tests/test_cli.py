@@ -1,4 +1,4 @@
-"""The command line, as a person or a script meets it."""
+"""The command line as a user or a script sees it."""
 
 import io
 import json
@@ -41,7 +41,7 @@ def test_run_prints_a_table(cli: Cli) -> None:
         assert words in out
 
 
-def test_json_is_all_there_is_on_standard_output(cli: Cli) -> None:
+def test_json_is_the_only_standard_output(cli: Cli) -> None:
     done = cli("run", OLTP, "--fit", "wrap", *SMALL_SETS, "--json")
     result = json.loads(done.stdout)
     assert result["result"]["write_amplification"] > 1 and result["configuration"]["host.fit"]["origin"] == "--fit"
@@ -81,12 +81,12 @@ def test_the_smallest_traces_have_results_and_reports(cli: Cli, tmp_path: Path, 
     assert "<h2>Erases per block</h2>" in (tmp_path / "result" / "report.html").read_text()
 
 
-def test_one_request_is_told_in_the_singular(cli: Cli, tmp_path: Path) -> None:
+def test_one_request_is_written_in_the_singular(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "tiny.csv").write_text("time_ns,op,sector,bytes,flags,pid\n0,W,0,4096,0x1,1\n")
     assert cli("trace", "convert", "tiny.csv", "one.csv").stdout.splitlines()[0] == "one.csv: 1 request"
 
 
-def test_a_warm_up_that_takes_all_requests_is_told(cli: Cli) -> None:
+def test_a_warm_up_of_all_requests_is_reported(cli: Cli) -> None:
     assert "host.warmup took them all" in cli("run", *SMALL_SETS, "--set", "host.warmup=20000").stdout
 
 
@@ -175,8 +175,8 @@ def test_compare_marks_the_best_and_does_not_depend_on_threads(cli: Cli) -> None
     small, large, star, fifo = row.split()[3:]
     assert star == "*" and float(large) < float(small) < float(fifo)
     as_json = [cli("compare", "--json", *SMALL_SETS, *cases, "--jobs", jobs).stdout for jobs in (1, 2)]
-    found = json.loads(as_json[0])["result"]["cases"]
-    assert as_json[0] == as_json[1] and list(found) == ["small", "large", "ftl.page.gc=fifo"]
+    listed = json.loads(as_json[0])["result"]["cases"]
+    assert as_json[0] == as_json[1] and list(listed) == ["small", "large", "ftl.page.gc=fifo"]
 
 
 def test_compare_fails_as_a_whole(cli: Cli) -> None:
@@ -226,7 +226,7 @@ def test_configuration_commands(cli: Cli) -> None:
     }
 
 
-def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+def test_a_reader_that_closes_early_is_no_error() -> None:
     command = f"{sys.executable} -m ssdlab config schema; echo status $? >&2"
     done = subprocess.run(f"({command}) | head -1", shell=True, capture_output=True, text=True, check=False)
     assert done.stdout == "{\n" and done.stderr in ("status 0\n", "status 1\n")
@@ -260,7 +260,7 @@ def test_pipes_and_devices_are_not_replaced(cli: Cli, tmp_path: Path) -> None:
     assert (tmp_path / "link.csv").is_symlink() and (tmp_path / "real.csv").stat().st_size > 0
 
 
-def test_any_encoding_of_the_terminal_will_do(tmp_path: Path) -> None:
+def test_any_terminal_encoding_works(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ssdlab", "run", *SMALL_SETS]
     done = subprocess.run(
         command,
@@ -283,13 +283,13 @@ def test_a_device_larger_than_memory_is_refused(cli: Cli) -> None:
     assert "of memory" in failed.stderr and "lower device.capacity" in failed.stderr
 
 
-def test_a_device_asked_of_parquet_is_an_error(cli: Cli) -> None:
+def test_an_unknown_parquet_device_is_an_error(cli: Cli) -> None:
     cli("trace", "generate", "t.parquet", *SMALL_SETS)
     failed = cli("trace", "info", "t.parquet", "--device", "sda", check=False)
     assert failed.returncode == 2 and "not in t.parquet: no column names devices; leave it out" in failed.stderr
 
 
-def test_closed_outputs_are_no_fault(tmp_path: Path) -> None:
+def test_closed_outputs_are_no_error(tmp_path: Path) -> None:
     ssdlab_command = f"{sys.executable} -m ssdlab"
     for script in (
         f"{ssdlab_command} presets list | true; exit ${{PIPESTATUS[0]}}",
@@ -299,8 +299,8 @@ def test_closed_outputs_are_no_fault(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_every_kind_of_option_is_what_its_function_takes(cli: Cli, tmp_path: Path) -> None:
-    """Kinds that end in None are unions of two sorts; figures are of a literal and none."""
+def test_option_types_match_their_functions(cli: Cli, tmp_path: Path) -> None:
+    """Types ending in None are unions of two; figures are a literal or None."""
     small = [*SMALL_SETS, "--set", "workload.requests=2000"]
     cli("run", *small, "--out", "drawn", "--figures", "svg")
     assert list((tmp_path / "drawn").glob("*.svg"))
@@ -317,7 +317,7 @@ def test_every_kind_of_option_is_what_its_function_takes(cli: Cli, tmp_path: Pat
         ("experiment", "show", "\udcff"),
     ],
 )
-def test_text_that_is_none_is_one_error_before_anything_runs(command: tuple[str, ...], cli: Cli) -> None:
+def test_invalid_text_is_one_error_before_anything_runs(command: tuple[str, ...], cli: Cli) -> None:
     refused = cli(*command, check=False)
     assert refused.returncode == 2 and refused.stdout == "" and len(refused.stderr.splitlines()) == 1
     assert "is no text in UTF-8" in refused.stderr
@@ -331,7 +331,7 @@ def test_text_that_is_none_is_one_error_before_anything_runs(command: tuple[str,
         ("fleet", "run", OLTP, "--drives"),
     ],
 )
-def test_a_number_that_64_bits_do_not_hold_is_too_large(command: tuple[str, ...], cli: Cli) -> None:
+def test_a_number_beyond_64_bits_is_too_large(command: tuple[str, ...], cli: Cli) -> None:
     refused = cli(*map(str, command), "99999999999999999999", check=False)
     assert refused.returncode == 2 and f"{command[-1]}': 99999999999999999999 is too large" in refused.stderr
 
@@ -348,7 +348,7 @@ def test_a_full_standard_output_is_named(command: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "option", ["--preset", "--config", "--set", "--state", "--save-state", "--workload", "--columns"]
 )
-def test_an_option_with_nothing_in_it_is_named(option: str, cli: Cli) -> None:
+def test_an_empty_option_is_named(option: str, cli: Cli) -> None:
     refused = cli("run", f"{option}=", check=False)
     assert (
         refused.returncode == 2 and f"Invalid value for '{option}'" in refused.stderr and " in it; " in refused.stderr
@@ -361,7 +361,7 @@ def test_traces_are_written_to_files(command: tuple[str, ...], cli: Cli) -> None
     assert refused.returncode == 2 and "OUT '-': a trace is written to a file" in refused.stderr
 
 
-def test_a_configuration_without_its_option_is_told_which(cli: Cli, tmp_path: Path) -> None:
+def test_a_configuration_without_its_option_names_the_option(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("seed = 2\n")
     for command in (["config", "check"], ["run", "trace.csv"], ["compare", "trace.csv"]):
         done = cli(*command, "mine.toml", check=False)
@@ -369,12 +369,12 @@ def test_a_configuration_without_its_option_is_told_which(cli: Cli, tmp_path: Pa
         assert done.stderr == "ssdlab: mine.toml: a configuration is given by an option: --config mine.toml\n"
 
 
-def test_more_seeds_than_anybody_needs_are_refused(cli: Cli) -> None:
+def test_too_many_seeds_are_refused(cli: Cli) -> None:
     done = cli("compare", "--case", "a=1", "--case", "a=2", "--seeds", "1001", check=False)
     assert done.returncode == 2 and "--seeds" in done.stderr and "1<=x<=1000" in done.stderr
 
 
-def test_a_preset_that_is_shown_is_a_file_for_a_run(cli: Cli, tmp_path: Path) -> None:
+def test_a_shown_preset_is_a_file_for_a_run(cli: Cli, tmp_path: Path) -> None:
     for line in cli("presets", "list").stdout.splitlines():
         name = line.split()[0]
         file = tmp_path / f"{name}.toml"
@@ -387,7 +387,7 @@ def test_a_preset_that_is_shown_is_a_file_for_a_run(cli: Cli, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_a_note_is_broken_between_words_on_a_terminal_alone(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_note_wraps_between_words_on_a_terminal_only(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     monkeypatch.setattr(
         terminal,

@@ -34,7 +34,7 @@ AXES = {"ftl.page.gc": ["greedy", "fifo"], "device.op": "20%..40%:8"}
 
 
 class Cluster:
-    """A scheduler and workers of one thread each, all processes of their own."""
+    """A scheduler and single-threaded workers in processes of their own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,12 +75,12 @@ class Cluster:
 
 @pytest.fixture
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    found = Cluster(tmp_path_factory.mktemp("cluster"))
-    yield found
-    found.end()
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield cluster
+    cluster.end()
 
 
-def test_a_cluster_gives_what_this_machine_gives(cluster: Cluster, tmp_path: Path, cli: Cli) -> None:
+def test_a_cluster_gives_the_local_result(cluster: Cluster, tmp_path: Path, cli: Cli) -> None:
     here = ssdlab.sweep(AXES, BASE, seeds=2, out=tmp_path / "here")
     there = ssdlab.sweep(AXES, BASE, seeds=2, out=tmp_path / "there", cluster=cluster.address)
     assert there.table.equals(here.table) and there.failures == {}
@@ -90,14 +90,12 @@ def test_a_cluster_gives_what_this_machine_gives(cluster: Cluster, tmp_path: Pat
     assert json.loads(done.stdout)["result"]["finished"] == 2
     pytest.importorskip("optuna")
     search: dict[str, Any] = {"outcomes": ["write_amplification"], "trials": 4, "repeats": 2}
-    found = [ssdlab.tune(["device.op=20%..60%"], BASE, cluster=one, **search) for one in (None, cluster.address)]
-    assert found[0].to_json() == found[1].to_json()
+    tunings = [ssdlab.tune(["device.op=20%..60%"], BASE, cluster=one, **search) for one in (None, cluster.address)]
+    assert tunings[0].to_json() == tunings[1].to_json()
 
 
-def test_traces_reach_workers_that_do_not_have_them(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By path where they are there; else sent, once to each worker."""
+def test_traces_reach_workers_without_them(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By path where they exist; else sent once to each worker."""
     fit = BASE.with_overrides({"host.fit": "wrap"})
     trace = ROOT / "traces" / "varmail.csv.zst"
     axes = {"device.op": "20%..40%:6"}
@@ -112,7 +110,7 @@ def test_traces_reach_workers_that_do_not_have_them(
     monkeypatch.setattr(work.DaskWorkers, "_send", noted)
     assert ssdlab.sweep(axes, fit, trace, cluster=cluster.address).table.equals(here.table)
     assert sent == []
-    # To a worker goes a nameless function itself, not where it is found.
+    # An anonymous function is sent by value, not by its location.
     monkeypatch.setattr(work, "_found", lambda path, digest: None)
     assert ssdlab.sweep(axes, fit, trace, cluster=cluster.address).table.equals(here.table)
     assert len(sent) == len(set(sent)) <= 2
@@ -130,7 +128,7 @@ def test_a_screening_is_the_same_on_a_cluster(cluster: Cluster, tmp_path: Path, 
 
 
 def test_short_runs_share_a_task_and_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = [work._Asked(one, alone=False) for one in planned({"seed": "1..6:6"}).runs.values()]
+    asked = [work._Asked(run, alone=False) for run in planned({"seed": "1..6:6"}).runs.values()]
     need = asked[0].run.memory_bytes
     place = work._Place("tcp://there", threads=2, limit_bytes=3 * need, together=4)
     assert place.task_of([]) == []
@@ -147,14 +145,14 @@ def test_short_runs_share_a_task_and_its_memory(monkeypatch: pytest.MonkeyPatch)
     lonely = work._Asked(asked[0].run, alone=True)
     assert idle.task_of([large, lonely, *asked]) == asked[:4]
 
-    runs = [one.run for one in asked]
+    runs = [request.run for request in asked]
     monkeypatch.setattr("ssdlab.study.work.run.TOGETHER_SECONDS", 0.0)
     assert execute_some(runs) == [execute(runs[0])], "those without time are not begun"
     monkeypatch.setattr("ssdlab.study.work.run.TOGETHER_SECONDS", 1e9)
     assert execute_some(runs) == [execute(run) for run in runs]
 
 
-def test_a_worker_that_is_killed_costs_no_run(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_killed_worker_costs_no_run(cluster: Cluster, tmp_path: Path) -> None:
     here = ssdlab.sweep(AXES, BASE.with_overrides({"workload.requests": 40_000}), seeds=2)
     done: list[ssdlab.Study] = []
 
@@ -190,9 +188,9 @@ def test_a_run_that_kills_its_worker_three_times_is_a_failure(cluster: Cluster, 
     stop = threading.Event()
 
     def replace() -> None:
-        """As a nanny does, or the system that runs the cluster."""
+        """As a nanny or the cluster's resource manager does."""
         while not stop.wait(0.1):
-            if sum(one.poll() is None for one in cluster.processes) < 3:
+            if sum(process.poll() is None for process in cluster.processes) < 3:
                 cluster.worker("--preload", "killer")
 
     for worker in cluster.workers:
@@ -200,16 +198,16 @@ def test_a_run_that_kills_its_worker_three_times_is_a_failure(cluster: Cluster, 
     thread = threading.Thread(target=replace)
     thread.start()
     try:
-        found = ssdlab.sweep({"seed": "1..6:6"}, BASE, cluster=cluster.address)
+        study = ssdlab.sweep({"seed": "1..6:6"}, BASE, cluster=cluster.address)
     finally:
         stop.set()
         thread.join()
-    errors = found.table["error"].to_pylist()
+    errors = study.table["error"].to_pylist()
     assert [error is not None for error in errors] == [False, False, True, False, False, False], errors
     assert "ended its worker 3 times" in errors[2]
 
 
-def test_a_scheduler_that_dies_leaves_what_is_finished(
+def test_a_dying_scheduler_leaves_finished_runs(
     cluster: Cluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     more = BASE.with_overrides({"workload.requests": 40_000})
@@ -221,21 +219,21 @@ def test_a_scheduler_that_dies_leaves_what_is_finished(
 
     with pytest.raises(ssdlab.ConfigError, match="was lost; what is finished is kept"):
         ssdlab.sweep(AXES, more, seeds=2, out=tmp_path / "s", cluster=cluster.address, monitor=killing)
-    # What Dask itself logs of it is no help.
+    # Dask's own log of it does not help.
     assert capfd.readouterr().err == ""
     assert 3 <= ssdlab.open_study(tmp_path / "s").finished < 32
-    found = ssdlab.sweep(AXES, more, seeds=2, out=tmp_path / "s")
-    assert found.table.equals(ssdlab.sweep(AXES, more, seeds=2).table)
+    study = ssdlab.sweep(AXES, more, seeds=2, out=tmp_path / "s")
+    assert study.table.equals(ssdlab.sweep(AXES, more, seeds=2).table)
 
 
-def test_a_cluster_that_is_not_there_is_told_with_its_address(cli: Cli, tmp_path: Path) -> None:
+def test_a_missing_cluster_is_named_with_its_address(cli: Cli, tmp_path: Path) -> None:
     for address, said in (("tcp://127.0.0.1:1", "no scheduler answers"), ("nonsense://x", "is none of tcp")):
         done = cli("sweep", "-A", "seed=1,2", "--cluster", address, "--out", "s", check=False)
         assert done.returncode == 2 and address in done.stderr and said in done.stderr
         assert list(tmp_path.iterdir()) == [] and len(done.stderr.splitlines()) == 1, done.stderr
 
 
-def test_without_dask_a_line_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_dask_is_one_line_with_its_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     levels = [logging.getLogger(name).level for name in work.LOGGERS]
     with pytest.raises(ssdlab.ConfigError, match=r"^distributed is not installed; .* install 'distributed>="):
@@ -247,10 +245,10 @@ def test_without_dask_a_line_says_what_installs_it(monkeypatch: pytest.MonkeyPat
     ("answer", "said"),
     [(b"", "nothing in 0.5 s"), (b"HTTP/1.0 400 Bad Request\r\n", "no scheduler answers")],
 )
-def test_what_is_no_scheduler_is_told_in_time(
+def test_other_programs_are_recognised_in_time(
     answer: bytes, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A program that is silent, and one that speaks of other things: its first bytes mean exbibytes to Dask."""
+    """A silent program, and one with another protocol, whose first bytes Dask reads as exbibytes."""
     monkeypatch.setattr(work, "CONNECT_SECONDS", 0.5)
     kept: list[socket.socket] = []
 
@@ -265,12 +263,12 @@ def test_what_is_no_scheduler_is_told_in_time(
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         address = f"tcp://127.0.0.1:{there.getsockname()[1]}"
-        with pytest.raises(ssdlab.ConfigError, match=rf"^cluster {address}: no scheduler answers") as told:
+        with pytest.raises(ssdlab.ConfigError, match=rf"^cluster {address}: no scheduler answers") as error:
             work.DaskWorkers(address)
         there.shutdown(socket.SHUT_RDWR)
         thread.join()
     for one in kept:
         one.close()
-    assert said in str(told.value) and "allocate" not in str(told.value)
+    assert said in str(error.value) and "allocate" not in str(error.value)
     gc.collect()
     assert capfd.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""Cases side by side: figures over seeds, what differs, and what is saved."""
+"""Cases side by side: figures over seeds, differences, and saved files."""
 
 import csv
 import json
@@ -21,24 +21,24 @@ CASES = {"greedy": {**SMALL, "ftl": {"page": {"gc": "greedy"}}}, "fifo": {**SMAL
 
 
 @pytest.fixture(scope="module")
-def found() -> ssdlab.Comparison:
+def comparison() -> ssdlab.Comparison:
     return ssdlab.compare(CASES, seeds=3)
 
 
-def rows_of(found: ssdlab.Comparison, *, all: bool = False) -> dict[str, list[str]]:
-    """The cells of the table on a terminal by the label of their row."""
-    tables = [item for section in page(found, all=all).sections if section.terminal for item in section.items]
+def rows_of(comparison: ssdlab.Comparison, *, all: bool = False) -> dict[str, list[str]]:
+    """Cells of the table on a terminal by row label."""
+    tables = [item for section in page(comparison, all=all).sections if section.terminal for item in section.items]
     rows = [row for table in tables if isinstance(table, Table) for row in table.rows]
     return {str(row[0]): [cell if isinstance(cell, str) else cell.text for cell in row[1:]] for row in rows}
 
 
-def test_a_figure_is_that_of_the_runs_one_by_one(found: ssdlab.Comparison) -> None:
+def test_figures_equal_the_single_runs(comparison: ssdlab.Comparison) -> None:
     for label, settings in CASES.items():
         alone = [ssdlab.simulate({**settings, "seed": seed}) for seed in (1, 2, 3)]
-        assert [one.to_dict() for one in alone] == [one.to_dict() for one in found.runs[label]]
-        values = [one.write_amplification or 0.0 for one in alone]
+        assert [run.to_dict() for run in alone] == [run.to_dict() for run in comparison.runs[label]]
+        values = [run.write_amplification or 0.0 for run in alone]
         mean = sum(values) / 3
-        spread = found.figures(label)["write_amplification"]
+        spread = comparison.figures(label)["write_amplification"]
         assert spread.mean == pytest.approx(mean)
         assert spread.standard_deviation == pytest.approx((sum((v - mean) ** 2 for v in values) / 2) ** 0.5)
         assert spread.standard_deviation
@@ -49,16 +49,16 @@ LONG = {label: {**settings, "workload.requests": 200_000} for label, settings in
 
 
 def stopping(at: str, phase: str) -> Callable[[str], Monitor]:
-    """Stops the run of this name in this phase."""
+    """Stops the run with this name in this phase."""
     return lambda name: lambda now, *_: (name, now) == (at, phase)
 
 
-def test_of_a_stopped_comparison_only_whole_runs_are_averaged() -> None:
-    found = ssdlab.compare(LONG, seeds=2)
+def test_a_stopped_comparison_averages_complete_runs_only() -> None:
+    comparison = ssdlab.compare(LONG, seeds=2)
     cut = ssdlab.compare(LONG, seeds=2, jobs=1, monitor=stopping("fifo, seed 2", "measure"))
     assert [len(cut.runs[label]) for label in LONG] == [2, 1] and cut.partial and not cut.cut_short
-    assert cut.figures("greedy") == found.figures("greedy")
-    assert cut.runs["fifo"][0].to_dict() == found.runs["fifo"][0].to_dict()
+    assert cut.figures("greedy") == comparison.figures("greedy")
+    assert cut.runs["fifo"][0].to_dict() == comparison.runs["fifo"][0].to_dict()
     shown = page(cut)
     assert shown.partial == "2 of 2 runs of greedy were finished; 1 of 2 runs of fifo were finished"
     assert shown.legend.startswith("mean of 1 to 2 seeds")
@@ -67,7 +67,7 @@ def test_of_a_stopped_comparison_only_whole_runs_are_averaged() -> None:
     assert "nothing was measured of fifo" in page(first).partial and "*" not in page(first).legend
 
 
-def test_a_case_that_was_cut_short_is_no_better_nor_worse() -> None:
+def test_a_truncated_case_is_neither_better_nor_worse() -> None:
     cut = ssdlab.compare(LONG, jobs=1, monitor=stopping("fifo", "measure"))
     assert cut.cut_short == ["fifo"] and cut.runs["fifo"][0].partial
     assert page(cut).partial == "it was stopped; fifo is of the part that was run" and not page(cut).legend
@@ -83,14 +83,16 @@ def test_remarks_of_one_case_name_it() -> None:
     assert [line.partition(": ")[0] for line in remarks if "tells of the preconditioning" in line] == ["greedy, fifo"]
 
 
-def test_flash_that_differs_though_nobody_set_it_is_told() -> None:
+def test_unrequested_differences_in_flash_are_reported() -> None:
     base = {"device.capacity": "64MiB", "nand.pages_per_block": 32, "workload.requests": 1000, "time": "count"}
     ram, dftl, small = {**base}, {**base, "ftl.page.map": "dftl"}, {**base, "device.capacity": "32MiB"}
-    told = [one for one in page(ssdlab.compare({"ram": ram, "dftl": dftl})).remarks if "differ in flash" in one]
-    assert len(told) == 1 and "ram: " in told[0] and "dftl: " in told[0]
+    notes = [
+        remark for remark in page(ssdlab.compare({"ram": ram, "dftl": dftl})).remarks if "differ in flash" in remark
+    ]
+    assert len(notes) == 1 and "ram: " in notes[0] and "dftl: " in notes[0]
     for other in (small, {**base, "ftl.page.gc": "fifo"}):
-        found = page(ssdlab.compare({"ram": ram, "other": other}))
-        assert not any("differ in flash" in one for one in found.remarks)
+        html = page(ssdlab.compare({"ram": ram, "other": other}))
+        assert not any("differ in flash" in remark for remark in html.remarks)
 
 
 def test_a_single_run_has_no_deviation() -> None:
@@ -98,39 +100,39 @@ def test_a_single_run_has_no_deviation() -> None:
     assert tuple(Spread.of([1.0, 3.0])) == pytest.approx((2.0, 2**0.5, 2))
 
 
-def test_jobs_do_not_matter(found: ssdlab.Comparison) -> None:
-    assert ssdlab.compare(CASES, seeds=3, jobs=1).to_json() == found.to_json()
+def test_jobs_do_not_matter(comparison: ssdlab.Comparison) -> None:
+    assert ssdlab.compare(CASES, seeds=3, jobs=1).to_json() == comparison.to_json()
 
 
-def test_only_rows_that_differ_are_shown(found: ssdlab.Comparison) -> None:
-    some, every = rows_of(found), rows_of(found, all=True)
+def test_only_differing_rows_are_shown(comparison: ssdlab.Comparison) -> None:
+    some, every = rows_of(comparison), rows_of(comparison, all=True)
     assert "capacity" not in some and every["capacity"] == ["16.0 MiB  ", "16.0 MiB  "]
     assert {*some} < {*every}
     assert all(len(set(cells)) > 1 for cells in some.values() if any(cells))
     written = some["write amplification (WAF)"]
     assert written[0].endswith(" *") and "±" in written[0] and not written[1].endswith(" *")
-    report = found.report_html()
+    report = comparison.report_html()
     assert "Equal in all cases" in report and "capacity" in report and "Settings that differ" in report
     assert report.count("data-chart=") == 6
 
 
-def test_what_the_deviations_reach_is_as_good() -> None:
+def test_values_within_the_deviation_are_equally_good() -> None:
     # The same drive twice, under other seeds: neither is better.
-    found = ssdlab.compare({"a": SMALL, "b": {**SMALL, "seed": 4}}, seeds=3)
-    assert found.figures("a")["write_amplification"] != found.figures("b")["write_amplification"]
-    apart = found.figures("a")["write_amplification"].mean - found.figures("b")["write_amplification"].mean
-    deviations = sum(found.figures(case)["write_amplification"].standard_deviation or 0.0 for case in "ab")
-    stars = [cell.count("*") for cell in rows_of(found)["write amplification (WAF)"]]
+    comparison = ssdlab.compare({"a": SMALL, "b": {**SMALL, "seed": 4}}, seeds=3)
+    assert comparison.figures("a")["write_amplification"] != comparison.figures("b")["write_amplification"]
+    apart = comparison.figures("a")["write_amplification"].mean - comparison.figures("b")["write_amplification"].mean
+    deviations = sum(comparison.figures(case)["write_amplification"].standard_deviation or 0.0 for case in "ab")
+    stars = [cell.count("*") for cell in rows_of(comparison)["write amplification (WAF)"]]
     assert sum(stars) == (0 if abs(apart) <= deviations else 1)
 
 
-def test_what_one_case_alone_has_is_not_the_best() -> None:
+def test_a_figure_of_one_case_only_is_not_the_best() -> None:
     rows = rows_of(ssdlab.compare({"fast": {**SMALL, "ftl": "fast"}, "page": SMALL}), all=True)
     of_log = [cells for label, cells in rows.items() if "merges" in label and cells[1].strip() == text.MISSING]
     assert of_log and not any(cell.endswith(" *") for cells in of_log for cell in cells)
 
 
-def test_times_that_include_waiting_in_one_case_alone_are_no_better_nor_worse() -> None:
+def test_times_that_include_waiting_in_one_case_only_are_not_ranked() -> None:
     slow = {"nand.program": "5ms"}
     serial, event = {**SMALL, "time": "serial"}, {**SMALL, "time": "event", **slow}
     rows = rows_of(ssdlab.compare({"alone": serial, "queued": event}))
@@ -147,30 +149,30 @@ def test_a_life_at_a_lower_rate_is_no_better() -> None:
     assert [cell.count("*") for cell in rows["life at that rate"]] == [0, 0]
 
 
-def test_a_life_stands_below_its_rate_though_that_is_equal() -> None:
+def test_a_life_stands_below_its_rate_even_if_that_is_equal() -> None:
     config = ssdlab.Config("tlc-chip", overrides={**SMALL, "time": "event"})
     trace = ssdlab.generate(config.with_overrides({"workload.arrival.poisson.rate": "100/s"}))
-    found = ssdlab.compare({"less": config, "more": config.with_overrides({"device.op": "40%"})}, trace)
-    rows = rows_of(found)
+    comparison = ssdlab.compare({"less": config, "more": config.with_overrides({"device.op": "40%"})}, trace)
+    rows = rows_of(comparison)
     assert len({cell.strip() for cell in rows["life at that rate"]}) == 2
     assert len({cell.strip() for cell in rows["host data per day, as the trace writes"]}) == 1
 
 
-def test_seeds_that_change_nothing_are_told() -> None:
+def test_seeds_that_change_nothing_are_reported() -> None:
     still = {**SMALL, "precondition.overwrite": "none", "workload.pattern": "sequential", "workload.reads": "0%"}
-    found = ssdlab.compare({"a": still, "b": {**still, "ftl.page.gc": "fifo"}}, seeds=2)
-    assert ALIKE in found.page().remarks and ALIKE in json.loads(found.to_json())["notes"]
+    comparison = ssdlab.compare({"a": still, "b": {**still, "ftl.page.gc": "fifo"}}, seeds=2)
+    assert ALIKE in comparison.page().remarks and ALIKE in json.loads(comparison.to_json())["notes"]
 
 
-def test_saved_tables_hold_the_figures(found: ssdlab.Comparison, tmp_path: Path) -> None:
-    found.save(tmp_path)
+def test_saved_tables_hold_the_figures(comparison: ssdlab.Comparison, tmp_path: Path) -> None:
+    comparison.save(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"report.html", "comparison.json", "comparison.csv", "comparison.parquet"}
     rows = {row["figure"]: row for row in csv.DictReader((tmp_path / "comparison.csv").read_text().splitlines())}
     long = pq.read_table(tmp_path / "comparison.parquet").to_pylist()
     for case in CASES:
-        values = [one["value"] for one in long if (one["figure"], one["case"]) == ("wear.erases", case)]
-        assert len(values) == 3 and {one["seed"] for one in long} == {1, 2, 3}
+        values = [label["value"] for label in long if (label["figure"], label["case"]) == ("wear.erases", case)]
+        assert len(values) == 3 and {label["seed"] for label in long} == {1, 2, 3}
         assert float(rows["wear.erases"][case]) == pytest.approx(statistics.fmean(values))
         deviation = float(rows["wear.erases"][f"{case} standard_deviation"])
         assert deviation == pytest.approx(statistics.stdev(values))
@@ -181,7 +183,7 @@ def test_saved_tables_hold_the_figures(found: ssdlab.Comparison, tmp_path: Path)
     assert whole["result"]["spread"] == "standard deviation of the sample"
 
 
-def test_the_command_shows_saves_and_says_so(cli: Cli, tmp_path: Path) -> None:
+def test_the_command_prints_and_saves(cli: Cli, tmp_path: Path) -> None:
     cases = ["--case", "ftl.page.gc=greedy", "--case", "ftl.page.gc=fifo"]
     out = cli("compare", *SMALL_SETS, *cases, "--seeds", "2", "--out", "found").stdout
     assert "mean of 2 seeds ± standard deviation (of seeds, not of their mean), where they differ" in out
@@ -192,7 +194,7 @@ def test_the_command_shows_saves_and_says_so(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cases", [{}, {"a": {"seed": "x"}}, {"a": 5}])
-def test_what_cannot_be_compared_is_an_error(cases: dict[str, object]) -> None:
+def test_impossible_comparisons_are_an_error(cases: dict[str, object]) -> None:
     with pytest.raises(ssdlab.ConfigError):
         ssdlab.compare(cases)  # type: ignore[arg-type]
     with pytest.raises(ssdlab.ConfigError, match="at least one case and one seed"):
@@ -206,21 +208,21 @@ def test_what_cannot_be_compared_is_an_error(cases: dict[str, object]) -> None:
 
 
 def test_switches_are_written_as_in_files() -> None:
-    found = ssdlab.compare({"on": {**SMALL, "check": True}, "off": {**SMALL, "check": False}})
-    [table] = page(found).sections[0].items
+    comparison = ssdlab.compare({"on": {**SMALL, "check": True}, "off": {**SMALL, "check": False}})
+    [table] = page(comparison).sections[0].items
     assert isinstance(table, Table)
     assert [text for _, *text in table.rows] == [["true", "false"]]
 
 
 def test_names_of_cases_are_text() -> None:
-    found = ssdlab.compare({1: SMALL, 2: SMALL})  # type: ignore[dict-item]
-    assert [*found.runs] == ["1", "2"] and "1, 2" in repr(found)
+    comparison = ssdlab.compare({1: SMALL, 2: SMALL})  # type: ignore[dict-item]
+    assert [*comparison.runs] == ["1", "2"] and "1, 2" in repr(comparison)
     with pytest.raises(ssdlab.ConfigError, match="two cases have the same name"):
         ssdlab.compare({1: SMALL, "1": SMALL})  # type: ignore[dict-item]
 
 
-def test_bars_that_are_cut_are_told(small: ssdlab.Config) -> None:
-    """The bar of a change beyond what is drawn would pass for one that ends there."""
+def test_truncated_bars_are_marked(small: ssdlab.Config) -> None:
+    """A truncated bar would otherwise look as if it ended there."""
     slow = small.with_overrides({"time": "serial", "nand.read": "1ms", "nand.program": "90ms"})
     quick = slow.with_overrides({"nand.read": "10us", "nand.program": "100us"})
     slower = slow.with_overrides({"nand.read": "1100us"})

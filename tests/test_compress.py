@@ -1,4 +1,4 @@
-"""Measuring page compressors, as a library and on the command line. Times are not tested, but that they are there."""
+"""Measurement of page compressors, as a library and on the command line. Times are only checked to exist."""
 
 import json
 import os
@@ -33,35 +33,35 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_pages_are_compressed_one_by_one(folder: Path) -> None:
-    found = compress.bench([folder], codecs=["zlib:6", "none"], page_sizes=["4KiB", "file"], **QUICK)  # type: ignore[arg-type]
-    data = {Path(member.name).name: member.data for member in found.corpus.members}
+    bench = compress.bench([folder], codecs=["zlib:6", "none"], page_sizes=["4KiB", "file"], **QUICK)  # type: ignore[arg-type]
+    data = {Path(member.name).name: member.data for member in bench.corpus.members}
     assert set(data) == {"text", "noise"}
-    cell = found.cell("zlib:6", 4096)
-    for member, stored in zip(found.corpus.members, cell.files, strict=True):
+    cell = bench.cell("zlib:6", 4096)
+    for member, stored in zip(bench.corpus.members, cell.files, strict=True):
         pages = [member.data[at : at + 4096] for at in range(0, len(member.data), 4096)]
         assert (stored.pages, stored.bytes) == (3, 10_000)
         if Path(member.name).name == "noise":
             assert (stored.raw_pages, stored.stored_bytes, stored.ratio) == (3, 10_000, 1.0)
         else:
-            # Two implementations of one format come close to each other.
+            # Two implementations of one format are close to each other.
             assert stored.stored_bytes == pytest.approx(sum(len(zlib.compress(page, 6)) for page in pages), rel=0.1)
             assert stored.raw_pages == 0
     assert cell.ratio == 20_000 / sum(stored.stored_bytes for stored in cell.files)
     assert cell.mean_ratio == fmean(stored.ratio for stored in cell.files) > cell.ratio
-    assert found.cell("none", None).total == compress.Stored(2, 20_000, 20_000, 2, 20_000)
+    assert bench.cell("none", None).total == compress.Stored(2, 20_000, 20_000, 2, 20_000)
 
 
 def test_threads_change_no_ratio(folder: Path) -> None:
-    found = compress.bench([folder], codecs=["lz4", "zstd:3"], page_sizes=["512B", "8KiB"], threads=[1, 3], runs=2)
+    bench = compress.bench([folder], codecs=["lz4", "zstd:3"], page_sizes=["512B", "8KiB"], threads=[1, 3], runs=2)
     for codec in ("lz4", "zstd:3"):
         for size in (512, 8192):
-            one, three = (found.cell(codec, size, threads) for threads in (1, 3))
+            one, three = (bench.cell(codec, size, threads) for threads in (1, 3))
             assert one.files == three.files
             assert 0 < three.compress_cpu_us.low <= three.compress_cpu_us.median <= three.compress_cpu_us.high
             assert one.decompress_elapsed_us.low > 0 and one.decompress_bytes_s.low > 0
 
 
-def test_what_cannot_be_read_is_reported(folder: Path) -> None:
+def test_unreadable_files_are_reported(folder: Path) -> None:
     contents = corpus.read([folder, folder / "nowhere"])
     assert {Path(path).name: why for path, why in contents.skipped.items()} == {
         "empty": "it is empty",
@@ -129,12 +129,12 @@ def test_wrong_arguments(folder: Path, changes: dict[str, list[str]], message: s
 def test_a_monitor_stops_it(folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         compress.bench([folder], monitor=lambda *_: True)
-    # Three runs of a codec for each size of a page, the one to warm up included.
+    # Three runs of a codec per page size, including the warm-up.
     stop: ssdlab.Monitor = lambda _phase, done, *_: done >= 6  # noqa: E731
-    found = compress.bench([folder], codecs=["lz4"], page_sizes=["4KiB", "8KiB", "file"], runs=2, monitor=stop)
-    # A thread that is slow to end after its last run is asked once more.
-    assert found.partial and found.page_sizes in ((4096,), (4096, 8192)) and found.threads == (1,)
-    assert tuple(cell.page_bytes for cell in found.cells) == found.page_sizes
+    bench = compress.bench([folder], codecs=["lz4"], page_sizes=["4KiB", "8KiB", "file"], runs=2, monitor=stop)
+    # A thread that ends late after its last run is asked once more.
+    assert bench.partial and bench.page_sizes in ((4096,), (4096, 8192)) and bench.threads == (1,)
+    assert tuple(cell.page_bytes for cell in bench.cells) == bench.page_sizes
 
 
 def test_command_writes_tables_and_report(cli: Cli, folder: Path, tmp_path: Path) -> None:
@@ -145,14 +145,14 @@ def test_command_writes_tables_and_report(cli: Cli, folder: Path, tmp_path: Path
     assert "by bytes" in (tmp_path / "found" / "report.html").read_text(encoding="utf-8")
     lines = (tmp_path / "found" / "compress.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1 + 4 * 3 * 2 * 3
-    found = json.loads((tmp_path / "found" / "compress.json").read_text(encoding="utf-8"))
-    assert {cell["codec"] for cell in found["result"]["cells"]} == set(compress.CODECS)
+    payload = json.loads((tmp_path / "found" / "compress.json").read_text(encoding="utf-8"))
+    assert {cell["codec"] for cell in payload["result"]["cells"]} == set(compress.CODECS)
     printed = json.loads(cli(*arguments, "--codec", "lz4", "--json").stdout)
     assert printed["result"]["cells"][0]["total"]["pages"] == 6
 
 
 @pytest.mark.parametrize("arguments", [["nowhere"], ["--codec", "lz5"], ["--threads", "x"], ["--page", "1B"]])
-def test_command_says_what_is_wrong_in_a_line(cli: Cli, arguments: list[str]) -> None:
+def test_command_errors_are_one_line(cli: Cli, arguments: list[str]) -> None:
     done = cli("compress", "bench", *arguments, check=False)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr

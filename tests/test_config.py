@@ -10,7 +10,7 @@ import ssdlab
 from ssdlab.study.sweep.plan import Builder
 
 
-def test_later_layers_win_and_say_where_they_were_written(tmp_path: Path) -> None:
+def test_later_layers_override_and_record_their_origin(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('[device]\ncapacity = "2GiB"\nop = "10%"\n')
     config = ssdlab.Config(preset="faster", file=file, overrides={"device.op": "12.5%", "check": True})
@@ -37,13 +37,13 @@ def test_toml_reads_back_as_the_same_configuration(tmp_path: Path) -> None:
     assert ssdlab.Config(file=file).to_toml() == config.to_toml()
 
 
-def test_lists_and_tables_are_written_as_text_or_as_python_has_them() -> None:
+def test_lists_and_tables_may_be_text_or_python_values() -> None:
     config = ssdlab.Config(overrides={"nand.read": ["40us", "80us"], "host.replay.open.time_scale": 0.5})
     assert config["nand.read"] == "40us,80us"
     assert config["host.replay"] == "open" and config["host.replay.open.time_scale"] == 0.5
 
 
-def test_an_array_of_several_planes_runs_them_at_once_unless_told_otherwise() -> None:
+def test_an_array_of_several_planes_defaults_to_event_time() -> None:
     one, two = ssdlab.Config("tlc-chip"), ssdlab.Config("tlc-chip", overrides={"nand.planes": 2})
     assert one["time"] == "serial"
     time = {key: (value, origin) for key, value, origin in two.settings}["time"]
@@ -57,17 +57,17 @@ def test_an_array_of_several_planes_runs_them_at_once_unless_told_otherwise() ->
 
 def test_the_default_drive_is_a_small_one_of_many_dies() -> None:
     config = ssdlab.Config()
-    values = {one.key: one.value for one in ssdlab.Config("small-nvme").settings}
-    assert {one.key: one.value for one in config.settings} == values
+    values = {setting.key: setting.value for setting in ssdlab.Config("small-nvme").settings}
+    assert {setting.key: setting.value for setting in config.settings} == values
     assert config["time"] == "event" and config["nand.channels"] * config["nand.ways"] == 16
     assert config["drive.protocol"] == "nvme" and config["host.replay.closed.queue_depth"] == 32
-    # As fast as the whole drive, of which it is a small part.
-    whole = {one.key: one.value for one in ssdlab.Config("tlc-nvme").settings}
+    # As fast as the whole drive of which it is a part.
+    whole = {setting.key: setting.value for setting in ssdlab.Config("tlc-nvme").settings}
     differs = {key for key in whole if values[key] != whole[key]}
     assert differs == {"device.capacity", "device.op", "device.reserve", "nand.pages_per_block"}
 
 
-def test_all_faults_are_told_at_once_with_their_remedy(tmp_path: Path) -> None:
+def test_all_faults_are_reported_together_with_their_remedy(tmp_path: Path) -> None:
     with pytest.raises(ssdlab.ConfigError) as error:
         ssdlab.Config(overrides={"device.opp": "7%", "nand.read": "25", "ftl.page.gc": "gredy"})
     lines = str(error.value).splitlines()
@@ -76,16 +76,16 @@ def test_all_faults_are_told_at_once_with_their_remedy(tmp_path: Path) -> None:
         ssdlab.Config(file=tmp_path / "nope.toml")
 
 
-def test_settings_made_at_once_contradict_each_other_and_later_ones_override() -> None:
+def test_conflicts_in_one_layer_are_errors_and_later_layers_override() -> None:
     first, second = {"ftl.fast.log": "10%"}, {"ftl": "bast"}
     for at_once in ({**first, **second}, {**second, **first}):
-        told = 'ftl.fast.log: belongs to ftl = "fast", but ftl = "bast" is chosen (overrides); keep one'
+        message = 'ftl.fast.log: belongs to ftl = "fast", but ftl = "bast" is chosen (overrides); keep one'
         with pytest.raises(ssdlab.ConfigError) as error:
             ssdlab.Config(overrides=at_once)
-        assert str(error.value) == f"overrides: {told}"
+        assert str(error.value) == f"overrides: {message}"
         with pytest.raises(ssdlab.ConfigError) as error:
             ssdlab.Config("tlc-nvme").with_overrides(at_once)
-        assert str(error.value) == f"overrides: {told}"
+        assert str(error.value) == f"overrides: {message}"
         axes = Builder(ssdlab.Config(overrides={"ftl": "faster"}))
         with pytest.raises(ssdlab.ConfigError, match="belongs to"):
             axes.laid(at_once, replays=False)
@@ -110,14 +110,14 @@ def test_there_are_parallel_presets() -> None:
     assert PARALLEL == ["small-nvme", "tlc-nvme", "sata-mlc", "enterprise-nvme", "mobile-ufs"]
 
 
-def test_a_preset_among_settings_is_told_where_it_belongs() -> None:
+def test_a_preset_among_settings_names_its_place() -> None:
     with pytest.raises(
         ssdlab.ConfigError, match=r'overrides: preset: .*; give it as Config\("NAME", overrides=\.\.\.\)'
     ):
         ssdlab.Config(overrides={"preset": "sbfast"})
 
 
-def test_every_preset_is_sound_and_the_schema_is_json() -> None:
+def test_every_preset_is_valid_and_the_schema_is_json() -> None:
     assert len(ssdlab.presets()) >= 5
     for preset in ssdlab.presets():
         ssdlab.Config(preset=preset.name).check()
@@ -127,7 +127,7 @@ def test_every_preset_is_sound_and_the_schema_is_json() -> None:
 def test_a_configuration_is_a_mapping_that_compares_by_its_values(tmp_path: Path) -> None:
     config = ssdlab.Config(overrides={"device.op": "9%"})
     assert "device.op" in config and "device.oq" not in config and config.get("device.oq", 5) == 5
-    assert [*config] == [one.key for one in config.settings] and len(config) == len(config.settings)
+    assert [*config] == [setting.key for setting in config.settings] and len(config) == len(config.settings)
     assert dict(config)["device.op"] == "9%" and config == dict(config)
     (tmp_path / "same.toml").write_text(config.to_toml())
     for same in (ssdlab.Config(overrides=["device.op=9%"]), pickle.loads(pickle.dumps(config)),

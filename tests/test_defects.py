@@ -1,4 +1,4 @@
-"""What once was shown wrong: axes, headings, dots, marks and words."""
+"""Former display defects: axes, headings, dots, marks and words."""
 
 import re
 from collections.abc import Iterator
@@ -38,12 +38,12 @@ def figures(page: Page) -> Iterator[Drawn]:
 
 
 def lone_dots(figure: Drawn) -> int:
-    """Axes in which nothing but a single point is drawn."""
-    found = 0
+    """Axes with nothing but a single point."""
+    singles = 0
     for axes in figure.axes:
         points = sum(int(np.isfinite(np.asarray(line.get_ydata(), float)).sum()) for line in axes.lines)
-        found += points == 1 and not axes.patches and not axes.collections and not axes.images
-    return found
+        singles += points == 1 and not axes.patches and not axes.collections and not axes.images
+    return singles
 
 
 def one_write() -> ssdlab.Trace:
@@ -60,7 +60,7 @@ def test_the_axis_of_erases_is_not_negative(erases: int) -> None:
 
 
 def findings() -> Iterator[tuple[str, Page]]:
-    """Findings of as little as can be."""
+    """Minimal findings."""
     tiny = {**SMALL, "precondition.overwrite": "none"}
     yield "run", ssdlab.simulate(tiny, one_write()).page()
     yield "event", ssdlab.simulate({**tiny, "time": "event"}, one_write()).page()
@@ -85,12 +85,12 @@ def test_no_chart_is_a_single_dot() -> None:
             assert lone_dots(figure) == 0, name
 
 
-def test_a_dot_is_found_by_this_test() -> None:
-    # Asked for by itself, the chart is drawn all the same.
+def test_this_test_detects_a_dot() -> None:
+    # The chart is drawn when requested by itself.
     assert lone_dots(cache.simulate(OLTP, ["lru"], ["10%"]).plot()) == 1
 
 
-def test_headings_write_kib_as_it_is(cli: Cli) -> None:
+def test_headings_write_kib_unchanged(cli: Cli) -> None:
     cached = cli("cache", "sim", OLTP, "--size", "64KiB,1MiB").stdout
     compressed = cli("compress", "bench", "--runs", "1", "--codec", "lz4", "--page", "8KiB", "--threads", "1").stdout
     pages = [cached, compressed]
@@ -100,33 +100,33 @@ def test_headings_write_kib_as_it_is(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--page", "3000B"], ["--budget", "600B"], ["--share", "0.0001"]])
-def test_messages_speak_of_no_variables(cli: Cli, arguments: list[str]) -> None:
+def test_messages_name_no_variables(cli: Cli, arguments: list[str]) -> None:
     done = cli("cache", "bench", "--pages", "500", "--accesses", "1000", *arguments, check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert " = " not in done.stderr and "_" not in done.stderr
 
 
-def test_a_remedy_says_how_much(cli: Cli) -> None:
+def test_a_remedy_names_an_amount(cli: Cli) -> None:
     small = ["--preset", "enterprise-nvme", "--set", "device.capacity=64MiB"]
-    told = cli("config", "check", *small, check=False).stderr
-    match = re.search(r"device.capacity: .* raise it to (\S+)", told)
-    assert match, told
+    output = cli("config", "check", *small, check=False).stderr
+    match = re.search(r"device.capacity: .* raise it to (\S+)", output)
+    assert match, output
     cli("config", "check", *small, "--set", f"device.capacity={match[1]}")
 
 
-def test_calibrate_names_presets_that_it_can_calibrate(cli: Cli) -> None:
-    told = cli("calibrate", *SMALL_SETS, "--set", "time=serial", check=False).stderr
-    named = told.rstrip().rpartition(": ")[2].split(", ")
+def test_calibrate_lists_only_presets_it_can_calibrate(cli: Cli) -> None:
+    output = cli("calibrate", *SMALL_SETS, "--set", "time=serial", check=False).stderr
+    named = output.rstrip().rpartition(": ")[2].split(", ")
     assert named and all(ssdlab.Config(preset)["time"] == "event" for preset in named)
 
 
-def test_a_busy_machine_is_told() -> None:
+def test_a_busy_machine_is_reported() -> None:
     assert busy(0.0) == busy(BUSY) == []
     (note,) = busy(0.34)
     assert "waited 34 % of its time" in note
 
 
-def test_waiting_is_what_elapsed_exceeds_the_processor_by() -> None:
+def test_waiting_is_elapsed_minus_processor_time() -> None:
     cell = ssdlab.compress.bench(codecs=["lz4"], page_sizes=["8KiB"], threads=[1], runs=3).cells[0]
     pairs = [
         (cell.compress_cpu_us.median, cell.compress_elapsed_us.median),
@@ -151,7 +151,7 @@ def test_a_bench_ends_in_a_verdict() -> None:
     assert with_rates((100, 90, 110), (115, 105, 125)).startswith("Undecided: ")
     assert "p99" in with_rates((100, 90, 110), (115, 105, 125))
     assert verdict(small_bench(shares=["50"], codecs=["lz4"])).startswith("Nothing to decide")
-    assert verdict(both) in [one.text for one in both.page().conclusion]
+    assert verdict(both) in [sentence.text for sentence in both.page().conclusion]
 
 
 def test_plans_have_a_99th_percentile(cli: Cli) -> None:
@@ -165,7 +165,7 @@ def test_plans_have_a_99th_percentile(cli: Cli) -> None:
     assert "p99, us" in out and "112.0" in out
 
 
-def test_settings_may_be_tables_of_tables(tmp_path: Path) -> None:
+def test_settings_may_be_nested_tables(tmp_path: Path) -> None:
     nested = {**SMALL, "ftl": {"page": {"gc": {"d_choices": {"d": 3}}}}}
     flat = ssdlab.Config(overrides={**SMALL, "ftl.page.gc.d_choices.d": 3})
     assert ssdlab.Config(overrides=nested).to_toml() == flat.to_toml()

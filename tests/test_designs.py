@@ -1,4 +1,4 @@
-"""What is varied, and how: axes as they are written, and the points of every design."""
+"""Axes as they are written, and the points of every design."""
 
 import itertools
 import random
@@ -31,7 +31,7 @@ def levels(written: str) -> list[list[str]]:
         ("device.capacity=1GiB..64GiB:7:log", [[f"{1 << power}GiB"] for power in range(7)]),
         ("nand.read=25us..1ms:2", [["25000ns"], ["1000000ns"]]),
         ("seed=1..4:4", [["1"], ["2"], ["3"], ["4"]]),
-        # Whole numbers stay whole, and are tried once each.
+        # Integers stay integers, and each is tried once.
         ("seed=1..3:5", [["1"], ["2"], ["3"]]),
         ("workload.pattern.zipf.theta=0.5..1:3", [["0.5"], ["0.75"], ["1"]]),
         ('workload.size="4KiB:70%,8KiB:30%",4KiB', [["4KiB:70%,8KiB:30%"], ["4KiB"]]),
@@ -43,7 +43,7 @@ def test_values_of_an_axis(written: str, expected: list[list[str]]) -> None:
     assert levels(written) == expected
 
 
-def test_a_setting_alone_takes_all_that_it_names() -> None:
+def test_a_setting_alone_takes_all_its_values() -> None:
     assert {level["ftl.page.gc"] for level in axis("ftl.page.gc").levels} >= {"greedy", "fifo", "cost_benefit"}
     assert axis("nand.copyback").levels == ({"nand.copyback": "false"}, {"nand.copyback": "true"})
     assert {"preset": "tlc-nvme"} in axis("preset").levels
@@ -69,13 +69,13 @@ def test_a_setting_alone_takes_all_that_it_names() -> None:
         ("seed=1 seed=2", "named twice"),
     ],
 )
-def test_an_axis_that_is_none(written: str, message: str) -> None:
+def test_invalid_axes_are_refused(written: str, message: str) -> None:
     with pytest.raises(ssdlab.ConfigError, match=message):
         axis(written)
 
 
 def test_numbers_keep_their_meaning() -> None:
-    """A number between the ends of a range lies between them, and the ends are what was written."""
+    """A number within a range lies between its ends, and the ends are as written."""
     draw = random.Random(5)
     for low, high in (("3%", "30%"), ("1MiB", "3GiB"), ("25us", "40ms"), ("1k/s", "2M/s"), ("0.5", "2"), ("1", "900")):
         between = axis(f"device.op={low}..{high}").range
@@ -83,14 +83,14 @@ def test_numbers_keep_their_meaning() -> None:
         first, last = quantity(low), quantity(high)
         assert first is not None and last is not None
         for share in [0.0, 1.0, *(draw.random() for _ in range(50))]:
-            found = quantity(between.at(share))
-            assert found is not None and found.base == first.base
-            assert first.value <= found.value <= last.value
+            quantity_ = quantity(between.at(share))
+            assert quantity_ is not None and quantity_.base == first.base
+            assert first.value <= quantity_.value <= last.value
         ends = [quantity(between.at(share)) for share in (0.0, 1.0)]
-        assert [one.value for one in ends if one] == pytest.approx([first.value, last.value])
+        assert [end.value for end in ends if end] == pytest.approx([first.value, last.value])
 
 
-def test_conditions_meet_what_they_compare() -> None:
+def test_conditions_match_what_they_compare() -> None:
     axes = [axis("device.op=20%,30%"), axis("ftl.page.gc=greedy,fifo")]
     point = {"device.op": "30%", "ftl.page.gc": "fifo"}
     for written, meets in (
@@ -103,7 +103,7 @@ def test_conditions_meet_what_they_compare() -> None:
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_a_design_has_the_points_that_it_says(name: str) -> None:
+def test_a_design_has_its_announced_points(name: str) -> None:
     axes = [axis("device.op=10%,30%"), axis("workload.reads=0%,50%"), axis("ftl.page.gc=greedy,fifo")]
     design = Design(name, 16 if name in ("random", "latin-hypercube", "sobol", "saltelli") else None).checked(axes, [])
     points = [*design.points(axes)]
@@ -135,9 +135,9 @@ def test_a_latin_hypercube_and_a_sobol_sequence_fill_every_stratum() -> None:
         (Design("factorial", resolution=6), ["seed=1,2"], "3, 4 or 5"),
     ],
 )
-def test_a_design_that_does_not_suit(design: Design, axes: Sequence[str], message: str) -> None:
+def test_an_unsuitable_design_is_refused(design: Design, axes: Sequence[str], message: str) -> None:
     with pytest.raises(ssdlab.ConfigError, match=message):
-        design.checked([axis(one) for one in axes], [])
+        design.checked([axis(ax) for ax in axes], [])
 
 
 # Runs of the smallest regular fractions, from the table of Box, Hunter and Hunter, "Statistics for Experimenters".
@@ -171,7 +171,7 @@ def _product(values: Sequence[int]) -> int:
     return total
 
 
-def test_generators_are_told() -> None:
+def test_generators_are_named() -> None:
     assert factorial.generators(factorial.columns(4, 4), ["a", "b", "c", "d"]) == ["d = a × b × c"]
 
 
@@ -180,8 +180,8 @@ USED = {"cache": ["cache.policy=lru"], "block": ["block.scheduler=mq-deadline", 
 
 
 def numeric() -> list[tuple[str, list[str], str]]:
-    """Every setting that has a number, with what it needs, and its value then."""
-    found = []
+    """Every setting with a number, the settings it needs, and its value then."""
+    numbers = []
     for key, *_ in _ssdlab.options():
         told = _ssdlab.explain(key)
         assert told is not None
@@ -196,13 +196,13 @@ def numeric() -> list[tuple[str, list[str], str]]:
         value = str(config[key]) if key in config else ""
         number = quantity(value)
         if number is not None and number.value > 0:
-            found.append((key, overrides, value))
-    return found
+            numbers.append((key, overrides, value))
+    return numbers
 
 
 def test_ranges_of_every_setting_hold_values_that_fit_the_table_of_settings() -> None:
-    """Goal: no range of any setting draws what a check refuses as no multiple, power of two or divisor.
-    Method: half to twice the default, moved off round numbers.
+    """Goal: no range of a setting yields a value refused as no multiple, power of two or divisor. Method: half to twice
+    the default, moved off round numbers.
     """
     settings = numeric()
     assert len(settings) > 150
@@ -235,9 +235,9 @@ def test_ranges_of_every_setting_hold_values_that_fit_the_table_of_settings() ->
         # Equal steps of 2.75 KiB from 5 KiB lie nearest to these powers of two; 4 KiB lies below the range.
         (["nand.page_size=5KiB..16KiB:5"], "nand.page_size", ["8KiB", "16KiB"]),
         (["cache.page=512B..4KiB:4:log"], "cache.page", ["512B", "1KiB", "2KiB", "4KiB"]),
-        # 8 MiB, 12 MiB and 16 MiB, each with 1 KiB more, to whole pages of the default 4 KiB inside the range.
+        # 8 MiB, 12 MiB and 16 MiB, each plus 1 KiB, rounded to whole pages of the default 4 KiB inside the range.
         (["device.capacity=8193KiB..16385KiB:3"], "device.capacity", ["8196KiB", "12MiB", "16MiB"]),
-        # Capacities have to be whole pages of each size that is tried: multiples of 16 KiB. 9230 / 16 is 576.9.
+        # Capacities must be whole pages of each size tried: multiples of 16 KiB. 9230 / 16 is 576.9.
         (
             ["device.capacity=9230KiB..9270KiB:2", "nand.page_size=4KiB..16KiB:3:log"],
             "device.capacity",
@@ -248,14 +248,14 @@ def test_ranges_of_every_setting_hold_values_that_fit_the_table_of_settings() ->
         (["block.scheduler.deadline.read_expire=1500us..4ms:3"], "block.scheduler.deadline.read_expire",
          ["2000000ns", "3000000ns", "4000000ns"]),
         (["cache.dirty=10.5%..12.5%:3"], "cache.dirty", ["11%", "12%"]),
-        # A list is taken as it is written.
+        # A list is taken as written.
         (["nand.page_size=5KiB,16KiB"], "nand.page_size", ["5KiB", "16KiB"]),
     ],
 )  # fmt: skip
 def test_steps_of_a_range_are_possible_values(axes: list[str], key: str, expected: list[str]) -> None:
     base = ssdlab.Config(overrides={"nand.page_size": "4KiB", "nand.pages_per_block": 512})
-    found = fitted([axis(one) for one in axes], base)
-    assert [level[key] for one in found for level in one.levels if key in level] == expected
+    fitted_axes = fitted([axis(ax) for ax in axes], base)
+    assert [level[key] for fitted_axis in fitted_axes for level in fitted_axis.levels if key in level] == expected
 
 
 @pytest.mark.parametrize("design", ["random", "latin-hypercube", "sobol", "saltelli"])

@@ -1,4 +1,4 @@
-"""What a diagnosis says, and of what."""
+"""Diagnoses: findings, their words and what-ifs."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from ssdlab.view.pages import diagnosis as words
 
 @pytest.fixture
 def in_time(small: ssdlab.Config) -> ssdlab.Config:
-    """The small device at work on many requests."""
+    """The small device with many requests in flight."""
     return small.with_overrides({"time": "event", "workload.requests": 3000, "workload.reads": "50%"})
 
 
@@ -34,32 +34,32 @@ def test_parts_add_up_to_the_response_times(in_time: ssdlab.Config) -> None:
 
 
 def test_findings_are_in_words(in_time: ssdlab.Config) -> None:
-    found = ssdlab.simulate(in_time).diagnose()
-    assert found.findings[0]["about"] == "throughput"
-    for finding in found.findings:
+    diagnosis = ssdlab.simulate(in_time).diagnose()
+    assert diagnosis.findings[0]["about"] == "throughput"
+    for finding in diagnosis.findings:
         headline, evidence = words.words(finding)
         assert headline and evidence and "nan" not in headline + evidence
         assert set(finding["what_ifs"]) <= set(words.WHAT_IFS)
-    html = found.report_html()
+    html = diagnosis.report_html()
     assert all(part in html for part in ("Findings", "What requests wait for", "own work of the cells"))
 
 
-def test_a_host_that_thinks_bounds_throughput_and_less_of_that_is_tried(in_time: ssdlab.Config) -> None:
+def test_think_time_limits_throughput_and_less_of_it_is_tried(in_time: ssdlab.Config) -> None:
     """Whatever the few requests wait for: four at a time with 50 ms between are at most 80 a second."""
     sets = {"host.replay.closed.think": "50ms", "host.replay.closed.queue_depth": 4, "workload.reads": "0%"}
-    found = ssdlab.diagnose(in_time.with_overrides(sets))
-    first = found.findings[0]
+    diagnosis = ssdlab.diagnose(in_time.with_overrides(sets))
+    first = diagnosis.findings[0]
     assert (first["name"], first["what_ifs"]) == ("think_time", ["no_think", "depth"])
-    think_ns, mean_ns = 50e6, found.summary["latency"]["all"]["mean_ns"]
+    think_ns, mean_ns = 50e6, diagnosis.summary["latency"]["all"]["mean_ns"]
     assert first["share"] == pytest.approx(think_ns / (think_ns + mean_ns))
     headline, _ = words.words(first)
     share = f"{100 * first['share']:.0f} %"
     assert headline == f"throughput is bounded: the host thinks for {share} of its time, 50.0 ms after each request"
-    faster = [one["after"]["iops"] / one["before"]["iops"] for one in found.to_dict()["what_ifs"][:2]]
-    assert found.summary["time"]["iops"] <= 80 and min(faster) > 1.5
+    faster = [what_if["after"]["iops"] / what_if["before"]["iops"] for what_if in diagnosis.to_dict()["what_ifs"][:2]]
+    assert diagnosis.summary["time"]["iops"] <= 80 and min(faster) > 1.5
 
 
-def test_merges_on_a_few_dies_are_told_and_so_is_a_change_for_the_worse(in_time: ssdlab.Config) -> None:
+def test_merges_on_a_few_dies_are_found_and_harmful_changes_reported(in_time: ssdlab.Config) -> None:
     in_time = in_time.with_overrides({"ftl": "fast", "workload.reads": "0%"})
     result = ssdlab.simulate(in_time)
     first = result.diagnose().findings[0]
@@ -69,21 +69,21 @@ def test_merges_on_a_few_dies_are_told_and_so_is_a_change_for_the_worse(in_time:
     iops = result.summary["time"]["iops"]
     for factor, is_worse in ((0.5, True), (1.5, False)):
         changed = {**result.summary, "time": {**result.summary["time"], "iops": factor * iops}}
-        found = Diagnosis(
+        diagnosis = Diagnosis(
             source=result.source,
             configuration=result.config.to_dict(),
             summary=result.summary,
             partial=False,
             what_ifs=[WhatIf("spare", {"device.op": "14%"}, changed)],
         )
-        assert ("slower than as it is: twice the spare (" in found.report_html()) == is_worse
+        assert ("slower than as it is: twice the spare (" in diagnosis.report_html()) == is_worse
 
 
 def _finding(about: str, name: str, what_ifs: list[str]) -> dict[str, Any]:
     return {"about": about, "name": name, "share": 0.5, "evidence": {}, "what_ifs": what_ifs}
 
 
-def test_causes_and_changes_are_ranked_by_what_they_gain(in_time: ssdlab.Config) -> None:
+def test_causes_and_changes_are_ranked_by_their_gain(in_time: ssdlab.Config) -> None:
     """The rate rises by 20 % with a larger buffer and by 80 % with faster cells, which make p99 worse."""
     result = ssdlab.simulate(in_time)
     causes = [
@@ -101,11 +101,11 @@ def test_causes_and_changes_are_ranked_by_what_they_gain(in_time: ssdlab.Config)
 
     def ranked(what_ifs: list[WhatIf]) -> list[tuple[str, list[str]]]:
         configuration = result.config.to_dict()
-        found = Diagnosis(
+        diagnosis = Diagnosis(
             source=result.source, configuration=configuration, summary=summary, partial=False, what_ifs=what_ifs
         )
-        assert found.to_dict()["findings"] == found.findings
-        return [(finding["name"], finding["what_ifs"]) for finding in found.findings]
+        assert diagnosis.to_dict()["findings"] == diagnosis.findings
+        return [(finding["name"], finding["what_ifs"]) for finding in diagnosis.findings]
 
     as_found = [(finding["name"], finding["what_ifs"]) for finding in summary["diagnosis"]]
     assert ranked([]) == as_found
@@ -118,25 +118,29 @@ def test_causes_and_changes_are_ranked_by_what_they_gain(in_time: ssdlab.Config)
     ]
 
 
-def test_small_writes_to_large_pages_are_not_blamed_on_the_buffer() -> None:
-    """A buffer of few large pages is full as each write of 512 B reads and programs 64 KiB."""
+def test_small_writes_to_large_pages_do_not_blame_the_buffer() -> None:
+    """A buffer of few large pages is full because each write of 512 B reads and programs 64 KiB."""
     sets = {
         "nand.page_size": "64KiB", "device.capacity": "1GiB", "time": "event", "precondition.overwrite": "none",
         "workload.size": "512B", "workload.reads": "0%", "workload.requests": 3_000,
     }  # fmt: skip
-    found = ssdlab.diagnose(sets)
-    causes = [finding for finding in found.findings if finding["about"] == "throughput"]
-    gains = {one["name"]: one["after"]["iops"] / one["before"]["iops"] for one in found.to_dict()["what_ifs"]}
+    diagnosis = ssdlab.diagnose(sets)
+    causes = [finding for finding in diagnosis.findings if finding["about"] == "throughput"]
+    gains = {
+        what_if["name"]: what_if["after"]["iops"] / what_if["before"]["iops"]
+        for what_if in diagnosis.to_dict()["what_ifs"]
+    }
     most = max((name for cause in causes for name in cause["what_ifs"]), key=lambda name: gains[name])
     assert "full_buffer" in {cause["name"] for cause in causes[1:]}
     assert causes[0]["what_ifs"][0] == most != "buffer"
     assert (
-        "buffer" not in next(finding for finding in found.findings if finding["about"] == "slow_writes")["what_ifs"][0]
+        "buffer"
+        not in next(finding for finding in diagnosis.findings if finding["about"] == "slow_writes")["what_ifs"][0]
     )
 
 
-def test_what_amplifies_writes_is_called_what_it_is() -> None:
-    """Copies within the log of FASTer are no merges, and an empty page has no rest to be read."""
+def test_causes_of_write_amplification_are_named_correctly() -> None:
+    """FASTer's copies within the log are no merges, and an empty page has no rest to read."""
     drive = {"device.capacity": "4MiB", "nand.page_size": "4KiB", "nand.pages_per_block": 16, "device.op": "50%"}
     faster = {"ftl": "faster", "ftl.faster.log": 30, "ftl.faster.sw": 0, "precondition.overwrite": "none"}
     log = ssdlab.Config("tlc-chip", overrides={**drive, **faster})
@@ -144,19 +148,19 @@ def test_what_amplifies_writes_is_called_what_it_is() -> None:
     offsets = [4096 * n for n in pages]
     result = ssdlab.simulate(log, ssdlab.Trace.from_columns(op=["W"] * 700, offset=offsets, bytes=[4096] * 700))
     assert result.summary["log"]["merges"]["full"]["count"] == 0
-    told = dict(words.words(finding) for finding in result.diagnose().findings)
-    [share] = [line for line in told if "copies within the log" in line]
-    assert not any("merges" in line for line in told) and "on their second chance" in told[share]
+    wording = dict(words.words(finding) for finding in result.diagnose().findings)
+    [share] = [line for line in wording if "copies within the log" in line]
+    assert not any("merges" in line for line in wording) and "on their second chance" in wording[share]
     empty = ssdlab.Config("tlc-chip", overrides={**drive, "precondition.fill": "0%", "precondition.overwrite": "none"})
     for times, read in ((1, "none"), (2, "100")):
         offsets = [4096 * n for n in range(100)] * times
         parts = ssdlab.Trace.from_columns(op=["W"] * len(offsets), offset=offsets, bytes=[512] * len(offsets))
-        told = dict(words.words(finding) for finding in ssdlab.simulate(empty, parts).diagnose().findings)
-        evidence = told["100 % of the pages that the host writes are written in part"]
+        wording = dict(words.words(finding) for finding in ssdlab.simulate(empty, parts).diagnose().findings)
+        evidence = wording["100 % of the pages that the host writes are written in part"]
         assert evidence.startswith(f"{100 * times} pages of 4.00 KiB, for which {read} had to be read first")
 
 
-def test_writes_to_few_of_the_pages_are_not_said_to_be_to_none() -> None:
+def test_concentrated_writes_have_a_share() -> None:
     evidence = {
         "written_share": 0.0021, "valid_share_of_victims": 0.5, "valid_share_evenly": 0.4, "write_amplification": 2.0,
         "write_amplification_apart": 1.0,
@@ -165,10 +169,10 @@ def test_writes_to_few_of_the_pages_are_not_said_to_be_to_none() -> None:
         "about": "write_amplification", "name": "hot_with_cold", "share": 0.47, "evidence": evidence,
         "what_ifs": ["placement"],
     }  # fmt: skip
-    told = words.words(finding)[1]
-    assert "as if they fell on 0.21 % of the pages" in told
-    assert told.endswith("1.000: --set ftl.page.survivors=own, and a victim policy that looks at age")
-    # Where survivors are in blocks of their own already, nobody is told to put them there.
+    wording = words.words(finding)[1]
+    assert "as if they fell on 0.21 % of the pages" in wording
+    assert wording.endswith("1.000: --set ftl.page.survivors=own, and a victim policy that looks at age")
+    # Separation is not advised where GC already writes to its own blocks.
     assert words.words({**finding, "what_ifs": []})[1].endswith("1.000: a victim policy that looks at age")
 
 
@@ -183,16 +187,16 @@ def test_writes_to_few_of_the_pages_are_not_said_to_be_to_none() -> None:
         (5, "idle time has room for all collection", "came after 10.0 ms without requests"),
     ],
 )
-def test_collection_in_idle_time_is_told(rate: int, headline: str, evidence: str) -> None:
+def test_idle_collection_is_reported(rate: int, headline: str, evidence: str) -> None:
     arrival = {"workload.arrival": "fixed", "workload.arrival.fixed.rate": f"{rate}/s", "host.replay": "open"}
     idle = {"time": "event", "drive.collect": "idle", "drive.collect.idle.after": "10ms"}
     drive = {"device.capacity": "64MiB", "device.op": "50%", "nand.pages_per_block": 64}
-    found = ssdlab.simulate({**drive, **idle, **arrival, "workload.requests": 3_000}).diagnose()
-    told = [words.words(one) for one in found.findings]
+    result = ssdlab.simulate({**drive, **idle, **arrival, "workload.requests": 3_000}).diagnose()
+    told = [words.words(finding) for finding in result.findings]
     assert any(line.startswith(headline) and evidence in why for line, why in told), told
 
 
-def test_the_document_names_what_is_found_and_nothing_else() -> None:
+def test_the_document_lists_exactly_the_findings() -> None:
     text = (ROOT / "docs" / "diagnose.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (`\w+`(?:, `\w+`)*|a part, below) \|", text, re.MULTILINE)
     told = {(about, name) for subjects, names in rows for about in re.findall(r"`(\w+)`", subjects)
@@ -201,22 +205,22 @@ def test_the_document_names_what_is_found_and_nothing_else() -> None:
     assert all(f"`{name}`" in text for name in (*words.PARTS, *words.WHAT_IFS))
 
 
-def test_a_run_ends_with_the_weightiest(cli: Cli) -> None:
+def test_a_run_ends_with_the_largest_findings(cli: Cli) -> None:
     arguments = [*SMALL_SETS, "--set", "workload.requests=2000"]
     last = cli("run", *arguments, "--set", "time=event").stdout.splitlines()[-3:]
     assert [line[:3] for line in last] == ["1. ", "2. ", "3. "]
 
 
 @pytest.mark.parametrize("time", ["event", "serial", "count"])
-def test_a_page_begins_with_what_is_the_matter_and_how_that_is_known(time: str, cli: Cli, tmp_path: Path) -> None:
+def test_a_page_begins_with_findings_and_evidence(time: str, cli: Cli, tmp_path: Path) -> None:
     arguments = [*SMALL_SETS, "--set", "workload.requests=2000", "--set", f"time={time}"]
-    told = cli("run", *arguments, "--out", "out").stdout
+    output = cli("run", *arguments, "--out", "out").stdout
     saved = json.loads((tmp_path / "out" / "result.json").read_text())["result"]["diagnosis"]
     page = (tmp_path / "out" / "report.html").read_text()
     assert saved
     for number, finding in enumerate(saved, 1):
         headline, evidence = words.words(finding)
-        assert (f"\n{number}. {headline}" in told) == (number <= 3)
+        assert (f"\n{number}. {headline}" in output) == (number <= 3)
         assert page.index(escape(headline)) < page.index(escape(evidence)) < page.index("<h2>Summary<")
 
 
@@ -227,39 +231,41 @@ def test_a_saved_run_is_diagnosed_as_it_was(cli: Cli, tmp_path: Path) -> None:
     fresh = json.loads(cli("diagnose", *arguments, "--no-what-ifs", "--json").stdout)
     assert saved["result"] == fresh["result"] and saved["kind"] == "diagnosis"
     tried = json.loads(cli("diagnose", *arguments, "--json").stdout)["result"]
-    # What was tried changes the order alone: here that of the changes of a finding.
-    by_name = [{**one, "what_ifs": sorted(one["what_ifs"])} for one in tried["findings"]]
-    assert by_name == [{**one, "what_ifs": sorted(one["what_ifs"])} for one in fresh["result"]["findings"]]
-    names = [one["name"] for one in tried["what_ifs"]]
+    # What-ifs only change the order, here of the changes of a finding.
+    by_name = [{**finding, "what_ifs": sorted(finding["what_ifs"])} for finding in tried["findings"]]
+    assert by_name == [{**finding, "what_ifs": sorted(finding["what_ifs"])} for finding in fresh["result"]["findings"]]
+    names = [what_if["name"] for what_if in tried["what_ifs"]]
     assert names and len(names) == len(set(names))
-    assert all(one["after"]["iops"] > 0 for one in tried["what_ifs"])
+    assert all(what_if["after"]["iops"] > 0 for what_if in tried["what_ifs"])
 
 
-def test_what_was_left_out_of_the_trace_is_said(cli: Cli, tmp_path: Path) -> None:
-    """Of the run and of what it saved."""
+def test_skipped_lines_are_mentioned(cli: Cli, tmp_path: Path) -> None:
+    """For a run and for its saved result."""
     trace = tmp_path / "two.csv"
     trace.write_text("0,W,0,4096,1\n1,W,0,4096,2\nnothing\n1,R,0,4096,3\n")
     done = cli("run", trace, "--skip-bad", *SMALL_SETS, "--out", tmp_path / "run")
     about = ("note: only device 0 is replayed", "note: bad lines: 1 record", "note: first malformed line")
-    told = [line for line in done.stdout.splitlines() if line.startswith(about)]
-    assert len(told) == len(about)
+    lines = [line for line in done.stdout.splitlines() if line.startswith(about)]
+    assert len(lines) == len(about)
     for given in ([trace, "--skip-bad", *SMALL_SETS, "--no-what-ifs"], [tmp_path / "run"]):
         shown = cli("diagnose", *given).stdout.splitlines()
-        assert [line for line in shown if line.startswith("note: ")] == told
+        assert [line for line in shown if line.startswith("note: ")] == lines
 
 
-def test_a_change_is_a_run_with_the_settings_that_it_names(in_time: ssdlab.Config) -> None:
-    found = ssdlab.diagnose(in_time)
-    assert found.what_ifs
-    html = found.report_html()
-    for one in found.what_ifs:
+def test_a_what_if_equals_a_run_with_its_settings(in_time: ssdlab.Config) -> None:
+    diagnosis = ssdlab.diagnose(in_time)
+    assert diagnosis.what_ifs
+    html = diagnosis.report_html()
+    for one in diagnosis.what_ifs:
         assert one.settings == in_time.what_if(one.name) and one.settings
         assert all(f"{key}={value}" in html for key, value in one.settings.items())
         assert one.summary == ssdlab.simulate(in_time.with_overrides(one.settings)).summary
-    assert [one["settings"] for one in found.to_dict()["what_ifs"]] == [one.settings for one in found.what_ifs]
+    assert [what_if["settings"] for what_if in diagnosis.to_dict()["what_ifs"]] == [
+        what_if.settings for what_if in diagnosis.what_ifs
+    ]
 
 
-def test_a_change_that_replaces_a_variant_needs_nothing_left_out(in_time: ssdlab.Config) -> None:
+def test_a_what_if_that_replaces_a_variant_is_complete(in_time: ssdlab.Config) -> None:
     config = in_time.with_overrides({"ftl.page.map.dftl.cmt": 64})
     change = config.what_if("map")
     assert change == {"ftl.page.map": "ram"}
@@ -281,32 +287,30 @@ def test_a_change_that_replaces_a_variant_needs_nothing_left_out(in_time: ssdlab
         ("{}", ["--set", "seed=2"], "leave out the settings, or give the trace of the run"),
     ],
 )
-def test_what_is_no_saved_run_is_refused(
-    content: str, arguments: list[str], message: str, cli: Cli, tmp_path: Path
-) -> None:
+def test_other_files_are_refused(content: str, arguments: list[str], message: str, cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(content, encoding="utf-8")
     done = cli("diagnose", "run.json", *arguments, check=False)
     assert done.returncode == 2 and message in done.stderr and done.stderr.startswith("ssdlab: run.json: ")
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_diagnosis_is_printed_with_what_it_found(small: ssdlab.Config) -> None:
-    found = ssdlab.simulate(small).diagnose()
-    assert repr(found) == f"<ssdlab.Diagnosis of uniform workload, {len(ssdlab.generate(small)):,} requests: " + (
-        ", ".join(one["name"] for one in found.findings) + ">"
+def test_a_diagnosis_prints_its_findings(small: ssdlab.Config) -> None:
+    diagnosis = ssdlab.simulate(small).diagnose()
+    assert repr(diagnosis) == f"<ssdlab.Diagnosis of uniform workload, {len(ssdlab.generate(small)):,} requests: " + (
+        ", ".join(finding["name"] for finding in diagnosis.findings) + ">"
     )
     same = ssdlab.compare({"one": small})
     assert repr(same) == "<ssdlab.Comparison of one: 1 seed each>"
 
 
-def test_a_folder_without_a_run_is_refused_with_what_reads_it(cli: Cli, tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_refused_with_its_reader(cli: Cli, tmp_path: Path) -> None:
     cli("diagnose", *SMALL_SETS, "--no-what-ifs", "--out", "found")
     done = cli("diagnose", "found", check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("ssdlab: found: holds no result.json; give the folder") and "view" in done.stderr
 
 
-def test_trims_alone_have_no_table_of_parts_and_took_their_time(in_time: ssdlab.Config) -> None:
+def test_trims_alone_have_no_table_of_parts(in_time: ssdlab.Config) -> None:
     trims = ssdlab.Trace.from_columns(time_ns=[0, 10**6], op=["trim", "trim"], offset=[0, 4096], bytes=[4096, 4096])
     result = ssdlab.simulate(in_time.with_overrides({"drive.command": "5us"}), trims)
     assert result.summary["latency"]["trim"]["mean_ns"] >= 5000
@@ -314,19 +318,19 @@ def test_trims_alone_have_no_table_of_parts_and_took_their_time(in_time: ssdlab.
     assert "No request took any time" not in result.report_html()
 
 
-def test_a_change_that_cannot_be_names_no_place_that_nobody_has_seen() -> None:
+def test_an_impossible_what_if_names_no_hidden_place() -> None:
     sets = {
         "device.capacity": "64MiB", "nand.pages_per_block": 16, "time": "event", "workload.pattern": "uniform",
         "workload.reads": "100%", "workload.requests": 1000, "block.scheduler": "none", "drive.protocol": "sata",
         "host.replay.closed.queue_depth": 128, "nand.channels": 8, "drive.command": "2us",
     }  # fmt: skip
-    found = ssdlab.diagnose(ssdlab.Config(overrides=sets))
-    refused = {one.name: one.why_not for one in found.what_ifs if one.summary is None}
+    diagnosis = ssdlab.diagnose(ssdlab.Config(overrides=sets))
+    refused = {what_if.name: what_if.why_not for what_if in diagnosis.what_ifs if what_if.summary is None}
     assert refused["no_block_layer"].startswith("host.replay.closed.queue_depth: 128 exceeds the 3")
     assert refused["slots"].startswith("drive.protocol.sata.depth: ")
 
 
-def test_pages_that_never_left_the_write_buffer_are_told_of(in_time: ssdlab.Config) -> None:
+def test_pages_left_in_the_write_buffer_are_reported(in_time: ssdlab.Config) -> None:
     def notes(size: str) -> str:
         sets = {"workload.reads": "0%", "workload.requests": 1000, "drive.buffer.eager.size": size}
         return " ".join(ssdlab.simulate(in_time.with_overrides(sets)).envelope()["notes"])
@@ -335,18 +339,18 @@ def test_pages_that_never_left_the_write_buffer_are_told_of(in_time: ssdlab.Conf
     assert "write buffer" not in notes("256KiB")
 
 
-def test_less_is_programmed_than_was_written_where_the_buffer_holds_the_rest(in_time: ssdlab.Config) -> None:
-    """Most of it may be copies all the same."""
+def test_programs_may_be_fewer_than_writes_with_a_buffer(in_time: ssdlab.Config) -> None:
+    """Most of them may still be copies."""
     sets = {"workload.reads": "0%", "precondition.overwrite": "steady", "drive.buffer": "watermark"}
     for size, amplified in (("10MiB", False), ("64KiB", True)):
         result = ssdlab.simulate(in_time.with_overrides({**sets, "drive.buffer.watermark.size": size}))
-        told = dict(words.words(finding) for finding in result.diagnose().findings)
-        [evidence] = [said for line, said in told.items() if line.endswith("copies of collection")]
+        wording = dict(words.words(finding) for finding in result.diagnose().findings)
+        [evidence] = [said for line, said in wording.items() if line.endswith("copies of collection")]
         assert (result.summary["write_amplification"] > 1.0) == amplified
         assert ("for not all that the host wrote has left the write buffer" in evidence) != amplified
 
 
-def test_trials_of_a_drive_that_has_not_settled_are_told_to_be_of_phases(in_time: ssdlab.Config) -> None:
+def test_what_ifs_of_an_unsettled_drive_are_marked(in_time: ssdlab.Config) -> None:
     for requests, settled in ((3000, False), (60_000, True)):
-        found = ssdlab.diagnose(in_time.with_overrides({"workload.requests": requests}))
-        assert ("which phase of collection the requests came" in found.report_html()) != settled
+        diagnosis = ssdlab.diagnose(in_time.with_overrides({"workload.requests": requests}))
+        assert ("which phase of collection the requests came" in diagnosis.report_html()) != settled

@@ -15,11 +15,11 @@ PGBENCH = ROOT / "traces" / "pgbench.csv.zst"
 DAY_SECONDS, YEAR_DAYS = 86_400, 365.25
 
 
-def test_drives_are_those_of_single_runs_and_life_is_endurance_over_writes() -> None:
-    """TBW, the cycles of all flash over the write amplification, lasts for so many days of so many capacities."""
-    found = ssdlab.advise_drive(PGBENCH, {"time": "serial"}, op=["10%", "40%"], dwpd=0.5, p99_ns=1e9)
-    assert [one.levels["device.op"] for one in found.choices] == ["10%", "40%"]
-    for one in found.choices:
+def test_drives_equal_single_runs_and_life_is_endurance_over_writes() -> None:
+    """Life is TBW, the cycles of all flash over write amplification, over the capacities written per day."""
+    advised = ssdlab.advise_drive(PGBENCH, {"time": "serial"}, op=["10%", "40%"], dwpd=0.5, p99_ns=1e9)
+    assert [choice.levels["device.op"] for choice in advised.choices] == ["10%", "40%"]
+    for one in advised.choices:
         steady = {"time": "serial", "host.repeat": "until-steady", **one.levels}
         single = ssdlab.simulate(ssdlab.Config(overrides=steady), PGBENCH).summary
         device = single["device"]
@@ -37,46 +37,46 @@ def known(value: float) -> Estimate:
 
 
 def advice(choices: list[tuple[str, float, float, float]], **more: float) -> DriveAdvice:
-    """Advice on drives of which spare space, flash, p99 and years are known."""
+    """Advice on drives with given spare space, flash, p99 and years."""
     study = ssdlab.sweep({"device.op": [op for op, *_ in choices]}, BASE)
-    found = [
+    drives = [
         DriveChoice({"device.op": op}, flash, known(2.0), known(p99), 1e12, known(years))
         for op, flash, p99, years in choices
     ]
     wanted = {"dwpd": 1.0, "years": 5.0, "p99_ns": 25.0, **more}
-    return DriveAdvice(study=study, choices=found, **wanted)
+    return DriveAdvice(study=study, choices=drives, **wanted)
 
 
-def test_the_least_flash_that_lasts_and_answers_in_time_is_taken() -> None:
+def test_the_least_sufficient_flash_is_chosen() -> None:
     drives = [
         ("20%", 100.0, 60.0, 3.0),
         ("25%", 110.0, 30.0, 6.0),
         ("30%", 120.0, 20.0, 8.0),
         ("40%", 140.0, 10.0, 9.0),
     ]
-    found = advice(drives)
-    assert found.best is not None and found.best.levels == {"device.op": "30%"}
-    said = [one.text for one in found.page().conclusion]
-    assert said[0] == "Take device.op=30%: the least flash that does what is wanted."
-    assert said[1] == "That is the answer of one seed, and another may differ: --seeds 5 tells how sure it is."
-    assert said[2] == "The next smaller, device.op=25%, has a p99 of 30 ns."
-    assert said[3].startswith("The next larger, device.op=40%, takes 17 % more flash and amplifies writes as much")
+    advised = advice(drives)
+    assert advised.best is not None and advised.best.levels == {"device.op": "30%"}
+    lines = [sentence.text for sentence in advised.page().conclusion]
+    assert lines[0] == "Take device.op=30%: the least flash that does what is wanted."
+    assert lines[1] == "That is the answer of one seed, and another may differ: --seeds 5 tells how sure it is."
+    assert lines[2] == "The next smaller, device.op=25%, has a p99 of 30 ns."
+    assert lines[3].startswith("The next larger, device.op=40%, takes 17 % more flash and amplifies writes as much")
     slow = advice(drives, p99_ns=5.0)
     assert slow.best is None and "the nearest, device.op=40%, has a p99 of 10 ns" in slow.page().conclusion[0].text
     short = advice(drives, years=10.0)
     assert short.best is None and "device.op=40%, lives 9.00 years" in short.page().conclusion[0].text
     assert "flash that endures more" in short.page().conclusion[0].text
-    # What makes flash last does not make it answer.
+    # Flash that lasts may not answer in time.
     for years, remedies in ((5.0, 1), (10.0, 2)):
         neither = advice(drives, years=years, p99_ns=5.0).page().conclusion[0].text
         assert "to answer in time, take a faster drive" in neither and neither.count("; to ") == remedies
 
 
-def test_how_sure_an_answer_is_stands_beside_it() -> None:
-    """Two of three seeds keep the bound with the drive whose mean does, all three with the next."""
+def test_the_confidence_of_an_answer_is_shown() -> None:
+    """Two of three seeds meet the bound with the drive whose mean does, all three with the next."""
     study = ssdlab.sweep({"device.op": ["20%", "30%"]}, BASE, seeds=3)
     tails, lives = ((24.0, 24.0, 26.0), (20.0, 20.0, 21.0)), (9.0, 9.0, 9.0)
-    found = [
+    choices = [
         DriveChoice(
             {"device.op": op}, flash, estimate(waf), estimate(tail), 1e12, estimate(lives), tail, lives
         )
@@ -84,16 +84,16 @@ def test_how_sure_an_answer_is_stands_beside_it() -> None:
             ("20%", "30%"), (100.0, 120.0), ((2.0, 2.2, 2.4), (1.9, 2.1, 2.3)), tails, strict=True
         )
     ]  # fmt: skip
-    advised = DriveAdvice(study=study, choices=found, dwpd=1.0, years=5.0, p99_ns=25.0)
-    assert [(one["meeting"], one["seeds"]) for one in advised.to_dict()["drives"]] == [(2, 3), (3, 3)]
-    assert [one.text for one in advised.page().conclusion] == [
+    advised = DriveAdvice(study=study, choices=choices, dwpd=1.0, years=5.0, p99_ns=25.0)
+    assert [(drive["meeting"], drive["seeds"]) for drive in advised.to_dict()["drives"]] == [(2, 3), (3, 3)]
+    assert [sentence.text for sentence in advised.page().conclusion] == [
         "Take device.op=20%: the least flash that does what is wanted.",
         "It does with 2 of 3 seeds.",
         "To do so with each, take device.op=30%.",
         "The next larger, device.op=30%, takes 20 % more flash and amplifies writes as much, as far as these seeds "
         "tell.",
     ]
-    strict = DriveAdvice(study=study, choices=found[:1], dwpd=1.0, years=5.0, p99_ns=25.0)
+    strict = DriveAdvice(study=study, choices=choices[:1], dwpd=1.0, years=5.0, p99_ns=25.0)
     assert strict.page().conclusion[2].text == "None does with each of them."
 
 
@@ -108,27 +108,27 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
     assert (tmp_path / "a" / "drive-advice.csv").read_text(encoding="utf-8").count("\n") == 5
 
 
-def test_over_provisioning_that_gives_the_same_drive_is_listed_once() -> None:
+def test_over_provisioning_with_equal_drives_is_listed_once() -> None:
     drive = {"device.capacity": "256MiB", "workload.requests": 100, "time": "count"}
-    found = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
-    assert [one.levels["device.op"] for one in found.choices] == ["7%", "40%"]
-    assert found.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, as blocks are whole"
+    advised = ssdlab.advise_drive(None, drive, op=["7%", "10%", "12%", "40%"])
+    assert [choice.levels["device.op"] for choice in advised.choices] == ["7%", "40%"]
+    assert advised.page().remarks[0] == "device.op=7%, 10%, 12% give the same drive, as blocks are whole"
 
 
-def test_of_drives_whose_life_is_not_known_none_is_taken_without_a_condition(tmp_path: Path) -> None:
+def test_drives_of_unknown_life_are_not_chosen_unconditionally(tmp_path: Path) -> None:
     timeless = tmp_path / "timeless.parquet"
     ssdlab.Trace.from_columns(op=["write"] * 900, offset=[0] * 900, bytes=[4096] * 900).save(timeless)
-    found = ssdlab.advise_drive(timeless, {**SMALL, "time": "count"}, op=["20%", "40%"])
-    assert [found.lasts(one) for one in found.choices] == [None, None]
-    assert [one["lasts"] for one in found.to_dict()["drives"]] == [None, None]
-    said = [one.text for one in found.page().conclusion]
-    assert said[:2] == [
+    advised = ssdlab.advise_drive(timeless, {**SMALL, "time": "count"}, op=["20%", "40%"])
+    assert [advised.lasts(choice) for choice in advised.choices] == [None, None]
+    assert [drive["lasts"] for drive in advised.to_dict()["drives"]] == [None, None]
+    lines = [sentence.text for sentence in advised.page().conclusion]
+    assert lines[:2] == [
         "How long drives last is not known here; say how much is written with --dwpd.",
         "If it lasts long enough, take device.op=20%: the least flash.",
     ]
-    assert not any(line.startswith("Take") for line in said)
-    assert found.page().lead[0].text == "wanted: 5 years of life, with the least flash"
-    assert {one["rate"] for one in found.to_dict()["drives"]} == {None}
+    assert not any(line.startswith("Take") for line in lines)
+    assert advised.page().lead[0].text == "wanted: 5 years of life, with the least flash"
+    assert {drive["rate"] for drive in advised.to_dict()["drives"]} == {None}
 
 
 SMALL = {"nand.pages_per_block": 32, "nand.channels": 1, "nand.ways": 1, "device.capacity": "8MiB"}
@@ -145,9 +145,7 @@ SMALL = {"nand.pages_per_block": 32, "nand.channels": 1, "nand.ways": 1, "device
         {"time": "event", "host.replay": "open", "host.warmup": 500, "host.repeat.times.count": 1},
     ],
 )
-def test_life_is_at_the_rate_of_the_trace_whether_a_drive_keeps_up_or_not(
-    tmp_path: Path, how: dict[str, object]
-) -> None:
+def test_life_follows_the_trace_rate_even_if_the_drive_is_slow(tmp_path: Path, how: dict[str, object]) -> None:
     """A page every 10 us, which a chip programs in half a millisecond, is 4,096 x 8.64 x 10^9 bytes a day."""
     pages = 1501
     trace = tmp_path / "t.parquet"
@@ -155,8 +153,8 @@ def test_life_is_at_the_rate_of_the_trace_whether_a_drive_keeps_up_or_not(
         time_ns=[10_000 * at for at in range(pages)], op=["write"] * pages,
         offset=[4096 * (at % 1400) for at in range(pages)], bytes=[4096] * pages,
     ).save(trace)  # fmt: skip
-    found = ssdlab.advise_drive(trace, {**SMALL, **how}, op=["20%"])
-    (one,) = found.choices
+    advised = ssdlab.advise_drive(trace, {**SMALL, **how}, op=["20%"])
+    (one,) = advised.choices
     repeat = {} if "host.repeat.times.count" in how else {"host.repeat": "until-steady"}
     single = ssdlab.simulate({**repeat, **SMALL, **how, "device.op": "20%"}, trace).summary
     device = single["device"]
@@ -164,28 +162,28 @@ def test_life_is_at_the_rate_of_the_trace_whether_a_drive_keeps_up_or_not(
     per_day = 4096 * 8.64e9 * measured / (measured - 1)
     by_hand = device["endurance_cycles"] * device["physical_bytes"] / single["write_amplification"] / per_day / 365.25
     assert one.years is not None and one.years.mean == pytest.approx(by_hand) and one.rate == "trace"
-    assert found.to_dict()["drives"][0]["rate"] == "trace"
+    assert advised.to_dict()["drives"][0]["rate"] == "trace"
     assert (
-        found.page()
+        advised.page()
         .lead[0]
         .text.startswith("wanted: 5 years of life at what the requests write in a day by their times")
     )
-    assert not any("the projected life" in remark for remark in found.page().remarks)
+    assert not any("the projected life" in remark for remark in advised.page().remarks)
 
 
-def test_life_of_requests_without_times_is_at_the_rate_of_the_replay(tmp_path: Path) -> None:
+def test_life_of_requests_without_times_follows_the_replay_rate(tmp_path: Path) -> None:
     timeless = tmp_path / "timeless.parquet"
     ssdlab.Trace.from_columns(op=["write"] * 900, offset=[0] * 900, bytes=[4096] * 900).save(timeless)
     drive = {**SMALL, "time": "serial"}
-    found = ssdlab.advise_drive(timeless, drive, op=["20%"])
+    advised = ssdlab.advise_drive(timeless, drive, op=["20%"])
     single = ssdlab.simulate({**drive, "host.repeat": "until-steady", "device.op": "20%"}, timeless).summary
-    (one,) = found.choices
+    (one,) = advised.choices
     assert one.years is not None and one.years.mean == single["lifetime"]["years"] and one.rate == "replay"
-    assert "at what the replay writes in a day, as the requests have no times" in found.page().lead[0].text
+    assert "at what the replay writes in a day, as the requests have no times" in advised.page().lead[0].text
     assert ssdlab.advise_drive(timeless, drive, op=["20%"], dwpd=1.0).choices[0].rate == "asked"
 
 
-def test_why_no_drive_can_be_run_is_told_in_words(tmp_path: Path) -> None:
+def test_drives_that_cannot_run_have_a_reason(tmp_path: Path) -> None:
     ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096]).save(tmp_path / "broken.csv")
     with (tmp_path / "broken.csv").open("a") as file:
         file.write("nothing\n")
@@ -193,7 +191,7 @@ def test_why_no_drive_can_be_run_is_told_in_words(tmp_path: Path) -> None:
         ssdlab.advise_drive(tmp_path / "broken.csv", op=["7%"], jobs=1)
 
 
-def test_spare_space_for_requests_that_write_nothing_is_refused_in_words(cli: Cli, tmp_path: Path) -> None:
+def test_spare_space_for_a_trace_without_writes_is_refused(cli: Cli, tmp_path: Path) -> None:
     ssdlab.Trace.from_columns(op=["read"], offset=[0], bytes=[4096]).save(tmp_path / "reads.csv")
     done = cli("advise", "drive", tmp_path / "reads.csv", "--op", "7%", check=False)
     assert done.stderr.splitlines()[-1] == (
@@ -246,24 +244,24 @@ def test_the_option_that_is_not_above_zero_is_named(cli: Cli, option: str, shown
         ({"host.repeat.times.count": 1, "host.warmup": 1000}, "the requests behind the warm-up"),
     ],
 )
-def test_all_figures_of_a_line_are_of_a_stretch_that_is_named(repeat: dict[str, object], measured: str) -> None:
-    """Of what a run measures in its last replay; that this is steady is said only where it is."""
+def test_the_measured_stretch_is_named(repeat: dict[str, object], measured: str) -> None:
+    """It is the last replay, and is called steady only where it is."""
     asked = {"time": "serial", "host.repeat": "until-steady", **repeat}
     if "host.repeat.times.count" in repeat:
         del asked["host.repeat"]
-    found = ssdlab.advise_drive(PGBENCH, asked, op=["40%"])
+    advised = ssdlab.advise_drive(PGBENCH, asked, op=["40%"])
     single = ssdlab.simulate({**asked, "device.op": "40%"}, PGBENCH).summary
-    (one,) = found.choices
-    assert found.measured == found.to_dict()["measured"] == measured
-    assert found.page().lead[1].text == f"measured, all figures of a line: {measured}"
+    (one,) = advised.choices
+    assert advised.measured == advised.to_dict()["measured"] == measured
+    assert advised.page().lead[1].text == f"measured, all figures of a line: {measured}"
     assert one.write_amplification.mean == single["write_amplification"]
     assert one.p99_ns is not None and one.p99_ns.mean == single["latency"]["all"]["p99_ns"]
     assert one.tbw_bytes == single["lifetime"]["host_tbw_bytes"]
     assert one.years is not None and one.years.mean == single["lifetime"]["trace_years"] and one.rate == "trace"
 
 
-def test_replays_are_as_many_as_are_asked_for() -> None:
+def test_replays_are_as_requested() -> None:
     once = {"time": "count", "host.repeat.times.count": 1}
-    found = ssdlab.advise_drive(PGBENCH, once, op=["20%"])
+    advised = ssdlab.advise_drive(PGBENCH, once, op=["20%"])
     single = ssdlab.simulate({**once, "device.op": "20%"}, PGBENCH)
-    assert found.choices[0].write_amplification.mean == single.write_amplification
+    assert advised.choices[0].write_amplification.mean == single.write_amplification

@@ -1,4 +1,4 @@
-"""The drive with bytes from Python; what it promises is tested in `crates/device`."""
+"""The drive with bytes from Python; `crates/device` tests its promises."""
 
 import errno
 import re
@@ -31,7 +31,7 @@ BUFFERED = {
 
 
 @pytest.mark.parametrize("ftl", FTLS)
-def test_bytes_are_there_after_a_cut(ftl: str) -> None:
+def test_bytes_survive_a_cut(ftl: str) -> None:
     drive = Drive({**SMALL, "ftl": ftl})
     data = np.arange(100_000, dtype=np.uint32)
     for _ in range(3):
@@ -48,7 +48,7 @@ def test_bytes_are_there_after_a_cut(ftl: str) -> None:
     assert drive.health["unsafe_shutdowns"] == 1
 
 
-def test_a_cut_that_is_planned_comes_after_so_many_operations() -> None:
+def test_a_planned_cut_comes_after_its_operations() -> None:
     drive = Drive(SMALL)
     drive.cut_power(after=5, torn=False)
     with pytest.raises(OSError, match="no power"):
@@ -60,7 +60,7 @@ def test_a_cut_that_is_planned_comes_after_so_many_operations() -> None:
     assert written == [True] * 4 + [False] * 6
 
 
-def test_a_buffer_forgets_what_was_not_flushed() -> None:
+def test_a_buffer_loses_unflushed_data() -> None:
     drive = Drive(BUFFERED)
     drive.write(0, b"safe", fua=True)
     drive.write(0, b"gone")
@@ -75,7 +75,7 @@ def test_a_buffer_forgets_what_was_not_flushed() -> None:
     assert drive.read(0, 4) == bytes(4)
 
 
-def test_with_power_loss_protection_every_write_is_safe() -> None:
+def test_power_loss_protection_makes_every_write_safe() -> None:
     drive = Drive({**BUFFERED, "drive.buffer.watermark.plp": True})
     drive.write(0, b"safe", fua=True)
     assert (drive.buffered_pages, sum(drive.operations.programs.values())) == (1, 0)
@@ -106,9 +106,7 @@ def test_a_drive_in_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("provision", ["device.op", "device.spare"])
 @pytest.mark.parametrize("ftl", [{"ftl": "page", "ftl.page.gc": "fifo"}, {"ftl": "bast", "ftl.bast.log": "4"}])
-def test_a_drive_of_other_settings_is_opened_by_what_the_message_says(
-    ftl: dict[str, str], provision: str, tmp_path: Path
-) -> None:
+def test_the_message_on_other_settings_opens_the_drive(ftl: dict[str, str], provision: str, tmp_path: Path) -> None:
     path = tmp_path / "drive.ssd"
     with Drive({**SMALL, "ftl": "fast", "ftl.fast.log": 8}, path) as drive:
         drive.write(5_000, b"kept")
@@ -163,7 +161,7 @@ def test_errors_have_their_numbers() -> None:
 
 
 @pytest.mark.parametrize("ftl", FTLS)
-def test_programs_that_fail_cost_blocks_and_no_data(ftl: str) -> None:
+def test_failing_programs_cost_blocks_but_no_data(ftl: str) -> None:
     log = {} if ftl == "page" else {f"ftl.{ftl}.log": 8}
     drive = Drive({**SMALL, "device.op": "50%", "ftl": ftl, **log}, faults=Faults(programs=400, seed=2))
     pages = drive.capacity_bytes // drive.page_bytes
@@ -178,15 +176,17 @@ def test_programs_that_fail_cost_blocks_and_no_data(ftl: str) -> None:
     assert error.value.errno == errno.EROFS
     assert drive.health["bad_blocks"] > 0
     for _ in range(2):
-        found = [drive.read(at * drive.page_bytes, drive.page_bytes) for at in range(pages)]
-        # The page that was refused may be there.
-        assert [at for at in range(pages) if found[at] not in (content[at], data if at == page else content[at])] == []
+        pages_read = [drive.read(at * drive.page_bytes, drive.page_bytes) for at in range(pages)]
+        # The refused page may be there.
+        assert [
+            at for at in range(pages) if pages_read[at] not in (content[at], data if at == page else content[at])
+        ] == []
         drive.cut_power()
         drive.mount()
 
 
-def test_what_wore_a_drive_out_is_told_where_no_block_is_marked_as_bad_yet() -> None:
-    """Under BAST the blocks that fail hold data until they are merged away."""
+def test_the_cause_of_wear_out_is_reported_before_a_block_is_marked() -> None:
+    """Under BAST failing blocks hold data until they are merged away."""
     drive = Drive({**SMALL, "device.op": "10%", "ftl": "bast"}, faults=Faults(programs=30))
     with pytest.raises(OSError, match="worn out") as error:
         for at in range(6000):
@@ -209,12 +209,12 @@ def test_flash_may_fail_under_every_ftl(ftl: str, tmp_path: Path) -> None:
         with Drive(opened, path, faults) as drive:
             drive.write(0, b"kept")
             differ = [key for key in config if drive.config[key] != config[key]]
-            # A file keeps what describes the drive, not what a run does first.
+            # A file keeps the drive's description, not the actions before a run.
             assert [key for key in differ if not key.startswith("precondition.")] == changed
 
 
 @pytest.mark.parametrize("ftl", FTLS[1:])
-def test_a_drive_that_can_lose_no_block_says_what_would(ftl: str) -> None:
+def test_a_drive_without_spare_blocks_names_a_remedy(ftl: str) -> None:
     asked = {**SMALL, "ftl": ftl, f"ftl.{ftl}.log": 10, "device.spare": "15%"}
     del asked["device.op"]
     Drive(asked).close()
@@ -229,10 +229,8 @@ def test_a_drive_that_can_lose_no_block_says_what_would(ftl: str) -> None:
 @pytest.mark.parametrize(
     ("ftl", "capacity", "op"), [("fast", "4MiB", "7%"), ("sbfast", "16MiB", "7%"), ("faster", "16MiB", "10%")]
 )
-def test_a_drive_with_too_little_room_to_spare_says_what_is_enough(
-    ftl: str, capacity: str, op: str, faults: Faults
-) -> None:
-    """Half of so small a log is none of that FTL, of which nobody asked."""
+def test_a_drive_with_too_little_spare_space_names_enough(ftl: str, capacity: str, op: str, faults: Faults) -> None:
+    """Half of so small a log is no valid log for that FTL, and the user did not set it."""
     asked = {"nand.pages_per_block": 32, "device.capacity": capacity, "ftl": ftl}
     config = ssdlab.Config("tlc-chip", overrides=asked)
     Drive(config.with_overrides({"device.op": op})).close()
@@ -243,10 +241,8 @@ def test_a_drive_with_too_little_room_to_spare_says_what_is_enough(
 
 
 @pytest.mark.parametrize("writes", [5, 1000])
-def test_flash_fails_as_often_however_often_a_file_is_opened(writes: int, tmp_path: Path) -> None:
-    """2,000 programs of which 1 in 100 fails: 20 ± 4.5. A block that failed goes bad when it is to be
-    erased at the latest.
-    """
+def test_reopening_a_file_does_not_change_its_failure_rate(writes: int, tmp_path: Path) -> None:
+    """2,000 programs, of which 1 in 100 fails: 20 ± 4.5. A failed block becomes bad at its next erase at the latest."""
     config = {**SMALL, "device.capacity": "16MiB", "device.op": "100%", "nand.pages_per_block": 8}
     path, pages = tmp_path / "drive.ssd", 4096
     for opened in range(2000 // writes):
@@ -259,7 +255,7 @@ def test_flash_fails_as_often_however_often_a_file_is_opened(writes: int, tmp_pa
         assert 8 <= drive.health["bad_blocks"] <= 36
 
 
-def test_a_file_whose_log_is_all_keeps_it(tmp_path: Path) -> None:
+def test_a_file_with_log_all_keeps_it(tmp_path: Path) -> None:
     config = {**SMALL, "ftl": "fast"}
     with Drive(config, tmp_path / "drive.ssd") as drive:
         drive.write(0, b"kept")
@@ -273,9 +269,9 @@ def test_a_file_whose_log_is_all_keeps_it(tmp_path: Path) -> None:
     ("ftl", "faults"),
     [("page", Faults(reads=20, seed=2)), ("fast", Faults(reads=20, seed=0)), ("fast", Faults(flips=20, seed=2))],
 )
-def test_a_mount_goes_back_behind_no_flush_where_the_flash_has_lost_a_page(ftl: str, faults: Faults) -> None:
-    """Goal: what was flushed reads as it was written or is an error. Method: faults in the midst of mounts that program
-    what a protected buffer held.
+def test_a_mount_never_returns_behind_a_flush_after_data_loss(ftl: str, faults: Faults) -> None:
+    """Goal: flushed data reads as written or as an error. Method: faults during mounts that program a protected
+    buffer's contents.
     """
     buffer = {"time": "event", "drive.buffer": "watermark", "drive.buffer.watermark.size": "32KiB"}
     small = {"device.capacity": "256KiB", "device.op": "100%", "nand.page_size": "4KiB", "nand.pages_per_block": 8}
@@ -298,7 +294,7 @@ def test_a_mount_goes_back_behind_no_flush_where_the_flash_has_lost_a_page(ftl: 
     assert lost > 0
 
 
-def test_operations_are_those_of_a_simulation() -> None:
+def test_operations_equal_a_simulation() -> None:
     drive = Drive({**SMALL, "ftl": "fast"})
     requests = [(page * 3 % 200, page % 3 + 1) for page in range(600)]
     for page, count in requests:
@@ -324,7 +320,7 @@ def test_threads_take_turns() -> None:
     assert drive.read(0, 256 * 4096) == b"".join(bytes([page % 4]) * 4096 for page in range(256))
 
 
-def test_a_drive_whose_block_fails_is_closed_as_it_is(tmp_path: Path) -> None:
+def test_a_drive_with_a_failing_block_can_be_closed(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), Drive(SMALL, tmp_path / "d.drive") as drive:
         drive.write(0, b"kept")
         drive.flush()
@@ -358,7 +354,7 @@ def test_health_lasts_as_long_as_the_file(tmp_path: Path) -> None:
     assert last.mount() == last.mounted
 
 
-def test_a_drive_says_what_it_is(tmp_path: Path) -> None:
+def test_a_drive_describes_itself(tmp_path: Path) -> None:
     path = tmp_path / "d.drive"
     with Drive(SMALL, path) as drive:
         assert repr(drive) == f"<ssdlab.Drive of 4.00 MiB in {path}, ftl page: on>"
@@ -379,20 +375,20 @@ def test_a_drive_says_what_it_is(tmp_path: Path) -> None:
         (Drive, {"path": 5}, "^path: 5 is no path; give a path, such as 'drive.ssd', or None$"),
     ],
 )
-def test_an_argument_of_another_type_is_named_with_its_remedy(
+def test_a_wrong_argument_type_is_named_with_its_remedy(
     kind: Callable[..., object], given: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ssdlab.ConfigError, match=message):
         kind(**given)
 
 
-def test_faults_are_counted_by_any_whole_number() -> None:
+def test_fault_counts_accept_any_whole_number() -> None:
     counts: dict[str, Any] = {"programs": np.uint64(400), "seed": np.int32(2)}
     Drive({**SMALL, "device.op": "50%"}, faults=Faults(**counts)).close()
 
 
 @pytest.mark.parametrize("target", ["new.drive", "nowhere/new.drive", "link"])
-def test_a_link_to_nothing_is_named_with_what_it_points_to(cli: Cli, tmp_path: Path, target: str) -> None:
+def test_a_broken_link_is_named_with_its_target(cli: Cli, tmp_path: Path, target: str) -> None:
     (tmp_path / "link").symlink_to(target)
     why = f"is a link to {target}, which is not there; mend the link, or name the file itself"
     for config in (SMALL, None):
@@ -404,7 +400,7 @@ def test_a_link_to_nothing_is_named_with_what_it_points_to(cli: Cli, tmp_path: P
     assert (tmp_path / "link").is_symlink() and len([*tmp_path.iterdir()]) == 1
 
 
-def test_a_drive_that_could_only_be_read_is_not_made(tmp_path: Path) -> None:
+def test_a_read_only_drive_is_not_created(tmp_path: Path) -> None:
     path = tmp_path / "d.drive"
     with pytest.raises(OSError, match="cannot be made, as it could only be read") as error:
         Drive(SMALL, path, Faults(factory=2))
@@ -412,7 +408,7 @@ def test_a_drive_that_could_only_be_read_is_not_made(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_numbers_and_paths_that_nothing_takes_are_bad_input() -> None:
+def test_unusable_numbers_and_paths_are_bad_input() -> None:
     drive = Drive(SMALL)
     for call in (lambda: drive.cut_power(-1), lambda: drive.cut_power(1 << 64), lambda: drive.holds(-1, b"")):
         with pytest.raises(OSError) as error:
@@ -437,16 +433,16 @@ def test_numbers_and_paths_that_nothing_takes_are_bad_input() -> None:
         Drive(SMALL, "a\0b")
 
 
-def test_a_buffer_without_a_clock_is_told_to_be_unused() -> None:
+def test_a_buffer_without_a_clock_is_reported_as_unused() -> None:
     """On one plane the default clock is serial, which has no buffer: each page is programmed at once."""
     with pytest.warns(UserWarning, match="nothing uses drive.buffer, as time is serial") as told:
         drive = Drive({**SMALL, "drive.buffer": "watermark"})
-    assert [one.filename for one in told] == [__file__]
+    assert [note.filename for note in told] == [__file__]
     drive.write(0, bytes(drive.page_bytes))
     assert drive.buffered_pages == 0
 
 
-def test_a_file_that_was_deleted_makes_nothing_safe(tmp_path: Path) -> None:
+def test_a_deleted_file_makes_nothing_safe(tmp_path: Path) -> None:
     path = tmp_path / "drive.ssd"
     with pytest.raises(OSError, match="file was deleted, so nothing is safe"), Drive(SMALL, path) as drive:
         drive.write(0, b"here")

@@ -1,4 +1,4 @@
-"""Tables of experiments that sum up others, values of columns, and claims of documents."""
+"""Experiment tables that sum up others, column values, and claims of documents."""
 
 import json
 import shutil
@@ -84,7 +84,7 @@ columns = "way"
 
 @pytest.fixture
 def sums(tmp_path: Path) -> Path:
-    """Tables of numbers, and what other tables make of them."""
+    """Tables of numbers, and tables computed from them."""
     (tmp_path / "rates.csv").write_text("load,a,b,c\nlight,10,20,25\nheavy,8,4,10\n")
     (tmp_path / "theirs.csv").write_text("load,a,b,c\nlight,3,2,1\nheavy,1,,2\n")
     (tmp_path / "guesses.csv").write_text("load,a,b,c\nlight,3,2,1\nheavy,1,2,3\n")
@@ -98,7 +98,7 @@ def result(sums: Path) -> ExperimentResult:
 
 
 def test_a_table_sums_up_the_rows_of_another(result: ExperimentResult) -> None:
-    # From 10 and 20 to 25, from 8 and 4 to 10; the change of c to itself is none and does not count.
+    # From 10 and 20 to 25, from 8 and 4 to 10; the change of c to itself does not count.
     assert result["gains"].ours == pytest.approx(np.array([[25, 150, 87.5], [25, 150, 87.5]]))
     assert result["gains"].seeds == 0 and np.isnan(result["gains"].spread).all()
     assert result["product"].ours == pytest.approx(np.array([[15, 20, 12.5], [4, 4, 15]]))
@@ -106,7 +106,7 @@ def test_a_table_sums_up_the_rows_of_another(result: ExperimentResult) -> None:
     assert result["gains"].to_dict()["values"]["mean"] == "mean(gain)"
 
 
-def test_one_table_alone_brings_those_that_it_needs(sums: Path, result: ExperimentResult) -> None:
+def test_one_table_alone_brings_its_sources(sums: Path, result: ExperimentResult) -> None:
     experiment = ssdlab.experiments.load(sums)
     for name in ("gains", "guess", "product"):
         alone = experiment.run(tables=[name])
@@ -114,28 +114,28 @@ def test_one_table_alone_brings_those_that_it_needs(sums: Path, result: Experime
         assert alone[name].to_dict() == result[name].to_dict()
 
 
-def test_a_value_reads_the_column_that_it_is_in(sums: Path) -> None:
+def test_a_value_reads_its_own_column(sums: Path) -> None:
     text = SUMS.replace("light = {}\nheavy = {}", "load_1 = {}\nload_2 = {}")
     text = text.replace('value = "rate * guess"', 'value = "max(column.rate) - guess + mean(column.load)"')
     sums.write_text(text)
     for file in ("rates", "theirs", "guesses"):
         path = sums.parent / f"{file}.csv"
         path.write_text(path.read_text().replace("light", "load_1").replace("heavy", "load_2"))
-    found = ssdlab.experiments.load(sums).run(tables=["product"])["product"].ours
-    assert found == pytest.approx(np.array([[10 - 1.5, 20 - 1, 25 - 0.5], [10 - 0.5, 20 - 1, 25 - 1.5]]) + 1.5)
+    values = ssdlab.experiments.load(sums).run(tables=["product"])["product"].ours
+    assert values == pytest.approx(np.array([[10 - 1.5, 20 - 1, 25 - 0.5], [10 - 0.5, 20 - 1, 25 - 1.5]]) + 1.5)
     sums.write_text(text.replace("column.load", "column.gain"))
     with pytest.raises(ssdlab.ConfigError, match=r"product: value: no 'column\.gain' without a run"):
         ssdlab.experiments.load(sums)
 
 
-def test_what_lacks_a_cell_has_no_value(sums: Path) -> None:
+def test_missing_cells_give_no_value(sums: Path) -> None:
     (sums.parent / "rates.csv").write_text("load,a,b,c\nlight,,20,25\nheavy,8,4,10\n")
-    found = ssdlab.experiments.load(sums).run()
-    assert np.isnan(found["gains"].ours[0]).all() and not np.isnan(found["gains"].ours[1]).any()
-    assert np.isnan(found["product"].ours).tolist() == [[True, False, False], [False, False, False]]
+    result = ssdlab.experiments.load(sums).run()
+    assert np.isnan(result["gains"].ours[0]).all() and not np.isnan(result["gains"].ours[1]).any()
+    assert np.isnan(result["product"].ours).tolist() == [[True, False, False], [False, False, False]]
 
 
-def test_sums_are_those_of_each_seed(tmp_path: Path) -> None:
+def test_sums_are_per_seed(tmp_path: Path) -> None:
     copy = Path(shutil.copytree(Path(__file__).parent / "experiment", tmp_path / "small")) / "experiment.toml"
     copy.write_text(
         copy.read_text()
@@ -153,19 +153,19 @@ columns = "both"
 """
     )
     experiment = ssdlab.experiments.load(copy)
-    found = experiment.run(tables=["both"])
-    assert found["both"].seeds == 2 and found.runs == 18
+    result = experiment.run(tables=["both"])
+    assert result["both"].seeds == 2 and result.runs == 18
     columns = ("op_15", "op_30", "op_60")
     by_column = [experiment.configs(experiment.tables[0], "random", column) for column in columns]
     runs = [[ssdlab.simulate(configs[seed]) for configs in by_column] for seed in (0, 1)]
-    values = np.array([[one.write_amplification for one in line] for line in runs], dtype=float)
-    assert found["both"].ours[2] == pytest.approx([values.mean(), values.max(axis=1).mean()])
-    assert found["both"].spread[2, 1] == pytest.approx(abs(values.max(axis=1)[0] - values.max(axis=1)[1]))
+    values = np.array([[cell.write_amplification for cell in line] for line in runs], dtype=float)
+    assert result["both"].ours[2] == pytest.approx([values.mean(), values.max(axis=1).mean()])
+    assert result["both"].spread[2, 1] == pytest.approx(abs(values.max(axis=1)[0] - values.max(axis=1)[1]))
 
 
-def test_claims_are_held_against_the_document_and_ours(cli: Cli, sums: Path, result: ExperimentResult) -> None:
+def test_claims_are_tested_on_the_document_and_ours(cli: Cli, sums: Path, result: ExperimentResult) -> None:
     rate, gains, guess = (result[name].to_dict()["claim"] for name in ("rate", "gains", "guess"))
-    # The document has no whole row of heavy.
+    # The document has no complete row for heavy.
     assert rate["document"] == {"what": "rows", "of": 1, "held": 1, "missed": []}
     assert rate["ours"]["held"] == 0 and rate["ours"]["of"] == 2
     assert rate["ours"]["missed"][0] == {
@@ -176,9 +176,9 @@ def test_claims_are_held_against_the_document_and_ours(cli: Cli, sums: Path, res
         "excess": pytest.approx(60),
     }
     assert gains["document"] is None and gains["ours"] == {"what": "cells", "of": 6, "held": 6, "missed": []}
-    # Of heavy a is guessed, and c is the best rate, of which a is 20 % short.
+    # Under heavy a is guessed, and c has the best rate, 20 % above a.
     assert (guess["ours"]["held"], guess["ours"]["of"]) == (1, 2)
-    assert [(one["place"], one["claimed"], one["best"], one["excess"]) for one in guess["ours"]["missed"]] == [
+    assert [(cell["place"], cell["claimed"], cell["best"], cell["excess"]) for cell in guess["ours"]["missed"]] == [
         ("heavy", "a", "c", pytest.approx(20))
     ]
     out = cli("experiment", "run", sums).stdout
@@ -197,18 +197,18 @@ def test_claims_are_held_against_the_document_and_ours(cli: Cli, sums: Path, res
     assert cli("experiment", "show", sums).stdout.splitlines()[4].split()[-2:] == ["compared,", "claim"]
 
 
-def test_one_of_several_may_be_the_best(sums: Path) -> None:
+def test_one_of_several_labels_may_be_the_best(sums: Path) -> None:
     for best, held in (('["a", "b"]', 0), ('["b", "c"]', 2), ('"c"', 2)):
         sums.write_text(SUMS.replace('best = "a"', f"best = {best}"))
         verdict = ssdlab.experiments.load(sums).run(tables=["rate"])["rate"].verdict("ours")
         assert verdict is not None and (verdict.held, verdict.of) == (held, 2)
-        # Of a and b, b is better under light load and a under heavy: each is 20 % short.
-        missed = [(one.place, one.claimed) for one in verdict.missed]
+        # b is better than a under light load and a under heavy: each is 20 % short.
+        missed = [(cell.place, cell.claimed) for cell in verdict.missed]
         assert missed == ([] if held else [("light", "b"), ("heavy", "a")])
-        assert all(one.excess == pytest.approx(20) for one in verdict.missed)
+        assert all(cell.excess == pytest.approx(20) for cell in verdict.missed)
 
 
-def test_a_bound_is_not_held_by_its_own_value(sums: Path) -> None:
+def test_a_bound_excludes_its_own_value(sums: Path) -> None:
     for bound, held in (("above = 25", 4), ("below = 150", 4), ("above = 24.9", 6), ("below = 25", 0)):
         sums.write_text(SUMS.replace("above = 10", bound))
         verdict = ssdlab.experiments.load(sums).run(tables=["gains"])["gains"].verdict("ours")
@@ -308,15 +308,15 @@ rows = "any"
 columns = "limit"
 """)
     experiment = ssdlab.experiments.load(sums)
-    found = experiment.run()
-    assert found.runs == 1
+    result = experiment.run()
+    assert result.runs == 1
     run = ssdlab.simulate(experiment.configs(experiment.tables[0], "any", "half_1")[0])
     longest = run.series["write_latency_max_ns"]
-    assert found["longest"].ours.tolist() == [[longest[:256].max(), longest[256:].max()]]
+    assert result["longest"].ours.tolist() == [[longest[:256].max(), longest[256:].max()]]
     assert run.log is not None
     within = [run.log.reclaim_times[run.log.reclaim_ns <= limit].sum() for limit in (20e6, 200e6)]
-    assert found["within"].ours == pytest.approx(np.array([within]) / run.log.reclaim_times.sum())
-    assert 0 < found["within"].ours[0, 0] < found["within"].ours[0, 1]
+    assert result["within"].ours == pytest.approx(np.array([within]) / run.log.reclaim_times.sum())
+    assert 0 < result["within"].ours[0, 0] < result["within"].ours[0, 1]
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_a_wrong_sum_or_claim_is_one_line(sums: Path, before: str, after: str, w
         assert word in str(caught.value)
 
 
-def test_the_copies_of_files_in_one_row_are_those_of_the_table() -> None:
+def test_file_copies_in_one_row_equal_the_tables() -> None:
     tables = {table.name: table for table in ssdlab.experiments.load("thrashing").tables}
     square, row = (tables[name].reference for name in ("copy_files_seconds", "copy_files_assumptions"))
     assert square is not None and row is not None

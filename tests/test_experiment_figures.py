@@ -1,5 +1,5 @@
-"""What the documents draw or only say, in the tables of the shipped experiments: each cell is what runs that are set up
-here, by hand, say. Drives and workloads are small, so that the figures mean nothing.
+"""Figures and claims of the documents in the shipped experiments: each cell equals hand-configured runs. Drives and
+workloads are small, so the figures themselves mean nothing.
 """
 
 import itertools
@@ -22,12 +22,14 @@ Sets = Mapping[str, object]
 
 
 def run(preset: str, *sets: Sets) -> ssdlab.Result:
-    return ssdlab.simulate(ssdlab.Config(preset, overrides={key: value for one in sets for key, value in one.items()}))
+    return ssdlab.simulate(
+        ssdlab.Config(preset, overrides={key: value for setting in sets for key, value in setting.items()})
+    )
 
 
 def cell(result: ExperimentResult, table: str, row: str, column: str, which: str = "ours") -> float:
-    found = result[table]
-    return float(getattr(found, which)[found.rows.index(row), found.columns.index(column)])
+    table_result = result[table]
+    return float(getattr(table_result, which)[table_result.rows.index(row), table_result.columns.index(column)])
 
 
 def seconds(result: ssdlab.Result) -> float:
@@ -56,7 +58,7 @@ def test_elapsed_time_that_faster_saves(faster: ExperimentResult) -> None:
     op = {"device.op": "10%"}
     before, after = (seconds(run("faster", WRITES, OLTP, op, ftl)) for ftl in (FAST, FASTER))
     assert cell(faster, "elapsed_saved", "fast", "log_10") == pytest.approx(100 * (after - before) / before)
-    # The document's are the means of its Table II, 1.71 and 1.20 ms.
+    # The document's values are the means of its Table II, 1.71 and 1.20 ms.
     assert cell(faster, "elapsed_saved", "fast", "log_10", "document") == pytest.approx(100 * (1.2 - 1.71) / 1.71)
     assert np.isnan(cell(faster, "elapsed_saved", "faster", "log_10"))
 
@@ -114,17 +116,19 @@ def sbfast() -> ExperimentResult:
 
 
 def by_sub_block(length: int, **sets: object) -> list[ssdlab.Result]:
-    """Runs with sub-streams so long, of each size of the sub-blocks."""
+    """Runs with sub-streams of this length, for each sub-block size."""
     workload = {f"workload.pattern.streams.{key}": value for key, value in {"length": length, **sets}.items()}
     return [run("sbfast", STREAMS, workload, {"ftl.sbfast.sub_block": sbs}) for sbs in SUB_BLOCKS]
 
 
 def captured(runs: list[ssdlab.Result]) -> tuple[Any, Any]:
     capture = [one.summary["log"]["capture"] for one in runs]
-    return np.array([one["hit_ratio"] for one in capture]), np.array([one["hit_quality"] for one in capture])
+    return np.array([stream["hit_ratio"] for stream in capture]), np.array(
+        [stream["hit_quality"] for stream in capture]
+    )
 
 
-def test_the_slides_account_of_cost_and_the_best_simulated(sbfast: ExperimentResult) -> None:
+def test_the_slides_cost_model_and_the_best_simulated(sbfast: ExperimentResult) -> None:
     table = sbfast["benefit_product_sbs_by_slen"]
     held = 0
     for column, label in enumerate(table.columns):
@@ -139,7 +143,7 @@ def test_the_slides_account_of_cost_and_the_best_simulated(sbfast: ExperimentRes
     assert verdict is not None and (verdict.held, verdict.of) == (held, 6)
 
 
-def test_the_share_of_pages_that_go_where_they_belong(sbfast: ExperimentResult) -> None:
+def test_the_share_of_pages_in_place(sbfast: ExperimentResult) -> None:
     ratio, quality = captured(by_sub_block(64, sequential="75%"))
     expected = 0.75 * ratio * quality + 0.25 * (1 - 1 / np.array(SUB_BLOCKS))
     table = sbfast["benefit_placed_sbs_by_ssr"]
@@ -153,15 +157,15 @@ def test_the_share_of_pages_that_go_where_they_belong(sbfast: ExperimentResult) 
         ("partb_block_headers", "bh_100", {"workload.pattern.streams.block_headers": "100%"}),
     ],
 )
-def test_three_ftls_by_parameter_of_the_workload(sbfast: ExperimentResult, table: str, column: str, sets: Sets) -> None:
+def test_three_ftls_by_workload_parameter(sbfast: ExperimentResult, table: str, column: str, sets: Sets) -> None:
     ftls: dict[str, Sets] = {
         "bast": {"ftl.bast.log": 44},
         "fast": {"ftl.fast.log": 44},
         "sbfast": {"ftl.sbfast.log": 44, "ftl.sbfast.slb": 5, "ftl.sbfast.sub_block": 16},
     }
     for row, ftl in ftls.items():
-        found = run("sbfast", STREAMS, {"workload.pattern.streams.length": 64}, sets, ftl)
-        assert cell(sbfast, table, row, column) == pytest.approx(seconds(found))
+        results = run("sbfast", STREAMS, {"workload.pattern.streams.length": 64}, sets, ftl)
+        assert cell(sbfast, table, row, column) == pytest.approx(seconds(results))
     assert np.isnan(sbfast[table].document).all()
 
 
@@ -213,13 +217,13 @@ def test_gains_over_the_best_and_the_worst_of_the_others(pardispatcher: Experime
             assert gain == pytest.approx(100 * (own - other) / other)
 
 
-def test_gains_of_the_document_are_beside_each_of_ours(pardispatcher: ExperimentResult) -> None:
-    # Its section III-B.
+def test_document_gains_stand_beside_ours(pardispatcher: ExperimentResult) -> None:
+    # Section III-B of the document.
     paper = {"fileserver": (9.9, 17.7), "webserver": (6.8, 8.7), "mailserver": (-0.3, 13.5), "database": (0.6, 6.4)}
     table = ssdlab.experiments.load("pardispatcher").table("gain_over")
     assert table.reference == tuple(paper[row] * 3 for row in table.rows.labels)
-    found = pardispatcher["gain_over"]
-    assert found.difference == pytest.approx(found.ours - np.array([paper["mailserver"] * 3]))
+    gains = pardispatcher["gain_over"]
+    assert gains.difference == pytest.approx(gains.ours - np.array([paper["mailserver"] * 3]))
 
 
 def test_mean_savings(pardispatcher: ExperimentResult) -> None:
@@ -238,13 +242,13 @@ def test_mean_savings(pardispatcher: ExperimentResult) -> None:
             },
         )
         erases = {one: ssdlab.simulate(below, trace).summary["wear"]["erases"] for one, trace in recorded.items()}
-        changes[name] = [100 * (erases["pardispatcher"] / erases[one] - 1) for one in OTHERS]
+        changes[name] = [100 * (erases["pardispatcher"] / erases[scheduler] - 1) for scheduler in OTHERS]
         assert cell(pardispatcher, "saved_mean", "mailserver", name) == pytest.approx(np.mean(changes[name]))
     assert cell(pardispatcher, "saved_mean", "mailserver", "all") == pytest.approx(np.mean([*changes.values()]))
 
 
 def test_mean_savings_of_the_document() -> None:
-    # Its section III-C; those of the webserver are the means of its Table I.
+    # Section III-C of the document; values of the webserver are the means of its Table I.
     experiment = ssdlab.experiments.load("pardispatcher")
     table, erases = experiment.table("saved_mean"), experiment.table("table1_erases")
     assert table.reference is not None and erases.reference is not None

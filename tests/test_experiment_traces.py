@@ -79,14 +79,14 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def mail(tmp_path: Path) -> Path:
-    """A trace in the format of MSR Cambridge, with reads, beyond the device of the experiment."""
+    """A trace in MSR Cambridge format, with reads beyond the experiment's device."""
     config = ssdlab.Config("tlc-chip", overrides={**SMALL, "workload.requests": 500, "workload.reads": "30%"})
     path = tmp_path / "mail.csv.gz"
     ssdlab.generate(config).save(path, format="msr")
     return path
 
 
-def test_the_sequences_of_the_slides_cost_bast_what_was_counted_by_hand() -> None:
+def test_bast_costs_on_the_slides_sequences_match_hand_counts() -> None:
     experiment = experiments.load("thrashing")
     names = ["sequence_merges", "sequence_copies", "sequence_erases", "sequence_ms"]
     result = experiment.run(tables=names)
@@ -102,18 +102,18 @@ def test_the_sequences_of_the_slides_cost_bast_what_was_counted_by_hand() -> Non
     for column in table.columns.labels:
         (config,) = experiment.configs(table, "bast", column)
         trace = replay.requests(experiment.traces[column], config["nand.page_size"])
-        found = ssdlab.simulate(config, trace).summary["log"]["merges"]
-        kinds[column] = [found[kind]["count"] for kind in ("switch", "partial", "full")]
+        counted = ssdlab.simulate(config, trace).summary["log"]["merges"]
+        kinds[column] = [counted[kind]["count"] for kind in ("switch", "partial", "full")]
     assert kinds == {"space": [0, 8, 1], "time": [1, 0, 1]}
 
 
-def test_an_inline_trace_writes_whole_pages_whatever_their_size() -> None:
+def test_an_inline_trace_writes_whole_pages_of_any_size() -> None:
     turns = experiments.Replay(name="x", pages=(3, 0), help="", format=None, device=None)
     trace = replay.requests(turns, "8KiB")
     assert trace.op.tolist() == [1, 1] and trace.bytes.tolist() == [8192, 8192] and trace.offset.tolist() == [24576, 0]
 
 
-def test_cells_without_their_trace_are_empty_and_the_table_says_what_to_do(cli: Cli, file: Path, mail: Path) -> None:
+def test_cells_without_their_trace_are_empty_and_the_table_has_a_remedy(cli: Cli, file: Path, mail: Path) -> None:
     result = experiments.load(file).run(traces={"mail": mail})
     table = result["erases"]
     assert [replay.name for replay in table.missing] == ["shop"] and result["copies"].missing == ()
@@ -130,14 +130,14 @@ def test_cells_without_their_trace_are_empty_and_the_table_says_what_to_do(cli: 
 
     done = cli("experiment", "run", file, "--table", "erases", "--json", "--out", "out")
     whole = json.loads(done.stdout)
-    found = whole["result"]
-    (erases,) = found["tables"]
+    payload = whole["result"]
+    (erases,) = payload["tables"]
     assert erases["missing_traces"] == ["mail", "shop"] and erases["ours"][1:] == [[None, None], [None, None]]
-    assert whole["source"]["traces"] == {} and not whole["partial"] and (found["runs"], found["finished"]) == (2, 2)
+    assert whole["source"]["traces"] == {} and not whole["partial"] and (payload["runs"], payload["finished"]) == (2, 2)
     assert "supply a trace of a shop" in (file.parent / "out" / "report.html").read_text()
 
 
-def test_a_table_of_which_nothing_can_be_run_is_no_error(cli: Cli) -> None:
+def test_a_table_without_runnable_cells_is_no_error(cli: Cli) -> None:
     whole = json.loads(cli("experiment", "run", "sbfast", "--table", "exec_time_tpce", "--json").stdout)
     (table,) = whole["result"]["tables"]
     assert (whole["result"]["runs"], whole["partial"], table["missing_traces"]) == (0, False, ["tpce"])
@@ -153,7 +153,7 @@ def test_a_supplied_trace_is_replayed_as_simulate_does(cli: Cli, file: Path, mai
         (config,) = experiment.configs(table, "mail", label)
         assert result["erases"].ours[1, column] == ssdlab.simulate(config, mail).summary["wear"]["erases"]
     assert result.traces == {"mail": {"kind": "trace", "paths": [str(mail)]}}
-    # In memory, and on the command line.
+    # In memory and on the command line.
     trace = ssdlab.read_trace(mail)
     memory = experiment.run(traces={"mail": trace})
     assert memory.to_dict()["tables"] == result.to_dict()["tables"]
@@ -180,7 +180,7 @@ def test_a_trace_may_have_several_files(cli: Cli, file: Path, mail: Path) -> Non
     assert json.loads(done.stdout)["result"]["tables"][0]["ours"][1] == whole.tolist()
 
 
-def test_what_was_met_while_reading_a_trace_is_told(cli: Cli, file: Path, mail: Path) -> None:
+def test_reading_notes_of_a_trace_are_shown(cli: Cli, file: Path, mail: Path) -> None:
     halves(mail, ["a.csv", "b.csv"], "ssdlab-csv")
     with (mail.parent / "b.csv").open("a") as part:
         part.write("99999999999999,W,8,0,0x2,1\n")
@@ -192,7 +192,7 @@ def test_what_was_met_while_reading_a_trace_is_told(cli: Cli, file: Path, mail: 
 def test_equal_configuration_and_trace_run_once(file: Path, mail: Path) -> None:
     file.write_text(TEXT.replace('format = "ssdlab-csv"\n', ""))
     experiment = experiments.load(file)
-    # Inline: two FTLs; the other table has their runs with seed 1, under another name, and those with seed 2.
+    # Inline: two FTLs. The other table has the same runs with seed 1, under another name, and runs with seed 2.
     assert experiment.run().runs == 4
     assert experiment.run(traces={"mail": mail}).runs == 6
     both = experiment.run(traces={"mail": mail, "shop": str(mail)})
@@ -200,7 +200,7 @@ def test_equal_configuration_and_trace_run_once(file: Path, mail: Path) -> None:
     assert (both["copies"].ours[0, 0] == both["copies"].ours[:, 0]).all()
 
 
-def test_a_cell_that_lacks_its_trace_does_not_take_the_generated_workload(tmp_path: Path) -> None:
+def test_a_cell_without_its_trace_does_not_use_the_generated_workload(tmp_path: Path) -> None:
     document = """
         title = "t"
         document = "d"
@@ -228,7 +228,7 @@ def test_a_cell_that_lacks_its_trace_does_not_take_the_generated_workload(tmp_pa
     assert result.runs == 2 and np.isnan(result["n"].ours).tolist() == [[False], [True], [False]]
 
 
-def test_columns_beat_rows_and_rows_the_table(file: Path) -> None:
+def test_columns_override_rows_and_rows_override_the_table(file: Path) -> None:
     text = TEXT.replace("bast = { ftl", 'bast = { trace = "mail", ftl')
     file.write_text(text.replace("seeds = [1]", 'seeds = [1]\ntrace = "again"'))
     erases, copies = experiments.load(file).tables
@@ -309,15 +309,15 @@ def test_show_lists_the_traces_to_supply(cli: Cli) -> None:
     at = lines.index("traces to supply with --trace NAME=FILE")
     web_0 = next(line for line in lines[at:] if line.startswith("web_0 "))
     assert "MSR Cambridge web_0" in web_0 and "exec_time_msr_web0, bast_fast_seconds" in web_0
-    # Inline traces are there already.
+    # Inline traces exist already.
     assert "traces to supply" not in cli("experiment", "show", "thrashing").stdout
 
 
-def test_the_documents_tables_of_traces_are_there() -> None:
+def test_the_documents_trace_tables_exist() -> None:
     experiment = experiments.load("sbfast")
     web_0, tpce, both = experiment.select(["exec_time_msr_web0", "exec_time_tpce", "bast_fast_seconds"])
     assert web_0.reference is not None and tpce.reference is not None
-    # The error of copying that the note tells of.
+    # The copying error that the note mentions.
     assert all(row[3] == row[6] for row in web_0.reference) and not any(row[3] == row[6] for row in tpce.reference)
     assert both.reference == ((627.654, 313.68755), (818.002, 755.120725))
     (config,) = experiment.configs(web_0, "64", "slb_9")
@@ -327,7 +327,7 @@ def test_the_documents_tables_of_traces_are_there() -> None:
         assert (config[f"ftl.{ftl}.log"], config["host.fit"]) == (44, "grow")
 
 
-def test_tables_of_which_the_document_has_no_numbers_say_so_in_their_note() -> None:
+def test_tables_without_document_numbers_say_so_in_their_note() -> None:
     for name in experiments.names():
         for table in experiments.load(name).tables:
             assert table.reference is not None or "document" in table.note, table.name

@@ -1,4 +1,4 @@
-"""Experiments: tables of documents beside ours."""
+"""Experiments: our tables beside those of documents."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ from ssdlab.study.experiments.expression import Value
 from ssdlab.view.pages.experiment import sentences
 
 SMALL = Path(__file__).parent / "experiment"
-"""An experiment of three tables, its document's numbers made up."""
+"""An experiment of three tables with invented document values."""
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def result() -> ExperimentResult:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The small experiment, to be spoilt."""
+    """The small experiment, for tests that break it."""
     return Path(shutil.copytree(SMALL, tmp_path / "small"))
 
 
@@ -54,13 +54,13 @@ def test_tables_are_read_with_their_references() -> None:
 def test_a_cell_is_its_settings_and_equal_cells_run_once(result: ExperimentResult) -> None:
     experiment = result.experiment
     configs = experiment.configs(experiment.tables[0], "fifo", "op_30")
-    assert [(one["seed"], one["ftl.page.gc"], one["device.op"]) for one in configs] == [
+    assert [(config["seed"], config["ftl.page.gc"], config["device.op"]) for config in configs] == [
         (1, "fifo", "30%"),
         (2, "fifo", "30%"),
     ]
-    # Two tables share all runs, the third has those of one seed; greedy and fifo take no seed but the workload does.
+    # Two tables share all runs, the third has those of one seed. Greedy and fifo use no seed, but the workload does.
     assert (result.runs, result.finished) == (18, 18)
-    values = [ssdlab.simulate(one).write_amplification for one in configs]
+    values = [ssdlab.simulate(config).write_amplification for config in configs]
     assert values[0] is not None and values[1] is not None
     table = result["amplification"]
     assert table.ours[1, 1] == pytest.approx((values[0] + values[1]) / 2)
@@ -81,10 +81,10 @@ def test_a_row_may_name_a_preset(copy: Path) -> None:
         experiment.configs(experiment.tables[0], "fifo", "op_30")
 
 
-def test_the_users_settings_beat_all_others() -> None:
+def test_user_settings_override_all_others() -> None:
     experiment = ssdlab.experiments.load(SMALL)
     one = experiment.run(tables=["amplification"], overrides={"device.op": "60%", "seed": 7})
-    # With the columns alike and a seed of the user's own, three victims are left.
+    # With equal columns and a seed of the user's, three victims remain.
     assert one.runs == 3 and one["amplification"].seeds == 1
     assert (one["amplification"].ours[:, 0] == one["amplification"].ours[:, 2]).all()
 
@@ -107,18 +107,18 @@ def made(table: ssdlab.experiments.Table, document: list[list[float]], ours: lis
     return TableResult(table, *arrays, spread=np.zeros(arrays[0].shape), seeds=1, remarks=())
 
 
-def test_equal_values_share_the_win_and_unfinished_columns_have_none() -> None:
+def test_ties_share_the_win_and_unfinished_columns_have_none() -> None:
     table = ssdlab.experiments.load(SMALL).tables[0]
     nan = math.nan
     one = made(table, [[1, nan, nan], [1, 2, nan], [3, 3, nan]], [[2, 1, 3], [1, 4, nan], [1, 3, 1]])
     first, second = one.winners
     assert first.document == ("greedy", "fifo") and first.ours == ("fifo", "random") and first.excess == 0
-    # The document says nothing of the first row, which does not compete, though it is our best; the third column is
+    # The document has no value in the first row, which does not compete although it is our best; the third column is
     # not finished.
     assert first.agrees and one.stars("ours") == {(1, 0), (2, 0), (0, 1)}
     assert "winners among the document's cells: 1 of 2 columns agree" in sentences(one)
     assert second.document == ("fifo",) and second.ours == ("random",) and second.agrees is False
-    # A value of the document by itself is no best: it is as if the document had none.
+    # A single value of the document is no best, as if the document had none.
     single = made(table, [[1, nan, nan], [2, nan, nan], [nan, 3, nan]], [[1, 1, 3], [2, 4, nan], [3, 3, 1]])
     assert [(winner.of, winner.document, winner.ours) for winner in single.winners] == [
         ("op_15", ("greedy",), ("greedy",)),
@@ -126,7 +126,7 @@ def test_equal_values_share_the_win_and_unfinished_columns_have_none() -> None:
     ]
     assert single.stars("document") == {(0, 0)} and single.stars("ours") == {(0, 0), (0, 1)}
     assert "winners: 1 of 1 column agree" in sentences(single)
-    # Where all are alike none is better.
+    # If all are equal, none is better.
     alike = made(table, [[nan] * 3] * 3, [[1, 2, 3], [1, 3, 2], [1, 4, 2]])
     assert [(winner.of, winner.ours) for winner in alike.winners] == [
         ("op_30", ("greedy",)),
@@ -242,7 +242,7 @@ def test_a_wrong_reference_is_one_line(copy: Path, before: str, after: str, word
 
 
 def test_references_come_in_several_shapes(copy: Path) -> None:
-    # Without a column of labels there is one row; other columns and rows than the table's may be there.
+    # Without labels there is one row; other columns and rows than the table's may exist.
     (copy / "numbers.csv").write_text("op_15,op_30,op_60\n98.7,99.1,\n")
     document = """
         title = "t"
@@ -292,17 +292,17 @@ reference = "rates.csv"
 
 @pytest.fixture
 def formula(tmp_path: Path) -> Path:
-    """A table that is worked out, without any simulation."""
+    """A table computed without simulation."""
     (tmp_path / "misses.csv").write_text("segment,c_16,c_64\n1K,0.5,0\n8K,1.5,\n")
     (tmp_path / "rates.csv").write_text("segment,c_16,c_64\n1K,8,30\n8K,4,20\n")
     (tmp_path / "formula.toml").write_text(FORMULA)
     return tmp_path / "formula.toml"
 
 
-def test_a_table_can_be_worked_out_from_another(cli: Cli, formula: Path) -> None:
+def test_a_table_can_be_computed_from_another(cli: Cli, formula: Path) -> None:
     result = ssdlab.experiments.load(formula).run()
     table = result["rate"]
-    # 75 a miss in the first row, 110 in the second, where one number of misses is not known.
+    # 75 a miss in the first row, 110 in the second, where one number of misses is missing.
     assert table.ours[0] == pytest.approx([1000 / (100 + 0.5 * 75 - 16), 1000 / (100 - 64)])
     assert table.ours[1, 0] == pytest.approx(1000 / (100 + 1.5 * 110 - 16)) and np.isnan(table.ours[1, 1])
     assert (result.runs, result.partial, table.seeds, table.missing) == (0, False, 0, ())
@@ -310,7 +310,7 @@ def test_a_table_can_be_worked_out_from_another(cli: Cli, formula: Path) -> None
     assert as_dict["from"] == {"misses": "misses.csv"} and as_dict["spread"] == [[None] * 2] * 2
     assert "ours: worked out from misses.csv, not simulated" in cli("experiment", "run", formula).stdout
     assert "data-chart=" in result.report_html()
-    # No seeds, as there are no runs.
+    # No runs, so no seeds.
     assert cli("experiment", "show", formula).stdout.splitlines()[-1].split()[-2:] == ["–", "compared"]
 
 
@@ -331,7 +331,7 @@ def test_a_table_can_be_worked_out_from_another(cli: Cli, formula: Path) -> None
         ("misses", "cache", ["from: cache", "is the name of an axis"]),
     ],
 )
-def test_what_cannot_be_worked_out_is_one_line(formula: Path, before: str, after: str, words: list[str]) -> None:
+def test_impossible_computations_are_one_line(formula: Path, before: str, after: str, words: list[str]) -> None:
     whole = before == "misses"
     formula.write_text(FORMULA.replace(before, after, -1 if whole else 1))
     with pytest.raises(ssdlab.ConfigError) as caught:
@@ -341,7 +341,7 @@ def test_what_cannot_be_worked_out_is_one_line(formula: Path, before: str, after
         assert word in str(caught.value)
 
 
-def test_lines_of_a_chart_are_the_columns_or_the_rows(formula: Path) -> None:
+def test_chart_lines_are_columns_or_rows(formula: Path) -> None:
     def labels(lines: str) -> list[object]:
         formula.write_text(FORMULA + lines)
         axes = ssdlab.experiments.load(formula).run()["rate"].plot_lines().axes[0]
@@ -374,7 +374,7 @@ def test_wrong_input_is_one_line_and_status_2(cli: Cli, arguments: list[object],
         assert word in done.stderr
 
 
-def test_a_figure_that_no_run_has_is_told(copy: Path) -> None:
+def test_an_unknown_figure_is_reported(copy: Path) -> None:
     spoil(copy, 'value = "time.elapsed_ns / 1e9"', 'value = "time.elapsed / 1e9"')
     table = ssdlab.experiments.load(copy).run(tables=["seconds"])["seconds"]
     assert np.isnan(table.ours).all()
@@ -407,7 +407,7 @@ def test_json_is_one_object_and_nothing_else(cli: Cli, result: ExperimentResult)
     assert seconds["document"] == [[None] * 3] * 3 and seconds["unit"] == "s"
 
 
-def test_out_writes_everything_whatever_the_number_of_jobs(cli: Cli, tmp_path: Path) -> None:
+def test_out_writes_everything_for_any_number_of_jobs(cli: Cli, tmp_path: Path) -> None:
     assert "written to one" in cli("experiment", "run", SMALL, "--out", "one", "--jobs", "1").stdout
     cli("experiment", "run", SMALL, "--out", "two", "--jobs", "2")
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
@@ -422,7 +422,7 @@ def test_out_writes_everything_whatever_the_number_of_jobs(cli: Cli, tmp_path: P
     assert page.count("data-chart=") == 10 and " !</span>" in page
 
 
-def test_figures_can_be_drawn_alone(result: ExperimentResult) -> None:
+def test_figures_can_be_drawn_separately(result: ExperimentResult) -> None:
     figure = result["amplification"].plot("difference")
     assert len(figure.axes[0].texts) == 9
     assert result["seconds"].plot_lines().axes[0].lines[0].get_label() == "greedy"
@@ -430,7 +430,7 @@ def test_figures_can_be_drawn_alone(result: ExperimentResult) -> None:
         result["seconds"].plot("document")
 
 
-def test_what_is_stopped_is_partial_and_true_as_far_as_it_goes(result: ExperimentResult) -> None:
+def test_a_stopped_run_is_partial_and_correct(result: ExperimentResult) -> None:
     experiment = ssdlab.experiments.load(SMALL)
     none = experiment.run(monitor=lambda *_: True, overrides={"workload.requests": 10**12})
     assert none.partial and none.finished == 0 and np.isnan(none["seconds"].ours).all()
@@ -442,7 +442,7 @@ def test_what_is_stopped_is_partial_and_true_as_far_as_it_goes(result: Experimen
 
 
 @pytest.mark.parametrize("json_option", [[], ["--json"]])
-def test_ctrl_c_prints_what_is_there(json_option: list[str]) -> None:
+def test_ctrl_c_prints_finished_cells(json_option: list[str]) -> None:
     arguments = ["experiment", "run", str(SMALL), "--set", "workload.requests=1000000000000", *json_option]
     process = subprocess.Popen(
         [sys.executable, "-m", "ssdlab", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -452,13 +452,13 @@ def test_ctrl_c_prints_what_is_there(json_option: list[str]) -> None:
     out, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130
     if json_option:
-        found = json.loads(out)
-        assert found["partial"] is True and found["result"]["tables"][0]["ours"] == [[None] * 3] * 3
+        payload = json.loads(out)
+        assert payload["partial"] is True and payload["result"]["tables"][0]["ours"] == [[None] * 3] * 3
     else:
         assert "partial result: 0 of 18 simulations were run" in out and "2.840" in out
 
 
-def test_the_shipped_experiments_can_be_read_and_shown(cli: Cli) -> None:
+def test_shipped_experiments_can_be_read_and_shown(cli: Cli) -> None:
     names = ssdlab.experiments.names()
     listed = cli("experiment", "list").stdout.splitlines()
     shipped = sorted([*names, *ssdlab.screening.names()])
@@ -471,7 +471,7 @@ def test_the_shipped_experiments_can_be_read_and_shown(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("name", ssdlab.experiments.names())
-def test_every_cell_of_the_shipped_experiments_has_a_sound_configuration(name: str) -> None:
+def test_every_cell_of_shipped_experiments_has_a_valid_configuration(name: str) -> None:
     known = next(variants for key, *_, variants in ssdlab._ssdlab.options() if key == "ftl")
     if missing := {"bast", "fast", "faster", "sbfast"} - {*known}:
         pytest.skip(f"ssdlab does not know the FTLs {', '.join(sorted(missing))} yet")

@@ -1,4 +1,4 @@
-"""`ssdlab explain`: scenes record what the documents draw, as the simulation counts it; what cannot be is refused."""
+"""`ssdlab explain`: scenes match the documents and the simulation's counts; impossible scenes are refused."""
 
 import json
 from collections import Counter
@@ -25,7 +25,7 @@ def merges(recording: dict[str, Any]) -> Counter[str]:
 
 
 def operations(recording: dict[str, Any], **wanted: object) -> Counter[str]:
-    """Steps of each kind that have these values."""
+    """Steps of each kind with these values."""
     kept = [step for step in recording["steps"] if all(step.get(key) == value for key, value in wanted.items())]
     return Counter(step["step"] for step in kept if step["step"] in OPERATIONS)
 
@@ -38,11 +38,11 @@ def longest_wait(recording: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("name", steps.scenes())
-def test_every_scene_is_played_and_told(name: str) -> None:
-    found = ssdlab.explain(name)
-    assert found.scene.title and found.scene.text
-    assert all(len(recording["steps"]) > 3 for recording in found.recordings)
-    assert found.to_html() == ssdlab.explain(name).to_html()
+def test_every_scene_is_played_and_described(name: str) -> None:
+    explanation = ssdlab.explain(name)
+    assert explanation.scene.title and explanation.scene.text
+    assert all(len(recording["steps"]) > 3 for recording in explanation.recordings)
+    assert explanation.to_html() == ssdlab.explain(name).to_html()
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_every_scene_is_played_and_told(name: str) -> None:
         ("sbfast-partial-merge", "partial", 7, 1),
     ],
 )
-def test_merges_of_the_slides_cost_what_the_slides_say(name: str, kind: str, copies: int, erases: int) -> None:
+def test_merges_of_the_slides_have_the_slides_costs(name: str, kind: str, copies: int, erases: int) -> None:
     [recording] = recordings(name)
     [merge] = [span for span in recording["spans"] if span["span"] == "merge"]
     assert (merge["kind"], merge["copies"], merge["erases"]) == (kind, copies, erases)
@@ -77,7 +77,7 @@ def test_the_full_merge_in_the_random_log_erases_ten_data_blocks_and_one_log_blo
     assert not copied & {21, 31, 149}
 
 
-def test_streams_in_turn_are_captured_by_sbfast_and_not_by_fast() -> None:
+def test_interleaved_streams_are_captured_by_sbfast_but_not_by_fast() -> None:
     fast, sbfast = (merges(recording) for recording in recordings("fast-thrashing"))
     assert fast == {"partial": 4, "switch": 1} and sbfast == {"switch": 3}
     fast, sbfast = (
@@ -137,7 +137,7 @@ VARIANTS: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_operations_are_those_that_the_simulation_counts(variant: str) -> None:
+def test_operations_equal_the_simulations_counts(variant: str) -> None:
     config = ssdlab.Config(overrides={**SMALL, **VARIANTS[variant]})
     pages = np.random.default_rng(7).integers(0, 32, 200)
     trace = ssdlab.Trace.from_columns(op=["write"] * 200, offset=pages * 4096, bytes=[4096] * 200)
@@ -150,7 +150,7 @@ def test_operations_are_those_that_the_simulation_counts(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("copyback", [True, False])
-def test_time_is_that_of_a_run_one_operation_after_the_other(variant: str, copyback: bool) -> None:
+def test_time_equals_a_serial_run(variant: str, copyback: bool) -> None:
     """With the bus, and with pages of several types."""
     chip = {"nand.program": "100us,700us,900us", "nand.transfer_per_kib": "1537ns", "nand.copyback": copyback}
     config = ssdlab.Config(overrides={**SMALL, **VARIANTS[variant], **chip})
@@ -187,13 +187,13 @@ def test_time_is_that_of_a_run_one_operation_after_the_other(variant: str, copyb
     ],
 )
 def test_the_small_drive_is_as_documented(cli: Cli, settings: list[str], filled: int, blocks: int | None) -> None:
-    found = json.loads(cli("explain", *settings, "--requests", "0", "--json").stdout)
-    drive = found["result"]["recordings"][0]["drive"]
+    payload = json.loads(cli("explain", *settings, "--requests", "0", "--json").stdout)
+    drive = payload["result"]["recordings"][0]["drive"]
     assert drive["filled"] == filled
     assert blocks is None or (drive["logical_pages"], drive["blocks"]) == (32, blocks)
 
 
-def test_a_page_of_its_own(cli: Cli, tmp_path: Path) -> None:
+def test_the_page_is_self_contained(cli: Cli, tmp_path: Path) -> None:
     assert "fast-thrashing" in cli("explain").stdout
     assert cli("explain", "bast-thrashing").stdout == "written to explain-bast-thrashing.html: open it in a browser\n"
     cli("explain", "--set", "ftl=bast", "--requests", "0 4 8-11 r5", "--beside", "ftl=fast", "--out", "own.html")
@@ -201,11 +201,11 @@ def test_a_page_of_its_own(cli: Cli, tmp_path: Path) -> None:
         page = (tmp_path / name).read_text(encoding="utf-8")
         assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
         assert page.count("<script") == page.count("</script>") == 3
-    found = json.loads(cli("explain", "bast-thrashing", "--json").stdout)
-    assert (found["kind"], found["result"]["recordings"]) == ("steps", recordings("bast-thrashing"))
+    payload = json.loads(cli("explain", "bast-thrashing", "--json").stdout)
+    assert (payload["kind"], payload["result"]["recordings"]) == ("steps", recordings("bast-thrashing"))
 
 
-def test_a_trace_is_read_as_it_is_asked_for(tmp_path: Path, cli: Cli) -> None:
+def test_trace_options_are_honoured(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "two.csv").write_text("0,W,0,4096,1\n1,W,0,4096,2\nnothing\n1,R,0,4096,3\n")
     given = ["--set", "ftl=fast", "--trace", "two.csv", "--out", "own.html"]
     done = cli("explain", *given, check=False)
@@ -216,19 +216,21 @@ def test_a_trace_is_read_as_it_is_asked_for(tmp_path: Path, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("most", [20, 200_000])
-def test_an_excerpt_of_a_trace_of_several_devices_says_whose_it_is(tmp_path: Path, cli: Cli, most: int) -> None:
-    """Whether the trace is read to its end or not."""
+def test_an_excerpt_of_several_devices_names_its_device(tmp_path: Path, cli: Cli, most: int) -> None:
+    """Also if the trace is not read to its end."""
     rows = (f"{128166372003061629 + 10 * at},hm,{at % 2},Write,{4096 * (at % 8)},4096,100" for at in range(most + 20))
     (tmp_path / "two.csv").write_text("\n".join(rows) + "\n")
     given = ["--set", "ftl=fast", "--trace", "two.csv", "--most", "20", "--out", "own.html"]
-    said = cli("explain", *given).stdout
-    assert "Of device hm.0 of two.csv these are 20 requests" in said and "Another device is taken by --device" in said
-    said = cli("explain", *given, "--device", "hm.1").stdout
-    assert "Of device hm.1 of two.csv these are 20 requests" in said and "Another device" not in said
+    output = cli("explain", *given).stdout
+    assert (
+        "Of device hm.0 of two.csv these are 20 requests" in output and "Another device is taken by --device" in output
+    )
+    output = cli("explain", *given, "--device", "hm.1").stdout
+    assert "Of device hm.1 of two.csv these are 20 requests" in output and "Another device" not in output
     assert "Of two.csv these are 20 requests" in cli("explain", *given, "--device", "all").stdout
 
 
-def test_requests_of_a_trace_are_numbered_anew(tmp_path: Path, cli: Cli) -> None:
+def test_requests_of_a_trace_are_renumbered(tmp_path: Path, cli: Cli) -> None:
     trace = ssdlab.Trace.from_columns(
         op=["write", "read", "flush", "write"], offset=[1 << 30, 4096, 0, (1 << 30) + 8192], bytes=[8192, 4096, 0, 100]
     )
@@ -237,26 +239,26 @@ def test_requests_of_a_trace_are_numbered_anew(tmp_path: Path, cli: Cli) -> None
     with pytest.raises(ConfigError, match="the trace has no requests with pages behind the first 9; lower --skip"):
         steps.excerpt(trace, 4096, skip=9)
     trims = ssdlab.Trace.from_columns(op=["write", "trim", "trim"], offset=[0, 512, 0], bytes=[8192, 8192, 512])
-    assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2, None)  # As in a run, a part of a page is not trimmed.
+    assert steps.excerpt(trims, 4096) == ("0-1 t1-1", 2, None)  # As in a run, part of a page is not trimmed.
     flushes = ssdlab.Trace.from_columns(op=["flush"] * 2, offset=[0, 0], bytes=[0, 0])
     with pytest.raises(ConfigError, match="the trace has no reads, writes or trims of pages"):
         steps.excerpt(flushes, 4096)
     with pytest.raises(ConfigError, match="read, write and trim no pages; raise --skip or --most"):
         steps.excerpt(flushes, 4096, count=1)
     trace.save(tmp_path / "trace.csv")
-    said = cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--skip", "1", "--out", "own.html").stdout
+    output = cli("explain", "--set", "ftl=fast", "--trace", "trace.csv", "--skip", "1", "--out", "own.html").stdout
     about = "Of trace.csv these are 2 requests that have pages, behind the first 1; the 2 pages that they touch are"
     page = (tmp_path / "own.html").read_text()
-    assert about in said and about in page and "FTL fast, step by step" in page
+    assert about in output and about in page and "FTL fast, step by step" in page
     for option in (["--skip", "1"], ["--most", "5"]):
         assert "--skip and --most are for a trace; name one" in refused(cli, "--requests", "0", *option)
 
 
-def test_a_trace_sizes_the_drive_that_it_is_explained_on(tmp_path: Path, cli: Cli) -> None:
+def test_a_trace_sizes_its_explained_drive(tmp_path: Path, cli: Cli) -> None:
     far = ssdlab.Trace.from_columns(op=["W"] * 50, offset=[n << 20 for n in range(50)], bytes=[4096] * 50)
     far.save(tmp_path / "far.csv")
-    told = json.loads(cli("explain", "--trace", "far.csv", "--json").stdout)["result"]
-    assert told["recordings"][0]["drive"]["logical_pages"] >= 50
+    output = json.loads(cli("explain", "--trace", "far.csv", "--json").stdout)["result"]
+    assert output["recordings"][0]["drive"]["logical_pages"] >= 50
     small = refused(cli, "--set", "device.capacity=128KiB", "--trace", "far.csv")
     assert "the drive has pages 0 to 31. Use these, or raise device.capacity" in small
 
@@ -270,7 +272,7 @@ def refused(cli: Cli, *arguments: object) -> str:
     return done.stderr
 
 
-def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> None:
+def test_impossible_scenes_are_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> None:
     assert "there is no scene fast-trashing; did you mean fast-thrashing?" in refused(cli, "fast-trashing")
     assert "known are bast-full-merge, " in refused(cli, "zzz")
     assert "more than 4096 flash pages is not drawn" in " ".join(cli("explain", "--help").stdout.split())
@@ -309,13 +311,13 @@ def test_what_cannot_be_is_refused_with_a_remedy(cli: Cli, tmp_path: Path) -> No
         f'{HEAD}{drive}[[ftl]]\nname = "fast"\nwidth = 1': "width: no such key in [[ftl]] fast",
     }.items():
         (tmp_path / "own.toml").write_text(text, encoding="utf-8")
-        said = refused(cli, "own.toml")
-        assert said.startswith("ssdlab: own.toml: ") and fault in said
+        message = refused(cli, "own.toml")
+        assert message.startswith("ssdlab: own.toml: ") and fault in message
     assert not list(tmp_path.glob("*.html"))
 
 
 @pytest.mark.parametrize("ftl", [name for name, _ in ssdlab._ssdlab.variants("ftl")])
-def test_every_ftl_is_drawn_without_another_setting(ftl: str, cli: Cli, tmp_path: Path) -> None:
+def test_every_ftl_is_drawn_without_other_settings(ftl: str, cli: Cli, tmp_path: Path) -> None:
     other = "bast" if ftl == "fast" else "fast"
     for drive in ([f"ftl={ftl}"], [f"ftl={other}", "--beside", f"ftl={ftl}"]):
         cli("explain", "--set", *drive, "--requests", "0 4 8", "--out", "page.html")
@@ -331,20 +333,20 @@ def test_every_ftl_is_drawn_without_another_setting(ftl: str, cli: Cli, tmp_path
 
 
 def test_a_notebook_shows_the_page_in_a_frame() -> None:
-    found = ssdlab.explain("bast-locality")
-    html = found._repr_html_()
-    assert repr(found) == f"<ssdlab.Explanation: {found.scene.title}>"
+    explanation = ssdlab.explain("bast-locality")
+    html = explanation._repr_html_()
+    assert repr(explanation) == f"<ssdlab.Explanation: {explanation.scene.title}>"
     assert html.startswith("<iframe title=") and "&lt;!doctype html&gt;" in html
 
 
 def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) -> None:
     ftl = {"ftl": "fast", "ftl.fast.log": "4"}
-    found = ssdlab.simulate(small.with_overrides({**ftl, "workload.requests": 500})).explain("0 4 8 12 0 4")
+    result = ssdlab.simulate(small.with_overrides({**ftl, "workload.requests": 500})).explain("0 4 8 12 0 4")
     alone = steps.explain(
         ssdlab.Config(overrides=[*steps.SMALL, *(f"{key}={value}" for key, value in ftl.items())]), "0"
     )
-    assert found.recordings[0]["drive"] == alone.recordings[0]["drive"]
-    assert found.scene.requests == "0 4 8 12 0 4" and "<iframe" in found._repr_html_()
+    assert result.recordings[0]["drive"] == alone.recordings[0]["drive"]
+    assert result.scene.requests == "0 4 8 12 0 4" and "<iframe" in result._repr_html_()
     with pytest.raises(ConfigError, match="nothing is requested"):
         ssdlab.simulate(small).explain("")
     for wrong in ([0, 1], ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])):
@@ -352,17 +354,20 @@ def test_the_ftl_of_a_run_is_explained_on_a_small_drive(small: ssdlab.Config) ->
             ssdlab.simulate(small).explain(wrong)  # type: ignore[arg-type]
 
 
-def test_settings_are_explained_on_the_drive_of_the_command(cli: Cli) -> None:
+def test_settings_are_explained_on_the_commands_drive(cli: Cli) -> None:
     of_command = json.loads(cli("explain", "--set", "ftl=fast", "--requests", "0 4", "--json").stdout)["result"]
     assert ssdlab.explain({"ftl": "fast"}, "0 4").to_dict() == of_command
     assert ssdlab.explain([{"ftl": "fast"}, {"ftl": "bast"}], "0 4").recordings[0] == of_command["recordings"][0]
 
 
-def test_of_three_streams_fast_captures_the_last_as_a_whole() -> None:
-    """And of the others what comes before another takes the sequential log block: that is what the scene says."""
-    found = ssdlab.explain("fast-thrashing")
-    fast, _ = ([step["lpn"] for step in one["steps"] if step["step"] == "captured"] for one in found.recordings)
+def test_fast_captures_the_last_of_three_streams_completely() -> None:
+    """Of the others it captures what comes before another stream takes the sequential log block, as the scene says."""
+    explanation = ssdlab.explain("fast-thrashing")
+    fast, _ = (
+        [step["lpn"] for step in recording["steps"] if step["step"] == "captured"]
+        for recording in explanation.recordings
+    )
     again = fast.index(0, 1)
     assert fast[:again] == [0, 1, 12, *range(24, 36)]
     assert fast[again:] == [0, 12, 24, 25, 26]
-    assert "Only the third" in found.scene.text and "captured as a whole" in found.scene.text
+    assert "Only the third" in explanation.scene.text and "captured as a whole" in explanation.scene.text

@@ -1,4 +1,4 @@
-"""The page of `ssdlab explain` in a real browser: forward and back it shows what the simulation says, offline."""
+"""The page of `ssdlab explain` in a real browser: forward and back it shows the simulation's states, offline."""
 
 import random
 import re
@@ -32,8 +32,8 @@ WALK = """() => {
   document.body.hidden = false;
   return { end, first: seen[0].map((state) => JSON.parse(state)), ticks: player.last };
 }"""
-"""Every step forward, then every step back; what is drawn must be the same both ways. Where on the screen it is does
-not matter, so the page is hidden, which spares a layout for each step.
+"""Takes every step forward and back; drawings must be equal both ways. Positions on the screen do not matter, so the
+page is hidden, which saves a layout per step.
 """
 
 CELLS = """(lane) => [...document.querySelectorAll(".lane")[lane].querySelectorAll(".cell")].map((cell) =>
@@ -56,7 +56,7 @@ def page_of(window: Any, tmp_path: Path) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_forward_and_back_a_scene_shows_what_the_simulation_says(name: str, page_of: Any) -> None:
+def test_a_scene_shows_the_simulation_forward_and_back(name: str, page_of: Any) -> None:
     recordings = ssdlab.explain(name).recordings
     page = page_of(name)
     walked = page.evaluate(WALK)
@@ -67,7 +67,7 @@ def test_forward_and_back_a_scene_shows_what_the_simulation_says(name: str, page
         assert walked["end"][lane]["map"][:logical] == end["map"]
         assert walked["end"][lane]["erases"] == end["erases"]
         assert walked["first"][lane]["map"] == recording["start"]["map"]
-        # And as elements: every valid cell is where the FTL has the page, whatever order blocks are shown in.
+        # As elements: every valid cell is where the FTL has the page, whatever the order of blocks.
         page.evaluate("() => player.go(player.last)")
         cells = page.evaluate(CELLS, lane)
         valid = sorted(int(text) for text, is_valid, _ in cells if is_valid and not text.startswith("m"))
@@ -76,16 +76,16 @@ def test_forward_and_back_a_scene_shows_what_the_simulation_says(name: str, page
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_half_way_everything_drawn_is_where_another_recording_starts(name: str, page_of: Any) -> None:
-    found = ssdlab.explain(name)
-    words = found.scene.requests.split()
+def test_the_middle_of_a_scene_equals_another_recordings_start(name: str, page_of: Any) -> None:
+    explanation = ssdlab.explain(name)
+    words = explanation.scene.requests.split()
     half = len(words) // 2
-    before = f"{found.scene.before} {' '.join(words[:half])}"
-    later = steps.Explanation(replace(found.scene, before=before, requests=" ".join(words[half:])))
+    before = f"{explanation.scene.before} {' '.join(words[:half])}"
+    later = steps.Explanation(replace(explanation.scene, before=before, requests=" ".join(words[half:])))
     page = page_of(name)
     page.evaluate("() => player.go(player.last)")
     for lane, recording in enumerate(later.recordings):
-        at = len(found.recordings[lane]["steps"]) - len(recording["steps"])
+        at = len(explanation.recordings[lane]["steps"]) - len(recording["steps"])
         drawn = page.evaluate("([lane, at]) => player.lanes[lane].at(at)", [lane, at])
         for block in drawn["blocks"]:
             del block["since"]
@@ -93,22 +93,22 @@ def test_half_way_everything_drawn_is_where_another_recording_starts(name: str, 
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_every_step_of_a_scene_is_told(name: str, page_of: Any) -> None:
+def test_every_step_of_a_scene_has_a_sentence(name: str, page_of: Any) -> None:
     page = page_of(name)
-    said = page.evaluate("""() => {
+    shown_text = page.evaluate("""() => {
       document.body.hidden = true;
       return Array.from({ length: player.last }, (_, at) => {
         player.go(at + 1);
         return [...document.querySelectorAll(".said")].map((one) => one.textContent);
       }).flat();
     }""")
-    assert all(line.strip() for line in said)
-    assert not [line for line in said if "undefined" in line or "NaN" in line or "null" in line]
+    assert all(line.strip() for line in shown_text)
+    assert not [line for line in shown_text if "undefined" in line or "NaN" in line or "null" in line]
 
 
 @pytest.fixture
 def told(window: Any, tmp_path: Path) -> Iterator[Any]:
-    """The sentences of all steps of a small drive."""
+    """Sentences of all steps of a small drive."""
     shown: list[Shown] = []
 
     def told(requests: str, **settings: object) -> list[str]:
@@ -127,8 +127,8 @@ def told(window: Any, tmp_path: Path) -> Iterator[Any]:
         one.leave()
 
 
-def test_a_page_that_does_not_continue_the_sequential_log_is_written_in_a_merge(told: Any) -> None:
-    """Before the next page, in a full merge to a new data block; behind it, in a partial merge to the log block."""
+def test_a_page_that_breaks_the_sequential_log_is_written_in_a_merge(told: Any) -> None:
+    """Before the next page by a full merge to a new data block; behind it by a partial merge to the log block."""
     lines = told("0 1 1 4 4 6", ftl="fast", ftl__fast__log=3)
     broken = [line for line in lines if "ends here" in line]
     ends = "ends here: the page to be written does not continue it"
@@ -141,8 +141,8 @@ def test_a_page_that_does_not_continue_the_sequential_log_is_written_in_a_merge(
     assert written == [("1", "D"), ("6", "S")]
 
 
-def test_a_page_that_goes_to_the_log_is_told_why(told: Any) -> None:
-    """Its place is taken, lies before what is programmed, or was taken until the merge that made room in the log."""
+def test_a_page_in_the_log_has_a_reason(told: Any) -> None:
+    """Its place is taken, lies before the last program, or was taken until the merge that made room in the log."""
 
     def to_the_log(requests: str, **settings: object) -> list[str]:
         lines = told(requests, ftl="fast", ftl__fast__sw=0, **settings)
@@ -167,25 +167,23 @@ def test_a_page_that_goes_to_the_log_is_told_why(told: Any) -> None:
         ({"ftl": "bast", "ftl__bast__log": 1}, "1 5", "for room in the log"),
     ],
 )  # fmt: skip
-def test_what_a_page_has_waited_for_is_said(
-    settings: dict[str, object], requests: str, awaited: str, told: Any
-) -> None:
+def test_waits_of_a_page_are_described(settings: dict[str, object], requests: str, awaited: str, told: Any) -> None:
     [waited] = [line for line in told(requests, **settings) if "has waited" in line]
     assert waited.startswith(f"The page has waited {awaited}: ")
 
 
-def test_a_trim_outdates_only_what_is_there(told: Any) -> None:
+def test_a_trim_invalidates_only_existing_pages(told: Any) -> None:
     lines = told("t5 5 t5 t5", precondition__fill="0%", ftl="bast")
     trims = [line for line in lines if "forgets" in line]
     expected = ["nothing was there", "the copy counts as outdated", "nothing was there"]
     assert trims == [f"The host forgets page 5: {what}." for what in expected]
 
 
-def test_a_merge_is_told_in_the_words_of_the_papers(page_of: Any) -> None:
+def test_merges_are_described_in_the_papers_words(page_of: Any) -> None:
     page = page_of("bast-full-merge")
     page.get_by_role("button", name="Next merge").click()
-    told = "Full merge of block 1: newest pages from D1, L5; 12 reads, 12 programs, 2 erases."
-    assert page.locator(".said .span").first.inner_text() == told
+    message = "Full merge of block 1: newest pages from D1, L5; 12 reads, 12 programs, 2 erases."
+    assert page.locator(".said .span").first.inner_text() == message
     assert page.get_by_role("button", name="Next merge").is_disabled()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -197,8 +195,8 @@ def test_a_merge_is_told_in_the_words_of_the_papers(page_of: Any) -> None:
     assert page.locator(".now").inner_text() == "Before the first request."
 
 
-def test_a_merge_and_the_block_that_is_empty_with_it_are_told_apart(page_of: Any) -> None:
-    """Papers count the erase of the log block to the merge that emptied it; the merge itself erases a data block."""
+def test_a_merge_and_the_erased_log_block_are_distinguished(page_of: Any) -> None:
+    """Papers count the log block's erase to the merge that emptied it; the merge itself erases a data block."""
     page = page_of("faster-isolation")
     merged = next(at for at, step in enumerate(ssdlab.explain("faster-isolation").recordings[0]["steps"])
                   if step["step"] == "merged" and step["lbn"] == 5)  # fmt: skip
@@ -213,24 +211,24 @@ COST = re.compile(r"(\d+) reads?, (\d+) programs?, (\d+) erases?\.$")
 
 
 def told_cost(sentence: str) -> list[int]:
-    """Reads, programs and erases that a sentence ends with."""
-    found = COST.search(sentence)
-    assert found is not None, sentence
-    return [int(one) for one in found.groups()]
+    """Reads, programs and erases at the end of a sentence."""
+    match = COST.search(sentence)
+    assert match is not None, sentence
+    return [int(group) for group in match.groups()]
 
 
 @pytest.mark.parametrize(
     "name", ["bast-thrashing", "fast-full-merge", "faster-fast", "faster-isolation", "greedy-fifo"]
 )
-def test_what_merges_reclaims_and_collections_cost_is_all_that_the_flash_did_for_them(name: str, page_of: Any) -> None:
-    """A merge is told as the simulator counts it, a reclaim with the merges in it; together they are all copies and
-    erases of the scene.
+def test_costs_of_merges_reclaims_and_collections_cover_all_flash_work(name: str, page_of: Any) -> None:
+    """Merges are described as the simulator counts them, reclaims include their merges; together they are all copies
+    and erases of the scene.
     """
     recordings = ssdlab.explain(name).recordings
     for recording, sentences in zip(recordings, page_of(name).evaluate(SPANS), strict=True):
         kinds = ("merge", "reclaim", "collection")
-        told = [(one, line) for one, line in zip(recording["spans"], sentences, strict=True) if one["span"] in kinds]
-        for span, line in told:
+        lines = [(one, line) for one, line in zip(recording["spans"], sentences, strict=True) if one["span"] in kinds]
+        for span, line in lines:
             if span["span"] == "merge":
                 assert told_cost(line) == [span["copies"], span["copies"], span["erases"]], line
             if span["span"] == "reclaim":
@@ -239,32 +237,30 @@ def test_what_merges_reclaims_and_collections_cost_is_all_that_the_flash_did_for
                 assert f": {merges or 'no'} logical block{'s' if merges > 1 else ''} merged; " in line
         outermost = [
             line
-            for span, line in told
-            if not any(one is not span and one["from"] <= span["from"] and span["to"] <= one["to"] for one, _ in told)
+            for span, line in lines
+            if not any(one is not span and one["from"] <= span["from"] and span["to"] <= one["to"] for one, _ in lines)
         ]
         copies = sum(step["step"] == "copy" for step in recording["steps"])
-        erases = sum(recording["end"]["erases"]) - sum(one["erases"] for one in recording["start"]["blocks"])
+        erases = sum(recording["end"]["erases"]) - sum(block["erases"] for block in recording["start"]["blocks"])
         assert [sum(column) for column in zip(*map(told_cost, outermost), strict=True)] == [copies, copies, erases]
 
 
 @pytest.mark.parametrize("trigger", [{}, {"partial": [2, 1]}])
-def test_what_collections_cost_with_a_map_in_flash_holds_the_map_pages_that_they_move(
-    window: Any, tmp_path: Path, trigger: dict[str, list[int]]
-) -> None:
-    """Those that collection moves and rewrites, but none that look-ups of the host load or write back in between."""
+def test_collection_costs_include_moved_map_pages(window: Any, tmp_path: Path, trigger: dict[str, list[int]]) -> None:
+    """Counts map pages that collection moves and rewrites, but none that host look-ups load or write back."""
     scene, draw = steps.scene("dftl-miss"), random.Random(1)
     requests = " ".join(str(draw.randrange(64)) for _ in range(150))
     (drive,) = scene.drives
     drives = ({**drive, "ftl": {"page": {**drive["ftl"]["page"], **trigger}}},)
-    found = steps.Explanation(replace(scene, requests=requests, drives=drives))
-    found.save(tmp_path / "long.html")
+    explanation = steps.Explanation(replace(scene, requests=requests, drives=drives))
+    explanation.save(tmp_path / "long.html")
     shown = Shown(window, tmp_path / "long.html")
     try:
         (sentences,) = window.evaluate(SPANS)
     finally:
         shown.leave()
-    (recording,) = found.recordings
-    told = [
+    (recording,) = explanation.recordings
+    lines = [
         told_cost(line)
         for span, line in zip(recording["spans"], sentences, strict=True)
         if span["span"] == "collection"
@@ -275,9 +271,9 @@ def test_what_collections_cost_with_a_map_in_flash_holds_the_map_pages_that_they
         return sum(step["step"] in (kind, "copy") and step["cause"] in causes for step in recording["steps"])
 
     erases = sum(recording["end"]["erases"])
-    assert [sum(column) for column in zip(*told, strict=True)] == [done("read"), done("program"), erases]
+    assert [sum(column) for column in zip(*lines, strict=True)] == [done("read"), done("program"), erases]
     rewritten = sum(step["step"] == "program" and step["cause"] == "map_update" for step in recording["steps"])
-    assert rewritten > 0 and erases == len(told)
+    assert rewritten > 0 and erases == len(lines)
 
 
 def test_two_ftls_meet_at_each_request(page_of: Any) -> None:
@@ -297,7 +293,7 @@ def test_two_ftls_meet_at_each_request(page_of: Any) -> None:
     assert number == []
 
 
-def test_playing_comes_to_the_end_and_can_be_paused(page_of: Any) -> None:
+def test_playing_ends_and_can_be_paused(page_of: Any) -> None:
     page = page_of("bast-locality")
     page.locator("#speed").fill("5")
     page.get_by_role("button", name="Play").click()
@@ -323,14 +319,18 @@ def test_without_the_simulator_a_page_says_that_it_plays_a_recording(
 class TestSimulatorInThePage:
     @pytest.mark.parametrize("name", SCENES)
     def test_it_records_what_the_extension_records(self, name: str, page_of: Any) -> None:
-        found = ssdlab.explain(name)
+        explanation = ssdlab.explain(name)
         page = page_of(name)
-        for recording in found.recordings:
-            question = {"drive": recording["drive"], "before": found.scene.before, "requests": found.scene.requests}
+        for recording in explanation.recordings:
+            question = {
+                "drive": recording["drive"],
+                "before": explanation.scene.before,
+                "requests": explanation.scene.requests,
+            }
             answer = page.evaluate("async (question) => (await ready)(question)", question)
             assert answer == {"recording": recording}
 
-    def test_a_page_that_is_clicked_is_written(self, page_of: Any) -> None:
+    def test_a_clicked_page_is_written(self, page_of: Any) -> None:
         page = page_of("bast-thrashing")
         page.locator(".cell.valid", has_text="13").first.click()
         assert page.locator("#own-text").input_value() == "13"
@@ -343,7 +343,7 @@ class TestSimulatorInThePage:
         page.get_by_role("button", name="Back to the scene").click()
         assert page.locator("#own-text").input_value() == "0 4 8 12 4 8 12 0 0 4 12 8"
 
-    def test_a_click_directly_after_a_run_goes_on_from_what_was_typed(self, page_of: Any) -> None:
+    def test_a_click_after_a_run_continues_the_typed_requests(self, page_of: Any) -> None:
         page = page_of("greedy-fifo")
         text = page.locator("#own-text")
         text.fill("5 6")
@@ -352,10 +352,10 @@ class TestSimulatorInThePage:
         assert page.evaluate("() => player.tick") == 0
         page.locator(".cell.valid", has_text="7").first.click()
         assert text.input_value().startswith("5 6 ")
-        # Undone as what is typed is.
+        # Undo works as for typed requests.
         text.press("Control+z")
         assert text.input_value() == "5 6"
-        # Whoever goes to the first step begins anew.
+        # Returning to the first step starts anew.
         page.get_by_role("button", name="Run").click()
         page.evaluate("() => { player.go(1); player.go(0); }")
         page.locator(".cell.valid").first.click()
@@ -376,7 +376,7 @@ class TestSimulatorInThePage:
 
 
 @pytest.mark.parametrize("name", ["fast-thrashing", "faster-isolation", "dftl-miss"])
-def test_everybody_can_use_it(name: str, page_of: Any) -> None:
+def test_the_page_is_accessible(name: str, page_of: Any) -> None:
     page = page_of(name, reduced_motion="reduce")
     for tick in ("Math.floor(player.last / 2)", "player.last"):
         page.evaluate(f"() => player.go({tick})")

@@ -1,4 +1,4 @@
-"""Pages of findings other than a run, and the operations of a run, in a real browser: drawn is what was found."""
+"""Pages of findings other than runs, and the operations of a run, in a real browser."""
 
 import csv
 import io
@@ -43,10 +43,10 @@ REQUESTS = ssdlab.generate({"device.capacity": "32MiB", "workload.requests": 2_0
 
 
 @contextmanager
-def shown(found: Finding, window: Any, folder: Path) -> Iterator[Any]:
-    """The page of a finding."""
+def shown(finding: Finding, window: Any, folder: Path) -> Iterator[Any]:
+    """The page of the finding."""
     path = folder / "report.html"
-    path.write_text(found.report_html(), encoding="utf-8")
+    path.write_text(finding.report_html(), encoding="utf-8")
     assert path.stat().st_size < 5_000_000
     page = Shown(window, path)
     yield window
@@ -56,7 +56,7 @@ def shown(found: Finding, window: Any, folder: Path) -> Iterator[Any]:
 @pytest.fixture
 def explored(window: Any, tmp_path: Path) -> Iterator[Callable[[Finding], Any]]:
     with ExitStack() as pages:
-        yield lambda found: pages.enter_context(shown(found, window, tmp_path))
+        yield lambda finding: pages.enter_context(shown(finding, window, tmp_path))
 
 
 @pytest.fixture(scope="module")
@@ -66,20 +66,20 @@ def compared() -> ssdlab.Comparison:
 
 @pytest.fixture(scope="module")
 def comparison(browser: Any, compared: ssdlab.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The page of the comparison, in a window of its own."""
+    """The page of the comparison, in its own window."""
     with shown(compared, browser.new_page(), tmp_path_factory.mktemp("comparison")) as page:
         yield page
 
 
 def marks(page: Any, label: str, panel: int = 0) -> list[dict[str, Any]]:
-    """The marks of the chart that is headed so."""
+    """The marks of the chart with this heading."""
     script = "(l) => drawn.find(({ element }) => element.ariaLabel === l).chart"
     found: list[dict[str, Any]] = page.evaluate(script, label)["panels"][panel]["marks"]
     return found
 
 
 def quantile(times: LatencyColumns, share: float) -> float:
-    """The longest time of the bucket in which the request lies that so many are not slower than; the slow way."""
+    """Upper end of the bucket that holds the request with this many slower ones; the slow way."""
     faster, total = 0, int(times.requests.sum())
     for upper, requests in zip(times.upper_ns.tolist(), times.requests.tolist(), strict=True):
         faster += requests
@@ -88,11 +88,11 @@ def quantile(times: LatencyColumns, share: float) -> float:
     raise AssertionError(share)
 
 
-def test_curves_of_a_comparison_are_those_of_the_histograms(comparison: Any, compared: ssdlab.Comparison) -> None:
+def test_curves_of_a_comparison_equal_its_histograms(comparison: Any, compared: ssdlab.Comparison) -> None:
     page = comparison
     for op in ("read", "write"):
         above, below = (marks(page, f"{op.capitalize()}s", panel) for panel in (0, 1))
-        assert [line["name"] for line in above] == [*CASES] and [one["name"] for one in below[1:]] == [*CASES][1:]
+        assert [line["name"] for line in above] == [*CASES] and [point["name"] for point in below[1:]] == [*CASES][1:]
         for share in (0.5, 0.9, 0.99):
             longest = {case: quantile(one.latency[op], share) for case, one in compared.results.items()}
             for drawn, expected in (
@@ -104,7 +104,7 @@ def test_curves_of_a_comparison_are_those_of_the_histograms(comparison: Any, com
                     assert line["y"][at] == pytest.approx(expected[line["name"]], rel=1e-5), (op, share, line["name"])
 
 
-def test_bars_of_a_comparison_are_its_figures(comparison: Any, compared: ssdlab.Comparison) -> None:
+def test_bars_of_a_comparison_equal_its_figures(comparison: Any, compared: ssdlab.Comparison) -> None:
     page = comparison
     figures = {case: compared.figures(case) for case in CASES}
     bars = {mark["name"]: mark["lengths"][0] for mark in marks(page, "At a glance") if mark["kind"] == "Bars"}
@@ -119,14 +119,14 @@ def test_bars_of_a_comparison_are_its_figures(comparison: Any, compared: ssdlab.
             assert of[label] == pytest.approx(change, rel=1e-4), (case, figure)
 
 
-def test_a_case_keeps_its_colour_and_comes_and_goes_in_all_charts(comparison: Any) -> None:
+def test_a_case_keeps_its_colour_and_toggles_in_all_charts(comparison: Any) -> None:
     page = comparison
     colours = page.evaluate(
         "() => drawn.flatMap(({ chart }) => chart.panels.flatMap(({ marks }) => marks))"
         ".filter(({ name, kind }) => name && kind !== 'Whiskers').map(({ name, colour }) => [name, colour])"
     )
     assert len({colour for _, colour in colours}) == len({name for name, _ in colours}) == 3
-    assert len({tuple(one) for one in colours}) == 3
+    assert len({tuple(colour) for colour in colours}) == 3
     toggle = "() => drawn[0].plot.dispatchAction({ type: 'legendToggleSelect', name: 'fifo' })"
     page.evaluate(toggle)
     shown = page.evaluate("() => drawn.map(({ plot }) => plot.getOption().legend[0].selected.fifo)")
@@ -135,10 +135,10 @@ def test_a_case_keeps_its_colour_and_comes_and_goes_in_all_charts(comparison: An
     assert all(page.evaluate("() => drawn.map(({ plot }) => plot.getOption().legend[0].selected.fifo)"))
 
 
-def test_everybody_can_use_a_comparison_and_take_its_figures_away(comparison: Any) -> None:
+def test_a_comparison_is_accessible_and_its_figures_can_be_saved(comparison: Any) -> None:
     page = comparison
     check_for_everybody(page)
-    # What is folded while the page grows fills it when it is unfolded.
+    # Sections folded while the page grows fill it when unfolded.
     page.get_by_role("heading", name="Differences").click()
     page.set_viewport_size({"width": 500, "height": 900})
     page.get_by_role("heading", name="Differences").click()
@@ -152,7 +152,7 @@ def test_everybody_can_use_a_comparison_and_take_its_figures_away(comparison: An
         assert any(row[:1] == ["more spare"] for row in rows)
 
 
-def test_saved_bars_say_of_what_they_are(comparison: Any, compared: ssdlab.Comparison) -> None:
+def test_saved_bars_are_labelled(comparison: Any, compared: ssdlab.Comparison) -> None:
     chart = "drawn.find(({ element }) => element.ariaLabel === 'Differences').chart"
     rows = [*csv.reader(io.StringIO(comparison.evaluate(f"() => csv({chart})")))]
     assert rows[0] == ["fifo", "row", "change from greedy (%)"]
@@ -175,10 +175,10 @@ REPORTS: dict[str, tuple[int, Callable[[], Finding]]] = {
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_report_is_explored(explored: Callable[[Finding], Any], name: str) -> None:
-    count, found = REPORTS[name]
-    page = explored(found())
+    count, report = REPORTS[name]
+    page = explored(report())
     assert page.evaluate("() => drawn.length") == count
-    # Whatever is drawn: a path, a shape or a picture, beyond axes and legend.
+    # Anything drawn counts: a path, a shape or a picture, except axes and legend.
     assert page.evaluate("() => drawn.every(({ element }) => element.querySelector('svg path[fill], svg image'))")
     assert violations(page) == []
 
@@ -188,12 +188,12 @@ def test_pages_write_values_as_the_terminal_does(comparison: Any) -> None:
     for form, write in FORMS.items():
         for value in (0.0, 0.00412, 0.5, 1.0, 12.345, 999.7, 1023.6, 65_536.0, 1.5e6, 2.5e9, 7.3e12):
             if form != "number":
-                said = page.evaluate("([form, value]) => FORMS[form](value)", [form, value])
-                assert said == write(value), (form, value)
+                shown_text = page.evaluate("([form, value]) => FORMS[form](value)", [form, value])
+                assert shown_text == write(value), (form, value)
 
 
 def slowly_waited(bars: GanttColumns, at: int) -> set[int]:
-    """The bars that kept the place of one busy since its request was ready there; found by looking at every one."""
+    """Bars that occupied the place of a bar after its request was ready there; checks every bar."""
     begin, end = bars.begin_ns.tolist(), bars.end_ns.tolist()
     same = [i for i in range(len(begin)) if bars.request[i] == bars.request[at] and bars.die[i] == bars.die[at]]
     before = [end[i] for i in same if end[i] <= begin[at]]
@@ -208,7 +208,7 @@ def slowly_waited(bars: GanttColumns, at: int) -> set[int]:
     return {i for i in others if end[i] > ready and begin[i] < begin[at]}
 
 
-def test_a_picked_request_says_what_it_waited_for(explored: Callable[[Finding], Any]) -> None:
+def test_a_picked_request_shows_its_waits(explored: Callable[[Finding], Any]) -> None:
     window = {"gantt.window.from": "20ms", "gantt.window.length": "5ms"}
     result = ssdlab.simulate(ssdlab.Config(overrides={**TIMED, **window}))
     assert result.activity is not None
@@ -236,7 +236,7 @@ def test_a_picked_request_says_what_it_waited_for(explored: Callable[[Finding], 
         blockers = slowly_waited(bars, at)
         waits += len(blockers)
         assert {f"{int(bars.request[i]):,}" for i in blockers if bars.request[i]} == {
-            one.split()[1] for one in told.split("; ") if one.startswith("request")
+            word.split()[1] for word in told.split("; ") if word.startswith("request")
         }, (row, told)
     assert waits > 0 and waited_at_all > 0 and violations(page) == []
     page.locator(".requests button").first.press("Enter")
@@ -245,7 +245,7 @@ def test_a_picked_request_says_what_it_waited_for(explored: Callable[[Finding], 
 
 @contextmanager
 def served(result: ssdlab.Result, folder: Path) -> Iterator[LocalServer]:
-    """What `ssdlab view --serve` answers of a run."""
+    """Answers of `ssdlab view --serve` for a run."""
     result.save(folder)
     with LocalServer(folder / "report.html") as server:
         answering = threading.Thread(target=server.serve_forever)
@@ -257,9 +257,7 @@ def served(result: ssdlab.Result, folder: Path) -> Iterator[LocalServer]:
             answering.join()
 
 
-def test_a_page_says_why_it_cannot_show_later_operations(
-    window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_explains_missing_later_operations(window: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = ssdlab.simulate({**TIMED, "gantt.window.length": "1s"})
     with served(result, tmp_path) as server:
         window.goto(server.address)
@@ -280,8 +278,8 @@ def test_a_page_says_why_it_cannot_show_later_operations(
         assert told.inner_text() == "These operations cannot be shown: no Parquet"
 
 
-def test_what_was_waited_for_before_the_operations_that_are_shown_is_not_nothing(window: Any, tmp_path: Path) -> None:
-    """An operation that keeps a lane busy may be one of the earlier operations, which a page of later ones lacks."""
+def test_waits_behind_hidden_operations_are_shown(window: Any, tmp_path: Path) -> None:
+    """The operation that keeps a lane busy may be an earlier one, which a page of later ones lacks."""
     result = ssdlab.simulate({**TIMED, "gantt.window.length": "1s"})
     assert result.activity is not None
     bars, requests = result.activity.gantt, "drawn.find(({ requests }) => requests).requests"
@@ -295,13 +293,13 @@ def test_what_was_waited_for_before_the_operations_that_are_shown_is_not_nothing
     behind = {
         int(bars.request[at])
         for at in order[:200]
-        if bars.request[at] and any(bars.begin_ns[one] < hidden for one in slowly_waited(bars, at))
+        if bars.request[at] and any(bars.begin_ns[wait] < hidden for wait in slowly_waited(bars, at))
     }
     assert behind
     assert behind <= {request for request, reason in told if "perhaps earlier operations" in reason}
 
 
-def test_other_operations_are_offered_where_there_are_any(window: Any, tmp_path: Path) -> None:
+def test_other_operations_are_offered_where_they_exist(window: Any, tmp_path: Path) -> None:
     result = ssdlab.simulate({**TIMED, "gantt.window.from": "20ms", "gantt.window.length": "5ms"})
     assert result.activity is not None and 0 < len(result.activity.gantt.die) < 2_000
     with served(result, tmp_path) as server:
@@ -312,34 +310,34 @@ def test_other_operations_are_offered_where_there_are_any(window: Any, tmp_path:
 
 
 @pytest.mark.parametrize("width", [900, 1280])
-def test_titles_and_legends_are_whole_and_beside_the_ticks(explored: Callable[[Finding], Any], width: int) -> None:
+def test_titles_and_legends_are_complete_and_beside_the_ticks(explored: Callable[[Finding], Any], width: int) -> None:
     page = explored(ssdlab.simulate(TIMED))
     page.set_viewport_size({"width": width, "height": 800})
     page.wait_for_function("() => drawn.every(({ element, plot }) => element.clientWidth === plot.getWidth())")
     texts = """() => drawn.filter(({ element }) => element.clientWidth > 0).flatMap(({ element }) =>
       [...element.querySelectorAll("svg text")].map((text) => text.textContent))"""
     assert not [text for text in page.evaluate(texts) if "..." in text or "…" in text]
-    # A legend that is scrolled tells its page, such as 1/2.
+    # A scrolled legend shows its page, such as 1/2.
     parts = """() => [...drawn.find(({ chart }) => chart.panels[0].title === 'reads: mean response time')
       .element.querySelectorAll("svg text")].map((text) => text.textContent)"""
     assert not [text for text in page.evaluate(parts) if "/" in text] and "the rest" in page.evaluate(parts)
 
 
-def test_the_title_of_an_axis_stands_beside_long_ticks(explored: Callable[[Finding], Any]) -> None:
+def test_an_axis_title_stands_beside_long_ticks(explored: Callable[[Finding], Any]) -> None:
     pytest.importorskip("optuna")
     cost = "cost=1e6 * device.physical_bytes"
     page = explored(ssdlab.tune(["device.op=20%..40%"], TIMED, outcomes=[cost], trials=4, repeats=1, jobs=1))
     boxes = """() => [...drawn[0].element.querySelectorAll("svg text")].map((text) =>
       [text.textContent, text.getBoundingClientRect().left, text.getBoundingClientRect().right])"""
-    found = page.evaluate(boxes)
-    [title] = [right for text, _, right in found if text == "cost"]
-    ticks = [left for text, left, _ in found if len(text) > 10 and text.isdigit()]
+    rectangles = page.evaluate(boxes)
+    [title] = [right for text, _, right in rectangles if text == "cost"]
+    ticks = [left for text, left, _ in rectangles if len(text) > 10 and text.isdigit()]
     assert ticks and title < min(ticks)
 
 
 @pytest.mark.parametrize("width", [400, 1400])
-def test_no_title_or_label_of_an_axis_ends_beyond_its_figure(explored: Callable[[Finding], Any], width: int) -> None:
-    # Their labels are as wide as "100 ms", between values that are not, and 99.99 % is next to the end of the axis.
+def test_axis_titles_and_labels_stay_inside_their_figure(explored: Callable[[Finding], Any], width: int) -> None:
+    # Labels are as wide as "100 ms" among narrower values, and 99.99 % is next to the end of the axis.
     page = explored(ssdlab.compare({"page": TIMED, "fast": {**TIMED, "ftl": "fast"}}))
     page.set_viewport_size({"width": width, "height": 800})
     page.wait_for_function("() => drawn.every(({ element, plot }) => element.clientWidth === plot.getWidth())")
@@ -355,7 +353,7 @@ def test_no_title_or_label_of_an_axis_ends_beyond_its_figure(explored: Callable[
 
 
 @pytest.mark.parametrize("width", [400, 1400])
-def test_names_of_a_legend_end_before_the_next_sign(explored: Callable[[Finding], Any], width: int) -> None:
+def test_legend_names_end_before_the_next_sign(explored: Callable[[Finding], Any], width: int) -> None:
     long = [f"ftl.page.gc={gc}" for gc in ("cost_benefit", "windowed_greedy", "d_choices")]
     page = explored(ssdlab.compare({label: {**TIMED, "workload.requests": 500} for label in long}))
     page.set_viewport_size({"width": width, "height": 800})
@@ -363,16 +361,16 @@ def test_names_of_a_legend_end_before_the_next_sign(explored: Callable[[Finding]
     boxes = """() => [...drawn[0].element.querySelectorAll("svg text")]
       .map((text) => [text, text.getBoundingClientRect()])
       .map(([text, box]) => [text.textContent, Math.round(box.top), box.left, box.right])"""
-    # Names stand beside the rows, too; those of the legend stand above all else.
-    found = sorted(page.evaluate(boxes), key=lambda one: one[1])[: len(long)]
-    assert [name for name, *_ in found] == long
+    # Names also stand beside the rows; the legend's stand above all else.
+    rectangles = sorted(page.evaluate(boxes), key=lambda one: one[1])[: len(long)]
+    assert [name for name, *_ in rectangles] == long
     sign = 25
-    for (_, above, _, right), (_, top, left, _) in pairwise(found):
+    for (_, above, _, right), (_, top, left, _) in pairwise(rectangles):
         assert top > above or left - right > sign
-    assert len({top for _, top, *_ in found}) == (3 if width == 400 else 1)
+    assert len({top for _, top, *_ in rectangles}) == (3 if width == 400 else 1)
 
 
-def test_long_names_lose_their_middle_and_the_pointer_reads_all(explored: Callable[[Finding], Any]) -> None:
+def test_long_names_lose_their_middle_and_show_in_full_under_the_pointer(explored: Callable[[Finding], Any]) -> None:
     long = [f"ftl.page.gc={gc},ftl.page.allocation=fifo,device.op=20%" for gc in ("cost_benefit", "greedy")]
     page = explored(ssdlab.compare({label: {**TIMED, "workload.requests": 500} for label in long}))
     page.set_viewport_size({"width": 400, "height": 800})

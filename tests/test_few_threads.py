@@ -1,6 +1,6 @@
 """If the system grants no more threads, a command says so in one line and does not hang.
 
-Method: commands of a user who may have few processes, each of which counts with its threads.
+Method: commands of a user with a low process limit, which counts threads too.
 """
 
 import os
@@ -37,7 +37,7 @@ def run(processes: int, room: Path, *arguments: str) -> subprocess.CompletedProc
 
 @pytest.fixture
 def room(tmp_path: Path) -> Path:
-    """A directory of that user, if ssdlab can be run by one at all."""
+    """A directory of that user, if ssdlab can run as one."""
     for above in tmp_path.parents:
         if above.stat().st_uid == os.geteuid() and above != Path("/"):
             above.chmod(above.stat().st_mode | 0o055)
@@ -47,7 +47,7 @@ def room(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_no_thread_is_an_error_in_a_line(room: Path, processes: int) -> None:
+def test_a_missing_thread_is_one_line(room: Path, processes: int) -> None:
     trace = room / "trace.csv"
     requests = "".join(f"0,R,{8 * page},4096,0x0,1\n" for page in range(500))
     trace.write_text(f"time_ns,op,sector,bytes,flags,pid\n{requests}")

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files are written whole or not at all."""
 
 import signal
 import subprocess
@@ -18,10 +18,10 @@ with replacing(Path(sys.argv[1], "a")) as a, filling(Path(sys.argv[1])) as b:
 """
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_are_removed_by_the_next(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
     assert done.returncode == -signal.SIGKILL and len(list(tmp_path.iterdir())) == 2
-    # What is being written stays, also for a process that looks for what was left.
+    # Files being written stay, also for a process that looks for leftovers.
     with replacing(tmp_path / "a") as a, filling(tmp_path) as folder, replacing(tmp_path / "c") as c:
         assert sorted(tmp_path.iterdir()) == sorted([a.parent.parent, folder.parent, c.parent.parent])
         for file in (a, folder / "b", c):

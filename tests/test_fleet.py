@@ -1,4 +1,4 @@
-"""Fleets: volumes are those of the trace, drives are single runs, and a fleet is the same however it was run."""
+"""Fleets: volumes equal the trace's, drives equal single runs, and a fleet is the same however it was run."""
 
 import json
 import random
@@ -43,64 +43,64 @@ def alone(trace: Path) -> Path:
 
 
 def printed(cli: Cli, *arguments: object) -> dict[str, Any]:
-    """What `ssdlab run` finds."""
+    """Returns the result of `ssdlab run`."""
     found: dict[str, Any] = json.loads(cli("run", *arguments, *SETS, "--json").stdout)["result"]
     return found
 
 
-def test_drives_are_single_runs(trace: Path, alone: Path, cli: Cli) -> None:
-    found = ssdlab.open_fleet(alone)
-    assert not found.partial and len(found.drives) == len(found.volumes) == 5
-    for run, drive in enumerate(found.drives):
-        path = found.dataset.path(drive.volumes[0])
-        own = found.study.result(run)
+def test_drives_equal_single_runs(trace: Path, alone: Path, cli: Cli) -> None:
+    fleet = ssdlab.open_fleet(alone)
+    assert not fleet.partial and len(fleet.drives) == len(fleet.volumes) == 5
+    for run, drive in enumerate(fleet.drives):
+        path = fleet.dataset.path(drive.volumes[0])
+        own = fleet.study.result(run)
         assert own == printed(cli, path)
-        # The trace itself holds more lines, and the rest is the same.
+        # The trace itself has more lines; the rest is the same.
         assert {**own, "ingest": None} == {**printed(cli, trace, "--device", drive.name), "ingest": None}
 
 
-def test_drives_that_volumes_share_are_runs_of_merged_files(trace: Path, alone: Path, tmp_path: Path, cli: Cli) -> None:
-    found = ssdlab.fleet(trace, CONFIG, pack="round-robin", drives=2, out=tmp_path / "f")
-    assert [[one.name for one in drive.volumes] for drive in found.drives] == [
-        [one.name for one in found.volumes[start::2]] for start in range(2)
+def test_shared_drives_equal_runs_of_merged_files(trace: Path, alone: Path, tmp_path: Path, cli: Cli) -> None:
+    fleet = ssdlab.fleet(trace, CONFIG, pack="round-robin", drives=2, out=tmp_path / "f")
+    assert [[member.name for member in drive.volumes] for drive in fleet.drives] == [
+        [member.name for member in fleet.volumes[start::2]] for start in range(2)
     ]
-    for run, drive in enumerate(found.drives):
-        paths = [found.dataset.path(one) for one in drive.volumes]
-        assert found.study.result(run) == printed(cli, *paths, "--merge")
-    # A volume has requests of its own, and the figures of its drive, which are called so.
-    rows = {row["name"]: row for row in found.by_volume()}
-    assert [*rows] == [one.name for one in found.volumes]
-    for run, drive in enumerate(found.drives):
-        amplification = found.study.result(run)["write_amplification"]
-        its = [rows[one.name] for one in drive.volumes]
-        assert {row["drive.write_amplification"] for row in its} == {amplification} and len(its) == 3 - run
-        assert {(row["drive"], row["drive.volumes"]) for row in its} == {(drive.name, len(its))}
-        host = found.study.result(run)["ingest"]["counts"]
-        assert sum(row["requests"] for row in its) == host["requests"]
-        # The parts of all response times are those of the volumes.
+    for run, drive in enumerate(fleet.drives):
+        paths = [fleet.dataset.path(member) for member in drive.volumes]
+        assert fleet.study.result(run) == printed(cli, *paths, "--merge")
+    # A volume has its own requests, and its drive's figures under a prefix.
+    rows = {row["name"]: row for row in fleet.by_volume()}
+    assert [*rows] == [member.name for member in fleet.volumes]
+    for run, drive in enumerate(fleet.drives):
+        amplification = fleet.study.result(run)["write_amplification"]
+        own_rows = [rows[member.name] for member in drive.volumes]
+        assert {row["drive.write_amplification"] for row in own_rows} == {amplification} and len(own_rows) == 3 - run
+        assert {(row["drive"], row["drive.volumes"]) for row in own_rows} == {(drive.name, len(own_rows))}
+        host = fleet.study.result(run)["ingest"]["counts"]
+        assert sum(row["requests"] for row in own_rows) == host["requests"]
+        # Response-time parts of the volumes add up to the drive's.
         for operation, count in (("read", "reads"), ("write", "writes")):
-            together = found.study.result(run)["latency"][operation]
-            known = {one.name: getattr(one, count) for one in drive.volumes}
-            sums = [known[row["name"]] * (row[f"{operation}.mean_ns"] or 0.0) for row in its]
+            together = fleet.study.result(run)["latency"][operation]
+            known = {member.name: getattr(member, count) for member in drive.volumes}
+            sums = [known[row["name"]] * (row[f"{operation}.mean_ns"] or 0.0) for row in own_rows]
             assert sum(sums) == pytest.approx(together["count"] * together["mean_ns"] if together else 0.0)
-            assert all((row[f"{operation}.p99_ns"] is None) == (known[row["name"]] == 0) for row in its)
-    found.save(tmp_path / "saved")
+            assert all((row[f"{operation}.p99_ns"] is None) == (known[row["name"]] == 0) for row in own_rows)
+    fleet.save(tmp_path / "saved")
     head, *lines = (tmp_path / "saved" / "volumes.csv").read_text(encoding="utf-8").splitlines()
     assert "written_bytes" in head and "drive.write_amplification" in head and len(lines) == 5
-    assert found.to_dict()["volumes"] == [*rows.values()]
-    assert found.page().sections[-1].title == "Volumes, busiest first"
-    # Alone on a drive, volumes have its times.
+    assert fleet.to_dict()["volumes"] == [*rows.values()]
+    assert fleet.page().sections[-1].title == "Volumes, busiest first"
+    # Alone on a drive, a volume has the drive's times.
     for run, row in enumerate(ssdlab.open_fleet(alone).by_volume()):
         summary = ssdlab.open_fleet(alone).study.result(run)["latency"]["write"]
         assert row["write.p99_ns"] == (summary and summary["p99_ns"])
-    # Where nobody knows response times of a volume, the page says when they are known.
+    # Where a volume's response times are unknown, the page says when they would be known.
     serial = ssdlab.fleet(trace, {**CONFIG, "time": "serial"}, pack="round-robin", drives=2)
     when = "response times are known where time is event"
-    assert [when in repr(one.page().sections[-1]) for one in (serial, found)] == [True, False]
-    # All volumes on a drive are all devices of the trace side by side.
+    assert [when in repr(one.page().sections[-1]) for one in (serial, fleet)] == [True, False]
+    # All volumes on a drive equal all devices of the trace side by side.
     whole = ssdlab.fleet(trace, CONFIG, pack="name", drives=1, out=tmp_path / "f")
     side_by_side = json.loads(json.dumps(ssdlab.simulate(CONFIG, ssdlab.TraceFile(trace, device="all")).to_dict()))
-    names = [one.name for one in whole.drives[0].volumes]
+    names = [member.name for member in whole.drives[0].volumes]
     assert names == sorted(names) and whole.study.result(0)["host"] == side_by_side["host"]
 
 
@@ -116,7 +116,7 @@ def test_neither_jobs_nor_pieces_matter(
         assert path.read_bytes() == (tmp_path / "f" / "volumes" / path.name).read_bytes()
 
 
-def test_what_is_there_is_not_done_again(trace: Path, tmp_path: Path) -> None:
+def test_finished_work_is_not_repeated(trace: Path, tmp_path: Path) -> None:
     def run(**more: Any) -> int:
         with counted() as keys:
             ssdlab.fleet(trace, CONFIG, out=tmp_path / "f", **more)
@@ -129,7 +129,7 @@ def test_what_is_there_is_not_done_again(trace: Path, tmp_path: Path) -> None:
     assert run(pack="name", drives=3) == 2
     assert run() == 0
     assert (tmp_path / "f" / "volumes" / parted.INDEX).stat() == made
-    # A trace that was changed is parted again, and only what is new is run.
+    # A changed trace is split again, and only new drives run.
     with trace.open("r+", encoding="ascii") as file:
         kept = file.read()
         file.write("0,W,0,4096,1577808999000000\n")
@@ -148,8 +148,8 @@ ssdlab.fleet(sys.argv[1], {config!r}, out=sys.argv[2])
 """
 
 
-def test_a_fleet_that_is_killed_at_any_moment_comes_to_the_same(trace: Path, alone: Path, tmp_path: Path) -> None:
-    """SIGKILL again and again at random moments, until a client comes to its end."""
+def test_a_fleet_killed_at_any_moment_gives_the_same_result(trace: Path, alone: Path, tmp_path: Path) -> None:
+    """Sends SIGKILL at random moments until a client finishes."""
     for attempt in range(max(1, examples(60) // 60)):
         draw = random.Random(attempt)
         folder = tmp_path / f"killed{attempt}"
@@ -168,23 +168,25 @@ def test_a_fleet_that_is_killed_at_any_moment_comes_to_the_same(trace: Path, alo
         assert {path.name for path in folder.iterdir()} == {"volumes", "study"}
 
 
-def test_distributions_are_those_of_the_drives(alone: Path) -> None:
-    found = ssdlab.open_fleet(alone)
-    results = [found.study.result(run) for run in range(5)]
+def test_distributions_equal_the_drives(alone: Path) -> None:
+    fleet = ssdlab.open_fleet(alone)
+    results = [fleet.study.result(run) for run in range(5)]
     for figure in ("host.pages_written", "latency.all.p99_ns"):
-        values = sorted(_figure(one, figure) for one in results)
-        cdf = found.cdf(figure)
+        values = sorted(_figure(result, figure) for result in results)
+        cdf = fleet.cdf(figure)
         assert cdf.values.tolist() == values and cdf.shares.tolist() == [0.2, 0.4, 0.6, 0.8, 1.0]
         for share in (0.0, 0.1, 0.2, 0.21, 0.5, 0.99, 1.0):
             assert cdf.at(share) == np.quantile(values, share, method="inverted_cdf")
         assert cdf.mean == pytest.approx(np.mean(values), rel=1e-12)
-    programs = sum(sum(one["flash"]["programs"].values()) for one in results)
-    assert found.write_amplification == pytest.approx(programs / sum(one["host"]["pages_written"] for one in results))
-    requests = sorted((one.requests for one in found.volumes), reverse=True)
-    assert found.busiest(0.01) == requests[0] / sum(requests)
-    told = {"volumes": 0.01, "count": 1, "requests": found.busiest(0.01)}
-    assert found.to_dict()["busiest"][0] == told
-    assert found.busiest(0.4) == sum(requests[:2]) / sum(requests) and found.busiest(1.0) == 1.0
+    programs = sum(sum(result["flash"]["programs"].values()) for result in results)
+    assert fleet.write_amplification == pytest.approx(
+        programs / sum(result["host"]["pages_written"] for result in results)
+    )
+    requests = sorted((member.requests for member in fleet.volumes), reverse=True)
+    assert fleet.busiest(0.01) == requests[0] / sum(requests)
+    told = {"volumes": 0.01, "count": 1, "requests": fleet.busiest(0.01)}
+    assert fleet.to_dict()["busiest"][0] == told
+    assert fleet.busiest(0.4) == sum(requests[:2]) / sum(requests) and fleet.busiest(1.0) == 1.0
 
 
 def _figure(result: dict[str, Any], path: str) -> float:
@@ -194,12 +196,12 @@ def _figure(result: dict[str, Any], path: str) -> float:
     return result
 
 
-def test_drives_that_wear_out_are_bought_again(alone: Path) -> None:
-    found = ssdlab.open_fleet(alone)
-    lives = found.study.table["life_years"].to_pylist()
+def test_worn_out_drives_are_replaced(alone: Path) -> None:
+    fleet = ssdlab.open_fleet(alone)
+    lives = fleet.study.table["life_years"].to_pylist()
     known = sorted(life for life in lives if life is not None)
     for years in (known[0] / 2, known[0], known[0] * 1.5, known[-1] * 9.5):
-        needed = found.asked_for([], years).needed()
+        needed = fleet.asked_for([], years).needed()
         spent = sum(max(-int(-years // life), 1) for life in known)
         worn_out = sum(life < years for life in known)
         assert needed == (years, 5, worn_out, spent + lives.count(None), 0, "trace")
@@ -222,44 +224,44 @@ SLOW: dict[str, object] = {
         {"time": "count"},
     ],
 )
-def test_lives_are_at_the_rate_of_the_trace_by_hand(tmp_path: Path, how: dict[str, object]) -> None:
-    """A fleet writes 2,000 pages to a volume in its first 2 ms, which takes a chip a second, one page to another, and
-    none to a third; it is watched for 10 seconds: 2,000 x 4,096 bytes x 8,640 and 4,096 bytes x 8,640 a day.
+def test_lives_follow_the_trace_rate_by_hand(tmp_path: Path, how: dict[str, object]) -> None:
+    """A fleet writes 2,000 pages to one volume in its first 2 ms, which takes a chip a second, one page to another, and
+    none to a third. It is watched for 10 seconds: 2,000 x 4,096 bytes x 8,640 and 4,096 bytes x 8,640 a day.
     """
     lines = [f"1,W,{page * 4096},4096,{1000 + page}" for page in range(2000)]
     lines += ["2,W,0,4096,500000", "3,R,0,4096,10001000"]
-    found = ssdlab.fleet(written(tmp_path / "f.csv", lines), {**SLOW, **how})
+    fleet = ssdlab.fleet(written(tmp_path / "f.csv", lines), {**SLOW, **how})
     slower = 2.0 if "host.replay.open.time_scale" in how else 1.0
-    assert found.seconds == pytest.approx(10.0 * slower) and found.rate == "trace"
-    lives = {found.drives[row["run"]].name: row["life_years"] for row in found.table.to_pylist()}
-    device = found.study.result(0)["device"]
+    assert fleet.seconds == pytest.approx(10.0 * slower) and fleet.rate == "trace"
+    lives = {fleet.drives[row["run"]].name: row["life_years"] for row in fleet.table.to_pylist()}
+    device = fleet.study.result(0)["device"]
     endured = device["endurance_cycles"] * device["physical_bytes"]
-    amplification = found.study.result(0)["write_amplification"]
+    amplification = fleet.study.result(0)["write_amplification"]
     assert lives["1"] == pytest.approx(slower * endured / amplification / (2000 * 4096 * 8640) / 365.25)
     if "host.warmup" not in how:
-        amplification = found.study.result(1)["write_amplification"]
+        amplification = fleet.study.result(1)["write_amplification"]
         assert lives["2"] == pytest.approx(slower * endured / amplification / (4096 * 8640) / 365.25)
     # Nothing wears the third.
-    assert lives["3"] is None and found.needed().unknown == 0
+    assert lives["3"] is None and fleet.needed().unknown == 0
     years = lives["1"] * 2.5
-    assert found.asked_for([], years).needed() == (years, 3, 1, 5, 0, "trace")
-    assert found.page().lead[1].text.startswith(f"life: at the rate of the trace, as if its {10 * slower:.1f} s came")
-    assert not any("the projected life" in one for one in found.page().remarks)
-    assert found.asked_for(["life_years:min"]).outcomes()[0].figure == "life_years"
+    assert fleet.asked_for([], years).needed() == (years, 3, 1, 5, 0, "trace")
+    assert fleet.page().lead[1].text.startswith(f"life: at the rate of the trace, as if its {10 * slower:.1f} s came")
+    assert not any("the projected life" in remark for remark in fleet.page().remarks)
+    assert fleet.asked_for(["life_years:min"]).outcomes()[0].figure == "life_years"
 
 
 @pytest.mark.parametrize(("clock", "unknown"), [("serial", 0), ("count", 1)])
-def test_where_a_trace_has_no_times_the_rate_is_that_of_the_replay(tmp_path: Path, clock: str, unknown: int) -> None:
-    """Or, where time is not modelled, nobody knows it: then it takes so many drives or more."""
+def test_life_uses_the_replay_rate_without_trace_times(tmp_path: Path, clock: str, unknown: int) -> None:
+    """If time is not modelled either, the life is unknown, and the drives needed are a lower bound."""
     trace = ssdlab.Trace.from_columns(op=["write"] * 9, offset=[0] * 9, bytes=[4096] * 9)
     pq.write_table(trace.to_arrow().append_column("volume", pa.array([1] * 9)), tmp_path / "t.parquet")
-    found = ssdlab.fleet(tmp_path / "t.parquet", {**SLOW, "time": clock})
-    needed = found.needed()
+    fleet = ssdlab.fleet(tmp_path / "t.parquet", {**SLOW, "time": clock})
+    needed = fleet.needed()
     assert (needed.rate, needed.unknown) == ("replay", unknown)
     if not unknown:
-        assert found.table["life_years"].to_pylist() == [found.study.result(0)["lifetime"]["years"]]
-    assert found.page().lead[1].text == "life: at the rate of the replay, as the trace has no times"
-    rows = found.page().sections[0].items[0]
+        assert fleet.table["life_years"].to_pylist() == [fleet.study.result(0)["lifetime"]["years"]]
+    assert fleet.page().lead[1].text == "life: at the rate of the replay, as the trace has no times"
+    rows = fleet.page().sections[0].items[0]
     assert isinstance(rows, Facts)
     facts = dict(rows.rows)
     assert facts["drives needed for 5.00 years"].endswith(" or more") == (unknown > 0)
@@ -267,16 +269,16 @@ def test_where_a_trace_has_no_times_the_rate_is_that_of_the_replay(tmp_path: Pat
 
 
 def test_a_fleet_is_saved_whole(alone: Path, tmp_path: Path) -> None:
-    found = ssdlab.open_fleet(alone)
-    found.save(tmp_path / "out")
+    fleet = ssdlab.open_fleet(alone)
+    fleet.save(tmp_path / "out")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "report.html", "fleet.json", "drives.csv", "drives.parquet", "volumes.csv", "cdf.csv"
     }  # fmt: skip
-    assert pq.read_table(tmp_path / "out" / "drives.parquet").equals(found.table)
+    assert pq.read_table(tmp_path / "out" / "drives.parquet").equals(fleet.table)
     assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8").count("data-chart=") == 1
     lines = (tmp_path / "out" / "cdf.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "figure,value,share" and len(lines) == 1 + sum(
-        len(found.cdf(one.figure).values) for one in found.outcomes()
+        len(fleet.cdf(outcome.figure).values) for outcome in fleet.outcomes()
     )
 
 
@@ -289,18 +291,18 @@ MIB = 1 << 20
 
 def test_rules_pack_by_hand() -> None:
     def names(volumes: list[parted.Volume], rule: str, drives: int | None, room: int | None = None) -> list[list[str]]:
-        return [[one.name for one in drive.volumes] for drive in packed(volumes, rule, drives, room)]
+        return [[member.name for member in drive.volumes] for drive in packed(volumes, rule, drives, room)]
 
     some = [volume("d10"), volume("d9"), volume("d1"), volume("a"), volume("d2")]
-    assert names(some, "alone", None) == [[one.name] for one in some]
+    assert names(some, "alone", None) == [[member.name] for member in some]
     assert names(some, "round-robin", 2) == [["d10", "d1", "d2"], ["d9", "a"]]
     assert names(some, "name", 2) == [["a", "d1", "d2"], ["d9", "d10"]]
     writing = [volume(str(written), MIB, written) for written in (1, 7, 5, 4, 3)]
     assert names(writing, "write-rate", 2) == [["7", "3"], ["5", "4", "1"]]
     # Five volumes of a mebibyte each, and a drive has room for two.
     assert names(writing, "round-robin", None, 2 * MIB) == [["1", "4"], ["7", "3"], ["5"]]
-    # An end within a mebibyte takes all of it from the next volume.
-    assert [one.end_bytes for one in packed([volume("a", 5), volume("b", 7)], "name", 1, None)] == [MIB + 7]
+    # A volume that ends within a mebibyte takes all of it from the next.
+    assert [member.end_bytes for member in packed([volume("a", 5), volume("b", 7)], "name", 1, None)] == [MIB + 7]
 
 
 @pytest.mark.parametrize("seed", range(max(1, examples(30) // 10)))
@@ -310,12 +312,14 @@ def test_every_rule_keeps_every_volume_and_the_room(seed: int) -> None:
     volumes = [volume(f"v{at}", end, draw.randrange(10**6)) for at, end in enumerate(ends)]
     for rule in RULES:
         drives = packed(volumes, rule, None, 40 * MIB)
-        assert sorted(one.name for drive in drives for one in drive.volumes) == sorted(one.name for one in volumes)
+        assert sorted(member.name for drive in drives for member in drive.volumes) == sorted(
+            member.name for member in volumes
+        )
         assert all(drive.end_bytes <= 40 * MIB for drive in drives), f"seed {seed}, {rule}"
     few = packed(volumes, "write-rate", len(volumes) // 4 + 1, None)
-    rates = [sum(one.written_bytes for one in drive.volumes) for drive in few]
-    # No drive lies above another by more than a volume: the last that it got went to the one that had least.
-    assert max(rates) - min(rates) <= max(one.written_bytes for one in volumes), f"seed {seed}"
+    rates = [sum(member.written_bytes for member in drive.volumes) for drive in few]
+    # No drive exceeds another by more than a volume: its last volume went to the least loaded drive.
+    assert max(rates) - min(rates) <= max(member.written_bytes for member in volumes), f"seed {seed}"
 
 
 @pytest.mark.parametrize(
@@ -360,7 +364,7 @@ def test_bad_input_is_one_clear_error(
     assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "f" / "study").exists()
 
 
-def test_folders_of_others_are_left_alone(trace: Path, cli: Cli, tmp_path: Path) -> None:
+def test_foreign_folders_are_left_alone(trace: Path, cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "mine.txt").write_text("mine", encoding="ascii")
     done = cli("fleet", "run", trace, "--out", "f", check=False)
@@ -369,56 +373,58 @@ def test_folders_of_others_are_left_alone(trace: Path, cli: Cli, tmp_path: Path)
     assert done.returncode == 2 and "holds no fleet; 'ssdlab fleet run --out FOLDER' makes one" in done.stderr
 
 
-def test_a_drive_that_fails_is_a_row_and_a_remark(tmp_path: Path) -> None:
+def test_a_failed_drive_is_a_row_and_a_remark(tmp_path: Path) -> None:
     lines = [f"{int(page > 9)},W,{page * 8192},4096,{1000 + page}" for page in range(3000)]
     packed_config = {**CONFIG, "device.capacity": "8MiB", "host.fit": "compact"}
-    found = ssdlab.fleet(written(tmp_path / "two.csv", lines), packed_config)
-    assert [error is None for error in found.study.table["error"].to_pylist()] == [True, False]
-    assert found.cdf("write_amplification").values.tolist() == [found.write_amplification]
-    assert [remark for remark in found.page().remarks if remark.startswith("1 drive failed: ")]
+    fleet = ssdlab.fleet(written(tmp_path / "two.csv", lines), packed_config)
+    assert [error is None for error in fleet.study.table["error"].to_pylist()] == [True, False]
+    assert fleet.cdf("write_amplification").values.tolist() == [fleet.write_amplification]
+    assert [remark for remark in fleet.page().remarks if remark.startswith("1 drive failed: ")]
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_volume_that_cannot_be_run_is_named_as_the_trace_does(shared: bool, tmp_path: Path) -> None:
-    # Of what trims alone there is nothing to be packed.
+def test_a_volume_that_cannot_run_is_named_as_in_the_trace(shared: bool, tmp_path: Path) -> None:
+    # A volume with trims only has nothing to pack.
     files = [written(tmp_path / f"{name}.csv", [f"0,{op},0,4096,0x2,1"]) for name, op in zip("abc", "WDD", strict=True)]
     packed: dict[str, Any] = {"pack": "write-rate", "drives": 2} if shared else {}
-    found = ssdlab.fleet(files, {"host.fit": "compact", "time": "count"}, **packed)
+    fleet = ssdlab.fleet(files, {"host.fit": "compact", "time": "count"}, **packed)
     names = ["volume b.csv, volume c.csv"] if shared else ["volume b.csv", "volume c.csv"]
-    assert [error.partition(" in the trace")[0] for error in found.study.failures] == [
+    assert [error.partition(" in the trace")[0] for error in fleet.study.failures] == [
         f"TraceError: {name}: nothing" for name in names
     ]
 
 
-def test_a_fleet_of_which_every_drive_failed_is_told(trace: Path, cli: Cli, tmp_path: Path) -> None:
-    found = ssdlab.fleet(trace, {"device.capacity": "8TiB", "time": "count"}, pack="name", drives=2)
-    assert found.write_amplification is None and found.to_dict()["distributions"] == []
-    assert len(found.by_volume()) == 5 and "failed: MemoryError" in found.page().remarks[0]
-    found.save(tmp_path)
+def test_a_fleet_fails_if_every_drive_fails(trace: Path, cli: Cli, tmp_path: Path) -> None:
+    fleet = ssdlab.fleet(trace, {"device.capacity": "8TiB", "time": "count"}, pack="name", drives=2)
+    assert fleet.write_amplification is None and fleet.to_dict()["distributions"] == []
+    assert len(fleet.by_volume()) == 5 and "failed: MemoryError" in fleet.page().remarks[0]
+    fleet.save(tmp_path)
     large = ["--set", "device.capacity=8TiB", "--set", "time=count"]
     assert cli("fleet", "run", trace, *large, check=False).returncode == 1
 
 
-def test_a_fleet_says_what_its_runs_would(alone: Path) -> None:
-    """Drives of whole blocks that are larger than asked for, and what has not settled."""
-    found = ssdlab.open_fleet(alone)
-    told = found.study.caveats
-    assert told[0].startswith("no capacity is given, so the trace sizes the drive: ")
-    assert told[1].startswith("5 of 5 runs: the drive has more than the device.op that was asked for")
-    assert any("has not settled" in one for one in told)
-    assert {*told} <= {*found.envelope()["notes"]} and told[0] in found.report_html()
+def test_a_fleet_repeats_the_notes_of_its_runs(alone: Path) -> None:
+    """Drives of whole blocks that are larger than requested, and drives that have not settled."""
+    fleet = ssdlab.open_fleet(alone)
+    notes = fleet.study.caveats
+    assert notes[0].startswith("no capacity is given, so the trace sizes the drive: ")
+    assert notes[1].startswith("5 of 5 runs: the drive has more than the device.op that was asked for")
+    assert any("has not settled" in note for note in notes)
+    assert {*notes} <= {*fleet.envelope()["notes"]} and notes[0] in fleet.report_html()
 
 
-def test_one_drive_is_no_drives(trace: Path) -> None:
-    found = ssdlab.fleet(trace, CONFIG, pack="name", drives=1)
-    assert repr(found) == "<ssdlab.Fleet of 5 volumes on 1 drive>" and found.page().title == "5 volumes on 1 drive"
+def test_one_drive_is_written_in_the_singular(trace: Path) -> None:
+    fleet = ssdlab.fleet(trace, CONFIG, pack="name", drives=1)
+    assert repr(fleet) == "<ssdlab.Fleet of 5 volumes on 1 drive>" and fleet.page().title == "5 volumes on 1 drive"
 
 
-def test_requests_far_out_of_order_are_told(tmp_path: Path) -> None:
+def test_requests_far_out_of_order_are_reported(tmp_path: Path) -> None:
     lines = [f"1,W,0,512,{time}" for time in (*range(200_000, 400_000), 5)]
-    found = ssdlab.fleet(written(tmp_path / "late.csv", lines), {**CONFIG, "time": "count"})
-    assert found.late == 1 and any("give files in the order of their times" in one for one in found.page().remarks)
+    fleet = ssdlab.fleet(written(tmp_path / "late.csv", lines), {**CONFIG, "time": "count"})
+    assert fleet.late == 1 and any(
+        "give files in the order of their times" in remark for remark in fleet.page().remarks
+    )
 
 
-def test_the_natural_order_of_names() -> None:
+def test_natural_order_of_names() -> None:
     assert sorted(["a10b", "a9", "10", "9", "a"], key=packing._natural) == ["9", "10", "a", "a9", "a10b"]

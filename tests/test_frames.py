@@ -1,4 +1,4 @@
-"""Data frames as people have them: columns under their usual names, in their units and with their words."""
+"""Data frames with usual column names, units and words."""
 
 import datetime
 from pathlib import Path
@@ -24,14 +24,14 @@ EXPECTED = {
     "offset": [4096, 8192, 0],
     "bytes": [512, 4096, 8192],
 }
-"""What every frame below means."""
+"""The trace that every frame below means."""
 
 START = datetime.datetime(2026, 1, 2, 3, 4, 5)
 TIMES = [START + datetime.timedelta(microseconds=us) for us in (0, 1500, 2000)]
 
 
 def columns(**more: Any) -> dict[str, Any]:
-    """Columns of a trace, some of them replaced by others."""
+    """Columns of a trace, some replaced."""
     usual: dict[str, Any] = {
         "time_us": [0, 1500, 2000],
         "op": ["R", "W", "D"],
@@ -43,12 +43,12 @@ def columns(**more: Any) -> dict[str, Any]:
 
 
 def meant(**more: Any) -> dict[str, Any]:
-    """The columns expected, some of them replaced by others."""
+    """The expected columns, some replaced."""
     return {**EXPECTED, **more}
 
 
 def check(trace: ssdlab.Trace) -> None:
-    """It is the trace expected."""
+    """Asserts that the trace is the expected one."""
     for name, values in EXPECTED.items():
         assert trace.columns()[name].tolist() == values, name
 
@@ -71,7 +71,7 @@ def test_operations_are_words_and_numbers(ops: list[object]) -> None:
     check(ssdlab.Trace.from_columns(**meant(op=ops)))
 
 
-def test_booleans_say_whether_it_writes() -> None:
+def test_booleans_mean_writes() -> None:
     held = columns(op=None, is_write=[True, False, True])
     for frame in (polars.DataFrame(held), pandas.DataFrame(held)):
         assert ssdlab.Trace.from_frame(frame).op.tolist() == [1, 0, 1]
@@ -101,7 +101,7 @@ def _unit(value: object) -> str:
     return "timedelta64[us]" if isinstance(value, datetime.timedelta) else "datetime64[us]"
 
 
-def test_streams_are_numbered_and_their_names_kept() -> None:
+def test_streams_are_numbered_and_keep_their_names() -> None:
     held = columns(process=["postgres", None, "vim"])
     for frame in (polars.DataFrame(held), pandas.DataFrame(held), pyarrow.table(held)):
         trace = ssdlab.Trace.from_frame(frame)
@@ -117,7 +117,7 @@ def test_streams_are_numbered_and_their_names_kept() -> None:
         ssdlab.Trace.from_columns(**meant(op=["R", None, "W"]))
 
 
-def test_parquet_of_others_is_read_in_parts_as_a_whole(tmp_path: Path) -> None:
+def test_foreign_parquet_reads_the_same_in_parts(tmp_path: Path) -> None:
     rows = 100_000
     held = {
         "Timestamp": np.datetime64("2026-01-02") + np.arange(rows).astype("timedelta64[us]"),
@@ -170,13 +170,13 @@ def test_parquet_of_others_is_read_in_parts_as_a_whole(tmp_path: Path) -> None:
         ({"size": None}, "no column 'bytes'"),
     ],
 )
-def test_what_is_wrong_names_column_and_row(wrong: dict[str, Any], said: str) -> None:
+def test_errors_name_column_and_row(wrong: dict[str, Any], said: str) -> None:
     for frame in (polars.DataFrame(columns(**wrong)), pyarrow.table(columns(**wrong))):
         with pytest.raises(ssdlab.TraceError, match=said):
             ssdlab.Trace.from_frame(frame)
 
 
-def test_a_frame_of_no_rows_is_a_trace_of_no_requests() -> None:
+def test_an_empty_frame_is_a_trace_without_requests() -> None:
     """Its columns have no type."""
     for names in (["time_ns", "op", "offset", "bytes"], ["op", "lba", "size", "stream"]):
         assert len(ssdlab.Trace.from_frame(pandas.DataFrame(columns=names))) == 0
@@ -203,8 +203,8 @@ def test_times_of_any_epoch_count_from_the_first_request(tmp_path: Path, epoch: 
     streamed = ssdlab.TraceFile(tmp_path / "t.parquet").open()
     assert isinstance(streamed, ParquetReader)
     for read in range(2):
-        found = [streamed.read(rows).column("time_ns") for _ in range(2)]
-        assert (np.concatenate(found) == past).all(), read
+        columns = [streamed.read(rows).column("time_ns") for _ in range(2)]
+        assert (np.concatenate(columns) == past).all(), read
         streamed.rewind()
     for trace in (ssdlab.Trace.from_columns(time_ns=times, **held), ssdlab.Trace.from_frame(table)):
         assert (trace.time_ns == past).all()
@@ -221,9 +221,7 @@ def test_times_of_any_epoch_count_from_the_first_request(tmp_path: Path, epoch: 
         ("time_s", [0.5, 0.75, 2], [0, 250_000_000, 1_500_000_000]),
     ],
 )
-def test_floats_of_a_time_of_day_lose_nothing(
-    tmp_path: Path, name: str, past: list[float], expected: list[int]
-) -> None:
+def test_time_of_day_floats_are_exact(tmp_path: Path, name: str, past: list[float], expected: list[int]) -> None:
     epoch = 1_577_808_000_000_000 // {"time_us": 1, "time_ms": 1000, "time_s": 1_000_000}[name]
     held = columns(**{"time_us": None, name: np.array(past, float) + epoch})
     pyarrow.parquet.write_table(pyarrow.table(held), tmp_path / "t.parquet")
@@ -231,9 +229,9 @@ def test_floats_of_a_time_of_day_lose_nothing(
         assert trace.time_ns.tolist() == expected
 
 
-def test_devices_of_a_table_are_chosen_as_those_of_a_text(tmp_path: Path) -> None:
-    """Goal: a table means what a text of the same rows does, whichever device is asked for. Method: both read; streams
-    by their names, since they are numbered when they are met.
+def test_devices_of_a_table_are_chosen_as_in_text(tmp_path: Path) -> None:
+    """Goal: a table means the same as a text with the same rows, whichever device is requested. Method: reads both;
+    compares streams by name, because they are numbered in order of appearance.
     """
     rows = 200_000
     number = np.arange(rows)
@@ -280,7 +278,7 @@ def test_devices_of_a_table_are_chosen_as_those_of_a_text(tmp_path: Path) -> Non
         assert (both.columns()[name] == wanted.columns()[name]).all()
 
 
-def test_what_is_no_trace_is_told_what_is(tmp_path: Path) -> None:
+def test_other_objects_are_refused_with_their_type(tmp_path: Path) -> None:
     for given in (columns(), 5, [5]):
         with pytest.raises(ssdlab.TraceError, match=r"(dict|int|list) is no trace; .* Trace\.from_frame\(columns\)"):
             ssdlab.simulate(None, given)  # type: ignore[arg-type]
@@ -291,5 +289,5 @@ def test_what_is_no_trace_is_told_what_is(tmp_path: Path) -> None:
 
 def test_types_allow_what_simulations_take() -> None:
     for frame in (polars.DataFrame(columns()), pandas.DataFrame(columns()), pyarrow.table(columns())):
-        found = source_of(frame)
-        assert isinstance(found, Trace) and len(found) == 3
+        source = source_of(frame)
+        assert isinstance(source, Trace) and len(source) == 3

@@ -1,4 +1,4 @@
-"""Inputs as people type them: pipes, several files, columns, objects of caches, names, and who is to blame."""
+"""Inputs as users type them: pipes, several files, columns, objects of caches, names, and whom errors blame."""
 
 import json
 import os
@@ -27,15 +27,15 @@ def trace(tmp_path: Path) -> Path:
 
 
 def results(text: str) -> object:
-    """What JSON says was found; its source differs between a file and a pipe."""
-    found = json.loads(text)["result"]
-    return {key: value for key, value in found.items() if key not in ("source", "ingest")}
+    """Returns the JSON result; its source differs between a file and a pipe."""
+    result = json.loads(text)["result"]
+    return {key: value for key, value in result.items() if key not in ("source", "ingest")}
 
 
-def test_sizes_are_shares_of_the_requests_that_have_one(cli: Cli, tmp_path: Path) -> None:
+def test_size_shares_are_of_sized_requests(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "flushing.csv").write_text("0,W,0,4096\n1,F,0,0\n2,F,0,0\n3,R,0,4096\n4,R,0,8192\n")
-    told = cli("trace", "info", tmp_path / "flushing.csv").stdout
-    assert re.search(r"4.00 KiB +2 +66.67 %", told) and re.search(r"8.00 KiB +1 +33.33 %", told)
+    output = cli("trace", "info", tmp_path / "flushing.csv").stdout
+    assert re.search(r"4.00 KiB +2 +66.67 %", output) and re.search(r"8.00 KiB +1 +33.33 %", output)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_sizes_are_shares_of_the_requests_that_have_one(cli: Cli, tmp_path: Path
         (lambda _: ssdlab.cache.plan("1GiB", "2GiB"), "the device is to be given once"),
     ],
 )
-def test_errors_name_no_options_to_python(trace: Path, call: Callable[[Path], object], told: str) -> None:
+def test_python_errors_name_no_command_options(trace: Path, call: Callable[[Path], object], told: str) -> None:
     trace.with_name("b.csv").write_text(ROWS)
     with pytest.raises(ssdlab.ConfigError) as caught:
         call(trace)
@@ -76,7 +76,7 @@ def test_errors_name_no_options_to_python(trace: Path, call: Callable[[Path], ob
         ["cache", "sim", "TRACE", "--size", "10%"],
     ],
 )
-def test_a_pipe_is_as_good_as_the_file(cli: Cli, trace: Path, command: list[str]) -> None:
+def test_a_pipe_equals_the_file(cli: Cli, trace: Path, command: list[str]) -> None:
     of_file = cli(*(trace if word == "TRACE" else word for word in command), "--json")
     of_pipe = cli(*("-" if word == "TRACE" else word for word in command), "--json", data=ROWS.encode())
     assert results(of_pipe.stdout) == results(of_file.stdout)
@@ -122,7 +122,7 @@ BEYOND = (
 
 
 def refused(config: ssdlab.Config, trace: object, **more: object) -> str:
-    """The error that a run ends with."""
+    """Returns the error that ends a run."""
     with pytest.raises(ssdlab.SimulationError) as caught:
         ssdlab.simulate(config, trace, **more)  # type: ignore[arg-type]
     return str(caught.value)
@@ -140,7 +140,7 @@ def refused(config: ssdlab.Config, trace: object, **more: object) -> str:
         ("t.parquet", ": row 1"),
     ],
 )
-def test_a_request_beyond_the_drive_is_named_by_its_place_in_every_format(
+def test_a_request_beyond_the_drive_is_located_in_every_format(
     small: ssdlab.Config, tmp_path: Path, name: str, place: str
 ) -> None:
     (tmp_path / "far.csv").write_text(FAR)
@@ -150,16 +150,14 @@ def test_a_request_beyond_the_drive_is_named_by_its_place_in_every_format(
     assert refused(small, path) == f"{path}{place}: a write of 8KiB at byte 33554432 {BEYOND}"
 
 
-def test_the_line_of_a_request_beyond_the_drive_counts_what_is_none(
-    cli: Cli, small: ssdlab.Config, tmp_path: Path
-) -> None:
+def test_the_line_number_counts_skipped_lines(cli: Cli, small: ssdlab.Config, tmp_path: Path) -> None:
     (tmp_path / "far.csv").write_text(FAR)
     for command in ("run", "advise mapcache"):
         done = cli(*command.split(), "far.csv", *SMALL_SETS, check=False)
         assert done.stderr.startswith(f"ssdlab: far.csv:5: a write of 8KiB at byte 33554432 {BEYOND}"), done.stderr
     done = cli("run", "-", *SMALL_SETS, data=FAR.encode(), check=False)
     assert done.stderr.startswith("ssdlab: standard input:5: a write of 8KiB at"), done.stderr
-    # The host knows requests in the order in which it issues them: that of its processes is the first or the second.
+    # The host knows requests in issue order: the process's request is the first or the second.
     more = {"host.replay": "processes", "time": "event", "device.op": "30%"}
     path = tmp_path / "order.csv"
     path.write_text("0,R,0,4096,0,1\n" * 20 + "0,R,65536,4096,0,2\n")
@@ -168,15 +166,13 @@ def test_the_line_of_a_request_beyond_the_drive_counts_what_is_none(
     assert refused(small, path).startswith(f"{path}:1: a write of 4KiB at byte 33554432 ")
 
 
-def test_a_request_beyond_the_drive_is_named_by_its_file_where_there_are_several(
-    small: ssdlab.Config, tmp_path: Path
-) -> None:
+def test_a_request_beyond_the_drive_names_its_file(small: ssdlab.Config, tmp_path: Path) -> None:
     near, far = tmp_path / "near.csv", tmp_path / "far.csv"
     near.write_text("0,W,0,4096,0x2,1\n10,W,32760,4096,0x2,2\n")
     far.write_text(FAR)
     joined = refused(small, ssdlab.TraceFile(near, far, concat=True))
     assert joined == f"{far}:5: a write of 8KiB at byte 33554432 {BEYOND}"
-    # Merged it lies behind the 16 MiB of the other.
+    # Merged, it lies behind the other file's 16 MiB.
     merged = refused(small, ssdlab.TraceFile(near, far, merge=True))
     assert merged.startswith(f"{far}:1: a write of 4KiB at byte 16777216 of the device ends 4KiB beyond its 16MiB; ")
     tables = [path.with_suffix(".parquet") for path in (near, far)]
@@ -185,7 +181,7 @@ def test_a_request_beyond_the_drive_is_named_by_its_file_where_there_are_several
     assert refused(small, ssdlab.TraceFile(*tables, concat=True)).startswith(f"{tables[1]}: row 1: a write of 8KiB at")
 
 
-def test_a_request_beyond_the_drive_is_named_by_its_row(small: ssdlab.Config, tmp_path: Path) -> None:
+def test_a_request_beyond_the_drive_names_its_row(small: ssdlab.Config, tmp_path: Path) -> None:
     table = pyarrow.table(
         {
             "time_ns": range(5),
@@ -199,22 +195,24 @@ def test_a_request_beyond_the_drive_is_named_by_its_row(small: ssdlab.Config, tm
     pyarrow.parquet.write_table(table, path, row_group_size=2)
     assert refused(small, path) == f"{path}: row 4: a write of 8KiB at byte 33554432 {BEYOND}"
     for device in ("b", "all"):
-        told = refused(small, ssdlab.TraceFile(path, device=device))
-        assert told.startswith(f"{path}: row 1: a write of 4KiB at byte ")
+        message = refused(small, ssdlab.TraceFile(path, device=device))
+        assert message.startswith(f"{path}: row 1: a write of 4KiB at byte ")
     trace = ssdlab.Trace.from_frame(table.drop_columns("volume"))
     assert refused(small, trace).startswith("5 requests in memory: row 1: a write of 4KiB at byte 1073741824 of the")
     with pytest.raises(ssdlab.SimulationError, match=r"^5 requests in memory: row 1: a write of 4KiB at"):
         ssdlab.advise.map_cache(trace, small)
 
 
-def test_a_request_beyond_the_drive_is_refused_though_its_trace_has_gone(small: ssdlab.Config, tmp_path: Path) -> None:
+def test_a_request_beyond_the_drive_is_refused_after_its_trace_was_deleted(
+    small: ssdlab.Config, tmp_path: Path
+) -> None:
     path = tmp_path / "far.csv"
     path.write_text(FAR)
-    told = refused(small, path, monitor=lambda *_: path.unlink(missing_ok=True))
-    assert told == f"request 2: a write of 8KiB at byte 33554432 {BEYOND}"
+    message = refused(small, path, monitor=lambda *_: path.unlink(missing_ok=True))
+    assert message == f"request 2: a write of 8KiB at byte 33554432 {BEYOND}"
 
 
-def test_several_traces_are_not_one_unless_somebody_says_so(cli: Cli, trace: Path, tmp_path: Path) -> None:
+def test_several_traces_need_an_explicit_choice(cli: Cli, trace: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_text("500,W,8,4096\n900,W,16,4096\n")
     for command in ("run", "trace info", "cache sim"):
@@ -256,9 +254,9 @@ def test_columns_of_any_text(cli: Cli, tmp_path: Path) -> None:
     assert by_number.columns()["time_ns"].tolist() == [n * 1000 for n in range(50)]
     for name, column in by_number.columns().items():
         assert (column == by_heading.columns()[name]).all(), name
-    found = json.loads(cli("trace", "info", text, "--columns", spec, "--json").stdout)
-    assert found["result"]["profile"]["bytes"] == {"read": 25 * 4096, "write": 25 * 4096, "trim": 0, "flush": 0}
-    assert found["source"]["columns"] == spec
+    payload = json.loads(cli("trace", "info", text, "--columns", spec, "--json").stdout)
+    assert payload["result"]["profile"]["bytes"] == {"read": 25 * 4096, "write": 25 * 4096, "trim": 0, "flush": 0}
+    assert payload["source"]["columns"] == spec
     for wrong, said in (
         ("time=0", 'columns "time=0": op is missing (for a constant write op='),
         ("op=1,offset=2,size=x", 'log.txt:1: columns size=x: no heading is "x"; the first line has "when, kind, '),
@@ -270,7 +268,7 @@ def test_columns_of_any_text(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("format", "keeps_writes"), [("oracle-general", False), ("lcs", True), ("cache-csv", False)])
-def test_objects_of_libcachesim_go_through_caches(
+def test_libcachesim_objects_go_through_caches(
     cli: Cli, trace: Path, tmp_path: Path, format: str, keeps_writes: bool
 ) -> None:
     done = cli("trace", "convert", trace, tmp_path / "objects.bin", "--to", format.upper())
@@ -313,7 +311,7 @@ def test_exports_read_back(trace: Path, tmp_path: Path, format: str) -> None:
     assert (again.time_ns == plain.time_ns // unit * unit).all()
 
 
-def test_names_are_read_whatever_their_case(cli: Cli, trace: Path) -> None:
+def test_names_ignore_case(cli: Cli, trace: Path) -> None:
     done = cli("cache", "sim", trace, "--policy", "LRU,S3_FIFO", "--size", "10%", "--json")
     assert [cell["policy"] for cell in json.loads(done.stdout)["result"]["caches"]] == ["LRU", "S3_FIFO"]
     same = cli("cache", "sim", trace, "--policy", "lru,s3-fifo", "--size", "10%", "--json")
@@ -389,13 +387,13 @@ def test_names_are_read_whatever_their_case(cli: Cli, trace: Path) -> None:
         ),
     ],
 )
-def test_the_option_that_was_typed_is_to_blame(cli: Cli, arguments: list[str], said: str) -> None:
+def test_errors_blame_the_typed_option(cli: Cli, arguments: list[str], said: str) -> None:
     done = cli(*arguments, check=False)
     assert done.returncode == 2 and said in done.stderr, done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_python_keywords_are_to_blame() -> None:
+def test_errors_blame_python_keywords() -> None:
     with pytest.raises(ssdlab.ConfigError, match=r'^overrides: device\.op: "7" may mean 7%'):
         ssdlab.Config(overrides={"device.op": 7})
     with pytest.raises(ssdlab.ConfigError, match=r"^config: nand\.reed: no such setting"):
@@ -404,7 +402,7 @@ def test_python_keywords_are_to_blame() -> None:
     assert ssdlab.Config(overrides={"device.capacity": "8g"})["device.capacity"] == "8GiB"
 
 
-def test_a_trace_sizes_the_default_drive_unless_somebody_does(cli: Cli, tmp_path: Path) -> None:
+def test_a_trace_sizes_the_default_drive(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "far.csv"
     # Far beyond the default drive.
     path.write_text("".join(f"{n},W,{n * 8 + (n % 2 << 40)},4096\n" for n in range(60_000)))
@@ -413,12 +411,12 @@ def test_a_trace_sizes_the_default_drive_unless_somebody_does(cli: Cli, tmp_path
     assert first.startswith("no capacity is given, so the trace sizes the drive: 256 MiB (--fit compact); for one")
     asked = cli("run", path, "--no-cache", "--fit", "compact")
     assert "no capacity is given" not in asked.stdout
-    said = {line for line in plain.stdout.splitlines() if line != first}
-    assert said == set(asked.stdout.splitlines())
+    output = {line for line in plain.stdout.splitlines() if line != first}
+    assert output == set(asked.stdout.splitlines())
     for own in (["--set", "device.capacity=4GiB"], ["--fit", "error"], ["--preset", "tlc-nvme"]):
         done = cli("run", path, "--no-cache", *own, "--set", "precondition.overwrite=none", check=False)
         assert done.returncode == 2 and "; raise device.capacity, or choose --fit" in done.stderr, (own, done.stderr)
-    # A trace of one page is no drive, and still has an answer: that of the smallest drive there can be.
+    # A trace of one page is smaller than any drive, so the smallest possible drive is used.
     tiny = ssdlab.simulate(trace=ssdlab.Trace.from_columns(op=[1], offset=[0], bytes=[4096]))
     assert tiny.summary["device"]["capacity_bytes"] == 32 << 20
     config = ssdlab.Config().for_trace()
@@ -439,11 +437,11 @@ def test_a_trace_sizes_the_default_drive_unless_somebody_does(cli: Cli, tmp_path
         (["cache", "plan", "--memory", "1GiB", "--data", "2GiB", "--paper", "--curve", "given"], "policy,misses\n"),
     ],
 )  # fmt: skip
-def test_utf_16_is_named_with_what_converts_it(
+def test_utf_16_is_named_with_its_conversion(
     cli: Cli, tmp_path: Path, arguments: list[str], text: str, encoding: str
 ) -> None:
     name = "given.toml" if "experiment" in arguments else "given"
     (tmp_path / name).write_bytes(text.encode(encoding))
-    done = cli(*(one.replace("given", name) for one in arguments), check=False)
+    done = cli(*(argument.replace("given", name) for argument in arguments), check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert done.stderr.endswith(f"{name}: is UTF-16 text; convert it with 'iconv -f UTF-16 -t UTF-8'\n"), done.stderr

@@ -1,4 +1,4 @@
-"""Ctrl-C in real processes: status 130, "interrupted" on standard error, no traceback; what is finished is printed."""
+"""Ctrl-C in real processes: status 130, "interrupted" on standard error, no traceback, finished results printed."""
 
 import gzip
 import importlib
@@ -36,7 +36,7 @@ def interrupted(
     interpreter: Sequence[str] = (),
     by: signal.Signals = signal.SIGINT,
 ) -> tuple[str, str]:
-    """What a command prints that gets this signal once a line of its standard error matches `at`."""
+    """Output of a command that receives this signal once a line of its standard error matches `at`."""
     command = [sys.executable, *interpreter, "-m", "ssdlab", *arguments]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -61,7 +61,7 @@ def interrupted(
     "module", ["click", "ssdlab.cli.command", "ssdlab.cli.options", "ssdlab.model.config", "ssdlab.model.result"]
 )
 def test_at_start_up(module: str, tmp_path: Path) -> None:
-    """Python tells when it has loaded a module; the many that follow it are still to be loaded."""
+    """Python reports each loaded module; most are loaded after this one."""
     _, said = interrupted(["run", *LONG], rf"\| +{re.escape(module)}$", tmp_path, interpreter=["-X", "importtime"])
     assert said.endswith("ssdlab: interrupted\n") or "stopped" in said or "nothing was measured" in said
 
@@ -69,13 +69,13 @@ def test_at_start_up(module: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "text", "command"),
     [
-        # Python would end by the signal after a KeyboardInterrupt out of an `exec` of text.
+        # After a KeyboardInterrupt from an `exec` of text, Python would die by the signal.
         ("logging", "exec('raise KeyboardInterrupt')", ["list"]),
-        # The extension loads numpy for the columns of a run that are saved; its bindings would panic.
+        # The extension loads numpy for saved columns; its bindings would panic.
         ("numpy", "raise KeyboardInterrupt", ["run", *SMALL_SETS, "--out", "out"]),
     ],
 )
-def test_the_status_is_that_of_an_interrupt_wherever_it_was_raised(
+def test_the_status_is_that_of_an_interrupt_wherever_raised(
     module: str, text: str, command: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
@@ -100,13 +100,13 @@ def on_event(event, arguments):
             os.write(2, b"import\\n")
 sys.addaudithook(on_event)
 """
-"""Sends itself Ctrl-C at the so manieth import; without any, says how many there are."""
+"""Sends itself Ctrl-C at the n-th import; without n, prints their number."""
 
 
 def test_at_any_import_of_the_program(tmp_path: Path) -> None:
-    """Goal: one line and status 130 from the first moment that is ours. Method: Python calls `sitecustomize` before the
-    program; moments are counted by imports, so that they do not depend on time. The first is that of
-    `ssdlab.interrupt`, for which much is loaded: before it come the script of the installer and two small modules.
+    """Goal: one line and status 130 from our first instruction on. Method: Python calls `sitecustomize` before the
+    program; moments are counted by imports, so they do not depend on time. The first is the import of
+    `ssdlab.interrupt`, which follows the installer's script and two small modules.
     """
     (tmp_path / "sitecustomize.py").write_text(AT_AN_IMPORT, encoding="utf-8")
     program = Path(sys.executable).with_name("ssdlab")
@@ -141,16 +141,16 @@ finally:
     sys.setprofile(None)
     print("calls", calls, file=sys.stderr)
 """
-"""Sends itself Ctrl-C at the so manieth call of a function of this name."""
+"""Sends itself Ctrl-C at the n-th call of a function with this name."""
 
 MOMENTS = 4 + examples(4)
 
 
 @pytest.mark.parametrize("name", ["any", "__set_name__", "cb"])
 def test_at_any_call_of_a_command(name: str, tmp_path: Path) -> None:
-    """Goal: wherever Ctrl-C comes, the status is 130, with one line and no traceback. Method: moments are counted by
-    calls of functions, so that they do not depend on time; Python wraps what is raised in `__set_name__`, and loses
-    what is raised in the callback `cb` of an import.
+    """Goal: status 130 with one line and no traceback, whenever Ctrl-C comes. Method: moments are counted by function
+    calls, so they do not depend on time. Python wraps exceptions raised in `__set_name__`, and loses those raised in
+    the callback `cb` of an import.
     """
 
     def ended(at: int) -> subprocess.CompletedProcess[str]:
@@ -161,8 +161,8 @@ def test_at_any_call_of_a_command(name: str, tmp_path: Path) -> None:
     assert calls > 1
     for at in {1 + calls * moment // MOMENTS for moment in range(MOMENTS)}:
         one = ended(at)
-        said = [line for line in one.stderr.splitlines() if line.startswith("ssdlab: interrupted")]
-        assert one.returncode == 130 and len(said) == 1, (at, one.stderr)
+        lines = [line for line in one.stderr.splitlines() if line.startswith("ssdlab: interrupted")]
+        assert one.returncode == 130 and len(lines) == 1, (at, one.stderr)
         assert "Traceback" not in one.stderr and "ignored" not in one.stderr, (at, one.stderr)
 
 
@@ -182,17 +182,15 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_that_python_loses_comes_again() -> None:
+def test_an_interrupt_lost_by_python_is_raised_again() -> None:
     command = [sys.executable, "-c", WHILE_AN_OBJECT_ENDS]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
     assert (ended.stdout, ended.stderr, ended.returncode) == ("interrupted\n", "", 0)
 
 
-def test_an_interrupt_that_something_has_wrapped_is_one(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrapped_interrupt_counts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     class PanicError(BaseException):
-        """What compiled code makes of an exception that it did not expect."""
+        """Stands for compiled code's wrapper of an unexpected exception."""
 
     def wrapped(**_: object) -> None:
         try:
@@ -260,9 +258,9 @@ def test_while_warming_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="nothing tells who waits for a processor")
-def test_waiting_for_a_processor_is_no_silence() -> None:
-    """Goal: work on a busy machine is not taken for work that does not ask, and ended without its result. Method: two
-    busy processes on one processor, of which this waits for the other about half of the time.
+def test_waiting_for_a_processor_is_not_silence() -> None:
+    """Goal: work on a busy machine is not mistaken for unresponsive work and ended. Method: two busy processes on one
+    processor, of which this one waits about half of the time.
     """
     allowed, busy = os.sched_getaffinity(0), "print(flush=True)\nwhile True: pass"
     with subprocess.Popen([sys.executable, "-c", busy], stdout=subprocess.PIPE) as other:
@@ -287,7 +285,7 @@ def test_while_running(command: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
-def test_a_sweep_keeps_what_is_finished_and_goes_on(by: signal.Signals, tmp_path: Path) -> None:
+def test_a_sweep_keeps_finished_runs_and_continues(by: signal.Signals, tmp_path: Path) -> None:
     few, more = ["-A", "workload.requests=1000,2000"], ["-A", f"workload.requests=1000,2000,{MANY}"]
     arguments = ["sweep", *LONG[:-2], "--jobs", "1", "--out", "s", "--json"]
     out, _ = interrupted([*arguments, *more], r"sweep: runs .*2 of 3 runs", tmp_path, by=by)
@@ -342,20 +340,20 @@ def test_while_codecs_are_measured(tmp_path: Path) -> None:
 def test_while_a_cache_is_measured(tmp_path: Path) -> None:
     few = ["--pages", "1000", "--accesses", "4000", "--cost", "0us", "--codec", "lz4", "--share", "0,25,50"]
     arguments = ["cache", "bench", *few, "--runs", "1000", "--json"]
-    # Whether a run is finished by then depends on the machine; if one is, it is printed.
+    # A run may or may not be finished by then, depending on the machine; a finished one is printed.
     out, _ = interrupted(arguments, r"cache: accesses \d+ %, run \d+ of 3000", tmp_path)
     assert not out or json.loads(out)["partial"]
 
 
 @pytest.fixture
 def ctrl_c_interrupts() -> Iterator[None]:
-    """Ctrl-C interrupts, though shells have background jobs ignore it."""
+    """Ctrl-C interrupts, though shells make background jobs ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-def test_sighup_that_nohup_has_ignored_stays_ignored() -> None:
+def test_sighup_ignored_by_nohup_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with handled(signal.default_int_handler):
@@ -368,8 +366,8 @@ def test_sighup_that_nohup_has_ignored_stays_ignored() -> None:
 
 
 @pytest.mark.usefixtures("ctrl_c_interrupts")
-def test_a_ctrl_c_that_waited_for_an_import_is_heard_by_the_work_after_it(tmp_path: Path) -> None:
-    """The import asks for the interrupt and ends; what waits for its end finds work that asks a monitor."""
+def test_a_ctrl_c_during_an_import_reaches_the_following_work(tmp_path: Path) -> None:
+    """The import requests the interrupt and ends; the work that waited for it asks its monitor."""
     path = tmp_path / "loaded.py"
     path.write_text("import signal; signal.raise_signal(signal.SIGINT); done = True", encoding="utf-8")
     sys.path.insert(0, str(tmp_path))
@@ -387,7 +385,7 @@ def test_a_ctrl_c_that_waited_for_an_import_is_heard_by_the_work_after_it(tmp_pa
 
 @pytest.mark.usefixtures("ctrl_c_interrupts")
 @pytest.mark.parametrize("work", ["never asks again", "hears it"])
-def test_a_request_that_work_was_over_before_it_heard_is_not_forgotten(work: str) -> None:
+def test_a_request_missed_by_finished_work_is_kept(work: str) -> None:
     ended, raised = False, nullcontext() if work == "hears it" else pytest.raises(KeyboardInterrupt)
     with raised, asked_for() as request:
         assert not request.ask()

@@ -21,7 +21,7 @@ from tiers import examples
 OLTP = ROOT / "traces" / "oltp.csv.zst"
 
 
-def test_pages_for_which_there_is_no_memory_are_one_clear_error(tmp_path: Path) -> None:
+def test_too_many_pages_for_memory_are_one_clear_error(tmp_path: Path) -> None:
     """Writes of 4 GiB in pages of 512 bytes take 200 MB each."""
     size = (1 << 32) - (1 << 12)
     writes = ssdlab.Trace.from_columns(op=["write"] * 40, offset=[at << 32 for at in range(40)], bytes=[size] * 40)
@@ -58,7 +58,7 @@ requests = st.lists(
 
 @settings(max_examples=examples(60), deadline=None)
 @given(requests, st.lists(st.integers(1, 60), min_size=1, max_size=3))
-def test_counts_are_those_of_the_definition(rows: list[tuple[str, int, int]], logs: list[int]) -> None:
+def test_counts_follow_the_definition(rows: list[tuple[str, int, int]], logs: list[int]) -> None:
     trace = trace_of(*map(list, zip(("write", 0, 1), *rows, strict=True)))
     writes = [page + step for op, page, count in [("write", 0, 1), *rows] if op == "write" for step in range(count)]
     intervals: list[int] = []
@@ -70,39 +70,39 @@ def test_counts_are_those_of_the_definition(rows: list[tuple[str, int, int]], lo
             by_page[page].append(intervals[-1])
     means = [np.mean(own) for own in by_page.values() if own]
 
-    found = trace.intervals(logs=[str(log) for log in logs])
-    assert (found.page_writes, found.written_pages) == (len(writes), len(by_page))
-    assert found.windows.log_pages.tolist() == logs
+    analysed = trace.intervals(logs=[str(log) for log in logs])
+    assert (analysed.page_writes, analysed.written_pages) == (len(writes), len(by_page))
+    assert analysed.windows.log_pages.tolist() == logs
     for index, log in enumerate(logs):
         for values, of, whole in ((intervals, "writes", len(writes)), (means, "pages", len(by_page))):
             hot, warm = sum(value <= log for value in values), sum(log < value <= 2 * log for value in values)
-            columns = found.windows._asdict()
+            columns = analysed.windows._asdict()
             row = [columns[f"{name}_{of}"][index] for name in ("hot", "warm", "cold")]
             assert row == [hot, warm, whole - hot - warm]
     # Below 128 each step is one interval.
     exact = dict(zip(*np.unique([value for value in intervals if value < 128], return_counts=True), strict=True))
-    steps = zip(found.histogram.lower, found.histogram.writes, strict=True)
+    steps = zip(analysed.histogram.lower, analysed.histogram.writes, strict=True)
     assert {lower: count for lower, count in steps if lower < 128} == exact
-    assert found.histogram.writes.sum() == len(intervals)
+    assert analysed.histogram.writes.sum() == len(intervals)
     times, pages = np.unique([writes.count(page) for page in by_page], return_counts=True)
-    assert found.frequency.writes.tolist() == times.tolist() and found.frequency.pages.tolist() == pages.tolist()
-    assert found.time_address.sum() == len(writes)
+    assert analysed.frequency.writes.tolist() == times.tolist() and analysed.frequency.pages.tolist() == pages.tolist()
+    assert analysed.time_address.sum() == len(writes)
 
 
 def test_uniform_writes_follow_the_closed_form() -> None:
     pages = 2000
-    found = uniform(400_000, pages).intervals(logs=["5%", "25%", "100%"])
-    invalidated = found.windows.hot_writes / found.page_writes
-    # Pages have a first write, one in 200 of all; noise is below 0.1 %.
-    assert np.allclose(invalidated, 1 - (1 - 1 / pages) ** found.windows.log_pages.astype(float), atol=0.008)
-    log_pages, share = found.curve()
+    intervals = uniform(400_000, pages).intervals(logs=["5%", "25%", "100%"])
+    invalidated = intervals.windows.hot_writes / intervals.page_writes
+    # One in 200 of all writes is a page's first; noise is below 0.1 %.
+    assert np.allclose(invalidated, 1 - (1 - 1 / pages) ** intervals.windows.log_pages.astype(float), atol=0.008)
+    log_pages, share = intervals.curve()
     assert np.allclose(share, 1 - (1 - 1 / pages) ** log_pages.astype(float), atol=0.008)
     assert share[0] == 0 and (np.diff(share) > 0).all()
-    most, writes = found.concentration()
+    most, writes = intervals.concentration()
     assert most[-1] == writes[-1] == 1 and (writes >= most - 1e-12).all()
 
 
-def test_the_page_size_is_that_of_the_question() -> None:
+def test_the_page_size_is_the_requested_one() -> None:
     trace = trace_of(["write"] * 3, [0, 1, 2], [1, 1, 1])
     assert trace.intervals(page="8KiB", logs=["1"]).windows.hot_writes.tolist() == [1]
     small = trace.intervals(page="1KiB", logs=["50%", "16KiB"])
@@ -132,7 +132,7 @@ def test_a_file_and_its_requests_have_the_same_intervals(tmp_path: Path) -> None
         ({"page": "4"}, "the unit is missing"),
     ],
 )
-def test_sizes_that_cannot_be_are_named(arguments: dict[str, Any], message: str) -> None:
+def test_impossible_sizes_are_named(arguments: dict[str, Any], message: str) -> None:
     trace = trace_of(["write", "write"], [0, 5], [1, 1])
     with pytest.raises(ssdlab.TraceError) as error:
         trace.intervals(**arguments)
@@ -158,7 +158,7 @@ def test_equal_traces_save_equal_bytes(tmp_path: Path) -> None:
     assert cells["first_page"][:100] == list(range(100)) and cells["page_writes"][-1] == 4981
 
 
-def test_the_page_needs_nothing_else() -> None:
+def test_the_page_is_self_contained() -> None:
     html = uniform(5000, 100).intervals().report_html()
     assert html.count("data-chart=") == 5
     for reference in ("<script src", "<link", "@import", "src=", 'href="http'):
@@ -169,11 +169,11 @@ def test_the_page_needs_nothing_else() -> None:
 
 @pytest.mark.parametrize("pages", [[0], [7, 9], [3, 3, 3]])
 def test_the_smallest_traces_have_pages(pages: list[int]) -> None:
-    found = trace_of(["write"] * len(pages), pages, [1] * len(pages)).intervals(logs=["1", "100%"])
-    report, overwritten = found.report_html(), pages == [3, 3, 3]
+    intervals = trace_of(["write"] * len(pages), pages, [1] * len(pages)).intervals(logs=["1", "100%"])
+    report, overwritten = intervals.report_html(), pages == [3, 3, 3]
     assert report.count("data-chart=") == (5 if overwritten else 4)
     assert ("No page was written twice." in report) != overwritten
-    assert found.to_dict()["logs"][0]["hot_writes"] == (2 if pages == [3, 3, 3] else 0)
+    assert intervals.to_dict()["logs"][0]["hot_writes"] == (2 if pages == [3, 3, 3] else 0)
 
 
 def test_the_command_prints_and_writes(cli: Cli, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The journal of a study: whatever is cut off or torn, whole lines stay."""
+"""The journal of a study keeps all complete lines, however it is cut or torn."""
 
 import errno
 import os
@@ -26,7 +26,7 @@ def test_lines_come_back_in_order(tmp_path: Path) -> None:
     assert list(entries(tmp_path / "j")) == LINES
 
 
-def test_a_journal_cut_anywhere_has_all_whole_lines_and_goes_on(tmp_path: Path) -> None:
+def test_a_cut_journal_keeps_whole_lines_and_continues(tmp_path: Path) -> None:
     path = tmp_path / "j"
     written(path)
     whole = path.read_bytes()
@@ -40,7 +40,7 @@ def test_a_journal_cut_anywhere_has_all_whole_lines_and_goes_on(tmp_path: Path) 
         assert list(entries(path)) == [*LINES[:left], "more"], cut
 
 
-def test_a_line_that_was_changed_is_left_out(tmp_path: Path) -> None:
+def test_a_changed_line_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "j"
     written(path)
     whole = path.read_bytes()
@@ -50,11 +50,11 @@ def test_a_line_that_was_changed_is_left_out(tmp_path: Path) -> None:
         changed = bytearray(whole)
         changed[at] ^= 1 << draw.randrange(8)
         path.write_bytes(changed)
-        found = list(entries(path))
-        assert len(found) >= len(LINES) - 2 and set(found) < set(LINES), at
+        kept = list(entries(path))
+        assert len(kept) >= len(LINES) - 2 and set(kept) < set(LINES), at
 
 
-def test_a_full_disk_leaves_the_journal_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_journal_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "j"
     write = os.write
     with Journal(path) as journal:

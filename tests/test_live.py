@@ -1,4 +1,4 @@
-"""What is seen of a run while it goes on: the figures that `simulate` gives, and the table on the terminal."""
+"""Live figures of a running simulation: `simulate(watch=...)`, and the table on the terminal."""
 
 import io
 import os
@@ -21,7 +21,7 @@ from ssdlab.cli.live import View, course, facts
 from ssdlab.leaving import STATUS
 
 FIRST_LOOK = 4096
-"""Requests before figures are given first."""
+"""Requests before the first figures."""
 EMPTY = {"precondition.fill": "0%", "precondition.overwrite": "none"}
 """Nothing is reported before the first request."""
 
@@ -32,8 +32,8 @@ def watched(config: ssdlab.Config) -> tuple[ssdlab.Result, list[Mapping[str, Any
 
 
 @pytest.mark.parametrize("time", ["serial", "event", "count"])
-def test_figures_are_those_of_the_result_as_it_grows(small: ssdlab.Config, time: str) -> None:
-    # So few requests that the first look is the last one, and so much data that there is garbage.
+def test_live_figures_add_up_to_the_result(small: ssdlab.Config, time: str) -> None:
+    # Few enough requests that the first sample is the last, and enough data to cause garbage collection.
     few = {"device.capacity": "8MiB", "workload.requests": 1000, "workload.size": "16KiB", "workload.reads": "0%"}
     result, seen = watched(small.with_overrides({**EMPTY, **few, "time": time}))
     figures = seen[-1]
@@ -51,7 +51,7 @@ def test_figures_are_those_of_the_result_as_it_grows(small: ssdlab.Config, time:
         assert figures["busy_ns"] == result.summary["time"]["busy_ns"]
 
 
-def test_free_blocks_are_those_that_nothing_was_written_to(small: ssdlab.Config) -> None:
+def test_free_blocks_are_the_unwritten_ones(small: ssdlab.Config) -> None:
     sequential = {"workload.pattern": "sequential", "workload.reads": "0%", "workload.size": "4KiB"}
     result, seen = watched(small.with_overrides({**EMPTY, **sequential, "time": "serial"}))
     pages_per_block = SMALL["nand.pages_per_block"]
@@ -62,7 +62,7 @@ def test_free_blocks_are_those_that_nothing_was_written_to(small: ssdlab.Config)
     assert result.summary["device"]["pages_per_block"] == pages_per_block
 
 
-def test_what_watches_may_fail(small: ssdlab.Config) -> None:
+def test_errors_of_a_watcher_are_survived(small: ssdlab.Config) -> None:
     def fails(_figures: Mapping[str, Any]) -> None:
         raise ZeroDivisionError
 
@@ -85,7 +85,7 @@ def shown(view: View) -> dict[str, str]:
     return {name: rest.strip() for name, rest in rows}
 
 
-def test_a_view_tells_rates_since_the_sample_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_view_shows_rates_since_the_previous_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ssdlab.cli.live.SAMPLE_SECONDS", 0.0)
     view = View()
     assert shown(view) == {}
@@ -98,7 +98,7 @@ def test_a_view_tells_rates_since_the_sample_before(monkeypatch: pytest.MonkeyPa
     assert rows["response time"] == "p50 90.0 µs, p99 1.25 ms, max 9.00 ms"
     assert rows["write amplification"].startswith("2.500") and rows["free blocks"] == "123 of 1,024"
     assert rows["simulated time"] == "200 ms"
-    # Measuring begins: time starts anew, and no rate is told across that.
+    # Measuring begins: time restarts, and no rate spans that.
     view.update(figures(3100, 1))
     view.update(figures(3200, 2))
     assert shown(view)["throughput"].startswith("100 k IOPS")
@@ -107,7 +107,7 @@ def test_a_view_tells_rates_since_the_sample_before(monkeypatch: pytest.MonkeyPa
     assert shown(counted) == {"free blocks": "123 of 1,024"}
 
 
-def test_courses_and_lines() -> None:
+def test_sparklines_and_lines() -> None:
     assert course(deque([0.0, 1.0, 2.0, 4.0])) == "▁▃▅█" and course(deque([0.0])) == "▁"
     assert course(deque([1.0, 3.0]), least=1.0) == "▁█"
     assert facts(1234, 2.0, {"p99_ns": 5000}) == ["1.23 k requests/s", "write amplification 2.000", "p99 5.00 µs"]
@@ -115,7 +115,7 @@ def test_courses_and_lines() -> None:
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(40, 10), (20, 4), (80, 24)])
-def test_nothing_of_the_last_frame_stays(columns: int, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_remains_of_the_previous_frame(columns: int, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     monkeypatch.setattr(
         "ssdlab.cli.bars.Console",
@@ -132,7 +132,7 @@ def test_nothing_of_the_last_frame_stays(columns: int, rows: int, monkeypatch: p
 
 
 def _lines(said: str, rows: int) -> list[str]:
-    """What a terminal with so many rows shows at the end, below what it has scrolled away."""
+    """Contents of a terminal with this many rows at the end, below its scrollback."""
     lines, at = [""], 0
     for sign in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|.|\n|\r", said):
         if sign == "\n":
@@ -147,13 +147,13 @@ def _lines(said: str, rows: int) -> list[str]:
     return lines
 
 
-def test_without_a_terminal_live_says_that_it_shows_nothing(cli: Cli) -> None:
+def test_live_without_a_terminal_says_that_it_shows_nothing(cli: Cli) -> None:
     done = cli("run", *SMALL_SETS, "--live")
     assert done.stderr == "ssdlab: --live shows nothing: standard error is no terminal\n"
     assert done.stdout == cli("run", *SMALL_SETS).stdout
 
 
-def test_on_a_terminal_that_writes_no_line_anew_live_says_that_it_shows_nothing() -> None:
+def test_live_on_a_dumb_terminal_says_that_it_shows_nothing() -> None:
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "ssdlab", "run", *SMALL_SETS, "--live"]
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=slave, env={**os.environ, "TERM": "dumb"})
@@ -164,7 +164,7 @@ def test_on_a_terminal_that_writes_no_line_anew_live_says_that_it_shows_nothing(
     assert said == b"ssdlab: --live shows nothing: TERM names a terminal that writes no line anew\r\n"
 
 
-def test_on_a_terminal_a_run_shows_the_drive_at_work() -> None:
+def test_live_on_a_terminal_shows_the_drive_at_work() -> None:
     master, slave = pty.openpty()
     endless = ["--set", "workload.requests=4G", "--set", "precondition.overwrite=none"]
     command = [sys.executable, "-m", "ssdlab", "run", *SMALL_SETS, *endless, "--live"]
@@ -184,7 +184,7 @@ def test_on_a_terminal_a_run_shows_the_drive_at_work() -> None:
 
 
 def _read(terminal: int) -> bytes:
-    """What is there; nothing once the other end is closed."""
+    """Returns available bytes; nothing once the other end is closed."""
     try:
         return os.read(terminal, 65536)
     except OSError:

@@ -1,4 +1,4 @@
-"""What was saved loads as it was: every property, and equal bytes when it is saved again."""
+"""Saved results load unchanged: every property, and equal bytes when saved again."""
 
 import json
 import random
@@ -32,7 +32,7 @@ def simulated(settings: dict[str, Any], *, diagnose: bool = True) -> Run:
 
 
 def of_a_file(folder: Path) -> ssdlab.Result:
-    """A trace with lines to skip, on a drive that it sizes, with settings from a file."""
+    """A trace with skipped lines, on a drive that it sizes, with settings from a file."""
     (folder / "bad.csv").write_text(BAD)
     (folder / "my.toml").write_text('preset = "tlc-chip"\ndevice.op = "20%"\n')
     config = ssdlab.Config(file=folder / "my.toml", overrides={"seed": 7, "nand.pages_per_block": 64})
@@ -40,7 +40,7 @@ def of_a_file(folder: Path) -> ssdlab.Result:
 
 
 def in_memory(folder: Path) -> ssdlab.Result:
-    """Requests of named streams through a scheduler, which are recorded below it."""
+    """Requests of named streams through a scheduler, recorded below it."""
     trace = ssdlab.Trace.from_columns(
         op=["W", "R", "W", "F"] * 50,
         offset=[4096 * (n % 7) if n % 4 < 3 else 0 for n in range(200)],
@@ -60,7 +60,7 @@ def stopped(folder: Path) -> ssdlab.Result:
 
 
 def idle(folder: Path) -> ssdlab.Result:
-    """Of a drive that did nothing: no bin of its activity was begun."""
+    """An idle drive: its activity has no bins."""
     none = ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])
     return ssdlab.simulate(ssdlab.Config("tlc-chip", overrides={**FEW, "time": "event"}), none, keep=False)
 
@@ -81,7 +81,7 @@ KINDS: dict[str, Run] = {
 
 @pytest.fixture(scope="module", params=KINDS)
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[ssdlab.Result, Path]:
-    """A result, and where it is saved."""
+    """A result and its folder."""
     folder = tmp_path_factory.mktemp("ftl=page") / "saved"
     result = KINDS[request.param](folder.parent)
     result.save(folder)
@@ -92,14 +92,14 @@ def bytes_in(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_it_saves_as_it_was_saved(pair: tuple[ssdlab.Result, Path], tmp_path: Path) -> None:
+def test_saving_again_gives_equal_bytes(pair: tuple[ssdlab.Result, Path], tmp_path: Path) -> None:
     _, folder = pair
     ssdlab.Result.load(folder).save(tmp_path)
     assert bytes_in(tmp_path) == bytes_in(folder)
 
 
 def same(left: object, right: object) -> None:
-    """Equal in types, lengths and values, however deep."""
+    """Asserts that types, lengths and values are equal at every depth."""
     if isinstance(left, np.ndarray):
         assert isinstance(right, np.ndarray) and (left.dtype, left.shape) == (right.dtype, right.shape)
         assert (left == right).all()
@@ -118,7 +118,7 @@ def same(left: object, right: object) -> None:
         assert left == right
 
 
-def test_every_property_is_that_of_the_run(pair: tuple[ssdlab.Result, Path]) -> None:
+def test_every_property_equals_the_runs(pair: tuple[ssdlab.Result, Path]) -> None:
     result, folder = pair
     loaded = ssdlab.Result.load(folder)
     for name in ("summary", "ingest", "series", "erase_counts", "latency", "log", "activity", "dispatched"):
@@ -136,23 +136,23 @@ def test_every_property_is_that_of_the_run(pair: tuple[ssdlab.Result, Path]) -> 
         assert ours.equals(theirs, check_metadata=True)
 
 
-def test_its_configuration_can_be_changed_as_that_of_the_run(pair: tuple[ssdlab.Result, Path]) -> None:
+def test_its_configuration_can_be_changed_like_the_runs(pair: tuple[ssdlab.Result, Path]) -> None:
     result, folder = pair
     loaded = ssdlab.Result.load(folder)
     for change in ({"device.op": "30%"}, {"time": "count"}, {"seed": 5}):
         assert loaded.config.with_overrides(change).settings == result.config.with_overrides(change).settings
 
 
-@pytest.mark.parametrize("preset", [None, *(one.name for one in ssdlab.presets())])
-def test_every_configuration_comes_back(preset: str | None) -> None:
+@pytest.mark.parametrize("preset", [None, *(preset.name for preset in ssdlab.presets())])
+def test_every_configuration_is_restored(preset: str | None) -> None:
     for change in ({}, {"device.op": "30%"}, {"time": "event", "ftl": "fast"}, {"ftl.page.gc": "fifo"}):
         config = ssdlab.Config(preset, overrides=change)
         for one in (config, config.for_trace()):
-            found = recorded(json.loads(json.dumps(one.to_dict())))
-            assert found is not None and found.settings == one.settings and found.to_toml() == one.to_toml()
+            restored = recorded(json.loads(json.dumps(one.to_dict())))
+            assert restored is not None and restored.settings == one.settings and restored.to_toml() == one.to_toml()
 
 
-def test_the_trace_is_not_asked_for_again(tmp_path: Path) -> None:
+def test_the_trace_is_not_read_again(tmp_path: Path) -> None:
     of_a_file(tmp_path).save(tmp_path / "out")
     before = bytes_in(tmp_path / "out")
     (tmp_path / "bad.csv").unlink()
@@ -163,7 +163,7 @@ def test_the_trace_is_not_asked_for_again(tmp_path: Path) -> None:
     assert loaded.diagnose().envelope()["source"] == loaded.source
 
 
-def test_the_version_that_simulated_is_kept(tmp_path: Path) -> None:
+def test_the_simulating_version_is_kept(tmp_path: Path) -> None:
     simulated({"time": "count"})(tmp_path).save(tmp_path / "out")
     path = tmp_path / "out" / "result.json"
     path.write_text(path.read_text().replace(f'"{ssdlab.__version__}"', '"0.0.7"'))
@@ -171,7 +171,7 @@ def test_the_version_that_simulated_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "again" / "result.json").read_text() == path.read_text()
 
 
-def test_figures_need_no_columns_and_columns_say_what_they_need(tmp_path: Path) -> None:
+def test_figures_need_no_columns_and_columns_name_their_file(tmp_path: Path) -> None:
     result = simulated({"time": "event"})(tmp_path)
     (tmp_path / "printed.json").write_text(result.to_json())
     loaded = ssdlab.Result.load(tmp_path / "printed.json")
@@ -257,62 +257,60 @@ def test_damaged_columns_are_an_error_before_they_are_used(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda found: found.update(kind="comparison"), "kind: is 'comparison', not the result of a run"),
-        (lambda found: found["version"].update(shape=0), "was saved by ssdlab .*, which this version"),
-        (lambda found: found["configuration"].pop("device.op"), "was saved by ssdlab .*, which this version"),
-        (lambda found: found["configuration"].update({"no.such": {"value": 1, "origin": "--set"}}), "was saved by"),
-        (lambda found: found.pop("result"), "is no result of ssdlab; give what --out named"),
-        (lambda found: found.update(version=5), "is no result of ssdlab; give what --out named"),
-        (lambda found: found.update(result={}), r"result\.ingest: is not there; copy the file again"),
-        (lambda found: found.update(source=None), "source: is null, which 'ssdlab run' never saves; copy the file"),
-        (lambda found: found.pop("configuration"), "configuration: is not there"),
-        (lambda found: found["configuration"].update({"seed": 5}), r"configuration\.seed: is 5, which"),
-        (lambda found: found["configuration"].update({"seed": {}}), r"configuration\.seed\.value: is not there"),
-        (lambda found: found["result"].update(drive=5), r"result\.drive: is 5, which"),
+        (lambda payload: payload.update(kind="comparison"), "kind: is 'comparison', not the result of a run"),
+        (lambda payload: payload["version"].update(shape=0), "was saved by ssdlab .*, which this version"),
+        (lambda payload: payload["configuration"].pop("device.op"), "was saved by ssdlab .*, which this version"),
+        (lambda payload: payload["configuration"].update({"no.such": {"value": 1, "origin": "--set"}}), "was saved by"),
+        (lambda payload: payload.pop("result"), "is no result of ssdlab; give what --out named"),
+        (lambda payload: payload.update(version=5), "is no result of ssdlab; give what --out named"),
+        (lambda payload: payload.update(result={}), r"result\.ingest: is not there; copy the file again"),
+        (lambda payload: payload.update(source=None), "source: is null, which 'ssdlab run' never saves; copy the file"),
+        (lambda payload: payload.pop("configuration"), "configuration: is not there"),
+        (lambda payload: payload["configuration"].update({"seed": 5}), r"configuration\.seed: is 5, which"),
+        (lambda payload: payload["configuration"].update({"seed": {}}), r"configuration\.seed\.value: is not there"),
+        (lambda payload: payload["result"].update(drive=5), r"result\.drive: is 5, which"),
     ],
 )
-def test_what_this_version_does_not_understand_is_refused(
-    change: Callable[[dict[str, Any]], object], message: str, saved: Path
-) -> None:
+def test_unknown_shapes_are_refused(change: Callable[[dict[str, Any]], object], message: str, saved: Path) -> None:
     path = saved / "result.json"
-    found = json.loads(path.read_text())
-    change(found)
-    path.write_text(json.dumps(found))
+    payload = json.loads(path.read_text())
+    change(payload)
+    path.write_text(json.dumps(payload))
     with pytest.raises(ssdlab.ConfigError, match=f"result.json: {message}"):
         ssdlab.Result.load(saved)
 
 
-def test_what_a_page_lacks_is_named(saved: Path, cli: Cli) -> None:
+def test_missing_values_of_a_page_are_named(saved: Path, cli: Cli) -> None:
     path = saved / "result.json"
-    found = json.loads(path.read_text())
-    del found["result"]["wear"]["erases"]
-    path.write_text(json.dumps(found))
+    payload = json.loads(path.read_text())
+    del payload["result"]["wear"]["erases"]
+    path.write_text(json.dumps(payload))
     with pytest.raises(ssdlab.ConfigError, match=r"result\.json: result\.wear\.erases: is not there; copy"):
         ssdlab.Result.load(saved).summary["wear"]["erases"]
-    del found["result"]["diagnosis"]
-    path.write_text(json.dumps(found))
+    del payload["result"]["diagnosis"]
+    path.write_text(json.dumps(payload))
     done = cli("diagnose", path, check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert "result.json: result.diagnosis: is not there; copy the file again, or run it again" in done.stderr
 
 
-def test_a_run_that_wrote_nothing_has_no_remedy(tmp_path: Path, cli: Cli) -> None:
-    """Earlier versions judged it too short, as if it wrote."""
+def test_a_run_without_writes_has_no_remedy(tmp_path: Path, cli: Cli) -> None:
+    """Earlier versions called it too short, as if it wrote."""
     config = ssdlab.Config("tlc-chip", overrides={**FEW, "workload.reads": "100%"})
     ssdlab.simulate(config, keep=False).save(tmp_path)
     file = tmp_path / "result.json"
-    found = json.loads(file.read_text())
-    assert not any(one["name"] == "too_short" for one in found["result"]["diagnosis"])
+    payload = json.loads(file.read_text())
+    assert not any(finding["name"] == "too_short" for finding in payload["result"]["diagnosis"])
     evidence = {"capacities_written": 0.0, "capacities_needed": 2.2}
     judged = {"about": "input", "name": "too_short", "share": 1.0, "evidence": evidence, "what_ifs": []}
-    found["result"]["diagnosis"].append(judged)
-    file.write_text(json.dumps(found))
-    told = "; nothing was written while it was measured, so there is none of that"
-    assert any(one.text.endswith(told) for one in remarks_on(ssdlab.Result.load(tmp_path)))
-    assert told in " ".join(cli("diagnose", tmp_path).stdout.split())
+    payload["result"]["diagnosis"].append(judged)
+    file.write_text(json.dumps(payload))
+    message = "; nothing was written while it was measured, so there is none of that"
+    assert any(remark.text.endswith(message) for remark in remarks_on(ssdlab.Result.load(tmp_path)))
+    assert message in " ".join(cli("diagnose", tmp_path).stdout.split())
 
 
-def test_where_nothing_was_saved_it_says_so(tmp_path: Path) -> None:
+def test_loading_an_empty_folder_says_so(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none", tmp_path / "none.json"):
         with pytest.raises(ssdlab.ConfigError, match="No such file or directory; give what --out named"):
             ssdlab.Result.load(path)
@@ -322,7 +320,7 @@ def test_where_nothing_was_saved_it_says_so(tmp_path: Path) -> None:
 
 
 def leaves(node: Any, where: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where each value stands that holds no others, or nothing."""
+    """Paths of all values that hold no others, or nothing."""
     if isinstance(node, dict | list) and node:
         for key, value in node.items() if isinstance(node, dict) else enumerate(node):
             yield from leaves(value, (*where, key))
@@ -334,7 +332,7 @@ WRONG: tuple[Any, ...] = (None, "x", True, [], {}, 7, [None], [[]], {"x": "x"}, 
 
 
 def used(path: Path) -> None:
-    """What is shown of a result in whatever way."""
+    """Everything that can be shown of a result."""
     result = ssdlab.Result.load(path)
     str(result)
     result.to_json()
@@ -345,21 +343,21 @@ def used(path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(examples(8)))
 def test_any_damage_is_an_error_or_harmless(pair: tuple[ssdlab.Result, Path], tmp_path: Path, seed: int) -> None:
-    """No leaf of a result, whatever stands there, is met by the pages as something that they do not expect."""
+    """No page may stumble over a leaf of a result, whatever its value."""
     draw = random.Random(seed)
     folder = tmp_path / "copy"
     shutil.copytree(pair[1], folder)
     text = (folder / "result.json").read_text()
     whole = [*leaves(json.loads(text))]
     for where in draw.sample(whole, min(len(whole), 20)):
-        found = json.loads(text)
-        node = found
+        payload = json.loads(text)
+        node = payload
         for key in where[:-1]:
             node = node[key]
-        # Another number is no damage that anybody can see.
-        its = WRONG if not isinstance(node[where[-1]], int | float) else [one for one in WRONG if one != 7]
+        # A different number is invisible damage.
+        its = WRONG if not isinstance(node[where[-1]], int | float) else [wrong for wrong in WRONG if wrong != 7]
         node[where[-1]] = wrong = draw.choice(its)
-        (folder / "result.json").write_text(json.dumps(found))
+        (folder / "result.json").write_text(json.dumps(payload))
         try:
             used(folder)
         except ssdlab.ConfigError as error:
@@ -386,14 +384,14 @@ def test_any_damage_is_an_error_or_harmless(pair: tuple[ssdlab.Result, Path], tm
         ("source.kind", "x"),
     ],
 )
-def test_what_no_run_saves_is_named_when_it_is_loaded(where: str, wrong: object, timed: Path, tmp_path: Path) -> None:
-    found = json.loads((timed / "result.json").read_text())
+def test_unsavable_values_are_named_when_loaded(where: str, wrong: object, timed: Path, tmp_path: Path) -> None:
+    payload = json.loads((timed / "result.json").read_text())
     *above, last = where.replace("[", ".").replace("]", "").split(".")
-    node = found
+    node = payload
     for key in above:
         node = node[int(key) if isinstance(node, list) else key]
     node[int(last) if isinstance(node, list) else last] = wrong
-    (tmp_path / "result.json").write_text(json.dumps(found))
+    (tmp_path / "result.json").write_text(json.dumps(payload))
     with pytest.raises(ssdlab.ConfigError) as error:
         ssdlab.Result.load(tmp_path)
     assert str(error.value) == (
@@ -402,7 +400,7 @@ def test_what_no_run_saves_is_named_when_it_is_loaded(where: str, wrong: object,
     )
 
 
-def test_all_findings_that_are_named_have_words() -> None:
+def test_all_named_findings_have_words() -> None:
     about = {name for kind in ("slow_reads", "slow_writes") for name in FINDINGS[kind]}
     others = {
         (kind, name) for kind, names in FINDINGS.items() for name in names if not kind.startswith(("slow", "thr"))

@@ -1,4 +1,4 @@
-"""What is loaded when: help and the start of a run wait for nothing that they do not use."""
+"""Lazy loading: help and the start of a run wait for nothing that they do not use."""
 
 import json
 import subprocess
@@ -57,7 +57,7 @@ main()
 
 
 def loaded(code: str, *arguments: str) -> set[str]:
-    """The modules that `code` says are loaded, as a process with these arguments."""
+    """The modules that `code` reports as loaded, in a process with these arguments."""
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return set(json.loads(done.stderr.splitlines()[-1]))
@@ -78,14 +78,14 @@ def test_help_loads_no_command(arguments: list[str]) -> None:
     }  # fmt: skip
 
 
-def test_a_run_starts_without_what_it_may_never_use() -> None:
+def test_a_run_starts_without_optional_modules() -> None:
     modules = loaded(AT_THE_START, "run", "--workload", "zipf")
     assert packages(modules) & SLOW == set()
     rooms = {name.split(".")[1] for name in modules if name.startswith("ssdlab.")}
     assert rooms & {"api", "analyse", "study", "view"} == set()
 
 
-def test_importing_the_package_loads_names_when_they_are_used() -> None:
+def test_importing_the_package_loads_names_on_use() -> None:
     code = "import json, sys, ssdlab{}; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     assert "ssdlab.api" not in loaded(code.format(""))
     used = loaded(code.format("; ssdlab.simulate"))
@@ -97,13 +97,13 @@ def test_figures_of_a_run_need_no_columns() -> None:
     assert packages(loaded(LOADED, "run", *SMALL_SETS, "--json")) & {*SLOW, "rich"} == set()
 
 
-def test_a_cache_is_simulated_without_what_measures_and_plans_one(tmp_path: Path) -> None:
+def test_cache_simulation_does_not_load_measurement_and_planning(tmp_path: Path) -> None:
     trace = tmp_path / "one.csv"
     trace.write_text("time_ns,op,offset,bytes\n0,read,0,4096\n", encoding="utf-8")
     modules = loaded(LOADED, "cache", "sim", str(trace), "--json")
     assert "ssdlab.analyse.cache.simulation" in modules
     unused = ("api", "cache", "view", "analyse.cache.benchmark", "analyse.cache.planning")
-    assert {f"ssdlab.{one}" for one in unused} & modules == set()
+    assert {f"ssdlab.{name}" for name in unused} & modules == set()
 
 
 def test_the_package_has_the_names_of_its_api() -> None:
@@ -168,7 +168,7 @@ def test_reports_load_neither_matplotlib_nor_pandas(tmp_path: Path) -> None:
     assert "gantt" in {path.stem.removeprefix("activity_") for path in tmp_path.glob("*.parquet")}
 
 
-def test_arrow_columns_are_those_that_pyarrow_makes() -> None:
+def test_arrow_columns_equal_those_of_pyarrow() -> None:
     columns: dict[str, Any] = {
         "counts": np.arange(9, dtype=np.uint64)[::2],
         "shares": np.array([0.5, np.inf, -1.0, 0.0, 2.0]),

@@ -1,4 +1,4 @@
-"""What a log-block FTL did, as results, tables, files, charts and reports show it."""
+"""Results of log-block FTLs in tables, files, charts and reports."""
 
 import html
 import json
@@ -26,7 +26,7 @@ def logged(request: pytest.FixtureRequest, small: ssdlab.Config) -> ssdlab.Resul
     return ssdlab.simulate(small.with_overrides({**STREAMS, "ftl": request.param}))
 
 
-def test_the_distributions_are_those_of_the_summary(logged: ssdlab.Result) -> None:
+def test_the_distributions_add_up_to_the_summary(logged: ssdlab.Result) -> None:
     log, summary = logged.log, logged.summary["log"]
     assert log is not None
     assert log.associativity.sum() == log.reclaim_times.sum() == summary["reclaims"] > 0
@@ -42,9 +42,7 @@ def test_the_distributions_are_those_of_the_summary(logged: ssdlab.Result) -> No
         assert summary["merges"][kind]["copies"] <= logged.summary["flash"]["programs"].get(cause, 0)
 
 
-def test_files_hold_the_distributions_and_go_with_the_log(
-    logged: ssdlab.Result, small: ssdlab.Config, tmp_path: Path
-) -> None:
+def test_files_hold_the_distributions(logged: ssdlab.Result, small: ssdlab.Config, tmp_path: Path) -> None:
     logged.save(tmp_path)
     tables = {name: pyarrow.parquet.read_table(tmp_path / f"log_{name}.parquet") for name in logged.log_arrow()}
     assert tables == logged.log_arrow()
@@ -65,13 +63,13 @@ def test_every_cause_has_a_name_and_a_colour(logged: ssdlab.Result) -> None:
     assert {*quantities.CAUSES} == {*plots.CAUSE_COLOURS} == {*CAUSES}
 
 
-def test_pages_copied_are_those_the_host_did_not_write(logged: ssdlab.Result) -> None:
+def test_copied_pages_exclude_the_hosts(logged: ssdlab.Result) -> None:
     copied = next(figure for figure in quantities.QUANTITIES if figure.label == "pages copied").value(logged.summary)
     assert copied == int(logged.series["pages_copied"].sum())
     assert logged.write_amplification == pytest.approx(1 + (copied or 0) / logged.summary["host"]["pages_written"])
 
 
-def test_rows_of_the_log_are_there_with_a_log_only(logged: ssdlab.Result, small: ssdlab.Config) -> None:
+def test_log_rows_exist_only_with_a_log(logged: ssdlab.Result, small: ssdlab.Config) -> None:
     shown = quantities.sections(logged.summary)
     assert "full merges per page written" in dict(shown["Log"]) and "Merges" not in shown
     assert ("Captures" in shown) == (logged.config["ftl"] != "bast")
@@ -81,12 +79,12 @@ def test_rows_of_the_log_are_there_with_a_log_only(logged: ssdlab.Result, small:
 
 
 @pytest.mark.parametrize("ftl", ["fast", "faster"])
-def test_without_a_sequential_log_block_nothing_is_said_of_captures(small: ssdlab.Config, ftl: str) -> None:
+def test_captures_are_shown_only_with_sequential_log_blocks(small: ssdlab.Config, ftl: str) -> None:
     log = ssdlab.simulate(small.with_overrides({**STREAMS, "ftl": ftl, f"ftl.{ftl}.sw": 0})).summary["log"]
     assert log["capture"] is None and log["capture_by_stream"] == []
 
 
-def test_streams_go_by_their_names(small: ssdlab.Config, tmp_path: Path) -> None:
+def test_streams_are_shown_by_name(small: ssdlab.Config, tmp_path: Path) -> None:
     config = small.with_overrides({**STREAMS, "ftl": "sbfast"})
     expected = ["random", "seq1", "seq2", "seq3", "seq4"]
     trace = ssdlab.generate(config)
@@ -94,18 +92,18 @@ def test_streams_go_by_their_names(small: ssdlab.Config, tmp_path: Path) -> None
     trace.save(tmp_path / "streams.parquet")
     for source in (None, trace, tmp_path / "streams.csv", tmp_path / "streams.parquet"):
         by_stream = ssdlab.simulate(config, source).summary["log"]["capture_by_stream"]
-        assert [one["stream"] for one in by_stream] == expected, source
+        assert [stream["stream"] for stream in by_stream] == expected, source
     columns = trace.columns()
     nameless = ssdlab.Trace.from_columns(
         op=columns["op"], offset=columns["offset"], bytes=columns["bytes"], stream=columns["stream"]
     )
     by_stream = ssdlab.simulate(config, nameless).summary["log"]["capture_by_stream"]
-    assert [one["stream"] for one in by_stream] == ["1", "2", "3", "4", "5"]
+    assert [stream["stream"] for stream in by_stream] == ["1", "2", "3", "4", "5"]
     rows, more = quantities.captures(ssdlab.simulate(config).summary)
     assert rows[0][0] == "random" and len(rows) == 5 and more == 0
 
 
-def test_a_report_shows_the_streams_that_write_most(small: ssdlab.Config) -> None:
+def test_a_report_shows_the_busiest_writing_streams(small: ssdlab.Config) -> None:
     config = small.with_overrides({"ftl": "fast", "host.fit": "wrap"})
     result = ssdlab.simulate(config, ROOT / "traces" / "oltp.csv.zst")
     rows, more = quantities.captures(result.summary)
@@ -114,7 +112,7 @@ def test_a_report_shows_the_streams_that_write_most(small: ssdlab.Config) -> Non
     assert f"further streams: {more}" in page and f'<th scope="row">{rows[0][0]}</th>' in page
 
 
-def test_a_report_has_the_charts_that_make_sense(logged: ssdlab.Result, small: ssdlab.Config) -> None:
+def test_a_report_has_only_meaningful_charts(logged: ssdlab.Result, small: ssdlab.Config) -> None:
     page = html.unescape(logged.report_html())
     for title in ("Merges", "Service time over the run"):
         assert f"<h2>{title}</h2>" in page
@@ -136,7 +134,7 @@ def test_charts_of_a_log_need_one(small: ssdlab.Config) -> None:
 
 
 @pytest.mark.parametrize("time", ["serial", "count"])
-def test_the_cost_of_reclaiming_rises_to_all(small: ssdlab.Config, time: str) -> None:
+def test_the_cumulative_cost_of_reclaims_rises_to_all(small: ssdlab.Config, time: str) -> None:
     result = ssdlab.simulate(small.with_overrides({**STREAMS, "ftl": "fast", "time": time}))
     axes = result.plot_reclaim_cost().axes[0]
     x, y = np.asarray(axes.lines[0].get_data(), dtype=float)
@@ -144,7 +142,7 @@ def test_the_cost_of_reclaiming_rises_to_all(small: ssdlab.Config, time: str) ->
     assert ("duration" if time == "serial" else "pages copied") in axes.get_xlabel()
 
 
-def test_response_times_over_the_run_are_those_of_the_series(small: ssdlab.Config) -> None:
+def test_response_times_over_the_run_equal_the_series(small: ssdlab.Config) -> None:
     result = ssdlab.simulate(small)
     lines = {line.get_label(): line.get_ydata() for line in result.plot_response_time().axes[0].lines}
     assert list(lines) == ["read, maximum", "read, mean", "write, maximum", "write, mean"]
@@ -155,11 +153,11 @@ def test_response_times_over_the_run_are_those_of_the_series(small: ssdlab.Confi
 
 @pytest.mark.parametrize("ftl", LOGGED)
 @pytest.mark.parametrize("ops", [[], ["read"], ["write", "trim"]])
-def test_a_log_that_did_nothing_has_a_report(small: ssdlab.Config, ftl: str, ops: list[str]) -> None:
+def test_an_idle_log_has_a_report(small: ssdlab.Config, ftl: str, ops: list[str]) -> None:
     trace = ssdlab.Trace.from_columns(op=ops, offset=[512] * len(ops), bytes=[8192] * len(ops))
     result = ssdlab.simulate(small.with_overrides({"ftl": ftl, "precondition.overwrite": "none"}), trace)
     assert log_plots.NO_RECLAIMS in result.report_html()
-    assert {"No block left the log."} == {one.get_text() for one in result.plot_log_utilisation().axes[0].texts}
+    assert {"No block left the log."} == {text.get_text() for text in result.plot_log_utilisation().axes[0].texts}
 
 
 def test_tables_and_comparisons_show_the_log(cli: Cli) -> None:
@@ -170,13 +168,13 @@ def test_tables_and_comparisons_show_the_log(cli: Cli) -> None:
     cases = [argument for ftl in ("page", *LOGGED) for argument in ("--case", f"{ftl}: ftl={ftl}")]
     rows = cli("compare", *SMALL_SETS, *streams, *cases).stdout.splitlines()
     tables = next(row for row in rows if "mapping tables in the drive" in row)
-    # Those of BAST, the second of the columns, are the smallest.
+    # BAST, the second column, has the smallest values.
     assert tables.split()[9] == "*" and tables.count("*") == 1
     assert next(row for row in rows if "full merges  " in row).split()[2] == "–"
-    # Neither page mapping nor BAST captures anything: no value, and none to mark as the best.
+    # Page mapping and BAST capture nothing: no value, and none to mark as the best.
     assert next(row for row in rows if "pseudo-benefit" in row).split()[1:3] == ["–", "–"]
-    found = json.loads(cli("compare", *SMALL_SETS, *streams, *cases, "--json").stdout)["result"]["cases"]
-    page, fast = (found[case]["runs"][0] for case in ("page", "fast"))
+    comparison = json.loads(cli("compare", *SMALL_SETS, *streams, *cases, "--json").stdout)["result"]["cases"]
+    page, fast = (comparison[case]["runs"][0] for case in ("page", "fast"))
     assert page["log"] is None and fast["log"]["capture_by_stream"][0]["stream"] == "random"
 
 

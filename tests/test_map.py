@@ -1,4 +1,4 @@
-"""What a map in flash costs, as results, tables, charts and reports show it."""
+"""Costs of a map in flash in results, tables, charts and reports."""
 
 import json
 
@@ -22,13 +22,13 @@ def mapped(request: pytest.FixtureRequest, small: ssdlab.Config) -> ssdlab.Resul
     return ssdlab.simulate(small.with_overrides(MAPS[request.param]))
 
 
-def test_every_cause_of_a_map_occurs_and_has_a_name_and_a_colour_of_its_own(mapped: ssdlab.Result) -> None:
+def test_every_map_cause_occurs_with_its_own_name_and_colour(mapped: ssdlab.Result) -> None:
     causes, _ = quantities.operations(mapped.summary)
     assert {*CAUSES} <= {*causes} <= {*quantities.CAUSES}
     assert len({plots.CAUSE_COLOURS[cause] for cause in causes}) == len(causes)
 
 
-def test_rows_of_the_map_are_those_of_the_summary(mapped: ssdlab.Result) -> None:
+def test_map_rows_equal_the_summary(mapped: ssdlab.Result) -> None:
     of_map, flash = mapped.summary["map"], mapped.summary["flash"]
     shown = dict(quantities.sections(mapped.summary)["Map"])
     assert shown["hit ratio"] == f"{100 * (of_map['all']['hits'] / of_map['all']['count']):.2f} %"
@@ -41,7 +41,7 @@ def test_rows_of_the_map_are_those_of_the_summary(mapped: ssdlab.Result) -> None
     assert shown["map pages in flash"] == "4"
 
 
-def test_programs_are_the_hosts_copies_and_the_maps(mapped: ssdlab.Result) -> None:
+def test_programs_are_the_hosts_the_copies_and_the_maps(mapped: ssdlab.Result) -> None:
     copied = next(figure for figure in quantities.QUANTITIES if figure.label == "pages copied").value(mapped.summary)
     host, of_map = mapped.summary["host"]["pages_written"], mapped.summary["map"]["pages_programmed"]
     assert copied == mapped.summary["flash"]["programs"]["gc"]
@@ -78,8 +78,8 @@ def test_tables_comparisons_and_reports_show_the_map(cli: Cli, mapped: ssdlab.Re
     rows = cli("compare", *SMALL_SETS, *cases).stdout.splitlines()
     own = next(row for row in rows if "map pages programmed per page written" in row).split()[6:]
     assert own[0] == "–" and own.count("*") == 1
-    found = json.loads(cli("compare", *SMALL_SETS, *cases, "--json").stdout)["result"]["cases"]
-    ram, dftl = (found[case]["runs"][0] for case in ("ram", "dftl"))
+    comparison = json.loads(cli("compare", *SMALL_SETS, *cases, "--json").stdout)["result"]["cases"]
+    ram, dftl = (comparison[case]["runs"][0] for case in ("ram", "dftl"))
     assert ram["map"] is None and dftl["map"]["pages"] == 4
     assert "map write-back" in cli("run", *SMALL_SETS, "--set", "ftl.page.map.dftl.cmt=64").stdout
     page = mapped.report_html()

@@ -1,4 +1,4 @@
-"""The experiment mapcache: cells of the document that ours must meet."""
+"""The experiment mapcache: document cells that ours must match."""
 
 import numpy as np
 import pytest
@@ -19,17 +19,17 @@ def test_all_cells_are_within_their_tolerance(result: ExperimentResult, table: s
     assert not np.isnan(one.difference).any() and not one.misses.any(), one.largest
 
 
-def test_the_map_of_the_map_comes_out_to_the_byte(result: ExperimentResult) -> None:
+def test_the_map_of_the_map_matches_to_the_byte(result: ExperimentResult) -> None:
     assert (result["map_of_map_bytes"].ours == result["map_of_map_bytes"].document).all()
 
 
-def test_hit_ratios_are_the_share_of_the_map_in_the_cache(result: ExperimentResult) -> None:
+def test_hit_ratios_are_the_cached_share_of_the_map(result: ExperimentResult) -> None:
     share = np.array([8, 16, 32, 64, 128, 256, 512]) / 512
     assert result["iozone_hit_rate_percent"].ours == pytest.approx(np.array([100 * share] * 2), abs=0.3)
 
 
 def beyond(table: TableResult, values: np.ndarray, deviations: float) -> list[tuple[str, str]]:
-    """Rows and columns of the counts that are so many standard deviations away from the expected number of hits."""
+    """Rows and columns of counts this many standard deviations away from the expected hits."""
     share = np.array([8, 16, 32, 64]) / 512
     far = np.abs(values - 20_000 * share) > deviations * np.sqrt(20_000 * share * (1 - share))
     return [(table.rows[row], table.columns[column]) for row, column in np.argwhere(far).tolist()]
@@ -41,12 +41,12 @@ def test_hits_are_binomial_in_the_document_and_here(result: ExperimentResult) ->
     assert beyond(table, table.document, 3) == [] and beyond(table, table.ours, 2) == []
 
 
-def test_the_document_agrees_with_itself() -> None:
+def test_the_document_is_consistent() -> None:
     tables = {table.name: table for table in ssdlab.experiments.load("mapcache").tables}
     misses = np.array(tables["android_misses"].reference)
     assert (24_561 - misses[:, :4] == np.array(tables["android_hit_count"].reference)).all()
     rates = 100 - 100 * misses[[1, 3]] / 24_561
-    # As the slides round them, but for 98.618 and 98.685, which they have as 98.6 and 98.7.
+    # As the slides round them, except 98.618 and 98.685, which they have as 98.6 and 98.7.
     assert rates == pytest.approx(np.array(tables["android_hit_rate_percent"].reference), abs=0.06)
 
 
@@ -54,6 +54,6 @@ def test_segments_of_the_synthetic_boot_rank_as_in_the_document() -> None:
     experiment = ssdlab.experiments.load("mapcache")
     table = experiment.run(tables=["android_misses"], overrides={"seed": 1})["android_misses"]
     misses = dict(zip(table.rows, table.ours, strict=True))
-    # Small segments for small caches; large ones once all regions fit, which are then loaded once each.
+    # Small segments suit small caches; large ones win once all regions fit and are loaded once each.
     assert misses["8K"][0] > misses["4K"][0] > misses["2K"][0] and misses["8K"][5] < misses["4K"][5] < misses["1K"][5]
     assert (table.ours[:, 6] == 0).all() and (np.diff(table.ours, axis=1) <= 0).all()

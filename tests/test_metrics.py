@@ -1,4 +1,4 @@
-"""What Prometheus scrapes of a drive that is served, against the clients' own count."""
+"""Prometheus metrics of a served drive, compared with the clients' own counts."""
 
 import http.client
 import random
@@ -58,7 +58,7 @@ def value(samples: Samples, name: str, **labels: str) -> float:
     return samples[name, frozenset(labels.items())]
 
 
-def test_a_scrape_says_what_clients_did(tmp_path: Path) -> None:
+def test_a_scrape_equals_the_clients_counts(tmp_path: Path) -> None:
     place = tmp_path / "m"
     with (
         ssdlab.DriveServer(small("fast"), socket=tmp_path / "s", scale=1e-3) as server,
@@ -87,7 +87,7 @@ def test_a_scrape_says_what_clients_did(tmp_path: Path) -> None:
     assert {op: value(samples, "ssdlab_requests_total", op=op) for op in of_clients} == of_clients
     assert value(samples, "ssdlab_available_spare_percent") == 100
     assert value(samples, "ssdlab_power_cycles_total") == 0
-    # In time zeroes are the trim that they come to.
+    # In time, zeroes are the trim they become.
     asked["trim"] += 1
     assert {op: value(samples, "ssdlab_bytes_total", op=op) for op in moved} == moved
     operations = {
@@ -103,7 +103,7 @@ def test_a_scrape_says_what_clients_did(tmp_path: Path) -> None:
     assert value(samples, "ssdlab_clients") == 1
     blocks, free = value(samples, "ssdlab_blocks"), value(samples, "ssdlab_free_blocks")
     assert 0 < free < blocks
-    # Each reply was timed, in one bucket of those that grow.
+    # Each reply was timed, in one of the exponential buckets.
     for op, count in asked.items():
         buckets = sorted(
             (float(dict(labels)["le"]), sample)
@@ -134,7 +134,7 @@ def test_metrics_on_a_port_of_this_machine(tmp_path: Path) -> None:
         assert not any(name.startswith("ssdlab_response") for name, _ in samples), "replies leave at once"
 
 
-def test_a_scraper_that_stalls_holds_up_nobody(tmp_path: Path) -> None:
+def test_a_stalled_scraper_blocks_nobody(tmp_path: Path) -> None:
     place = tmp_path / "m"
     with (
         ssdlab.DriveServer(small(), socket=tmp_path / "s") as server,
@@ -149,7 +149,7 @@ def test_a_scraper_that_stalls_holds_up_nobody(tmp_path: Path) -> None:
 
 def test_serve_has_metrics(tmp_path: Path) -> None:
     place = tmp_path / "m"
-    # A server that was killed left it.
+    # Left by a killed server.
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(place))
     with served(tmp_path, "--metrics", str(place), *sets()) as (process, path):
@@ -182,7 +182,7 @@ def test_serve_has_metrics(tmp_path: Path) -> None:
         ("./" + "x" * 120, "AF_UNIX path too long"),
     ],
 )
-def test_a_place_without_metrics_is_one_clear_error(
+def test_an_impossible_metrics_place_is_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, says: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Tables on narrow terminals: split or folded, never cut off."""
+"""Tables on narrow terminals are split or folded, never cut off."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ OLTP = str(ROOT / "traces" / "oltp.csv.zst")
 
 
 def on_terminal(columns: int, *arguments: str) -> str:
-    """What a command shows on a terminal of this width."""
+    """Output of a command on a terminal of this width."""
     terminal, end = pty.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
@@ -32,7 +32,7 @@ def on_terminal(columns: int, *arguments: str) -> str:
         while more := os.read(terminal, 65536):
             shown += more
     except OSError:
-        # The end of a terminal whose last process is gone.
+        # The end of a terminal whose last process has exited.
         pass
     finally:
         os.close(terminal)
@@ -51,7 +51,7 @@ def test_numbers_are_whole_on_any_terminal(columns: int) -> None:
     assert max(map(len, tables)) <= columns
     heads = [line for line in tables if line.startswith("miss ratio")]
     assert len(heads) == {50: 2, 80: 1, 200: 1}[columns]
-    # Each size stands above one number of each policy, whatever the parts.
+    # Each size stands above one number per policy, however the table is split.
     assert sum(line.count("iB") for line in heads) == 7
 
 

@@ -1,4 +1,4 @@
-"""What notebooks show of results."""
+"""Display of results in notebooks."""
 
 import html
 import pydoc
@@ -19,8 +19,8 @@ from ssdlab.view.plots.drawing import Drawing
 VOID = {"meta", "br", "input", "hr"}
 
 
-class Balanced(HTMLParser):
-    """Fails where an element is not closed."""
+class BalancedParser(HTMLParser):
+    """Fails if an element is not closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,10 +40,10 @@ class Balanced(HTMLParser):
 
 
 def words(shown: Any) -> str:
-    """What a reader of the notebook reads."""
+    """Text that a reader of the notebook sees."""
     code = shown._repr_html_()
-    parser = Balanced()
-    # Where a word may be broken it goes on.
+    parser = BalancedParser()
+    # A word may break here, but is one word.
     parser.feed(code.replace("<wbr>", ""))
     assert parser.open == [] and "<svg" not in code
     return " ".join(" ".join(parser.words).split())
@@ -61,12 +61,12 @@ def test_a_notebook_shows_results_configurations_and_studies(small: ssdlab.Confi
     assert "device.op" in words(study) and "write_amplification" in words(study)
 
 
-def test_help_on_a_method_that_plots_is_of_what_it_takes_and_returns() -> None:
+def test_help_on_a_plot_method_shows_its_signature() -> None:
     helped = pydoc.plain(pydoc.render_doc(ssdlab.Comparison.plot_latency_percentiles))
     assert "op: str = 'read'" in helped and "-> 'Figure'" in helped
 
 
-def test_a_figure_is_explored_in_a_frame_of_its_own(small: ssdlab.Config) -> None:
+def test_a_figure_is_explored_in_its_own_frame(small: ssdlab.Config) -> None:
     figure = ssdlab.simulate(small).plot_latency()
     assert isinstance(figure, Drawing)
     frame = figure._repr_html_()
@@ -77,13 +77,13 @@ def test_a_figure_is_explored_in_a_frame_of_its_own(small: ssdlab.Config) -> Non
     assert "<svg" in figure._repr_svg_()
 
 
-def test_settings_of_the_small_device_are_those_that_were_made(small: ssdlab.Config) -> None:
+def test_settings_of_the_small_device_are_the_changed_ones(small: ssdlab.Config) -> None:
     made = words(small).split("Defaults")[0]
     assert all(key in made for key in SMALL)
 
 
-class Recorded:
-    """Stands for `IPython.display`: what a cell shows, and what takes its place."""
+class FakeDisplay:
+    """Stands for `IPython.display`: records shown and replaced outputs of a cell."""
 
     def __init__(self) -> None:
         self.shown: list[str] = []
@@ -91,7 +91,7 @@ class Recorded:
     def HTML(self, code: str) -> str:  # noqa: N802
         return code
 
-    def display(self, code: str, display_id: bool) -> "Recorded":
+    def display(self, code: str, display_id: bool) -> "FakeDisplay":
         assert display_id
         self.shown.append(code)
         return self
@@ -101,7 +101,7 @@ class Recorded:
 
 
 def test_a_notebook_shows_progress_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, small: ssdlab.Config) -> None:
-    display = Recorded()
+    display = FakeDisplay()
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0)
     monkeypatch.setattr(progress, "UPDATE_SECONDS", 0)
     assert ssdlab.simulate(small).write_amplification and display.shown == []

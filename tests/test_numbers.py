@@ -1,4 +1,4 @@
-"""Numbers of NumPy as arguments, and what is none."""
+"""NumPy numbers as arguments, and invalid numbers."""
 
 import json
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def tuned(**given: Any) -> ssdlab.Tuned:
     return ssdlab.tune(SPARE, SMALL, outcomes=["write_amplification"], jobs=1, **budget)
 
 
-def test_numbers_of_numpy_are_those_of_python() -> None:
+def test_numpy_numbers_equal_pythons() -> None:
     one, two, three = (cast(Any, number) for number in (np.int64(1), np.int64(2), np.float32(3)))
     for name in ("samples", "seeds", "seed", "jobs"):
         assert swept(**{name: two}).plan == swept(**{name: 2}).plan
@@ -55,12 +55,12 @@ def test_numbers_of_numpy_are_those_of_python() -> None:
     ],
 )
 @pytest.mark.parametrize("value", [1.5, "2", np.array([1.5])])
-def test_what_is_no_whole_number_is_told_with_its_argument(call: Callable[..., Any], name: str, value: Any) -> None:
+def test_fractions_are_refused_with_their_argument(call: Callable[..., Any], name: str, value: Any) -> None:
     with pytest.raises(ssdlab.ConfigError, match=rf"^{name}: .*is no whole number"):
         call(**{name: value})
 
 
-def test_what_is_no_number_above_zero_is_told_with_its_argument() -> None:
+def test_numbers_not_above_zero_are_refused_with_their_argument() -> None:
     for name in ("years", "dwpd", "p99_ns"):
         for value, message in (("3", "'3' is no number"), (-3, "-3 is no number above 0")):
             given: dict[str, Any] = {name: value}

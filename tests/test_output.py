@@ -1,4 +1,4 @@
-"""One shape of JSON: every command with --json, and every finding that is saved."""
+"""One shape of JSON for every command with --json and every saved finding."""
 
 import hashlib
 import json
@@ -83,29 +83,29 @@ COMMANDS: dict[str, list[str]] = {
 """Each command with arguments that keep it short."""
 
 ENDLESS = {"serve"}
-"""Run until they are stopped; tests of their own compare what they print with the schema."""
+"""Commands that run until stopped; their own tests compare their output with the schema."""
 
 OF_ITS_OWN = {"view", "config schema"}
-"""Prints a JSON schema and nothing else: that is its output, for editors."""
+"""Prints only a JSON schema, for editors."""
 
 
 def commands() -> Iterator[tuple[str, Any]]:
     def below(name: str, command: click.Command) -> Iterator[tuple[str, Any]]:
-        found = command.loaded if isinstance(command, Later) else command
-        if isinstance(found, click.Group):
-            for called, one in found.commands.items():
+        loaded = command.loaded if isinstance(command, Later) else command
+        if isinstance(loaded, click.Group):
+            for called, one in loaded.commands.items():
                 yield from below(f"{name} {called}".strip(), one)
         else:
-            yield name, found
+            yield name, loaded
 
     return below("", cli.app)
 
 
 def test_every_command_prints_json() -> None:
-    found = dict(commands())
-    without = {name for name, command in found.items() if "json" not in [one.name for one in command.params]}
+    names = dict(commands())
+    without = {name for name, command in names.items() if "json" not in [param.name for param in command.params]}
     assert without == OF_ITS_OWN
-    assert {*found} - without == {*COMMANDS, *ENDLESS}
+    assert {*names} - without == {*COMMANDS, *ENDLESS}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -120,10 +120,10 @@ def test_every_command_prints_one_shape(
         ssdlab.generate_fleet("fleet.csv", volumes=2, requests=100)
         ssdlab.fleet("fleet.csv", {"time": "count"}, out="fleet")
     assert not cli.app([*command.split(), *COMMANDS[command], "--json"], standalone_mode=False)
-    found = json.loads(capsys.readouterr().out)
-    jsonschema.validate(found, SCHEMA)
+    payload = json.loads(capsys.readouterr().out)
+    jsonschema.validate(payload, SCHEMA)
     if OLTP in COMMANDS[command]:
-        assert found["source"]["sha256"] == [hashlib.sha256(Path(OLTP).read_bytes()).hexdigest()]
+        assert payload["source"]["sha256"] == [hashlib.sha256(Path(OLTP).read_bytes()).hexdigest()]
 
 
 def test_the_schema_refuses_other_shapes() -> None:
@@ -146,7 +146,7 @@ def test_the_schema_refuses_other_shapes() -> None:
         jsonschema.validate({key: value for key, value in good.items() if key != "notes"}, SCHEMA)
 
 
-def test_what_is_saved_is_what_is_printed(small: ssdlab.Config, tmp_path: Path) -> None:
+def test_saved_json_equals_printed_json(small: ssdlab.Config, tmp_path: Path) -> None:
     result = ssdlab.simulate(small)
     result.save(tmp_path)
     saved = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
@@ -155,11 +155,11 @@ def test_what_is_saved_is_what_is_printed(small: ssdlab.Config, tmp_path: Path) 
     assert saved["configuration"] == small.to_dict() and saved["notes"] == list(result.page().remarks)
 
 
-def test_a_file_that_is_gone_has_no_digest(tmp_path: Path) -> None:
+def test_a_deleted_file_has_no_digest(tmp_path: Path) -> None:
     path = tmp_path / "gone.csv"
     path.write_text("time_ns,op,sector,bytes,flags,pid\n0,W,0,4096,0x2,1\n")
     source = ssdlab.TraceFile(path).about
-    # Computed meanwhile or now, but once.
+    # Computed in the background or now, but once.
     before = _digest_of.cache_info().misses
     identify_meanwhile(source)
     digests = [envelope("result", {}, source=source)["source"]["sha256"]]
@@ -171,7 +171,7 @@ def test_a_file_that_is_gone_has_no_digest(tmp_path: Path) -> None:
     assert digests[0] != digests[1] and digests[2] == [None]
 
 
-def test_rows_of_tables_stay_rows() -> None:
+def test_table_rows_stay_rows() -> None:
     text = written({"table": [[1, 2], [3, None]], "names": ["a", "b"], "empty": {}, "deep": {"x": [{"y": 1}]}})
     assert "    [1, 2],\n    [3, null]\n" in text and '"names": ["a", "b"]' in text
     assert json.loads(text) == {
@@ -180,8 +180,8 @@ def test_rows_of_tables_stay_rows() -> None:
 
 
 def test_a_finding_without_figures_cannot_be_made() -> None:
-    class Nothing(Finding):
+    class EmptyFinding(Finding):
         _page = _json = "nothing"
 
     with pytest.raises(TypeError, match="to_dict"):
-        Nothing()  # type: ignore[abstract]
+        EmptyFinding()  # type: ignore[abstract]

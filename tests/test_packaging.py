@@ -1,4 +1,4 @@
-"""What users install and read: help, man pages, completions, versions."""
+"""Help, man pages, completions and versions as users install them."""
 
 import os
 import re
@@ -27,22 +27,22 @@ def test_help_fits_80_columns_and_names_kinds_of_values(path: str, monkeypatch: 
     help = command.get_help(context)
     assert [line for line in help.splitlines() if len(line) > 80] == []
     assert "[bold" not in help and command.help
-    # An option's value is called what it is: INTEGER, SIZE, PATH and not N.
-    values = [one for one in command.params if one.param_type_name == "option" and not one.is_flag]
-    assert [one.name for one in values if one.metavar is None or len(one.metavar) < 3] == []
+    # An option's value has a speaking name: INTEGER, SIZE, PATH and not N.
+    values = [param for param in command.params if param.param_type_name == "option" and not param.is_flag]
+    assert [value.name for value in values if value.metavar is None or len(value.metavar) < 3] == []
 
 
 def test_every_command_has_a_man_page_with_its_options() -> None:
     files = share.files()
     for path, (command, context) in COMMANDS.items():
         page = files[f"man/man1/{path.replace(' ', '-')}.1"]
-        for one in command.get_params(context):
-            for name in one.opts if one.param_type_name == "option" else []:
+        for parameter in command.get_params(context):
+            for name in parameter.opts if parameter.param_type_name == "option" else []:
                 assert name.replace("-", "\\-") in page, (path, name)
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
-def test_man_pages_are_sound() -> None:
+def test_man_pages_are_valid() -> None:
     for name, text in share.files().items():
         if name.endswith(".1"):
             command = ["groff", "-man", "-Tutf8", "-ww", "-z"]
@@ -54,7 +54,7 @@ def test_man_pages_are_sound() -> None:
     ("words", "completed"),
     [("c", "calibrate"), ("cache p", "plan"), ("run --pre", "--preset"), ("run --preset tl", "tlc-nvme")],
 )
-def test_completions_are_those_of_the_declarations(words: str, completed: str) -> None:
+def test_completions_follow_the_declarations(words: str, completed: str) -> None:
     assert "_SSDLAB_COMPLETE=bash_complete" in share.files()["bash-completion/completions/ssdlab"]
     code = "import sys; sys.argv = ['ssdlab']; from ssdlab.cli import main; main()"
     environment = {
@@ -81,7 +81,7 @@ def test_completions_are_those_of_the_declarations(words: str, completed: str) -
         (["explain", "fast-th"], ["plain,fast-thrashing"]),
     ],
 )
-def test_bash_parts_words_at_equals_signs(words: list[str], completed: list[str]) -> None:
+def test_bash_splits_words_at_equals_signs(words: list[str], completed: list[str]) -> None:
     asked = {"_SSDLAB_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(["ssdlab", *words]), "COMP_CWORD": len(words)}
     environment = {**os.environ, **{name: str(value) for name, value in asked.items()}}
     command = [sys.executable, "-m", "ssdlab"]

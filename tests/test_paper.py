@@ -1,4 +1,4 @@
-"""Figures for papers: of every report, in the widths of two-column formats."""
+"""Figures for papers, from every report, in the widths of two-column formats."""
 
 import re
 import subprocess
@@ -59,7 +59,7 @@ def test_equal_findings_give_equal_figures(curves: Finding, tmp_path: Path, form
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-def test_figures_of_an_earlier_finding_do_not_stay(curves: Finding, tmp_path: Path) -> None:
+def test_figures_of_an_earlier_finding_are_removed(curves: Finding, tmp_path: Path) -> None:
     curves.save(tmp_path, "svg")
     curves.save(tmp_path, "pdf")
     assert {Path(name).suffix for name in names(tmp_path)} == {".pdf"}
@@ -70,8 +70,8 @@ def test_figures_of_an_earlier_finding_do_not_stay(curves: Finding, tmp_path: Pa
 def test_figures_of_equal_title_are_numbered() -> None:
     chart = Chart([Panel([Bars("", np.arange(2.0), np.arange(2.0), BLUE)], Axis(), Axis())], 1.0)
     figures = [Figure(lambda: chart), Figure(lambda: chart)]
-    found = papers(Page("A page", sections=[Section("Curves: 1", figures)]), "png")
-    assert list(found) == [f"figure-curves-1{number}{width}.png" for number in ("", "-2") for width in ("", "-wide")]
+    files = papers(Page("A page", sections=[Section("Curves: 1", figures)]), "png")
+    assert list(files) == [f"figure-curves-1{number}{width}.png" for number in ("", "-2") for width in ("", "-wide")]
 
 
 def test_commands_write_them_beside_the_report(tmp_path: Path, cli: Cli) -> None:
@@ -80,15 +80,15 @@ def test_commands_write_them_beside_the_report(tmp_path: Path, cli: Cli) -> None
     assert names(tmp_path / "out")
 
 
-def test_without_matplotlib_one_line_says_what_installs_it(
+def test_a_missing_matplotlib_is_one_line_with_its_installation(
     timed: Finding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command line says so before it runs anything."""
+    """The command line says so before running anything."""
     code = "import sys; sys.modules['matplotlib'] = None; from ssdlab.__main__ import main; main()"
     command = [sys.executable, "-c", code, "run", *SMALL_SETS, "--out", "out", "--figures", "pdf"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    said = f"matplotlib is not installed; {sys.executable} -m pip install 'matplotlib>=3.9'"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"ssdlab: {said}\n")
+    message = f"matplotlib is not installed; {sys.executable} -m pip install 'matplotlib>=3.9'"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"ssdlab: {message}\n")
     assert not (tmp_path / "out").exists()
 
     for name in [name for name in sys.modules if name.startswith(("matplotlib", "ssdlab.view.plots"))]:

@@ -21,10 +21,10 @@ PAPER_PLAN = ["cache", "plan", "--memory", "15GiB", "--data", "200GiB", "--paper
 
 
 def choice(plan: ssdlab.cache.CachePlan, model: str, name: str) -> Choice:
-    return next(one for one in plan.choices if (one.model, one.compressor.name) == (model, name))
+    return next(option for option in plan.choices if (option.model, option.compressor.name) == (model, name))
 
 
-def test_the_documents_figures_come_out() -> None:
+def test_the_documents_figures_are_reproduced() -> None:
     plan = ssdlab.cache.plan("15GiB", "200GiB", distribution="even", paper=True)
     assert plan.raw_us == pytest.approx(101.75) and plan.raw_hit_ratio == pytest.approx(0.075)
     assert choice(plan, "document", "lz4").break_even == pytest.approx(0.2053, abs=1e-4)
@@ -43,7 +43,7 @@ def test_the_advice_is_the_least_of_all_corrected_curves() -> None:
     assert plan.corrections["all"] == plan.best.us
 
 
-def test_the_break_even_of_the_device_is_where_advice_turns() -> None:
+def test_advice_changes_at_the_devices_break_even() -> None:
     arguments: dict[str, Any] = {"distribution": "zipf:0.8", "compressors": [PAPER["zstd"]]}
     plan = ssdlab.cache.plan("15GiB", "200GiB", device_us=100, **arguments)
     turn = plan.best.device_break_even_us
@@ -52,10 +52,10 @@ def test_the_break_even_of_the_device_is_where_advice_turns() -> None:
     assert ssdlab.cache.plan("15GiB", "200GiB", device_us=1.01 * turn, **arguments).compress
 
 
-def test_a_share_that_is_asked_for_is_taken(cli: Cli) -> None:
-    found = ssdlab.cache.plan("15GiB", "500GiB", distribution="even", paper=True, share=0.25)
-    assert {one.share for one in found.choices} == {0.25} and not found.compress
-    assert choice(found, "document", "lz4").us == pytest.approx(found.curve("lz4", "document")[25])
+def test_a_requested_share_is_used(cli: Cli) -> None:
+    plan = ssdlab.cache.plan("15GiB", "500GiB", distribution="even", paper=True, share=0.25)
+    assert {option.share for option in plan.choices} == {0.25} and not plan.compress
+    assert choice(plan, "document", "lz4").us == pytest.approx(plan.curve("lz4", "document")[25])
     asked = ["500GiB" if word == "200GiB" else word for word in PAPER_PLAN]
     shown = cli(*asked, "--distribution", "even", "--share", "25%").stdout
     assert "Do not compress 25 % of the memory: that does not beat a raw cache, whose pages take 106.7 us" in shown
@@ -64,11 +64,11 @@ def test_a_share_that_is_asked_for_is_taken(cli: Cli) -> None:
 NOISE = Member("noise", random.Random(1).randbytes(4096))
 
 
-def test_ratios_are_by_bytes_of_the_pages_that_shrink() -> None:
+def test_ratios_are_by_bytes_of_shrinking_pages() -> None:
     contents = Corpus("some", (NOISE, Member("zeros", bytes(3 * 4096))))
-    found, copied = compressors.measure(["lz4", "modelled:3:4:5"], contents, 4096)
-    assert found.shrinking == 0.75 and found.ratio > 100
-    assert found.mean_ratio == pytest.approx((1 + found.ratio) / 2)
+    measured, copied = compressors.measure(["lz4", "modelled:3:4:5"], contents, 4096)
+    assert measured.shrinking == 0.75 and measured.ratio > 100
+    assert measured.mean_ratio == pytest.approx((1 + measured.ratio) / 2)
     assert (copied.ratio, copied.compress_us, copied.decompress_us) == (3, 4, 5)
     (nothing,) = compressors.measure(["lz4"], Corpus("noise", (NOISE,)), 4096)
     assert (nothing.ratio, nothing.shrinking, nothing.decompress_us) == (1.0, 0.0, 0.0)
@@ -78,20 +78,20 @@ def test_ratios_are_by_bytes_of_the_pages_that_shrink() -> None:
         compressors.measure(["lz4"], contents=Corpus("noise", (NOISE,)), page_bytes=8192)
 
 
-def test_without_files_the_corpus_of_the_suite_is_measured() -> None:
+def test_without_files_the_suites_corpus_is_measured() -> None:
     plan = ssdlab.cache.plan("1GiB", "10GiB", device_us=100)
     suite = ssdlab.compress.bench(codecs=["lz4"], page_sizes=["8KiB"], threads=[1], runs=1, keep=0.75)
     total = suite.cell("lz4", 8192).total
     lz4, zstd = plan.compressors
     assert lz4.shrinking == 1 - total.raw_pages / total.pages
     assert lz4.ratio == (total.bytes - total.raw_bytes) / (total.stored_bytes - total.raw_bytes) < zstd.ratio
-    assert all(one.compress_us > 0 and one.decompress_us >= 0 for one in plan.compressors)
+    assert all(compressor.compress_us > 0 and compressor.decompress_us >= 0 for compressor in plan.compressors)
     assert "a corpus of ours" in plan.remarks[0]
     modelled = ssdlab.cache.plan("1GiB", "10GiB", device_us=100, compressors=["modelled:2:10:10"])
     assert modelled.remarks == ()
 
 
-def test_the_model_is_set_beside_the_cache_at_work(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_is_compared_with_the_working_cache(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "PAGES", 2000)
     monkeypatch.setattr(comparison, "CACHED", 100)
     plan = ssdlab.cache.plan(
@@ -104,15 +104,15 @@ def test_the_model_is_set_beside_the_cache_at_work(cli: Cli, monkeypatch: pytest
         share=0.5,
         measure_cache=True,
     )
-    found = plan.comparison
-    assert found is not None and (found.pages, found.accesses) == (2000, 4000)
-    raw, *compressed = found.rows
-    assert raw.compressor is None and [one.share for one in found.rows] == [0, 0.5]
-    for one in found.rows:
+    compared = plan.comparison
+    assert compared is not None and (compared.pages, compared.accesses) == (2000, 4000)
+    raw, *compressed = compared.rows
+    assert raw.compressor is None and [row.share for row in compared.rows] == [0, 0.5]
+    for one in compared.rows:
         assert one.measured_us == pytest.approx(one.model_us + one.by_hits_us + one.by_device_us + one.left_us)
-        # Accesses that do not depend on what is cached hit as often as the model says, but for tables and fragments.
+        # Accesses independent of the cache hit as often as in the model, except for tables and fragments.
         assert one.measured_hit_ratio == pytest.approx(one.model_hit_ratio, abs=0.13)
-    assert all(one.measured_hit_ratio > raw.measured_hit_ratio for one in compressed)
+    assert all(row.measured_hit_ratio > raw.measured_hit_ratio for row in compressed)
     assert "difference" in plan.report_html() and plan.to_dict()["comparison"]["pages"] == 2000
     same = ["cache", "plan", "--memory", "1GiB", "--data", "2GiB", "--bench"]
     assert "leave out one of them" in cli(*same, "--paper", check=False).stderr
@@ -128,7 +128,7 @@ def test_a_device_is_measured_with_or_without_fio(
     file.write_bytes(bytes(2 << 20))
     jobs = []
 
-    def run(found: fio.Fio, job: fio.Job, stop: object) -> tuple[int, float]:
+    def run(programs: fio.Fio, job: fio.Job, stop: object) -> tuple[int, float]:
         jobs.append(job)
         return 1, 20_000.0
 
@@ -149,7 +149,7 @@ def test_a_device_is_measured_with_or_without_fio(
     assert file.read_bytes() == bytes(2 << 20)
 
 
-def test_what_is_shown_and_written(cli: Cli, tmp_path: Path) -> None:
+def test_printed_and_written_output(cli: Cli, tmp_path: Path) -> None:
     shown = cli(*PAPER_PLAN, "--out", "out").stdout
     assert "Compress 100 % of the memory with zstd" in shown and "written to out" in shown
     written = json.loads((tmp_path / "out/cache-plan.json").read_text())
@@ -163,12 +163,12 @@ def test_what_is_shown_and_written(cli: Cli, tmp_path: Path) -> None:
     assert "data-chart=" in report and "Compress 100 % of the memory with zstd" in report
 
 
-def test_a_miss_ratio_curve_takes_the_place_of_a_distribution(cli: Cli, tmp_path: Path) -> None:
+def test_a_miss_ratio_curve_replaces_a_distribution(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "curve.csv").write_text(f"cache_bytes,miss_ratio\n{1 << 30},0.8\n{4 << 30},0.3\n")
     arguments = ["cache", "plan", "--memory", "1GiB", "--data", "10GiB", "--paper", "--curve", "curve.csv", "--json"]
-    found = json.loads(cli(*arguments).stdout)["result"]
-    assert found["raw_hit_ratio"] == pytest.approx(0.2)
-    document = next(one for one in found["choices"] if one["model"] == "document")
+    result = json.loads(cli(*arguments).stdout)["result"]
+    assert result["raw_hit_ratio"] == pytest.approx(0.2)
+    document = next(option for option in result["choices"] if option["model"] == "document")
     assert document["hit_ratio"] == pytest.approx(0.2 + 1.13 / 3 * 0.5)
     for wrong in ("size,misses\n1,2\n", "cache_bytes,miss_ratio\n", ""):
         (tmp_path / "curve.csv").write_text(wrong)
@@ -188,9 +188,7 @@ def test_a_miss_ratio_curve_takes_the_place_of_a_distribution(cli: Cli, tmp_path
         (["a,0,4096,0.5"], "2: capacity_units: '0' is not how many items a cache holds, 1 or more"),
     ],
 )
-def test_a_wrong_point_of_a_curve_is_named_as_it_was_written(
-    cli: Cli, tmp_path: Path, lines: list[str], said: str
-) -> None:
+def test_a_wrong_point_of_a_curve_is_named_as_written(cli: Cli, tmp_path: Path, lines: list[str], said: str) -> None:
     (tmp_path / "c.csv").write_text("\n".join(["policy,capacity_units,cache_bytes,miss_ratio", *lines, ""]))
     done = cli(
         "cache", "plan", "--memory", "1GiB", "--data", "10GiB", "--paper", "--curve", "c.csv", "--page", "4KiB",
@@ -222,7 +220,7 @@ def test_a_wrong_point_of_a_curve_is_named_as_it_was_written(
         (["--memory", "1GiB", "--data", "2GiB", "--device", "missing"], "does not exist"),
     ],
 )
-def test_what_cannot_be_planned_is_one_clear_error(arguments: list[str], said: str, cli: Cli) -> None:
+def test_impossible_plans_are_one_clear_error(arguments: list[str], said: str, cli: Cli) -> None:
     done = cli("cache", "plan", *arguments, check=False)
     assert done.returncode == 2 and done.stdout == ""
     assert said in done.stderr and len(done.stderr.splitlines()) == 1
@@ -237,7 +235,7 @@ def test_negative_costs_and_shares_beyond_the_memory_are_refused() -> None:
             MODELS["cache_plan"]({"share": share})
 
 
-def test_a_curve_is_of_points() -> None:
+def test_a_curve_needs_points() -> None:
     wrong: list[Any] = [[], [1], [("a", "b")], [(0.1,)], [(0.1, None)], np.zeros(3)]
     for points in wrong:
         with pytest.raises(ssdlab.ConfigError, match=r"^distribution: .*give pairs of numbers"):
@@ -249,21 +247,21 @@ def test_a_curve_is_of_points() -> None:
 
 
 def test_every_cell_of_the_experiment_is_near_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    # What is measured need not be measured well.
+    # Measured cells may be measured badly.
     monkeypatch.setattr(measured, "RUNS", 1)
     monkeypatch.setattr(measured, "FILE_BYTES", 2 << 20)
     monkeypatch.setattr(measured, "SECONDS", 0.02)
-    found = ssdlab.experiments.load("compressed-cache").run()
-    assert found.runs == 0 and not found.partial
-    tables = {table.table.name: table for table in found.tables}
-    assert not any(table.remarks for table in found.tables)
+    result = ssdlab.experiments.load("compressed-cache").run()
+    assert result.runs == 0 and not result.partial
+    tables = {table.table.name: table for table in result.tables}
+    assert not any(table.remarks for table in result.tables)
     assert not any(table.misses.any() for table in tables.values())
     assert abs(tables["figure12_break_even_percent"].largest[2]) < 1.5  # type: ignore[index]
     ours = tables["corrected_nothing_compressed_us"].ours
     assert ours[0].tolist() == pytest.approx([78.4, 82.6]) and ours[-1].tolist() == pytest.approx([77, 77])
 
 
-def test_a_model_tells_what_it_does_not_know(cli: Cli, tmp_path: Path) -> None:
+def test_a_model_names_unknown_arguments(cli: Cli, tmp_path: Path) -> None:
     text = (
         'title = "t"\ndocument = "d"\n[axis.x]\na = { MEMORY }\n[[table]]\nname = "n"\ntitle = "t"\nvalue = "VALUE"\n'
         'model = "MODEL"\nrows = "x"\ncolumns = "x"\n'
@@ -300,5 +298,5 @@ def test_the_curve_of_a_trace_serves_as_a_distribution(cli: Cli, tmp_path: Path)
     assert other.returncode == 2 and other.stdout == ""
     assert "is of pages of 4KiB, and the plan of pages of 8KiB" in other.stderr and "--page 4KiB" in other.stderr
     asked += ["--page", "4KiB", "--device-us", "80", "--compressor", "modelled:2:3:1", "--curve-policy", "belady"]
-    found = json.loads(cli(*asked, "--json").stdout)["result"]
-    assert found["raw_hit_ratio"] == pytest.approx(1 - 0.6053, abs=1e-4)
+    result = json.loads(cli(*asked, "--json").stdout)["result"]
+    assert result["raw_hit_ratio"] == pytest.approx(1 - 0.6053, abs=1e-4)

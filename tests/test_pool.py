@@ -17,7 +17,7 @@ PAGE = 4096
 
 
 class Memory:
-    """Pages of a repeated number, and what was written over them."""
+    """Pages of a repeated number, and the writes to them."""
 
     def __init__(self) -> None:
         self.pages: dict[int, bytes] = {}
@@ -47,12 +47,12 @@ def test_reads_return_the_last_write_and_flush_stores_it() -> None:
             assert pool.read(page) == written.get(page, page.to_bytes(8, "little") * (PAGE // 8))
         pool.flush()
         assert below.pages == written
-        found = pool.statistics()
-        assert found.transitions["compressed_hits"] > 0 and found.transitions["misses"] > 0
-        assert found.reads == 5000
-        assert found.hit_ratio == 1 - found.transitions["misses"] / 5000
-        assert found.memory["total_bytes"] <= found.memory["budget_bytes"] == 512 << 10
-        assert found.memory["dirty_pages"] == 0
+        statistics = pool.statistics()
+        assert statistics.transitions["compressed_hits"] > 0 and statistics.transitions["misses"] > 0
+        assert statistics.reads == 5000
+        assert statistics.hit_ratio == 1 - statistics.transitions["misses"] / 5000
+        assert statistics.memory["total_bytes"] <= statistics.memory["budget_bytes"] == 512 << 10
+        assert statistics.memory["dirty_pages"] == 0
 
 
 def test_equal_runs_without_workers_count_alike() -> None:
@@ -66,7 +66,7 @@ def test_equal_runs_without_workers_count_alike() -> None:
     assert run() == run()
 
 
-def test_exceptions_of_the_loader_come_back() -> None:
+def test_loader_exceptions_reach_the_caller() -> None:
     below = Memory()
     pool = Pool("512KiB", PAGE, below)
     below.failing = LookupError("no such page")
@@ -95,7 +95,7 @@ def test_a_page_of_another_length_is_refused() -> None:
             pool.write(1, b"short")
 
 
-def test_threads_share_it() -> None:
+def test_threads_share_a_pool() -> None:
     with Pool("1MiB", PAGE, Memory(), workers=2) as pool:
         wrong: list[int] = []
 
@@ -134,7 +134,7 @@ def test_a_file_below(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "policy", [one.name for one in ssdlab.cache.policies() if not one.needs_future] + ["lru-k:k=3"]
+    "policy", [policy.name for policy in ssdlab.cache.policies() if not policy.needs_future] + ["lru-k:k=3"]
 )
 def test_any_policy_of_simulated_caches(policy: str) -> None:
     with Pool("512KiB", "4KiB", Memory(), workers=0, policy=policy, compressed_policy=policy) as pool:
@@ -145,11 +145,11 @@ def test_any_policy_of_simulated_caches(policy: str) -> None:
                 if turn == 2:
                     assert pool.read(page) == bytes([page % 251]) * PAGE
                 pool.read(page // 20)
-        found = pool.statistics()
-        assert found.raw_hit_ratio > 0 and found.memory["total_bytes"] <= found.memory["budget_bytes"]
+        statistics = pool.statistics()
+        assert statistics.raw_hit_ratio > 0 and statistics.memory["total_bytes"] <= statistics.memory["budget_bytes"]
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Pool("1MiB", "4KiB", tmp_path / "nowhere")
     with pytest.raises(OSError):
@@ -181,7 +181,7 @@ def test_wrong_settings(changes: dict[str, object], message: str) -> None:
         Pool(**{"budget": "1MiB", "page_size": "4KiB", "loader": Memory(), **changes})  # type: ignore[arg-type]
 
 
-def test_a_program_that_never_closes_it_ends_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_program_that_never_closes_a_pool_ends_and_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "pages"
     path.write_bytes(bytes(8 * PAGE))
     program = f"import ssdlab\npool = ssdlab.Pool('1MiB', '4KiB', {os.fspath(path)!r})\npool.write(1, b'z' * {PAGE})\n"
@@ -190,7 +190,7 @@ def test_a_program_that_never_closes_it_ends_and_loses_nothing(tmp_path: Path) -
 
 
 class Storage:
-    """Pages of zeros; what is stored is forgotten."""
+    """Pages of zeros; stored pages are dropped."""
 
     def load(self, page: int) -> bytes:
         return bytes(4096)
@@ -205,7 +205,7 @@ class Interrupted(Storage):
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_what_ends_a_program_gets_through(workers: int) -> None:
+def test_interrupts_and_exits_propagate(workers: int) -> None:
     pool = ssdlab.Pool("256KiB", "4KiB", Interrupted(), workers=workers)
     with pytest.raises(KeyboardInterrupt):
         for page in range(1000):
@@ -237,7 +237,7 @@ class Pages64(Storage):
         return bytes(65536)
 
 
-def test_what_can_never_be_stored_is_refused_at_once(tmp_path: Path) -> None:
+def test_pages_too_large_to_store_are_refused_at_once(tmp_path: Path) -> None:
     file = tmp_path / "pages"
     file.write_bytes(bytes(8192))
     with ssdlab.Pool("1MiB", "4KiB", file) as pool:

@@ -1,4 +1,4 @@
-"""Progress of runs that go on side by side."""
+"""Progress of parallel runs."""
 
 import sys
 import threading
@@ -11,8 +11,8 @@ from ssdlab.cli import bars, progress
 from ssdlab.interrupt import Request
 
 
-class Writes:
-    """A stream that keeps what each call writes."""
+class RecordingStream:
+    """A stream that records each write call."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -22,7 +22,7 @@ class Writes:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Flushes nothing."""
 
 
 def side_by_side(*tasks: Callable[[], object]) -> None:
@@ -34,10 +34,10 @@ def side_by_side(*tasks: Callable[[], object]) -> None:
 
 
 def test_a_line_of_progress_is_written_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Goal: lines of several runs, and of several programs with one terminal, do not merge. Method: a line is whole if
-    a single call writes it with its end; `print` takes two.
+    """Goal: lines of several runs, and of several programs on one terminal, do not interleave. Method: a single call
+    writes a whole line; `print` needs two.
     """
-    stream = Writes()
+    stream = RecordingStream()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0)
     monkeypatch.setattr(progress, "LINE_SECONDS", 0)
@@ -58,14 +58,14 @@ def test_a_line_of_progress_is_written_as_a_whole(monkeypatch: pytest.MonkeyPatc
     assert all(text.endswith("\n") and text.count("\n") == 1 for text in stream.texts)
 
 
-def test_runs_side_by_side_share_one_display(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Goal: two runs that show progress for the first time at once make one display, not two that write over each
-    other. Method: while the display of the first is being made, the second run is given time to make one too.
-    Python 3.11 guards a cached property; later versions do not.
+def test_parallel_runs_share_one_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: two runs that first show progress at the same time create one display, not two that overwrite each other.
+    Method: while the first display is created, the second run gets time to create one too. Python 3.11 guards a cached
+    property; later versions do not.
     """
     made: list[threading.Event] = []
 
-    class Bars:
+    class FakeDisplay:
         """A display that shows nothing."""
 
         tasks: tuple[object, ...] = ()
@@ -79,14 +79,14 @@ def test_runs_side_by_side_share_one_display(monkeypatch: pytest.MonkeyPatch) ->
         def update(self, *_: Any, **__: Any) -> None:
             """Shows nothing."""
 
-    def slow(_above: object) -> Bars:
+    def slow(_above: object) -> FakeDisplay:
         made.append(threading.Event())
         if len(made) == 1:
             second.start()
             made[0].wait(0.5)
         else:
             made[0].set()
-        return Bars()
+        return FakeDisplay()
 
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0)
     monkeypatch.setattr(bars, "bars", slow)

@@ -1,4 +1,4 @@
-"""Traces that are packed, replayed and precondition the drive, from Python and the command line."""
+"""Packed, replayed and preconditioning traces, from Python and the command line."""
 
 import json
 from pathlib import Path
@@ -16,12 +16,12 @@ PACKED = ssdlab.Config(
     "tlc-chip",
     overrides={"host.fit": "compact", "device.op": "20%", "nand.pages_per_block": 64, "precondition.overwrite": "none"},
 )
-"""A drive that the trace sizes."""
+"""A drive sized by the trace."""
 
 
 @pytest.fixture
 def sparse() -> ssdlab.Trace:
-    """Random writes to 2,000 pages and reads of 1,000 others, all far apart, half a page off a page."""
+    """Random writes to 2,000 pages and reads of 1,000 others, all far apart, shifted by half a page."""
     rng = np.random.default_rng(1)
     pages = np.sort(rng.choice(1 << 28, 3_000, replace=False)).astype(np.uint64)
     chosen = rng.integers(0, 3_000, 6_000)
@@ -35,7 +35,7 @@ def sparse() -> ssdlab.Trace:
 
 
 def packed_by_hand(trace: ssdlab.Trace, page: int = PAGE) -> ssdlab.Trace:
-    """The trace with each page at its rank among all that are used."""
+    """The trace with each page at its rank among all used pages."""
     columns: dict[str, Any] = trace.columns()
     pages = columns["offset"] // page
     columns["offset"] = np.searchsorted(np.unique(pages), pages).astype(np.uint64) * page + columns["offset"] % page
@@ -43,11 +43,11 @@ def packed_by_hand(trace: ssdlab.Trace, page: int = PAGE) -> ssdlab.Trace:
 
 
 def figures(result: ssdlab.Result) -> dict[str, object]:
-    """All but what tells how the trace was replayed; findings tell what replays had in common."""
+    """The result without the replay's description, whose findings both share."""
     return {key: value for key, value in result.summary.items() if key not in ("repeat", "diagnosis")}
 
 
-def test_a_packed_trace_is_the_trace_packed_by_hand(sparse: ssdlab.Trace, tmp_path: Path) -> None:
+def test_a_packed_trace_equals_one_packed_by_hand(sparse: ssdlab.Trace, tmp_path: Path) -> None:
     result = ssdlab.simulate(PACKED, sparse)
     assert result.summary["device"]["logical_pages"] == 3_000
     by_hand = PACKED.with_overrides({"host.fit": "error", "device.capacity": f"{3_000 * PAGE}B"})
@@ -57,10 +57,10 @@ def test_a_packed_trace_is_the_trace_packed_by_hand(sparse: ssdlab.Trace, tmp_pa
         assert ssdlab.simulate(PACKED, tmp_path / name).summary == result.summary, name
 
 
-def test_the_trace_fills_as_much_of_the_drive_as_is_asked_for(sparse: ssdlab.Trace) -> None:
+def test_the_trace_fills_the_requested_part_of_the_drive(sparse: ssdlab.Trace) -> None:
     half = PACKED.with_overrides({"device.fill": "50%"})
     assert ssdlab.simulate(half, sparse).summary["device"]["logical_pages"] == 6_000
-    # A configuration that was saved says the same.
+    # A saved configuration gives the same.
     again = ssdlab.Config(overrides={key: half[key] for key, *_ in half.settings})
     assert ssdlab.simulate(again, sparse).summary["device"]["logical_pages"] == 6_000
     preset = ssdlab.Config("sata-mlc", overrides={"host.fit": "compact", "time": "count", "device.op": "90%"})
@@ -69,7 +69,7 @@ def test_the_trace_fills_as_much_of_the_drive_as_is_asked_for(sparse: ssdlab.Tra
     assert ssdlab.simulate(own, sparse).summary["device"]["capacity_bytes"] == 64 << 20
 
 
-def test_times_are_those_of_the_trace_put_together(sparse: ssdlab.Trace, tmp_path: Path) -> None:
+def test_replay_times_continue(sparse: ssdlab.Trace, tmp_path: Path) -> None:
     columns = sparse.columns()
     span = int(columns["time_ns"][-1])
     step = span + span // (len(sparse) - 1)
@@ -96,24 +96,24 @@ def test_a_generated_workload_is_replayed(small: ssdlab.Config) -> None:
     assert ssdlab.simulate(repeated).summary == ssdlab.simulate(repeated, trace).summary
 
 
-def test_what_is_steady_is_said(sparse: ssdlab.Trace) -> None:
+def test_steadiness_is_reported(sparse: ssdlab.Trace) -> None:
     steady = ssdlab.simulate(PACKED.with_overrides({"host.repeat": "until-steady"}), sparse)
     repeat = steady.summary["repeat"]
     assert repeat["steady"] and repeat["replays"] == len(repeat["write_amplification"]) > 1
     assert steady.write_amplification == repeat["write_amplification"][-1]
-    said = [one.text for one in remarks_on(steady)]
-    told = f"was steady after {repeat['replays']} replays of the same requests; the last is measured"
-    assert f"write amplification {told}" in said
+    notes = [remark.text for remark in remarks_on(steady)]
+    message = f"was steady after {repeat['replays']} replays of the same requests; the last is measured"
+    assert f"write amplification {message}" in notes
     cut = ssdlab.simulate(
         PACKED.with_overrides({"host.repeat": "until-steady", "host.repeat.until-steady.most": 2}), sparse
     )
-    assert [one for one in remarks_on(cut) if "not steady after 2 replays" in one.text]
+    assert [remark for remark in remarks_on(cut) if "not steady after 2 replays" in remark.text]
     by_trace = ssdlab.simulate(PACKED.with_overrides({"precondition.overwrite": "trace"}), sparse)
     assert by_trace.summary["precondition"]["stable"] and by_trace.summary["precondition"]["replays"] > 1
     assert by_trace.write_amplification == pytest.approx(steady.write_amplification, rel=0.02)
     roomy = PACKED.with_overrides({"precondition.overwrite": "steady", "device.fill": "20%"})
     once = ssdlab.simulate(roomy, sparse)
-    assert [one for one in remarks_on(once) if "--repeat until-steady" in one.text]
+    assert [remark for remark in remarks_on(once) if "--repeat until-steady" in remark.text]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_what_is_steady_is_said(sparse: ssdlab.Trace) -> None:
         (["--fit", "wrap", "--set", "device.capacity=1MiB"], "; for a true answer: --repeat until-steady"),
     ],
 )
-def test_only_what_is_not_in_force_is_proposed(cli: Cli, tmp_path: Path, options: list[str], proposed: str) -> None:
+def test_only_inactive_remedies_are_proposed(cli: Cli, tmp_path: Path, options: list[str], proposed: str) -> None:
     rows = "".join(f"{row},W,{8 * row},4096,0x2,1\n" for row in range(50))
     (tmp_path / "some.csv").write_text(f"time_ns,op,sector,bytes,flags,pid\n{rows}")
     drive = ["--preset", "tlc-chip", "--set", "device.op=100%", "--set", "nand.pages_per_block=64"]
@@ -138,8 +138,8 @@ def test_only_what_is_not_in_force_is_proposed(cli: Cli, tmp_path: Path, options
     assert told.partition("; for")[2] == proposed.partition("; for")[2]
 
 
-def test_of_a_generated_workload_more_requests_are_proposed_and_they_settle_it(cli: Cli) -> None:
-    """A few requests over and over are a hot set: their steady state is not that of the workload."""
+def test_more_requests_are_proposed_for_a_generated_workload_and_settle_it(cli: Cli) -> None:
+    """Repeating a few requests makes a hot set, whose steady state is not the workload's."""
     drive = ["-w", "uniform", "--set", "device.capacity=64MiB", "--set", "nand.pages_per_block=64"]
     few = ["--set", "workload.requests=9000"]
 
@@ -153,13 +153,13 @@ def test_of_a_generated_workload_more_requests_are_proposed_and_they_settle_it(c
     assert told_by("run", *remedy, "--set", "time=count") == []
     [diagnosed] = told_by("diagnose", *few)
     assert diagnosed.endswith(told.rpartition(";")[2])
-    # Warm-up and replays are not what was measured.
+    # Warm-up and replays are not measured.
     for more in (["--set", "host.warmup=3000"], ["--repeat", "2"]):
         [told] = told_by("run", *few, *more, "--set", "time=count")
         assert int(told.rpartition("=")[2]) >= int(remedy[1].rpartition("=")[2])
 
 
-def test_what_a_replay_writes_while_it_warms_up_counts_for_how_many_it_takes(cli: Cli, tmp_path: Path) -> None:
+def test_warm_up_writes_count_towards_the_replays_needed(cli: Cli, tmp_path: Path) -> None:
     lines = "".join(f"{1000 * at},W,{4096 * (at * 7919 % 8000)},4096\n" for at in range(16_000))
     (tmp_path / "some.csv").write_text(lines)
     columns = ["--columns", "time=0:us,op=1,offset=2,size=3", "--set", "device.capacity=32MiB"]
@@ -169,12 +169,12 @@ def test_what_a_replay_writes_while_it_warms_up_counts_for_how_many_it_takes(cli
         assert told.endswith("for a true answer: --repeat until-steady"), warmup
 
 
-def test_a_workload_that_ends_by_itself_can_only_be_replayed(cli: Cli) -> None:
+def test_a_finite_workload_can_only_be_replayed(cli: Cli) -> None:
     drive = ["--set", "device.capacity=64MiB", "--set", "nand.pages_per_block=64", "--set", "time=count"]
     files = ["-w", "copy_files", "--set", "workload.pattern.copy_files.file_size=1MiB"]
     out = cli("run", *files, *drive).stdout
     assert "for a true answer: --repeat until-steady" in out and "workload.requests" not in out
-    # Of one that was ended before, the whole is replayed: 10 files of 256 requests.
+    # A workload that was cut short is replayed whole: 10 files of 256 requests.
     few = ["--set", "workload.requests=700"]
     whole = ["--set", "workload.requests=2560"]
     out = cli("run", *files, *drive, *few).stdout
@@ -191,7 +191,7 @@ def test_a_workload_that_ends_by_itself_can_only_be_replayed(cli: Cli) -> None:
     assert "it takes at least" in out and "replays of all 160 requests" in out and "for a true answer" not in out
 
 
-def test_a_trace_that_is_too_small_for_its_drive_is_not_said_to_settle(cli: Cli, tmp_path: Path) -> None:
+def test_a_trace_too_small_for_its_drive_never_settles(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("time_ns,op,sector,bytes\n0,W,0,4096\n")
     drive = ["--set", "device.capacity=4MiB", "--set", "nand.pages_per_block=64"]
     out = cli("run", "one.csv", *drive, "--fit", "compact").stdout
@@ -201,33 +201,33 @@ def test_a_trace_that_is_too_small_for_its_drive_is_not_said_to_settle(cli: Cli,
     assert replays == pytest.approx(needed / written, rel=0.01) and "until-steady" not in told
 
 
-def test_no_fewer_replays_than_are_told_are_ever_steady(tmp_path: Path) -> None:
-    """A window is of whole replays, so that two take one more than flash and requests alone would have it."""
+def test_the_proposed_number_of_replays_is_the_least_that_is_steady(tmp_path: Path) -> None:
+    """A window has whole replays, so two windows take one replay more than flash and requests alone suggest."""
     trace = tmp_path / "few.parquet"
     ssdlab.Trace.from_columns(op=["write"] * 70, offset=[0] * 70, bytes=[16384] * 70).save(trace)
     alike = {"host.repeat": "until-steady", "host.repeat.until-steady.within": "50%"}
     drive = ssdlab.Config("tlc-chip", overrides={"time": "count", "device.capacity": "64MiB", "host.fit": "compact"})
-    told = next(one.text for one in remarks_on(ssdlab.simulate(drive, trace)) if "at least" in one.text)
-    least = int(told.removesuffix(" replays").rpartition("at least ")[2])
+    note = next(remark.text for remark in remarks_on(ssdlab.simulate(drive, trace)) if "at least" in remark.text)
+    least = int(note.removesuffix(" replays").rpartition("at least ")[2])
     for most, steady in ((least - 1, False), (least, True)):
-        found = ssdlab.simulate(drive.with_overrides({**alike, "host.repeat.until-steady.most": most}), trace)
-        assert found.summary["repeat"]["steady"] is steady
-    # Where only the warm-up writes, a replay settles nothing, and has no write amplification to tell.
+        result = ssdlab.simulate(drive.with_overrides({**alike, "host.repeat.until-steady.most": most}), trace)
+        assert result.summary["repeat"]["steady"] is steady
+    # If only the warm-up writes, a replay settles nothing and has no write amplification.
     ssdlab.Trace.from_columns(op=["write", "read"], offset=[0, 0], bytes=[4096, 4096]).save(trace)
-    others = [one.text for one in remarks_on(ssdlab.simulate(drive.with_overrides({"host.warmup": 1}), trace))]
-    assert not [one for one in others if "true answer" in one]
+    others = [remark.text for remark in remarks_on(ssdlab.simulate(drive.with_overrides({"host.warmup": 1}), trace))]
+    assert not [other for other in others if "true answer" in other]
 
 
 @pytest.mark.parametrize(("space", "op"), [("op=7%", 12.5), ("op=50%", None), ("spare=2%", 11.11)])
-def test_space_that_was_rounded_up_is_said(cli: Cli, space: str, op: float | None) -> None:
+def test_rounded_up_space_is_reported(cli: Cli, space: str, op: float | None) -> None:
     out = cli(
         "run", "--set", "device.capacity=256MiB", "--set", f"device.{space}", "--set", "workload.requests=9"
     ).stdout
-    told = [line for line in out.splitlines() if "was asked for and the drive has" in line]
+    lines = [line for line in out.splitlines() if "was asked for and the drive has" in line]
     if op is None:
-        assert not told
+        assert not lines
     else:
-        assert f"device.{space} was asked for and the drive has {op:.2f} %" in told[0]
+        assert f"device.{space} was asked for and the drive has {op:.2f} %" in lines[0]
 
 
 @pytest.mark.parametrize(
@@ -243,13 +243,13 @@ def test_space_that_was_rounded_up_is_said(cli: Cli, space: str, op: float | Non
         (["--fit", "compact", "--set", "nand.page_size=5000B"], ["nand.page_size", "power of two"]),
     ],
 )
-def test_what_cannot_be_is_refused(cli: Cli, arguments: list[str], words: list[str]) -> None:
+def test_impossible_replays_are_refused(cli: Cli, arguments: list[str], words: list[str]) -> None:
     done = cli("run", ROOT / "traces" / "oltp.csv.zst", *arguments, check=False)
     assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
     assert all(word in done.stderr for word in words), done.stderr
 
 
-def test_an_error_in_a_trace_is_named_before_anything_is_replayed(cli: Cli, tmp_path: Path) -> None:
+def test_an_error_in_a_trace_is_named_before_any_replay(cli: Cli, tmp_path: Path) -> None:
     rows = "".join(f"{row},W,{8 * row},4096,0x2,1\n" for row in range(50))
     (tmp_path / "bad.csv").write_text(f"time_ns,op,sector,bytes,flags,pid\n{rows}60,W,zero,4096,0x2,1\n")
     done = cli("run", "bad.csv", "--fit", "compact", "--repeat", "until-steady", "--out", "out", check=False)
@@ -263,16 +263,18 @@ def test_a_trace_without_addresses_cannot_be_packed() -> None:
             ssdlab.simulate(PACKED, nothing)
 
 
-def test_what_a_trace_has_instead_of_reads_and_writes_is_told(cli: Cli, tmp_path: Path) -> None:
+def test_a_trace_without_reads_and_writes_is_described(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text("time,op,offset,size\n0,Lesen,0,4096\n1,Schreiben,0,4096\n2,R,0,0\n")
     columns = ("--columns", "time=time:us,op=op,offset=offset,size=size")
     for command in (("run",), ("diagnose",), ("advise", "mapcache")):
-        told = cli(*command, "other.csv", *columns, check=False).stderr
-        assert told.startswith("ssdlab: other.csv: nothing in the trace reads or writes (unknown op: 2 records"), told
-        assert "zero length: 1 request" in told and "nand.read" not in told
+        output = cli(*command, "other.csv", *columns, check=False).stderr
+        assert output.startswith("ssdlab: other.csv: nothing in the trace reads or writes (unknown op: 2 records"), (
+            output
+        )
+        assert "zero length: 1 request" in output and "nand.read" not in output
 
 
-def test_an_empty_trace_is_replayed_without_end_only_if_there_is_one(small: ssdlab.Config) -> None:
+def test_an_empty_trace_ends_at_once(small: ssdlab.Config) -> None:
     empty = ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])
     result = ssdlab.simulate(small.with_overrides({"host.repeat": "until-steady"}), empty)
     assert result.summary["repeat"] == {
@@ -298,14 +300,14 @@ def test_the_command_line_packs_and_replays(cli: Cli, sparse: ssdlab.Trace, tmp_
     assert "replays, of which the last is measured" in compared.stdout
 
 
-def test_advice_is_on_the_packed_trace(sparse: ssdlab.Trace) -> None:
+def test_advice_uses_the_packed_trace(sparse: ssdlab.Trace) -> None:
     config = ssdlab.Config("mapcache", overrides={"host.fit": "compact", "device.reserve": "extra"})
     by_hand = config.with_overrides({"host.fit": "grow", "device.fill": "100%"})
-    found, expected = (
+    advice, expected = (
         ssdlab.advise.map_cache(trace, of, caches=["8KiB"], segments=["1KiB"]).to_dict()
         for trace, of in ((sparse, config), (packed_by_hand(sparse, 8192), by_hand))
     )
-    assert found == expected
+    assert advice == expected
 
 
 def test_the_saved_configuration_of_a_small_trace_repeats_the_run(cli: Cli, tmp_path: Path) -> None:

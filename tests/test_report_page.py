@@ -1,6 +1,4 @@
-"""The report of a run in a real browser: its charts hold what the columns hold, move together in time, and need no
-network.
-"""
+"""The report of a run in a real browser: charts show the columns, share a time range, and need no network."""
 
 import csv
 import gzip
@@ -54,13 +52,13 @@ def report(window: Any, written: Path) -> Iterator[Any]:
 
 
 def number_of(page: Any, heading: str) -> int:
-    """The number of the chart that is headed so."""
+    """Number of the chart with this heading."""
     at: int = page.evaluate("(label) => drawn.findIndex(({ element }) => element.ariaLabel === label)", heading)
     assert at >= 0, heading
     return at
 
 
-def test_charts_hold_what_the_columns_hold(report: Any, result: ssdlab.Result) -> None:
+def test_charts_show_the_columns(report: Any, result: ssdlab.Result) -> None:
     page = report
     at = number_of(page, "Write amplification over time")
     rows = list(csv.reader(io.StringIO(page.evaluate("(at) => csv(drawn[at].chart)", at))))
@@ -70,15 +68,15 @@ def test_charts_hold_what_the_columns_hold(report: Any, result: ssdlab.Result) -
     shown = np.array([float(y) if y else np.nan for y in each[:, 1]])
     assert shown == pytest.approx(np.where(host > 0, flash / np.maximum(host, 1), np.nan), rel=1e-5, nan_ok=True)
     assert each[:, 0].astype(float) == pytest.approx(result.series["time_ns"] / 1e6, rel=1e-5)
-    # And as it is drawn.
+    # Also as drawn.
     points = page.evaluate("(at) => drawn[at].plot.getModel().getSeriesByIndex(1).getData().count()", at)
     assert points == len(host)
 
 
 def tables(page: Any, heading: str) -> list[list[list[str]]]:
-    """What "Save CSV" writes of the chart that is headed so: the rows of each table, the first its headings."""
+    """Rows that "Save CSV" writes for the chart with this heading: each table begins with its headings."""
     written = page.evaluate("(at) => csv(drawn[at].chart)", number_of(page, heading))
-    return [[*csv.reader(io.StringIO(one))] for one in written.split("\n\n")]
+    return [[*csv.reader(io.StringIO(word))] for word in written.split("\n\n")]
 
 
 def test_a_saved_figure_names_its_rows(report: Any, result: ssdlab.Result) -> None:
@@ -93,10 +91,10 @@ def test_a_saved_figure_names_its_rows(report: Any, result: ssdlab.Result) -> No
     assert result.activity is not None
     bars = result.activity.gantt
     requests = [row[5] for table in tables(page, "Operation by operation") for row in table[1:]]
-    assert sorted(requests) == sorted(str(one or "") for one in bars.request.tolist())
+    assert sorted(requests) == sorted(str(number or "") for number in bars.request.tolist())
 
 
-def test_a_saved_percentile_line_is_of_percentiles(report: Any, result: ssdlab.Result) -> None:
+def test_a_saved_percentile_line_has_percentiles(report: Any, result: ssdlab.Result) -> None:
     headings, *line = tables(report, "Response time by percentile")[0]
     assert headings == ["read", "percentile (%)", "response time (ns)"]
     times = result.latency["read"]
@@ -106,7 +104,7 @@ def test_a_saved_percentile_line_is_of_percentiles(report: Any, result: ssdlab.R
     assert longest == pytest.approx(times.upper_ns - 1.0, rel=1e-5)
 
 
-def test_a_stretch_of_time_is_chosen_in_all_charts_at_once(report: Any, result: ssdlab.Result) -> None:
+def test_a_time_range_is_selected_in_all_charts(report: Any, result: ssdlab.Result) -> None:
     page = report
     together = page.evaluate("() => drawn.filter((one) => one.isOverTime).length")
     assert together == 6 and together < page.evaluate("() => drawn.length")
@@ -122,14 +120,14 @@ def test_a_stretch_of_time_is_chosen_in_all_charts_at_once(report: Any, result: 
     whole = result.summary["time"]["elapsed_ns"] / 1e6
     begin, end = ranges[0]
     assert 0 < begin < end < whole and end - begin == pytest.approx(0.2 * whole, rel=0.2)
-    assert all(one == pytest.approx(ranges[0], rel=1e-6) for one in ranges)
+    assert all(bounds == pytest.approx(ranges[0], rel=1e-6) for bounds in ranges)
     page.get_by_role("button", name="Show all").nth(at).click()
     ranges = page.evaluate("() => drawn.filter((one) => one.isOverTime).map((one) => one.range())")
-    assert all(one == pytest.approx([0, whole], rel=1e-5) for one in ranges)
+    assert all(bounds == pytest.approx([0, whole], rel=1e-5) for bounds in ranges)
 
 
 def slow_line(saved: pa.Table, op: str, kind: str, begin_ns: float, end_ns: float) -> dict[float, float]:
-    """How many are slower and the longest time, request by request, of the intervals that reach into a stretch."""
+    """Number of slower requests and the longest time in intervals that overlap a range, request by request."""
     rows = [
         row
         for row in saved.to_pylist()
@@ -143,7 +141,7 @@ def slow_line(saved: pa.Table, op: str, kind: str, begin_ns: float, end_ns: floa
     return line
 
 
-def test_percentiles_follow_the_stretch_of_time(report: Any, result: ssdlab.Result, tmp_path: Path) -> None:
+def test_percentiles_follow_the_time_range(report: Any, result: ssdlab.Result, tmp_path: Path) -> None:
     result.save(tmp_path)
     saved = pq.read_table(tmp_path / "activity_intervals.parquet")
     page = report
@@ -165,14 +163,14 @@ def test_percentiles_follow_the_stretch_of_time(report: Any, result: ssdlab.Resu
             assert line["x"][:-1] == pytest.approx([*slow], abs=1e-9), line["name"]
             assert waiting or len(slow) > 1
             assert [y or 0 for y in line["y"]] == [*slow.values(), [*slow.values()][-1]]
-            # And as it is drawn.
+            # Also as drawn.
             points = "([at, name]) => drawn[at].plot.getModel().getSeriesByName(name)[0].getData().count()"
             assert page.evaluate(points, [curve, line["name"]]) == len(line["x"])
             if not waiting:
                 requests = round(1 / 10 ** -(line["x"][-1] - math.log10(2)))
                 assert f"{requests:,} {op}s" in told.inner_text()
     assert shown[0] != shown[1] != shown[2] != whole
-    # What a window that changes its width draws anew stays that stretch.
+    # A resized window redraws the same range.
     page.set_viewport_size({"width": 700, "height": 900})
     page.wait_for_function(f"() => drawn[{time}].plot.getWidth() === drawn[{time}].element.clientWidth")
     assert page.evaluate(f"() => drawn[{time}].range()[1]") == pytest.approx(0.5 * elapsed_ns / 1e6)
@@ -181,7 +179,7 @@ def test_percentiles_follow_the_stretch_of_time(report: Any, result: ssdlab.Resu
     assert page.evaluate(lines) == whole and told.inner_text() == ""
 
 
-def test_what_a_legend_takes_away_stays_away(report: Any, result: ssdlab.Result) -> None:
+def test_series_hidden_by_a_legend_stay_hidden(report: Any, result: ssdlab.Result) -> None:
     page = report
     time, curve = number_of(page, "Requests outstanding"), number_of(page, "Response time by percentile")
     toggle = f"() => drawn[{curve}].plot.dispatchAction({{ type: 'legendToggleSelect', name: 'read' }})"
@@ -203,7 +201,7 @@ def test_what_a_legend_takes_away_stays_away(report: Any, result: ssdlab.Result)
     assert all(page.evaluate(shown))
 
 
-def test_a_figure_that_is_not_over_time_stays_zoomed(report: Any) -> None:
+def test_a_figure_without_time_keeps_its_zoom(report: Any) -> None:
     page = report
     time, curve = number_of(page, "Requests outstanding"), number_of(page, "Response time by percentile")
     gantt = page.evaluate("() => drawn.findIndex(({ requests }) => requests)")
@@ -232,7 +230,7 @@ def test_a_figure_that_is_not_over_time_stays_zoomed(report: Any) -> None:
     check(whole)
 
 
-def test_parts_of_response_times_over_the_run_are_those_of_the_columns(report: Any, result: ssdlab.Result) -> None:
+def test_parts_of_response_times_over_time_equal_the_columns(report: Any, result: ssdlab.Result) -> None:
     page = report
     chart = f"drawn[{number_of(page, 'Parts of response times over the run')}].chart"
     panels = page.evaluate(f"() => {chart}.panels.map(({{ title, marks }}) => ({{ title, marks }}))")
@@ -252,7 +250,7 @@ def test_parts_of_response_times_over_the_run_are_those_of_the_columns(report: A
             assert mark["heights"] == pytest.approx(mean, rel=1e-5)
 
 
-def test_the_slowest_requests_are_told_of(report: Any, result: ssdlab.Result) -> None:
+def test_the_slowest_requests_are_listed(report: Any, result: ssdlab.Result) -> None:
     page = report
     chart = f"drawn[{number_of(page, 'The slowest requests')}]"
     marks = page.evaluate(f"() => {chart}.chart.panels[0].marks")
@@ -265,9 +263,9 @@ def test_the_slowest_requests_are_told_of(report: Any, result: ssdlab.Result) ->
     first = slow.op.index("read")
     format = f"{chart}.plot.getOption().tooltip[0].formatter"
     point = [slow.ended_ns[first] / 1e6, float(slow.response_ns[first])]
-    told = page.evaluate(f"(value) => {format}({{ seriesIndex: 0, dataIndex: 0, value }})", point)
-    assert told.startswith("read: ") and f"at byte {slow.offset[first]:,}" in told
-    assert told.endswith(PARTS[slow.part[first]])
+    shown_text = page.evaluate(f"(value) => {format}({{ seriesIndex: 0, dataIndex: 0, value }})", point)
+    assert shown_text.startswith("read: ") and f"at byte {slow.offset[first]:,}" in shown_text
+    assert shown_text.endswith(PARTS[slow.part[first]])
 
 
 def test_the_pointer_reads_a_cell_of_the_heat_map(report: Any, result: ssdlab.Result) -> None:
@@ -294,7 +292,7 @@ def test_an_axis_can_be_logarithmic(report: Any) -> None:
     assert page.evaluate(kind, at) == "log"
 
 
-def test_everybody_can_use_it_at_any_width(report: Any) -> None:
+def test_the_page_is_accessible_at_any_width(report: Any) -> None:
     check_for_everybody(report)
 
 
@@ -310,12 +308,12 @@ WORDS = """() => [...document.querySelectorAll("td, th")].flatMap((cell) => {
     }
     return broken;
 })"""
-"""Words of tables that go on in another line; a hyphen ends one, and so does a dot in the name of a setting."""
+"""Words of tables that wrap; a hyphen ends a word, and so does a dot in a setting's name."""
 
 MARKED = """(at) => [...drawn[at].element.querySelectorAll("svg text")]
     .filter(({ textContent }) => / %$/.test(textContent)).map((label) => label.getBoundingClientRect())
     .map(({ left, right }) => [left, right]).sort(([a], [b]) => a - b)"""
-"""Ends of the labels of percentiles."""
+"""Ends of the percentile labels."""
 
 
 def test_words_are_whole_and_labels_apart_on_a_phone(report: Any) -> None:
@@ -330,11 +328,11 @@ def test_words_are_whole_and_labels_apart_on_a_phone(report: Any) -> None:
         assert all(after[0] - before[1] > 8 for before, after in pairwise(labels)), width
 
 
-def test_the_library_is_the_one_that_npm_has() -> None:
+def test_the_library_equals_npms() -> None:
     packed = (Path(explore.__file__).parent / "echarts.min.js.gz").read_bytes()
     assert hashlib.sha256(gzip.decompress(packed)).hexdigest() == explore.ECHARTS_SHA256
 
 
-def test_whatever_stands_in_data_ends_no_script() -> None:
+def test_data_cannot_end_a_script() -> None:
     written = explore.data([{"title": "<!--<script>", "name": "</script>"}])  # type: ignore[list-item]
     assert "<" not in written and json.loads(written) == [{"title": "<!--<script>", "name": "</script>"}]

@@ -1,4 +1,4 @@
-"""The rooms of the package, as its docstring draws them: imports lead down only, and what is slow to import waits."""
+"""Layers of the package, as its docstring draws them: imports lead down only, and slow imports are deferred."""
 
 import ast
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ BELOW = {
     "view": {"model", "analyse", "study"},
     "cli": {"model", "analyse", "study", "view"},
 }
-"""Each room with those that it may import; `text`, `lazy`, `interrupt` and `leaving` are for all."""
+"""Each layer with the ones it may import; `text`, `lazy`, `interrupt` and `leaving` are for all."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -28,12 +28,12 @@ def tree(path: Path) -> ast.Module:
 
 
 def imports(module: ast.Module) -> Iterator[str]:
-    """Dotted names that are imported when a module is; those for type checkers alone are not."""
+    """Dotted names imported with a module, without those for type checkers only."""
     for node in module.body:
         if isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{one.name}" for one in node.names)
+            yield from (f"{node.module}.{name.name}" for name in node.names)
         elif isinstance(node, ast.Import):
-            yield from (one.name for one in node.names)
+            yield from (name.name for name in node.names)
 
 
 def room_of(name: str) -> str:
@@ -53,7 +53,7 @@ def test_a_room_imports_only_rooms_below(room: str) -> None:
     assert upward == []
 
 
-def test_nothing_is_imported_within_functions_but_through_lazy() -> None:
+def test_only_lazy_imports_within_functions() -> None:
     deferred = [
         (str(path.relative_to(PACKAGE)), node.lineno)
         for path in MODULES
@@ -65,7 +65,7 @@ def test_nothing_is_imported_within_functions_but_through_lazy() -> None:
     assert deferred == []
 
 
-def test_only_view_loads_what_draws_and_renders() -> None:
+def test_only_view_loads_drawing_and_rendering() -> None:
     heavy = {"matplotlib", "jinja2", "numpy", "pyarrow"}
     eager = [
         (str(path.relative_to(PACKAGE)), name)
@@ -77,9 +77,9 @@ def test_only_view_loads_what_draws_and_renders() -> None:
     assert eager == []
 
 
-def test_what_is_loaded_late_is_there() -> None:
-    """Every name that `lazy.room` and `Plot` are given leads to a module and a function."""
-    found = 0
+def test_lazily_loaded_names_exist() -> None:
+    """Every name given to `lazy.room` and `Plot` leads to a module and a function."""
+    count = 0
     for path in MODULES:
         for node in ast.walk(tree(path)):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
@@ -90,12 +90,14 @@ def test_what_is_loaded_late_is_there() -> None:
             module, _, function = str(argument.value).rpartition(".")
             if node.func.id == "Plot":
                 drawn = tree(PACKAGE / "view" / "charts" / f"{module}.py").body
-                assert function in {one.name for one in drawn if isinstance(one, ast.FunctionDef)}, argument.value
+                assert function in {
+                    module_name.name for module_name in drawn if isinstance(module_name, ast.FunctionDef)
+                }, argument.value
             else:
                 at = PACKAGE.joinpath(*str(argument.value).split("."))
                 assert at.with_suffix(".py").exists() or (at / "__init__.py").exists(), argument.value
-            found += 1
-    assert found > 30
+            count += 1
+    assert count > 30
 
 
 def test_no_two_modules_import_each_other() -> None:
@@ -105,7 +107,7 @@ def test_no_two_modules_import_each_other() -> None:
 
     names = {dotted(path) for path in MODULES} - {"ssdlab"}
     graph = {
-        # What is imported is a module, or something in one.
+        # An import is a module, or something in one.
         dotted(path): {name if name in names else name.rpartition(".")[0] for name in imports(tree(path))}
         & (names - {dotted(path)})
         for path in MODULES

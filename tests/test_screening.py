@@ -1,5 +1,4 @@
-"""Screenings: traces between two drives, gains and effects against values by hand, and a study that is the same however
-it comes about."""
+"""Screenings: traces between two drives, gains and effects against hand-computed values, and reproducible studies."""
 
 import json
 import re
@@ -43,13 +42,13 @@ def rows(of: ssdlab.Trace) -> list[tuple[int, int, int]]:
 
 def test_a_partition_moves_addresses_and_sync_marks_writes() -> None:
     given = trace(("write", 0, PAGE), ("read", PAGE, 512), ("flush", 0, 0))
-    found = issued(given, Taking(partition=63, sync=True))
-    assert rows(found) == [(1, 63 * 512, PAGE), (0, 63 * 512 + PAGE, 512), (3, 0, 0)]
-    assert found.columns()["flags"].tolist() == [1, 0, 0]
+    requests = issued(given, Taking(partition=63, sync=True))
+    assert rows(requests) == [(1, 63 * 512, PAGE), (0, 63 * 512 + PAGE, 512), (3, 0, 0)]
+    assert requests.columns()["flags"].tolist() == [1, 0, 0]
     assert rows(issued(given, Taking())) == rows(given)
 
 
-def test_what_is_taken_below_is_as_worked_out_by_hand() -> None:
+def test_the_trace_between_drives_matches_hand_computation() -> None:
     queued = trace(("write", 0, PAGE), ("read", 8 * PAGE, PAGE), ("write", PAGE, PAGE))
     # The two writes were merged, and the read went last.
     dispatched = trace(("write", 0, 2 * PAGE), ("read", 8 * PAGE, PAGE), times=[0, 2_000_000_000])
@@ -60,7 +59,7 @@ def test_what_is_taken_below_is_as_worked_out_by_hand() -> None:
     first, second, third = rows(queued)
     every = [first, second, write, write, third, read, read]
     assert rows(taken(dispatched, queued, Taking(events="all"), PAGE)) == every
-    # After a second only the first two pages of what was queued had been dispatched.
+    # After a second only the first two queued pages had been dispatched.
     assert rows(taken(dispatched, queued, Taking(events="all", seconds=1.0), PAGE)) == every[:4]
     unaligned = trace(("write", 63 * 512, PAGE), ("write", PAGE + 512, 512), ("flush", 0, 0))
     assert rows(taken(unaligned, queued, Taking(pages=True), PAGE)) == [
@@ -87,13 +86,13 @@ def test_a_gain_is_the_change_in_the_good_direction(small: bool, against: str, e
     assert contrast.percent(figure, points) == pytest.approx(expected)
 
 
-def test_twice_and_half_cancel() -> None:
+def test_doubling_and_halving_cancel() -> None:
     figure = Figure("x", Value("x"), False, "more")
     both = [PointValues({}, (contrast.gain(figure, ours, [10.0], "mean"),)) for ours in (5.0, 20.0)]
     assert contrast.overall(both).mean == pytest.approx(0.0)
 
 
-def test_a_gain_over_nothing_is_none() -> None:
+def test_a_gain_over_zero_is_none() -> None:
     figure = Figure("x", Value("x"), True, "fewer")
     assert contrast.gain(figure, 0.0, [0.0, 0.0], "mean") == 0.0
     assert np.isnan(contrast.gain(figure, 1.0, [0.0, 0.0], "mean"))
@@ -103,7 +102,7 @@ def test_a_gain_over_nothing_is_none() -> None:
     ("count", "resolution", "base"), [(3, None, 3), (5, 3, 3), (6, 4, 4), (16, 4, 5), (7, 5, 6), (29, 4, 6)]
 )
 def test_planted_main_effects_are_found_with_their_sign(count: int, resolution: int | None, base: int) -> None:
-    """Effects from the lower level to the upper, whichever a design begins with."""
+    """Effects from the lower to the upper level, whichever the design begins with."""
     axes = [Axis((f"f{one}",), ({f"f{one}": "low"}, {f"f{one}": "high"})) for one in range(count)]
     design = Design("factorial", None, resolution)
     planted = {one.name: (-1.0 if at % 2 else 1.0) * (1.0 + at) for at, one in enumerate(axes)}
@@ -117,27 +116,27 @@ def test_planted_main_effects_are_found_with_their_sign(count: int, resolution: 
         # Seeds spread by 0.1 to both sides: a variance of 0.02.
         points.append(PointValues(point, (its - 0.1, its + 0.1)))
     assert len(points) == 2**base
-    found = contrast.main_effects(axes, design, points)
-    assert {one.term: one.size for one in found} == pytest.approx(planted)
-    assert {one.level for one in found} == {"low → high"}
-    # Of a fraction the effects are large among themselves; with all combinations only seeds blur them.
+    main_effects = contrast.main_effects(axes, design, points)
+    assert {main_effect.term: main_effect.size for main_effect in main_effects} == pytest.approx(planted)
+    assert {main_effect.level for main_effect in main_effects} == {"low → high"}
+    # In a fraction the effects themselves vary widely; with all combinations only seeds blur them.
     of_seeds = student(len(points)) * 2 * np.sqrt(0.02 / (2 * len(points)))
     expected = of_seeds if count == base else effects.margin([*planted.values()])
-    assert [one.half_width for one in found] == [pytest.approx(expected)] * count
-    assert contrast.strongest(found, 2) == [axes[-1].name, axes[-2].name]
+    assert [main_effect.half_width for main_effect in main_effects] == [pytest.approx(expected)] * count
+    assert contrast.strongest(main_effects, 2) == [axes[-1].name, axes[-2].name]
     assert contrast.main_effects(axes, design, points[1:]) == []
 
 
-def test_a_level_tells_something_when_chance_would_hardly_give_it() -> None:
+def test_a_level_is_telling_if_unlikely_by_chance() -> None:
     def points(total: int) -> list[PointValues]:
         return [PointValues({"x": "a", "y": "bc"[one % 2]}, (1.0,)) for one in range(total)]
 
-    # By chance all of n points have one level of a factor in 2 of 2^n cases, for two factors in twice as many.
+    # By chance all of n points share one level of a factor in 2 of 2^n cases, with two factors twice as often.
     assert _telling(points(6)) == {} and _telling([]) == {}
     assert _telling(points(7)) == {"x": ("a", 7)}
 
 
-def test_a_screening_is_its_single_runs_and_goes_on_after_an_interruption(tmp_path: Path) -> None:
+def test_a_screening_equals_its_single_runs_and_continues_after_an_interruption(tmp_path: Path) -> None:
     small = ssdlab.screening.load(SMALL)
     whole = small.run(out=tmp_path / "whole", jobs=2)
     assert not whole.partial and not whole.study.failures
@@ -145,7 +144,7 @@ def test_a_screening_is_its_single_runs_and_goes_on_after_an_interruption(tmp_pa
     # One row by hand.
     form, row = small.forms["short"], whole.study.points[1]
     run = small.run_at(
-        {one.name: row.values[one.name] for one in form.factors}, row.values["scheduler"], row.seed, form
+        {factor.name: row.values[factor.name] for factor in form.factors}, row.values["scheduler"], row.seed, form
     )
     assert run.below is not None and row.values["scheduler"] == "cfq"
     above = ssdlab.simulate(run.config, ssdlab.generate(run.config), diagnose=False)
@@ -159,13 +158,13 @@ def test_a_screening_is_its_single_runs_and_goes_on_after_an_interruption(tmp_pa
     below = ssdlab.simulate(run.below.config, replayed)
     kept = whole.study.result(1)
     assert kept["below"]["wear"] == below.summary["wear"] and kept["time"] == above.summary["time"]
-    # It is the run of the configuration by itself.
+    # It equals the run of its configuration.
     assert above.summary["time"] == ssdlab.simulate(run.config).summary["time"]
 
     # The gains, from the table.
     table = whole.study.table.to_pylist()
-    first = [one for one in table if one["part"] == FIRST]
-    by_scheduler = {one["scheduler"]: one["below.wear.erases"] for one in first[:3]}
+    first = [row for row in table if row["part"] == FIRST]
+    by_scheduler = {row["scheduler"]: row["below.wear.erases"] for row in first[:3]}
     others = (by_scheduler["noop"] + by_scheduler["cfq"]) / 2
     points = whole.parts[0].gains[Contrast("erases", "mean")][0].values[0]
     gain = contrast.percent(small.figure("erases"), points)
@@ -177,7 +176,7 @@ def test_a_screening_is_its_single_runs_and_goes_on_after_an_interruption(tmp_pa
     assert "still to be done" in part.page().partial
     again = small.run(out=tmp_path / "part", jobs=1)
     assert again.to_json() == whole.to_json()
-    # A third time nothing is run.
+    # A third time nothing runs.
     seen: list[int | None] = []
 
     def watch(_phase: str, _done: int, total: int | None, _requests: int) -> bool:
@@ -187,23 +186,23 @@ def test_a_screening_is_its_single_runs_and_goes_on_after_an_interruption(tmp_pa
     assert small.run(out=tmp_path / "part", monitor=watch, jobs=1).to_json() == whole.to_json() and not any(seen)
 
 
-def test_the_refinement_takes_what_matters_with_fresh_seeds() -> None:
-    found = ssdlab.screening.load(SMALL).run(jobs=1)
-    first, refined = found.parts
+def test_the_refinement_varies_the_largest_factors_with_fresh_seeds() -> None:
+    result = ssdlab.screening.load(SMALL).run(jobs=1)
+    first, refined = result.parts
     assert len(refined.factors) == 1 and {*refined.kept} | {*refined.factors} == {*first.factors}
-    seeds = {part.name: {seed for _, seed in part.results} for part in found.parts}
+    seeds = {part.name: {seed for _, seed in part.results} for part in result.parts}
     assert seeds == {FIRST: {1, 2}, refined.name: {3, 4, 5}}
-    (answer,) = found.answers()
+    (answer,) = result.answers()
     assert answer.screened == 4 and answer.again is not None and not answer.appears
-    said = found.page().conclusion[0].text
+    said = result.page().conclusion[0].text
     assert said.startswith("Half the erases of the others: does not appear.")
-    operations = {one.name: one.by_scheduler for one in found.operations(answer)}
+    operations = {operation.name: operation.by_scheduler for operation in result.operations(answer)}
     for scheduler in ("noop", "cfq", "deadline"):
         by_cause = sum(its[scheduler] for name, its in operations.items() if name.startswith("below.flash.erases."))
         assert by_cause == pytest.approx(operations["erases"][scheduler]) and by_cause > 0
 
 
-def test_its_study_shows_means_over_the_seeds_of_each_part() -> None:
+def test_its_study_averages_over_the_seeds_of_each_part() -> None:
     study = ssdlab.screening.load(SMALL).run(jobs=2).study
     rows = study.table.to_pylist()
     page = study.page()
@@ -211,19 +210,23 @@ def test_its_study_shows_means_over_the_seeds_of_each_part() -> None:
     (table,) = (block for section in page.sections for block in section.items if isinstance(block, Table))
     assert len(table.rows) == 18 and page.legend.startswith("mean ± half the width")
     for *levels, cell in table.rows:
-        its = [one["below.wear.erases"] for one in rows if [one[axis] for axis in study.columns] == levels]
+        its = [row["below.wear.erases"] for row in rows if [row[axis] for axis in study.columns] == levels]
         assert len(its) == (2 if levels[0] == FIRST else 3)
         assert cell == estimated("below.wear.erases", estimate(its))
     front = study.pareto(["below.wear.erases", "time.iops"])
-    assert len(front.candidates) == 18 and not front.notes and {one.seeds for one in front.front[0].outcomes} <= {2, 3}
+    assert (
+        len(front.candidates) == 18
+        and not front.notes
+        and {outcome.seeds for outcome in front.front[0].outcomes} <= {2, 3}
+    )
     # Three seeds of one part and two of the other: a mean has all.
     for at in study.curves("below.wear.erases", "reads").cells:
-        points = [one for one in study.values(Outcome("below.wear.erases", False)) if one.levels["reads"] == at.x]
-        assert at.estimate.mean == pytest.approx(sum(one.mean for one in points) / len(points))
+        points = [point for point in study.values(Outcome("below.wear.erases", False)) if point.levels["reads"] == at.x]
+        assert at.estimate.mean == pytest.approx(sum(point.mean for point in points) / len(points))
         assert at.estimate.seeds == 2
 
 
-def test_its_study_says_which_points_lack_a_seed() -> None:
+def test_its_study_names_points_that_lack_a_seed() -> None:
     study = ssdlab.screening.load(SMALL).run(jobs=2).study
     assert study.to_dict()["seeds"] is None and "(of " not in str(study.page())
     name = "below.wear.erases"
@@ -233,7 +236,7 @@ def test_its_study_says_which_points_lack_a_seed() -> None:
     assert str(study.page()).count("(of 1 seed)") == 1
 
 
-def test_the_command_prints_it_and_keeps_it(cli: Cli, tmp_path: Path) -> None:
+def test_the_command_prints_and_saves_it(cli: Cli, tmp_path: Path) -> None:
     done = cli("experiment", "run", SMALL, "--out", "out", "--jobs", 1, "--set", "workload.requests=100")
     assert "Main effects" in done.stdout and "operations on the second drive" in done.stdout
     saved = json.loads((tmp_path / "out" / "screening.json").read_text(encoding="utf-8"))
@@ -250,7 +253,7 @@ def test_the_command_prints_it_and_keeps_it(cli: Cli, tmp_path: Path) -> None:
     assert refused.returncode != 0 and "one form only" in refused.stderr
 
 
-def test_every_point_of_the_shipped_screening_has_a_sound_configuration() -> None:
+def test_every_point_of_the_shipped_screening_has_a_valid_configuration() -> None:
     shipped = ssdlab.screening.load(SHIPPED)
     assert ssdlab.screening.load(SHIPPED.upper()).name == shipped.name
     for form in shipped.forms.values():
@@ -287,12 +290,12 @@ def test_a_faulty_file_is_one_clear_error(change: Callable[[str], str], message:
     assert message in str(raised.value) and "faulty.toml" in str(raised.value)
 
 
-def test_what_no_run_has_is_said(tmp_path: Path) -> None:
+def test_unknown_figures_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "other.toml"
     source = SMALL.read_text(encoding="utf-8").replace("below.wear.erases", "below.wear.eraser")
     path.write_text(source, encoding="utf-8")
-    found = ssdlab.screening.load(path).run(overrides=["workload.requests=20"], jobs=1)
-    assert "no point has a value of 'below.wear.eraser'" in found.page().remarks[0] and found.answers() == []
+    result = ssdlab.screening.load(path).run(overrides=["workload.requests=20"], jobs=1)
+    assert "no point has a value of 'below.wear.eraser'" in result.page().remarks[0] and result.answers() == []
     unrecorded = ssdlab.screening.load(SMALL).run(overrides=["workload.requests=20", "block.record=false"], jobs=1)
     assert unrecorded.study.failures and all("block.record" in error for error in unrecorded.study.failures)
 
@@ -306,9 +309,11 @@ def test_settings_are_checked_before_anything_runs(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-def test_the_page_lists_the_open_points_that_are_varied() -> None:
+def test_the_page_lists_the_varied_open_points() -> None:
     shipped = ssdlab.screening.load(SHIPPED)
-    factors = {int(found[1]) for one in shipped.forms["short"].factors if (found := re.match(r"A(\d+)_", one.name))}
+    factors = {
+        int(match[1]) for factor in shipped.forms["short"].factors if (match := re.match(r"A(\d+)_", factor.name))
+    }
     page = (ROOT / "docs" / "conditions.md").read_text(encoding="utf-8")
     lines = re.findall(r"^\| (A\d.*?) \| (varied|not varied)", page, re.MULTILINE)
     told = {kind: {int(one) for points, its in lines if its == kind for one in re.findall(r"A(\d+)", points)}

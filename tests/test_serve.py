@@ -1,4 +1,4 @@
-"""A drive that is served: its bytes survive, its flash does what a simulation of the same requests does."""
+"""A served drive: its bytes survive, and its flash does what a simulation of the same requests does."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from ssdlab.model.service import Service
 
 
 @pytest.mark.parametrize("ftl", FTLS)
-def test_the_flash_does_what_a_simulation_of_the_record_does(tmp_path: Path, ftl: str) -> None:
+def test_flash_operations_equal_a_simulation_of_the_record(tmp_path: Path, ftl: str) -> None:
     config = small(ftl)
     with ssdlab.DriveServer(config, socket=tmp_path / "s", record=True) as server:
         with connected(tmp_path / "s") as client:
@@ -34,13 +34,13 @@ def test_the_flash_does_what_a_simulation_of_the_record_does(tmp_path: Path, ftl
         record, report = server.take_record(), server.service().report
     simulated = ssdlab.simulate(config, ssdlab.Trace(record)).summary
     assert report["flash"] == simulated["flash"]
-    # A record says zeroes as the writes and trims that they come to; their pages are those.
+    # The record holds the writes and trims that zeroes became; their pages are counted.
     host, of_record = report["host"], simulated["host"]
     assert host["write_zeroes_requests"] > 300 and host["bytes_zeroed"] > 0
     moved = [f"bytes_{what}" for what in ("read", "written", "trimmed")]
     assert sum(host[key] for key in moved) + host["bytes_zeroed"] == sum(of_record[key] for key in moved)
     same = [key for key in of_record if key.startswith(("pages", "partial", "unmapped", "flush"))]
-    # The last read has 16 MiB, which a record says as 16 slices.
+    # The last read has 16 MiB, which is 16 slices in the record.
     assert of_record["read_requests"] == host["read_requests"] + 15
     assert {key: host[key] for key in same} == {key: of_record[key] for key in same}
     assert report["write_amplification"] == simulated["write_amplification"]
@@ -48,8 +48,10 @@ def test_the_flash_does_what_a_simulation_of_the_record_does(tmp_path: Path, ftl
 
 
 @pytest.mark.parametrize("ftl", FTLS)
-def test_a_run_of_one_request_at_a_time_does_what_the_served_drive_did(tmp_path: Path, ftl: str) -> None:
-    """Goal: the order of a server is that of such a run. Method: long writes, which reads and trims would pass."""
+def test_serial_replay_repeats_the_served_drive(tmp_path: Path, ftl: str) -> None:
+    """Goal: a server processes requests in the order of such a run. Method: long writes, which reads and trims could
+    pass.
+    """
     config = small(ftl).with_overrides({"device.capacity": "2MiB", "device.op": "60%"})
     chance = random.Random(6)
     with ssdlab.DriveServer(config, socket=tmp_path / "s", record=True) as server:
@@ -71,7 +73,7 @@ def test_a_run_of_one_request_at_a_time_does_what_the_served_drive_did(tmp_path:
 
 
 @pytest.mark.parametrize("ftl", FTLS)
-def test_what_was_flushed_survives_a_kill(tmp_path: Path, ftl: str) -> None:
+def test_flushed_data_survives_a_kill(tmp_path: Path, ftl: str) -> None:
     file = tmp_path / "disk.drive"
     model = bytearray()
     for seed in range(3):
@@ -84,7 +86,7 @@ def test_what_was_flushed_survives_a_kill(tmp_path: Path, ftl: str) -> None:
             process.wait()
 
 
-def test_a_drive_is_shut_down_in_good_order_by_sigterm(tmp_path: Path) -> None:
+def test_sigterm_shuts_down_cleanly(tmp_path: Path) -> None:
     file = tmp_path / "disk.drive"
     for again in (False, True):
         with served(tmp_path, "--file", str(file), "--json", *sets()) as (process, path):
@@ -94,16 +96,16 @@ def test_a_drive_is_shut_down_in_good_order_by_sigterm(tmp_path: Path) -> None:
             process.send_signal(signal.SIGTERM)
             output, errors = process.communicate(timeout=PATIENCE_SECONDS)
         assert (process.returncode, errors) == (0, "")
-        found = json.loads(output)
-        jsonschema.validate(found, json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8")))
-        assert found["result"]["health"]["free_blocks"] > 0, "as it was when the power went off"
-        mount = found["result"]["mount"]
+        payload = json.loads(output)
+        jsonschema.validate(payload, json.loads((ROOT / "docs" / "output.schema.json").read_text(encoding="utf-8")))
+        assert payload["result"]["health"]["free_blocks"] > 0, "as it was when the power went off"
+        mount = payload["result"]["mount"]
         assert (mount["clean"], mount["blocks_scanned"]) == (True, 0) if again else mount is None
-        # That which makes all safe at the end is asked for by no client.
-        assert found["result"]["host"]["flush_requests"] == 0 and found["result"]["cut_off"] == 0
+        # No client requested the final flush.
+        assert payload["result"]["host"]["flush_requests"] == 0 and payload["result"]["cut_off"] == 0
 
 
-def test_a_drive_that_nobody_shut_down_says_so_and_what_the_mount_did_is_not_its_clients(tmp_path: Path) -> None:
+def test_an_unclean_drive_says_so_and_mount_work_is_not_the_clients(tmp_path: Path) -> None:
     file = tmp_path / "disk.drive"
     protected = [word for key, value in PROTECTED.items() for word in ("--set", f"{key}={value}")]
     with served(tmp_path, "--file", str(file), *sets(), *protected) as (process, path):
@@ -127,7 +129,7 @@ def test_a_drive_that_nobody_shut_down_says_so_and_what_the_mount_did_is_not_its
     assert report["write_amplification"] == (20 - waiting) / 20
 
 
-def test_zeros_that_stay_allocated_are_written_page_by_page(tmp_path: Path) -> None:
+def test_allocated_zeros_are_written_page_by_page(tmp_path: Path) -> None:
     """Goal: the drive does what a run of its record does. Method: zeros over two MiB that begin within a page."""
     with ssdlab.DriveServer(small(), socket=tmp_path / "s", record=True) as server:
         with connected(tmp_path / "s") as client:
@@ -137,7 +139,7 @@ def test_zeros_that_stay_allocated_are_written_page_by_page(tmp_path: Path) -> N
     assert sum(report["flash"]["programs"].values()) == 2 * MIB // PAGE + 1
 
 
-def test_what_is_written_in_part_and_waits_in_the_buffer_was_written(tmp_path: Path) -> None:
+def test_buffered_partial_writes_count_as_written(tmp_path: Path) -> None:
     config = small().with_overrides(PROTECTED)
     with ssdlab.DriveServer(config, socket=tmp_path / "s", record=True) as server:
         with connected(tmp_path / "s") as client:
@@ -149,10 +151,8 @@ def test_what_is_written_in_part_and_waits_in_the_buffer_was_written(tmp_path: P
     assert report["host"]["unmapped_pages_read"] == of_record["host"]["unmapped_pages_read"] == 1
 
 
-def test_a_summary_that_is_asked_for_again_and_again_ends_nothing(tmp_path: Path) -> None:
-    """Goal: SIGUSR1 is answered and does no harm. Method: bursts of it from the first answer on, then to a server whose
-    output nobody reads any more.
-    """
+def test_repeated_summary_requests_are_harmless(tmp_path: Path) -> None:
+    """Goal: SIGUSR1 is answered harmlessly. Method: bursts of signals, then a server whose output nobody reads."""
     with served(tmp_path, *sets()) as (process, path):
         for _ in range(300):
             process.send_signal(signal.SIGUSR1)
@@ -172,43 +172,43 @@ def test_a_summary_that_is_asked_for_again_and_again_ends_nothing(tmp_path: Path
     assert process.returncode == 0 and "Traceback" not in errors
 
 
-def test_no_record_takes_the_place_of_a_drive(cli: Cli, tmp_path: Path) -> None:
+def test_a_record_never_replaces_a_drive(cli: Cli, tmp_path: Path) -> None:
     with ssdlab.Drive(small(), tmp_path / "disk.drive") as drive:
         drive.write(0, b"here")
     cli("run", *SMALL_SETS, "--set", "workload.requests=10", "--save-state", "aged.drive")
-    # As a file that a drive is being made in begins.
+    # Like the beginning of a drive file that is being created.
     (tmp_path / "new.drive").write_bytes(b"ssdlab begun\x1a\n" + bytes(100))
     for name in ("disk.drive", "aged.drive", "new.drive"):
         before = (tmp_path / name).read_bytes()
         done = cli("serve", "--record", name, "--socket", "s.sock", *sets(), check=False)
-        said = f"ssdlab: --record {name}: that is a drive; name another file for the trace\n"
-        assert (done.returncode, done.stderr) == (2, said)
-        said = f"ssdlab: {name}: that is a drive; name another file for the trace\n"
+        message = f"ssdlab: --record {name}: that is a drive; name another file for the trace\n"
+        assert (done.returncode, done.stderr) == (2, message)
+        message = f"ssdlab: {name}: that is a drive; name another file for the trace\n"
         for command in (["generate"], ["convert", str(ROOT / "traces/oltp.csv.zst")]):
             for format in ("ssdlab-csv", "parquet"):
                 done = cli("trace", *command, name, "--to", format, check=False)
-                assert (done.returncode, done.stderr) == (2, said)
+                assert (done.returncode, done.stderr) == (2, message)
         assert (tmp_path / name).read_bytes() == before
     (tmp_path / "disk.drive").rename(tmp_path / "disk.csv")
     done = cli("fleet", "generate", "disk.csv", check=False)
-    said = "ssdlab: disk.csv: that is a drive; name another file for the trace\n"
-    assert (done.returncode, done.stderr) == (2, said)
+    message = "ssdlab: disk.csv: that is a drive; name another file for the trace\n"
+    assert (done.returncode, done.stderr) == (2, message)
 
 
-def test_no_kept_drive_takes_the_place_of_one_that_holds_bytes(cli: Cli, tmp_path: Path) -> None:
+def test_a_saved_state_never_replaces_a_drive_with_bytes(cli: Cli, tmp_path: Path) -> None:
     with ssdlab.Drive(small(), tmp_path / "disk.drive") as drive:
         drive.write(0, b"here")
     before = (tmp_path / "disk.drive").read_bytes()
     run = ("run", *SMALL_SETS, "--set", "workload.requests=10", "--save-state")
     done = cli(*run, "disk.drive", check=False)
-    said = "ssdlab: --save-state disk.drive: holds what programs wrote to a drive; name another file\n"
-    assert (done.returncode, done.stderr) == (2, said)
+    message = "ssdlab: --save-state disk.drive: holds what programs wrote to a drive; name another file\n"
+    assert (done.returncode, done.stderr) == (2, message)
     assert (tmp_path / "disk.drive").read_bytes() == before
     for _ in "made", "replaced":
         cli(*run, "aged.drive")
 
 
-def test_a_drive_that_is_there_needs_no_settings(tmp_path: Path) -> None:
+def test_an_existing_drive_needs_no_settings(tmp_path: Path) -> None:
     file = tmp_path / "disk.drive"
     with ssdlab.DriveServer(small("fast"), file=file, socket=tmp_path / "s"), connected(tmp_path / "s") as client:
         client.write(PAGE, b"here")
@@ -221,7 +221,7 @@ def test_a_drive_that_is_there_needs_no_settings(tmp_path: Path) -> None:
         assert server.config["ftl"] == "fast"
 
 
-def test_how_a_drive_was_mounted_is_said_at_the_start(tmp_path: Path) -> None:
+def test_the_start_describes_the_mount(tmp_path: Path) -> None:
     file = tmp_path / "disk.drive"
     for words, end in (
         (": made anew", signal.SIGTERM),
@@ -242,7 +242,7 @@ def test_how_a_drive_was_mounted_is_said_at_the_start(tmp_path: Path) -> None:
             assert f" of its own time ({before}): " in line and line.endswith(" pages read")
 
 
-def test_a_damaged_log_is_said_at_the_start(tmp_path: Path) -> None:
+def test_the_start_reports_a_damaged_log(tmp_path: Path) -> None:
     file = tmp_path / "disk.drive"
     with ssdlab.Drive(small(), file) as drive:
         drive.write(PAGE, b"here")
@@ -257,28 +257,28 @@ def test_a_damaged_log_is_said_at_the_start(tmp_path: Path) -> None:
     assert "mounted by a scan of all spare areas" in line and "(its log is damaged: trimmed pages may be back" in line
 
 
-def test_clients_that_were_cut_off_are_said(tmp_path: Path) -> None:
+def test_disconnected_clients_are_reported(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s") as server:
         service = server.service()
         assert not service.page().remarks
         for clients, words in ((1, "1 client had not"), (2, "2 clients had not")):
-            found = Service({**service.report, "cut_off": clients}, service.config, [], None)
-            assert words in found.page().remarks[0]
+            cut_off = Service({**service.report, "cut_off": clients}, service.config, [], None)
+            assert words in cut_off.page().remarks[0]
 
 
 def test_zeroes_are_counted_as_zeroes(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s") as server, connected(tmp_path / "s") as client:
         client.zero(100, 3 * PAGE)
-        found = server.service()
+        service = server.service()
         assert repr(server) == f"<ssdlab.DriveServer at nbd+unix:///?socket={tmp_path / 's'}: running>"
-    host = found.report["host"]
+    host = service.report["host"]
     assert (host["write_zeroes_requests"], host["bytes_zeroed"]) == (1, 3 * PAGE)
     assert (host["write_requests"], host["bytes_written"], host["trim_requests"], host["bytes_trimmed"]) == (0, 0, 0, 0)
     assert (host["pages_written"], host["pages_trimmed"]) == (2, 2), "as they were served"
-    assert found.report["health"]["bytes_written"] == 0
+    assert service.report["health"]["bytes_written"] == 0
 
 
-def test_settings_that_only_a_run_uses_are_told(tmp_path: Path) -> None:
+def test_unused_settings_are_reported(tmp_path: Path) -> None:
     config = ssdlab.Config(overrides={**SMALL, "precondition.fill": "50%", "host.warmup": 10, "workload.requests": 5})
     with ssdlab.DriveServer(config, socket=tmp_path / "s") as server:
         (told,) = server.service().page().remarks
@@ -286,36 +286,36 @@ def test_settings_that_only_a_run_uses_are_told(tmp_path: Path) -> None:
     assert told.startswith(f"nothing uses {keys}, as a drive that is served")
 
 
-def test_replies_take_the_time_of_the_drive(tmp_path: Path) -> None:
+def test_replies_take_the_drives_time(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=20.0) as server, connected(tmp_path / "s") as client:
         client.write(0, bytes(PAGE))
         began = time.monotonic()
         client.read(0, PAGE)
         seconds = time.monotonic() - began
         latency = server.service().report["times"]["latency"]["read"]
-        # A reply never leaves early; how late is a matter of the machine.
+        # Replies never leave early; lateness depends on the machine.
         assert seconds >= 20 * latency["max_ns"] / 1e9
         assert latency["count"] == 1
 
 
-def test_flash_and_times_are_of_one_drive(tmp_path: Path) -> None:
+def test_flash_and_times_belong_to_one_drive(tmp_path: Path) -> None:
     config = ssdlab.Config(overrides={**SMALL, **PROTECTED, "nand.program": "1ms"})
     chance = random.Random(1)
     with ssdlab.DriveServer(config, socket=tmp_path / "s", scale=0.5) as server, connected(tmp_path / "s") as client:
         for _ in range(25):
-            # The buffer has sixteen places. A write that finds too few waits in time, and elsewhere makes room at once.
+            # The buffer has sixteen slots. A write without enough room waits in time but makes room at once elsewhere.
             client.write(chance.randrange(29) * PAGE, bytes(12 * PAGE))
         told = server.service()
     programmed, stored = sum(told.report["flash"]["programs"].values()), told.report["times"]["pages_stored"]
     assert programmed != stored and told.report["write_amplification"] == programmed / 300
-    (remark,) = (one for one in told.page().remarks if one.startswith("flash operations"))
+    (remark,) = (remark for remark in told.page().remarks if remark.startswith("flash operations"))
     assert (
         f"of the drive in time, which programmed {programmed} pages and has " in remark
         and f"programmed {stored}: its buffer" in remark
     )
 
 
-def test_a_server_that_is_late_says_so(tmp_path: Path) -> None:
+def test_a_late_server_says_so(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=1e-3) as server, connected(tmp_path / "s") as client:
         for page in range(50):
             client.write(page * PAGE, bytes(PAGE))
@@ -327,7 +327,7 @@ def test_a_server_that_is_late_says_so(tmp_path: Path) -> None:
         latency = {**times["latency"], "all": {**times["latency"]["all"], "mean_ns": 1e3 * mean_us}}
         times = {**times, "scale": scale, "lag_mean_ns": 1e3 * late_us, "latency": latency}
         late = Service({**service.report, "times": times}, service.config, [], None)
-        [told] = [one for one in late.page().remarks if "too slow" in one]
+        [told] = [remark for remark in late.page().remarks if "too slow" in remark]
         assert told.endswith(f"slow the drive down, by --time {enough} for example")
 
 
@@ -360,19 +360,19 @@ class Stopped(DriveServer):
 ssdlab.cli.serve.DriveServer = Stopped
 main()
 """
-"""Is asked to end twice when it listens and does not know yet of which server that is asked."""
+"""Receives a second stop request while listening, before it knows its server."""
 
 
-def test_a_server_that_is_told_to_end_before_it_is_introduced_has_a_summary(tmp_path: Path) -> None:
+def test_a_server_stopped_before_introduction_has_a_summary(tmp_path: Path) -> None:
     command = [sys.executable, "-c", STOPPED_TWICE, "serve", "--json", "--socket", str(tmp_path / "s"), *sets()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
-    # It may have ended in good order before it is told the second time.
+    # It may have ended cleanly before the second request.
     said = {0: "", 130: "ssdlab: ended at once: what clients had not flushed may be lost\n"}
     assert done.stderr == said[done.returncode]
     assert json.loads(done.stdout)["result"]["host"]["write_requests"] == 0
 
 
-def test_json_is_all_that_standard_output_has(tmp_path: Path) -> None:
+def test_json_is_the_only_standard_output(tmp_path: Path) -> None:
     with served(tmp_path, "--json", *sets()) as (process, path):
         with connected(path) as client:
             client.write(0, b"here")
@@ -383,13 +383,13 @@ def test_json_is_all_that_standard_output_has(tmp_path: Path) -> None:
     assert errors.startswith("A drive in use")
 
 
-def test_a_server_that_was_stopped_is_closed_in_good_order(tmp_path: Path) -> None:
+def test_a_stopped_server_is_closed_cleanly(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s") as server:
         server.stop()
     assert server.ended == "graceful"
 
 
-def test_a_server_is_waited_for_as_long_as_asked(tmp_path: Path) -> None:
+def test_waiting_for_a_server_times_out(tmp_path: Path) -> None:
     with ssdlab.DriveServer(small(), socket=tmp_path / "s") as server:
         assert server.wait(-1) is None and server.wait(float("nan")) is None
         later = threading.Timer(0.2, server.stop)
@@ -421,7 +421,7 @@ def test_waiting_for_a_server_can_be_interrupted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scale", [0, 1e-12, float("inf"), float("nan")])
-def test_a_scale_that_is_none_is_an_error(tmp_path: Path, scale: Any) -> None:
+def test_an_invalid_scale_is_an_error(tmp_path: Path, scale: Any) -> None:
     with pytest.raises(ssdlab.ConfigError, match=r"replies cannot be timed so; give 1.0 for real time"):
         ssdlab.DriveServer(small(), socket=tmp_path / "s", scale=scale)
 
@@ -460,7 +460,7 @@ def test_a_scale_that_is_none_is_an_error(tmp_path: Path, scale: Any) -> None:
         (["--file", "new.drive", "--listen", "127.0.0.1:{taken}"], "Address already in use"),
     ],
 )
-def test_what_cannot_be_served_is_one_clear_error(
+def test_impossible_servers_are_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -482,12 +482,12 @@ def test_what_cannot_be_served_is_one_clear_error(
 
 
 @pytest.mark.parametrize("buffer", ["none", "eager", "watermark"])
-def test_what_a_server_that_ends_at_once_may_have_lost_is_said(tmp_path: Path, buffer: str) -> None:
+def test_possible_losses_of_a_failed_server_are_reported(tmp_path: Path, buffer: str) -> None:
     drive = {**SMALL, "time": "event", "drive.buffer": buffer}
     words = [word for key, value in drive.items() for word in ("--set", f"{key}={value}")]
     with served(tmp_path, "--file", str(tmp_path / "disk.drive"), *words) as (process, path), connected(path) as client:
         client.ask_and_leave(0, client.size, times=4)
-        # Two of a kind could be taken for one.
+        # Two of a kind could be confused.
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGHUP)
         _, errors = process.communicate(timeout=PATIENCE_SECONDS)
@@ -507,8 +507,8 @@ def test_a_drive_has_one_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flushed", [True, False])
-def test_a_file_that_is_deleted_while_it_is_served_is_told(tmp_path: Path, flushed: bool) -> None:
-    """Its data goes with it, so no flush from then on is a success, nor is the end."""
+def test_deleting_the_served_file_is_reported(tmp_path: Path, flushed: bool) -> None:
+    """The data disappears with the file, so later flushes and the end must fail."""
     file = tmp_path / "disk.drive"
     with served(tmp_path, "--file", str(file), *sets()) as (process, path):
         with connected(path) as client:

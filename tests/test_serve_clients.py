@@ -1,4 +1,4 @@
-"""Tests of the addresses and commands that `ssdlab serve` prints for clients, and of who may connect."""
+"""Addresses and commands that `ssdlab serve` prints for clients, and who may connect."""
 
 import shlex
 import shutil
@@ -46,7 +46,7 @@ def run_or_skip(line: str) -> None:
 
 @pytest.mark.parametrize("program", ["nbdinfo", "qemu-io", "fio"])
 @pytest.mark.parametrize("security", ["plain", "encrypted", "verified"])
-def test_the_commands_that_connect_work_as_they_are_printed(
+def test_the_printed_client_commands_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, security: str
 ) -> None:
     folder, certificates = tmp_path / ODD, tmp_path / "of, clients"
@@ -66,7 +66,7 @@ def test_the_commands_that_connect_work_as_they_are_printed(
 
 
 def exports(path: Path, certificate: str | None) -> int:
-    """The type of the first reply to a list of exports that is asked for by TLS."""
+    """Type of the first reply to a list of exports, requested over TLS."""
     context = ssl.create_default_context(cafile=str(CERTIFICATES / "ca-cert.pem"))
     if certificate is not None:
         context.load_cert_chain(CERTIFICATES / f"{certificate}-cert.pem", CERTIFICATES / f"{certificate}-key.pem")
@@ -81,7 +81,7 @@ def exports(path: Path, certificate: str | None) -> int:
             return int(struct.unpack(">QIII", client.recv(20))[2])
 
 
-def test_clients_without_a_certificate_are_refused_if_asked(tmp_path: Path, cli: Cli) -> None:
+def test_clients_without_a_certificate_are_refused_on_demand(tmp_path: Path, cli: Cli) -> None:
     for verify in (False, True):
         path = tmp_path / f"{verify}.sock"
         with ssdlab.DriveServer(small(), socket=path, tls=CERTIFICATES, verify_clients=verify):
@@ -99,15 +99,17 @@ def test_clients_without_a_certificate_are_refused_if_asked(tmp_path: Path, cli:
 
 
 def resident(process: subprocess.Popen[str]) -> int:
-    """Bytes of memory that a process has."""
+    """Memory of a process in bytes."""
     lines = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8").splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
 
 
 @pytest.mark.parametrize("timed", [[], ["--time", "real", "--set", "time=event"]])
-def test_clients_that_take_no_replies_hold_hardly_more_memory_than_these(tmp_path: Path, timed: list[str]) -> None:
+def test_clients_that_take_no_replies_hold_little_more_memory_than_their_replies(
+    tmp_path: Path, timed: list[str]
+) -> None:
     clients, longest = 4, 32 * MIB
-    # In time two replies of a client and a third are made before it has taken the first, which is on its way.
+    # In time, two replies of a client and a third are made before it has taken the first, which is in transit.
     replies = 4 if timed else 1
     with served(tmp_path, *sets(), "--set", "device.capacity=32MiB", *timed) as (process, path), ExitStack() as held:
         before = resident(process)

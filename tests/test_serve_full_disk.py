@@ -1,4 +1,4 @@
-"""Tests of drives that are served from files on disks that are too small."""
+"""Drives served from files on disks that are too small."""
 
 import errno
 import json
@@ -23,7 +23,7 @@ from ssdlab.model import parquet
 
 @contextmanager
 def small_disk(tmp_path: Path, size: str) -> Iterator[Path]:
-    """A file system with so much room."""
+    """A file system of this size."""
     where = tmp_path / "disk"
     where.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "small", str(where)]
@@ -36,7 +36,7 @@ def small_disk(tmp_path: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", str(where)], timeout=PATIENCE_SECONDS, check=True)
 
 
-def test_a_server_ends_whose_drive_a_full_disk_has_switched_off(tmp_path: Path) -> None:
+def test_a_server_with_a_stopped_drive_ends(tmp_path: Path) -> None:
     config = ssdlab.Config(overrides={**SMALL, **PROTECTED, "drive.buffer.watermark.plp": False})
     with small_disk(tmp_path, "3m") as where:
         server = ssdlab.DriveServer(config, socket=tmp_path / "s", file=where / "disk.drive")
@@ -68,16 +68,16 @@ def test_a_full_disk_loses_neither_record_nor_summary(tmp_path: Path) -> None:
     assert len(ssdlab.read_trace(record)) == written
     report = json.loads((out / "service.json").read_text(encoding="utf-8"))
     assert report["result"]["host"]["write_requests"] == written
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["disk", "o", "r.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "o", "r.parquet"]
 
 
 def test_a_record_that_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Else the first bytes come after a million requests.
+    # Otherwise the first bytes come after a million requests.
     monkeypatch.setattr(parquet, "ROW_GROUP", 100)
     chance = random.Random(3)
     with small_disk(tmp_path, "8k") as where, ssdlab.DriveServer(small(), socket=tmp_path / "s", record=True) as server:
         record = where / "r.parquet"
-        # The end of the record tells of it once more.
+        # The end of the record mentions it again.
         with (
             connected(tmp_path / "s") as client,
             suppress(OSError, ValueError),
@@ -92,7 +92,7 @@ def test_a_record_that_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("volatile", [True, False])
-def test_what_a_full_disk_leaves_is_said(tmp_path: Path, volatile: bool) -> None:
+def test_the_remaining_room_is_reported(tmp_path: Path, volatile: bool) -> None:
     buffer = {**PROTECTED, "drive.buffer.watermark.plp": False} if volatile else {}
     config = ssdlab.Config(overrides={**SMALL, **buffer})
     with small_disk(tmp_path, "3m") as where:
@@ -108,7 +108,7 @@ def test_what_a_full_disk_leaves_is_said(tmp_path: Path, volatile: bool) -> None
         with connected(tmp_path / "s") as client, pytest.raises(NbdError):
             for page in range(client.size // PAGE):
                 client.write(page * PAGE, random.Random(page).randbytes(PAGE))
-        # What is written now takes the room that is left for what a mount writes down.
+        # These writes take the room left for the mount's record.
         with connected(tmp_path / "s") as client:
             for page in range(300):
                 with suppress(NbdError):
@@ -132,7 +132,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, ftl: str, buffer: dict[str, o
             model = [bytes(PAGE)] * (client.size // PAGE)
 
             def fill() -> int | None:
-                """Writes every page once; the error, if there is one."""
+                """Writes every page once; returns the error, if any."""
                 for page in chance.sample(range(len(model)), len(model)):
                     data = chance.randbytes(PAGE)
                     try:
@@ -144,7 +144,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, ftl: str, buffer: dict[str, o
 
             assert fill() == errno.ENOSPC
             assert fill() == errno.ENOSPC, "there is still no room"
-            # Reads fail with it, unless the mount that comes first has found room for its record.
+            # Reads fail too, unless the mount before them finds room for its record.
             try:
                 assert client.read(0, PAGE) == model[0]
             except NbdError as error:
@@ -156,7 +156,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, ftl: str, buffer: dict[str, o
             assert client.read(0, client.size) == b"".join(model)
 
 
-def test_a_drive_that_a_disk_cannot_hold_leaves_no_file(tmp_path: Path) -> None:
+def test_a_drive_too_large_for_the_disk_leaves_no_file(tmp_path: Path) -> None:
     with small_disk(tmp_path, "4k") as where:
         with pytest.raises(OSError, match="No space left") as raised:
             ssdlab.DriveServer(small(), socket=tmp_path / "s", file=where / "disk.drive")
@@ -164,7 +164,7 @@ def test_a_drive_that_a_disk_cannot_hold_leaves_no_file(tmp_path: Path) -> None:
         assert list(where.iterdir()) == []
 
 
-def test_a_disk_smaller_than_the_drive_is_told_of(tmp_path: Path) -> None:
+def test_a_disk_smaller_than_the_drive_is_reported(tmp_path: Path) -> None:
     with small_disk(tmp_path, "3m") as where:
         file = where / "disk.drive"
         for size, is_told in (("3m", True), ("200m", False)):
@@ -178,7 +178,7 @@ def test_a_disk_smaller_than_the_drive_is_told_of(tmp_path: Path) -> None:
             assert ("requests fail until there is room, and nothing acknowledged is lost" in output) == is_told, output
 
 
-def test_a_file_larger_than_may_be_made_is_one_clear_error(tmp_path: Path) -> None:
+def test_a_file_above_the_size_limit_is_one_clear_error(tmp_path: Path) -> None:
     file = tmp_path / "disk.drive"
     limited = ["prlimit", "--fsize=1000000", sys.executable, "-m", "ssdlab"]
     command = [*limited, "serve", *sets(), "--socket", str(tmp_path / "s"), "--file", str(file)]

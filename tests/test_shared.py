@@ -1,4 +1,4 @@
-"""A study in storage that is not mounted is the study that a folder would hold."""
+"""A study in remote storage equals one in a folder."""
 
 import tempfile
 from collections.abc import Iterator
@@ -17,14 +17,14 @@ from sweeps import AXES, BASE, TINY_SETS
 
 @pytest.fixture
 def storage() -> Iterator[Any]:
-    """Storage without locks and without appending, in memory."""
+    """Storage in memory, without locks and appending."""
     files = fsspec.filesystem("memory")
     yield files
     files.store.clear()
     files.pseudo_dirs[:] = [""]
 
 
-def test_one_that_was_interrupted_becomes_that_of_a_folder(
+def test_an_interrupted_remote_study_ends_as_one_in_a_folder(
     storage: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(shared, "COPY_SECONDS", 0.0)
@@ -32,7 +32,7 @@ def test_one_that_was_interrupted_becomes_that_of_a_folder(
 
     def killed(_phase: str, done: int, *_: object) -> bool:
         if done >= 2:
-            # What a reader finds while it is written, and all that there is if it is killed now.
+            # What a reader sees during writing, and what remains if the writer is killed now.
             published.append(ssdlab.open_study("memory://bucket/s").finished)
             return True
         return False
@@ -53,7 +53,7 @@ def test_one_that_was_interrupted_becomes_that_of_a_folder(
         assert storage.cat_file(f"/bucket/s/{name}") == (tmp_path / "s" / name).read_bytes(), name
 
 
-def test_of_two_that_write_the_later_does(storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_later_of_two_writers_wins(storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "COPY_SECONDS", 0.0)
 
     def another(_phase: str, done: int, *_: object) -> bool:
@@ -61,10 +61,10 @@ def test_of_two_that_write_the_later_does(storage: Any, monkeypatch: pytest.Monk
             storage.pipe_file("/s/writer", b"process 7 on there 0123")
         return False
 
-    with pytest.raises(ssdlab.ConfigError, match=r"memory://s: process 7 on there began to write it.* is in ") as told:
+    with pytest.raises(ssdlab.ConfigError, match=r"memory://s: process 7 on there began to write it.* is in ") as error:
         ssdlab.sweep(AXES, BASE, out="memory://s", jobs=1, monitor=another)
-    # Nothing that was finished is lost.
-    kept = Path(str(told.value).rpartition(" is in ")[2])
+    # No finished run is lost.
+    kept = Path(str(error.value).rpartition(" is in ")[2])
     assert ssdlab.open_study(kept).finished >= 1
     assert not storage.exists(f"/s/{RUNS}")
     for path in kept.iterdir():
@@ -84,20 +84,20 @@ def test_a_file_url_is_a_folder(tmp_path: Path) -> None:
         ("nix://bucket/op", "nix://bucket/op: ValueError: Protocol not known: nix"),
     ],
 )
-def test_what_cannot_be_read_is_named(address: str, message: str) -> None:
-    with pytest.raises(ssdlab.ConfigError) as told:
+def test_unreadable_storage_is_named(address: str, message: str) -> None:
+    with pytest.raises(ssdlab.ConfigError) as error:
         ssdlab.open_study(address)
-    assert str(told.value).startswith(message) and len(str(told.value).splitlines()) == 1
+    assert str(error.value).startswith(message) and len(str(error.value).splitlines()) == 1
 
 
-def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_storage_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(ssdlab.ConfigError, match="Protocol not known: nix"):
         ssdlab.sweep(AXES, BASE, out="nix://bucket/op", jobs=1)
     assert not [*tmp_path.iterdir()]
 
 
-def test_commands_say_which_of_them_take_an_address(cli: Cli) -> None:
+def test_commands_say_whether_they_take_an_address(cli: Cli) -> None:
     done = cli("sweep", *TINY_SETS, "-A", "seed=1,2", "--out", "nix://b/op", check=False)
     assert done.returncode == 2 and "ssdlab: nix://b/op: ValueError" in done.stderr
     done = cli("study", "show", "nix://b/op", check=False)

@@ -93,7 +93,7 @@ def test_equal_runs_save_equal_bytes(small: ssdlab.Config, tmp_path: Path) -> No
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
 
 
-def test_what_is_saved_is_the_result(small: ssdlab.Config, tmp_path: Path) -> None:
+def test_saved_files_equal_the_result(small: ssdlab.Config, tmp_path: Path) -> None:
     result = ssdlab.simulate(small)
     result.save(tmp_path)
     assert json.loads((tmp_path / "result.json").read_text()) == result.envelope()
@@ -111,15 +111,15 @@ def test_what_is_saved_is_the_result(small: ssdlab.Config, tmp_path: Path) -> No
         ("event", "closed", "Response times", True),
     ],
 )
-def test_times_say_what_they_are(small: ssdlab.Config, clock: str, replay: str, title: str, of_a_drive: bool) -> None:
+def test_times_are_described(small: ssdlab.Config, clock: str, replay: str, title: str, of_a_drive: bool) -> None:
     trace = ssdlab.Trace.from_columns(time_ns=[0, 10**6], op=["write", "write"], offset=[0, 4096], bytes=[4096, 4096])
     html = ssdlab.simulate(small.with_overrides({"time": clock, "host.replay": replay}), trace).report_html()
     assert f">{title}</h" in html
     assert ("99 % of writes within" in html) == of_a_drive == ("service time" not in html)
 
 
-def test_that_requests_came_more_slowly_than_traced_is_no_fault_of_the_drive(small: ssdlab.Config) -> None:
-    """Writes 10 ms apart are 30 ms apart if the host thinks for so long; at their times the drive keeps up."""
+def test_a_slow_host_is_not_blamed_on_the_drive(small: ssdlab.Config) -> None:
+    """Writes 10 ms apart become 30 ms apart if the host thinks for 30 ms; at their own times the drive keeps up."""
     trace = ssdlab.Trace.from_columns(
         time_ns=[n * 10**7 for n in range(100)], op=["write"] * 100, offset=[0] * 100, bytes=[4096] * 100
     )
@@ -127,15 +127,15 @@ def test_that_requests_came_more_slowly_than_traced_is_no_fault_of_the_drive(sma
     for sets, rate, told in ((thinks, "replay", True), ({"host.replay": "open"}, "trace", False)):
         result = ssdlab.simulate(small.with_overrides(sets), trace)
         assert result.summary["lifetime"]["rate"] == rate
-        remarks = [one for one in result.page().remarks if "by the times of the trace" in one]
+        remarks = [remark for remark in result.page().remarks if "by the times of the trace" in remark]
         assert remarks == told * [
             "requests came more slowly than by the times of the trace, as each waited for one before it: the projected "
             "life is that at the rate of the replay, and shorter at the rate of the trace"
         ]
 
 
-def test_a_projection_says_at_whose_rate(small: ssdlab.Config) -> None:
-    """A write takes 0.48 ms: two a second apart are sustained, of two 10 us apart one waits for the other."""
+def test_a_projection_names_its_rate(small: ssdlab.Config) -> None:
+    """A write takes 0.48 ms: two a second apart are sustained; of two 10 us apart one waits."""
     for gap_ns, rate, row in (
         (10**9, "trace", "host data per day, as the trace writes"),
         (10**4, "replay", "host data per day, as the replay writes"),
@@ -159,14 +159,14 @@ def test_a_projection_says_at_whose_rate(small: ssdlab.Config) -> None:
     assert labels == ["host data until worn out (TBW)", "drive writes per day for 5 years (DWPD)"]
 
 
-def test_the_report_needs_nothing_else(small: ssdlab.Config) -> None:
+def test_the_report_is_self_contained(small: ssdlab.Config) -> None:
     html = ssdlab.simulate(small).report_html()
     for title in ("Overview", "Diagnosis", "Summary", "Operations by cause", "Service times",
                   "Service time over the run", "Erases per block", "Configuration"):  # fmt: skip
         assert f"<h2>{title}</h2>" in html
     assert "<h3>Write amplification over time</h3>" in html
     assert html.count('class="chart"') == 5 and "<svg" not in html
-    # What draws is in the page; `tests/test_report_page.py` watches the network as well.
+    # The page contains its drawing code; `tests/test_report_page.py` also watches the network.
     library = explore.library()
     assert html.count(library) == 1
     for reference in ("<link", "@import", "src="):
@@ -176,7 +176,7 @@ def test_the_report_needs_nothing_else(small: ssdlab.Config) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_a_monitor_hears_of_the_phases_and_can_end_the_run(small: ssdlab.Config) -> None:
+def test_a_monitor_sees_the_phases_and_can_end_the_run(small: ssdlab.Config) -> None:
     phases = []
 
     def monitor(phase: str, done: int, total: int | None, requests: int) -> bool:
@@ -190,7 +190,7 @@ def test_a_monitor_hears_of_the_phases_and_can_end_the_run(small: ssdlab.Config)
     assert result.summary["host"]["write_requests"] < 500_000_000
 
 
-def test_an_exception_in_a_monitor_comes_through(small: ssdlab.Config) -> None:
+def test_an_exception_in_a_monitor_propagates(small: ssdlab.Config) -> None:
     def monitor(*_: object) -> bool:
         raise LookupError("mine")
 
@@ -208,7 +208,7 @@ def test_other_threads_run_meanwhile(small: ssdlab.Config) -> None:
             ticks += 1
 
     def monitor(*_: object) -> bool:
-        # A run that kept the interpreter would let another thread in at each look, and at no other time.
+        # A run that held the interpreter would let another thread in only when the monitor is called.
         nonlocal looks
         looks += 1
         return ticks > 10 + 2 * looks or time.monotonic() > deadline
@@ -233,7 +233,7 @@ def test_results_do_not_depend_on_threads(small: ssdlab.Config) -> None:
 def test_ctrl_c_raises_keyboard_interrupt_at_once() -> None:
     code = (
         "import signal\nimport ssdlab\n"
-        # The background jobs of a shell ignore Ctrl-C, and so does what they start.
+        # Background jobs of a shell ignore Ctrl-C, and so do their children.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "told = []\n"
         "def watch(*_):\n    told or print('go', flush=True)\n    told.append(1)\n"
@@ -244,7 +244,7 @@ def test_ctrl_c_raises_keyboard_interrupt_at_once() -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "go\n"
         process.send_signal(signal.SIGINT)
-        # Long before its end: so many requests take days.
+        # Long before its end: these requests would take days.
         assert process.stdout.readline() == "interrupted\n"
     assert process.returncode == 0
 
@@ -277,10 +277,10 @@ def test_configurations_traces_and_results_survive_pickling(small: ssdlab.Config
     assert pickle.loads(pickle.dumps(trace)).to_arrow().equals(trace.to_arrow())
 
 
-def test_results_say_when_something_else_than_the_requests_speaks(small: ssdlab.Config) -> None:
+def test_results_say_if_they_reflect_more_than_the_requests(small: ssdlab.Config) -> None:
     brief = ssdlab.simulate(small.with_overrides({"workload.requests": 100, "workload.reads": "0%"}))
     assert brief.summary["capacities_written"] < 1
-    assert any("still tells of the preconditioning" in one.text for one in remarks_on(brief))
+    assert any("still tells of the preconditioning" in remark.text for remark in remarks_on(brief))
     flooded = {
         "time": "serial",
         "host.replay": "open",
@@ -288,7 +288,7 @@ def test_results_say_when_something_else_than_the_requests_speaks(small: ssdlab.
         "workload.requests": 5_000,
     }
     late = ssdlab.simulate(small.with_overrides(flooded))
-    assert any("arrived faster" in one.text for one in remarks_on(late))
+    assert any("arrived faster" in remark.text for remark in remarks_on(late))
     with pytest.raises(ssdlab.ConfigError, match="open replay needs arrival times"):
         ssdlab.simulate(small.with_overrides({"host.replay": "open"}))
 
@@ -306,7 +306,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 """
 
 
-def test_checking_a_large_drive_takes_memory_for_what_is_written() -> None:
+def test_checking_a_large_drive_uses_memory_for_written_pages_only() -> None:
     """256 GiB in pages of 4 KiB: 12 bytes for each physical and each logical page would be 1.6 GiB."""
     settings = {
         "device.capacity": "256GiB", "nand.pages_per_block": 1024, "precondition.overwrite": "none",
@@ -317,15 +317,15 @@ def test_checking_a_large_drive_takes_memory_for_what_is_written() -> None:
     assert int(done.stdout) < 600_000
 
 
-def test_the_first_stream_is_one_like_others(tmp_path: Path) -> None:
-    """Captures and counts of streams take number 0 for no stream, whatever names are given for indices."""
+def test_the_first_stream_is_like_others(tmp_path: Path) -> None:
+    """Captures and stream counts use number 0 for no stream, whatever names the indices have."""
     trace = ssdlab.Trace.from_columns(
         op=["write"] * 4, offset=[0, 4096, 65536, 131072], bytes=[4096] * 4, stream=[0, 0, 1, 1], streams=["a", "b"]
     )
     assert trace.profile()["streams"] == trace.analyze().to_dict()["streams"] == 2
     config = {"device.capacity": "16MiB", "nand.pages_per_block": 64, "device.op": "30%", "ftl": "sbfast"}
     captured = ssdlab.simulate(config, trace).summary["log"]["capture_by_stream"]
-    runs = [(one["stream"], one["sub_streams"], one["random_pages"]) for one in captured]
+    runs = [(stream["stream"], stream["sub_streams"], stream["random_pages"]) for stream in captured]
     assert runs == [("a", 1, 0), ("b", 0, 2)]
     # The trace is the same in a file.
     trace.save(tmp_path / "two.csv")
@@ -333,15 +333,15 @@ def test_the_first_stream_is_one_like_others(tmp_path: Path) -> None:
     assert ssdlab.read_trace(tmp_path / "two.csv").columns()["stream"].tolist() == trace.columns()["stream"].tolist()
 
 
-def test_a_stream_without_a_name_is_called_by_its_number() -> None:
-    """In the data and so in every table: requests of a trace that names streams may have none, and have number 0."""
+def test_a_stream_without_a_name_is_shown_by_its_number() -> None:
+    """In data and tables: requests of a trace with named streams may have none, and then have number 0."""
     trace = ssdlab.Trace.from_columns(
         time_ns=[0, 10, 20, 30], op=["write"] * 4, offset=[12288, 40960, 86016, 126976], bytes=[4096] * 4,
         stream=[0, 1, 2, 3], streams=["", "a", "b"],
     )  # fmt: skip
     sized = {"device.capacity": "16MiB", "nand.pages_per_block": 64, "device.op": "30%"}
     timed = ssdlab.simulate({**sized, "time": "event"}, trace)
-    assert sorted(one["stream"] for one in timed.summary["drive"]["streams"]) == ["0", "3", "a", "b"]
+    assert sorted(stream["stream"] for stream in timed.summary["drive"]["streams"]) == ["0", "3", "a", "b"]
     assert sorted(name for name, _ in quantities.stream_times(timed.summary)[0]) == ["0", "3", "a", "b"]
     captured = ssdlab.simulate({**sized, "ftl": "sbfast", "time": "count"}, trace)
-    assert sorted(one["stream"] for one in captured.summary["log"]["capture_by_stream"]) == ["3", "a", "b"]
+    assert sorted(stream["stream"] for stream in captured.summary["log"]["capture_by_stream"]) == ["3", "a", "b"]

@@ -1,4 +1,4 @@
-"""Drives that are saved, gone on from, and kept from one run to the next."""
+"""Drives that are saved, resumed, and cached between runs."""
 
 import json
 import logging
@@ -21,7 +21,7 @@ LARGE = {
     "time": "count",
     "workload.requests": 1_000,
 }
-"""As small as a drive can be that is worth keeping."""
+"""The smallest drive worth keeping."""
 
 LARGE_SETS = [argument for key, value in LARGE.items() for argument in ("--set", f"{key}={value}")]
 
@@ -51,16 +51,16 @@ def test_results_are_the_same_with_and_without_the_cache(large: ssdlab.Config, c
     written = drive.stat().st_mtime_ns, drive.stat().st_ino
     again = ssdlab.simulate(large)
     assert _bytes(without) == _bytes(first) == _bytes(again)
-    # It was taken, not written again.
+    # It was reused, not written again.
     assert [path.stat().st_ino for path in cache.iterdir()] == [written[1]]
-    # Settings that do not shape the drive share it; those that do have their own.
+    # Settings that do not shape the drive share it; others have their own.
     ssdlab.simulate(large.with_overrides({"time": "serial", "host.warmup": 10}))
     assert len(list(cache.iterdir())) == 1
     ssdlab.simulate(large.with_overrides({"seed": 2}))
     assert len(list(cache.iterdir())) == 2
 
 
-def test_a_damaged_drive_is_made_anew_with_a_note(
+def test_a_damaged_drive_is_replaced_with_a_note(
     large: ssdlab.Config, cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = ssdlab.simulate(large)
@@ -78,7 +78,7 @@ def test_the_cache_keeps_its_limit(large: ssdlab.Config, cache: Path, monkeypatc
     ((oldest, size),) = kept.drives()
     monkeypatch.setenv(kept.LIMIT, f"{2 * size + size // 2}B")
     ssdlab.simulate(large.with_overrides({"seed": 2}))
-    # Used again, the first is now the one used last.
+    # Used again, the first is now the most recently used.
     ssdlab.simulate(large)
     second = kept.drives()[0][0]
     ssdlab.simulate(large.with_overrides({"seed": 3}))
@@ -93,7 +93,7 @@ def test_the_limit_is_two_gibibytes() -> None:
     assert kept.limit_bytes() == 2 << 30
 
 
-def test_a_drive_above_the_limit_goes_alone_and_that_is_said(
+def test_a_drive_above_the_limit_is_dropped_with_a_note(
     large: ssdlab.Config, cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A drive of 2 GiB takes about twice as much as one of 1 GiB: a limit of 1.5 times as much keeps the small one."""
@@ -105,7 +105,7 @@ def test_a_drive_above_the_limit_goes_alone_and_that_is_said(
     assert [path for path, _ in kept.drives()] == [small]
     [record] = caplog.records
     assert "the preconditioned drive is not kept" in record.message and f"set {kept.LIMIT}=" in record.message
-    # What the note advises keeps it.
+    # The note's advice keeps it.
     monkeypatch.setenv(kept.LIMIT, record.message.partition(f"{kept.LIMIT}=")[2].split()[0])
     ssdlab.simulate(large.with_overrides({"device.capacity": "2GiB"}))
     assert max(kept_bytes for _, kept_bytes in kept.drives()) > size
@@ -121,8 +121,8 @@ with kept._locked(kept.directory()):
 """
 
 
-def test_processes_that_make_room_at_once_remove_no_more_than_one_would(cache: Path) -> None:
-    """Ten drives of 100 bytes, and 500 bytes to keep: the five that were used longest ago go, whoever removes them."""
+def test_concurrent_evictions_remove_no_more_than_one_process_would(cache: Path) -> None:
+    """Ten drives of 100 bytes, and 500 bytes to keep: the five least recently used go, whoever removes them."""
     cache.mkdir()
     for number in range(10):
         path = cache / f"{number}.drive"
@@ -140,10 +140,8 @@ def test_processes_that_make_room_at_once_remove_no_more_than_one_would(cache: P
     assert sorted(path.name for path in cache.iterdir()) == [f"{number}.drive" for number in range(5, 10)]
 
 
-def test_a_drive_that_another_process_has_removed_counts_as_removed(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Between listing files and removing them another process, on a file system without locks, removes the oldest."""
+def test_a_drive_removed_by_another_process_counts_as_removed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between listing and removing files, another process, on a file system without locks, removes the oldest."""
     cache.mkdir()
     for number in range(4):
         path = cache / f"{number}.drive"
@@ -156,7 +154,7 @@ def test_a_drive_that_another_process_has_removed_counts_as_removed(
     assert sorted(path.name for path in cache.iterdir()) == ["1.drive", "2.drive", "3.drive"]
 
 
-def test_what_is_being_written_stays_unless_it_is_abandoned(cache: Path) -> None:
+def test_files_being_written_stay_unless_abandoned(cache: Path) -> None:
     cache.mkdir()
     now = time.time()
     for name, age_seconds in (("a.drive.1.0.part", 60), ("b.drive.2.0.part", 7200), ("c.drive", 30)):
@@ -166,7 +164,7 @@ def test_what_is_being_written_stays_unless_it_is_abandoned(cache: Path) -> None
     assert [path.name for path in cache.iterdir()] == ["a.drive.1.0.part"]
 
 
-def test_the_first_run_that_keeps_much_says_where(
+def test_the_first_large_drive_says_where_it_is_kept(
     large: ssdlab.Config, cache: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(kept, "TOLD_BYTES", 1)
@@ -179,7 +177,7 @@ def test_the_first_run_that_keeps_much_says_where(
         assert word in record.message
     kept.clear()
     assert [*cache.iterdir()] == []
-    # Less than 100 MB is nothing to speak of.
+    # Below 100 MB there is no note.
     assert cli("run", *LARGE_SETS).stderr == "" and kept.drives()
 
 
@@ -196,7 +194,7 @@ def test_a_small_drive_is_not_kept(small: ssdlab.Config, cache: Path) -> None:
     assert not kept.drives()
 
 
-def test_a_run_goes_on_from_a_saved_drive(small: ssdlab.Config, tmp_path: Path) -> None:
+def test_a_run_resumes_a_saved_drive(small: ssdlab.Config, tmp_path: Path) -> None:
     drive = tmp_path / "aged.drive"
     first = ssdlab.simulate(small, save_state=drive)
     second = ssdlab.simulate(small, state=drive)
@@ -211,7 +209,7 @@ def test_a_run_goes_on_from_a_saved_drive(small: ssdlab.Config, tmp_path: Path) 
         ssdlab.simulate(small, save_state=tmp_path / "nowhere" / "aged.drive")
 
 
-def test_what_earlier_runs_wrote_tells_whether_a_drive_has_settled(small: ssdlab.Config, tmp_path: Path) -> None:
+def test_writes_of_earlier_runs_count_for_settling(small: ssdlab.Config, tmp_path: Path) -> None:
     state, needed = tmp_path / "aged.drive", 2
     small = small.with_overrides({"workload.requests": 2_000})
     results = [ssdlab.simulate(small, save_state=state)]
@@ -221,17 +219,17 @@ def test_what_earlier_runs_wrote_tells_whether_a_drive_has_settled(small: ssdlab
     results += [ssdlab.simulate(small, state=state, save_state=state) for _ in range(runs)]
     written = [result.summary["precondition"]["runs_pages_written"] for result in results]
     assert written == [run * each for run in range(runs + 1)]
-    short = ["too_short" in {found["name"] for found in result.summary["diagnosis"]} for result in results]
+    short = ["too_short" in {finding["name"] for finding in result.summary["diagnosis"]} for result in results]
     assert short == [(run + 1) * each < needed * device["physical_pages"] for run in range(runs + 1)]
     assert short[0] and not short[-1]
 
 
 @pytest.mark.parametrize("first", [500, 20_000])
 @pytest.mark.parametrize("overwrite", ["none", "steady"])
-def test_a_run_that_goes_on_and_one_with_a_warm_up_have_the_same_findings(
+def test_resumed_and_warmed_up_runs_have_the_same_findings(
     small: ssdlab.Config, tmp_path: Path, first: int, overwrite: str
 ) -> None:
-    """Whether the drive has settled or was ever full: what a warm-up, another run or a replay wrote counts alike."""
+    """Whether the drive has settled or was ever full: writes of a warm-up, another run or a replay count alike."""
     state, last = tmp_path / "aged.drive", 700
     small = small.with_overrides({"precondition.overwrite": overwrite, "precondition.fill": "50%"})
     requests = ssdlab.generate(small.with_overrides({"workload.requests": first + last})).to_arrow()
@@ -242,10 +240,10 @@ def test_a_run_that_goes_on_and_one_with_a_warm_up_have_the_same_findings(
     assert later.summary["host"] == whole.summary["host"]
 
     def inputs(result: ssdlab.Result) -> list[dict[str, object]]:
-        return [one for one in result.summary["diagnosis"] if one["about"] == "input"]
+        return [finding for finding in result.summary["diagnosis"] if finding["about"] == "input"]
 
     assert inputs(later) == inputs(whole)
-    # A trace twice: the second time behind a warm-up of the first, or as the second replay.
+    # A trace twice: behind a warm-up of the first pass, or as the second replay.
     trace, times = tmp_path / "t.parquet", {"host.repeat.times.count": 2}
     parts[1].save(trace)
     replayed = ssdlab.simulate(small.with_overrides(times), trace)
@@ -253,10 +251,10 @@ def test_a_run_that_goes_on_and_one_with_a_warm_up_have_the_same_findings(
     assert replayed.summary["flash"] == twice.summary["flash"]
     assert inputs(replayed) == inputs(twice)
     if overwrite == "none":
-        assert (first == 500) == any(one["name"] == "too_short" for one in inputs(later))
+        assert (first == 500) == any(finding["name"] == "too_short" for finding in inputs(later))
 
 
-def test_a_saved_drive_replaces_the_file_behind_a_link_and_nothing_else(small: ssdlab.Config, tmp_path: Path) -> None:
+def test_saving_a_drive_replaces_only_the_file_behind_a_link(small: ssdlab.Config, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     drive, link, pipe, circle = (tmp_path / name for name in ("real/aged.drive", "link", "pipe", "circle"))
     link.symlink_to(drive)
@@ -272,12 +270,12 @@ def test_a_saved_drive_replaces_the_file_behind_a_link_and_nothing_else(small: s
     assert pipe.is_fifo() and circle.is_symlink()
 
 
-def test_a_run_that_is_stopped_saves_nothing(small: ssdlab.Config, tmp_path: Path) -> None:
+def test_a_stopped_run_saves_nothing(small: ssdlab.Config, tmp_path: Path) -> None:
     result = ssdlab.simulate(small, save_state=tmp_path / "aged.drive", monitor=lambda *_: True)
     assert result.partial and not list(tmp_path.iterdir())
 
 
-def test_the_command_line_saves_and_goes_on(cli: Cli, tmp_path: Path) -> None:
+def test_the_command_line_saves_and_resumes(cli: Cli, tmp_path: Path) -> None:
     sets = ["--set", "device.capacity=16MiB", "--set", "nand.pages_per_block=64", "--set", "workload.requests=2000"]
     cli("run", *sets, "--save-state", "aged.drive")
     assert "pages written" in cli("run", *sets, "--state", "aged.drive").stdout
@@ -298,8 +296,8 @@ def test_the_command_line_shows_and_clears_the_cache(cli: Cli, cache: Path) -> N
     assert not kept.drives()
 
 
-def test_streams_have_one_order_however_a_run_went_on(tmp_path: Path) -> None:
-    """Who writes first after the break is not who wrote first."""
+def test_streams_keep_their_order_across_resumption(tmp_path: Path) -> None:
+    """The first writer after the break is not the first writer overall."""
     drive = {"ftl": "sbfast", "ftl.sbfast.log": 8, "device.capacity": "4MiB", "device.op": "50%"}
     config = ssdlab.Config("tlc-chip", overrides={**drive, "nand.pages_per_block": 16})
 
@@ -314,11 +312,11 @@ def test_streams_have_one_order_however_a_run_went_on(tmp_path: Path) -> None:
     went_on = ssdlab.simulate(config, tmp_path / "after.csv", state=tmp_path / "aged.drive")
     undisturbed = ssdlab.simulate(config.with_overrides({"host.warmup": 600}), tmp_path / "whole.csv")
     captures = [result.summary["log"]["capture_by_stream"] for result in (went_on, undisturbed)]
-    assert [one["stream"] for one in captures[0]] == ["9", "10", "sync"]
+    assert [capture["stream"] for capture in captures[0]] == ["9", "10", "sync"]
     assert captures[0] == captures[1]
 
 
-def test_addresses_that_are_packed_are_not_those_of_the_run_before(cli: Cli, tmp_path: Path) -> None:
+def test_packed_addresses_of_two_runs_differ(cli: Cli, tmp_path: Path) -> None:
     """Each trace sizes its own drive and packs its addresses: page 0 of one is not page 0 of the other."""
     near, far = tmp_path / "near.csv", tmp_path / "far.csv"
     for trace, start in ((near, 0), (far, 1 << 21)):
@@ -327,12 +325,12 @@ def test_addresses_that_are_packed_are_not_those_of_the_run_before(cli: Cli, tmp
     state = ("--state", str(tmp_path / "aged.drive"))
     for drive, packed in (([], True), (["--preset", "small-nvme", "--fit", "wrap"], False)):
         cli("run", str(near), *drive, "--save-state", state[1])
-        told = cli("run", str(far), *drive, *state).stdout
-        assert ("note: the addresses of the trace are packed (--fit compact), on a drive that" in told) == packed
+        output = cli("run", str(far), *drive, *state).stdout
+        assert ("note: the addresses of the trace are packed (--fit compact), on a drive that" in output) == packed
 
 
-def test_a_drive_that_earlier_runs_have_written_is_not_to_be_sized_anew(cli: Cli, tmp_path: Path) -> None:
-    """Where figures have not settled, a first run is told to pack the addresses, and a later one is not."""
+def test_a_resumed_drive_is_not_told_to_resize(cli: Cli, tmp_path: Path) -> None:
+    """Where figures have not settled, a first run is advised to pack addresses, and a later one is not."""
     lines = [f"{time}000,W,{time * 7919 % 1000 * 8192},4194304,," for time in range(400)]
     (tmp_path / "few.csv").write_text("\n".join(["time_ns,op,sector,bytes,flags,pid", *lines, ""]))
     drive = ["--preset", "tlc-chip"]

@@ -1,4 +1,4 @@
-"""What a study says, against closed forms: effects, Sobol' indices, intervals, fronts, curves."""
+"""Statistics of studies against closed forms: effects, Sobol' indices, intervals, fronts, curves."""
 
 import csv
 import itertools
@@ -30,12 +30,12 @@ LESS = Outcome("cost", large=False)
 def points_of(
     design: Design, axes: Sequence[str], value: Callable[[Mapping[str, float]], Sequence[float]]
 ) -> list[PointValues]:
-    """The points of a design with the values of a function of the numbers at each."""
-    found = []
-    for levels in design.points([axis(one) for one in axes]):
+    """Points of a design with the values of a function at each."""
+    points = []
+    for levels in design.points([axis(ax) for ax in axes]):
         numbers = {key: its.value for key, written in levels.items() if (its := quantity(written))}
-        found.append(PointValues(levels, tuple(value(numbers))))
-    return found
+        points.append(PointValues(levels, tuple(value(numbers))))
+    return points
 
 
 def test_contrasts_of_a_factorial_are_its_coefficients() -> None:
@@ -48,31 +48,31 @@ def test_contrasts_of_a_factorial_are_its_coefficients() -> None:
         return [3 + 2 * a - b + c * a / 2]
 
     points = points_of(Design("factorial"), [f"{name}=10%,30%" for name in names], value)
-    found, shares, notes = effects.two_level(names, [1, 2, 4], points)
-    sizes = {one.term: one.size for one in found}
+    estimates, shares, notes = effects.two_level(names, [1, 2, 4], points)
+    sizes = {effect.term: effect.size for effect in estimates}
     assert sizes == pytest.approx({
         names[0]: 4, names[1]: -2, names[2]: 0, f"{names[0]} × {names[1]}": 0, f"{names[0]} × {names[2]}": 1,
         f"{names[1]} × {names[2]}": 0,
     })  # fmt: skip
-    variance = {one.term: one.share for one in shares}
+    variance = {share.term: share.share for share in shares}
     assert variance[names[0]] == pytest.approx(4 / 5.25) and sum(variance.values()) == pytest.approx(1)
-    assert notes == [] and found[0].level == "10% → 30%" and found[0].half_width is None
+    assert notes == [] and estimates[0].level == "10% → 30%" and estimates[0].half_width is None
 
 
-def test_a_fraction_tells_what_it_cannot_tell_apart() -> None:
+def test_a_fraction_names_its_confounded_effects() -> None:
     names = ["a", "b", "c", "d"]
     columns = factorial.columns(4, 4)
     points = [
         PointValues(dict(zip(names, map(str, levels), strict=True)), (float(levels[0] == levels[1]),))
         for levels in factorial.points(columns)
     ]
-    found, _, notes = effects.two_level(names, columns, points)
-    assert {one.term: one.size for one in found if abs(one.size) > 1e-12} == {"a × b": 1.0}
+    estimates, _, notes = effects.two_level(names, columns, points)
+    assert {effect.term: effect.size for effect in estimates if abs(effect.size) > 1e-12} == {"a × b": 1.0}
     assert "c × d cannot be told from a × b by this design" in notes and len(notes) == 3
 
 
-def test_a_grid_is_taken_apart_as_analysis_of_variance_does() -> None:
-    """Of y = u(i) + v(j) + w(i) v(j), with u, v and w that sum to zero, each part is orthogonal to the others."""
+def test_a_grid_decomposes_as_in_analysis_of_variance() -> None:
+    """With y = u(i) + v(j) + w(i) v(j), where u, v and w sum to zero, the parts are orthogonal."""
     u, v, w = {0.1: -3.0, 0.2: 1.0, 0.3: 2.0}, {0.5: -1.0, 0.7: 1.0}, {0.1: 1.0, 0.2: 0.0, 0.3: -1.0}
     names = ["device.op", "workload.reads"]
 
@@ -81,22 +81,22 @@ def test_a_grid_is_taken_apart_as_analysis_of_variance_does() -> None:
         return [10 + u[i] + v[j] + w[i] * v[j]]
 
     points = points_of(Design("grid"), ["device.op=10%,20%,30%", "workload.reads=50%,70%"], value)
-    found, shares = effects.complete(names, points)
-    assert [one.size for one in found] == pytest.approx([*u.values(), *v.values()])
+    estimates, shares = effects.complete(names, points)
+    assert [effect.size for effect in estimates] == pytest.approx([*u.values(), *v.values()])
     total = 2 * (9 + 1 + 4) + 3 * 2 + 2 * 2
-    assert [one.share for one in shares] == pytest.approx([28 / total, 6 / total, 4 / total])
+    assert [share.share for share in shares] == pytest.approx([28 / total, 6 / total, 4 / total])
 
 
-def test_a_straight_model_finds_slopes_and_names() -> None:
-    """y = 5 + 40 op, and 2 more under fifo."""
+def test_a_linear_model_finds_slopes_and_names() -> None:
+    """y = 5 + 40 op, plus 2 under fifo."""
     axes = ["device.op=10%..60%", "ftl.page.gc=greedy,fifo"]
     points = [
         PointValues(levels, (5 + 40 * its.value + 2 * (levels["ftl.page.gc"] == "fifo"),))
-        for levels in Design("sobol", 32).points([axis(one) for one in axes])
+        for levels in Design("sobol", 32).points([axis(ax) for ax in axes])
         if (its := quantity(levels["device.op"]))
     ]
-    found, _, notes = effects.sampled(["device.op", "ftl.page.gc"], points)
-    slope, fifo = found
+    estimates, _, notes = effects.sampled(["device.op", "ftl.page.gc"], points)
+    slope, fifo = estimates
     low, high = (quantity(end) for end in slope.level.split(" → "))
     assert low and high and slope.size == pytest.approx(40 * (high.value - low.value))
     first, other = fifo.level.split(" → ")
@@ -106,20 +106,20 @@ def test_a_straight_model_finds_slopes_and_names() -> None:
         effects.sampled(["device.op", "ftl.page.gc"], points[:3])
 
 
-def test_one_at_a_time_is_told_from_the_first_point() -> None:
+def test_one_at_a_time_effects_start_at_the_first_point() -> None:
     axes = ["device.op=10%,20%,30%", "workload.reads=0%,50%"]
     points = points_of(
         Design("one-at-a-time"), axes, lambda at: [100 * at["device.op"] + 4 * at["workload.reads"] + e for e in (0, 2)]
     )
-    found = effects.one_at_a_time(["device.op", "workload.reads"], points)
-    assert [one.level for one in found] == ["10% → 20%", "10% → 30%", "0% → 50%"]
-    assert [one.size for one in found] == pytest.approx([10, 20, 2])
+    estimates = effects.one_at_a_time(["device.op", "workload.reads"], points)
+    assert [effect.level for effect in estimates] == ["10% → 20%", "10% → 30%", "0% → 50%"]
+    assert [effect.size for effect in estimates] == pytest.approx([10, 20, 2])
     # Two values that differ by 2 have a variance of 2, here with 4 degrees of freedom.
-    assert found[0].half_width == pytest.approx(student(4) * math.sqrt(2.0))
+    assert estimates[0].half_width == pytest.approx(student(4) * math.sqrt(2.0))
 
 
 def test_sobol_indices_of_the_ishigami_function() -> None:
-    """sin x + 7 sin² y + 0.1 z⁴ sin x, whose indices are known (Ishigami and Homma, 1990)."""
+    """sin x + 7 sin² y + 0.1 z⁴ sin x, with known indices (Ishigami and Homma, 1990)."""
     a, b = 7.0, 0.1
     names = ["device.op", "workload.reads", "precondition.fill"]
 
@@ -129,30 +129,30 @@ def test_sobol_indices_of_the_ishigami_function() -> None:
 
     points = points_of(Design("saltelli", 2048), [f"{name}=0%..100%" for name in names], value)
     assert len(points) == 2048 * 8
-    found = {one.term: one for one in indices.indices(names, points, 1)}
+    indices_by_term = {index.term: index for index in indices.indices(names, points, 1)}
     pi4 = math.pi**4
     v1, v2, v13 = (1 + b * pi4 / 5) ** 2 / 2, a * a / 8, b * b * pi4 * pi4 * (1 / 18 - 1 / 50)
     total = v1 + v2 + v13
     expected = {"device.op": (v1, v1 + v13), "workload.reads": (v2, v2), "precondition.fill": (0.0, v13)}
     for name, (first, whole) in expected.items():
-        one = found[name]
+        one = indices_by_term[name]
         assert one.share == pytest.approx(first / total, abs=0.02), name
         assert one.total == pytest.approx(whole / total, abs=0.02), name
-    assert found["device.op × precondition.fill"].share == pytest.approx(v13 / total, abs=0.03)
-    assert found["device.op × workload.reads"].share == pytest.approx(0, abs=0.03)
+    assert indices_by_term["device.op × precondition.fill"].share == pytest.approx(v13 / total, abs=0.03)
+    assert indices_by_term["device.op × workload.reads"].share == pytest.approx(0, abs=0.03)
 
 
-def test_a_share_that_none_can_be_is_told_to_be_the_error_of_its_estimate() -> None:
-    """Beside the number, with its interval; of shares that are worked out, and of those within, nothing is said."""
+def test_impossible_shares_are_marked_as_estimation_error() -> None:
+    """Marked beside the number and its interval; computed and valid shares are not marked."""
     outcome = Outcome("write_amplification", False)
 
     def shown(*shares: effects.Share) -> tuple[list[Any], list[str]]:
-        found = effects.Effects(
+        finding = effects.Effects(
             about="", source=None, outcome=outcome, method="", mean=1.0, effects=[], shares=shares, losses=[]
         )
-        _, table, *others = found.page().sections[1].items
+        _, table, *others = finding.page().sections[1].items
         assert isinstance(table, Table)
-        return [*table.rows], [one.text for one in others if isinstance(one, Paragraph)]
+        return [*table.rows], [other.text for other in others if isinstance(other, Paragraph)]
 
     rows, (note,) = shown(
         effects.Share("a", 1.046, 0.5, 1.2, 0.25),
@@ -170,23 +170,23 @@ def test_a_share_that_none_can_be_is_told_to_be_the_error_of_its_estimate() -> N
 
 
 def within(rate: float, tries: int) -> bool:
-    """Whether a rate of coverage is 95 %, up to four standard deviations of so many tries."""
+    """Asserts a coverage of 95 % within four standard deviations for this number of tries."""
     return abs(rate - 0.95) <= 4 * math.sqrt(0.95 * 0.05 / tries)
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+def test_intervals_have_their_nominal_coverage() -> None:
     draw = random.Random(2)
     tries = 4000
     held = 0
     for _ in range(tries):
-        found = estimate([draw.gauss(7, 2) for _ in range(4)])
-        assert found.half_width is not None
-        held += abs(found.mean - 7) <= found.half_width
+        interval = estimate([draw.gauss(7, 2) for _ in range(4)])
+        assert interval.half_width is not None
+        held += abs(interval.mean - 7) <= interval.half_width
     assert within(held / tries, tries), held
     assert estimate([3.0]) == (3.0, None, 1)
 
 
-def test_intervals_of_effects_hold_the_truth_as_often_as_they_say() -> None:
+def test_intervals_of_effects_have_their_nominal_coverage() -> None:
     draw = random.Random(3)
     tries, names = 1000, ["device.op", "workload.reads"]
     held = {"contrast": 0, "interaction": 0, "level": 0, "difference": 0, "slope": 0}
@@ -211,7 +211,7 @@ def test_intervals_of_effects_hold_the_truth_as_often_as_they_say() -> None:
     assert {name: within(count / tries, tries) for name, count in held.items()} == dict.fromkeys(held, True), held
 
 
-def test_the_front_is_what_no_other_point_beats() -> None:
+def test_the_front_holds_the_unbeaten_points() -> None:
     draw = random.Random(4)
     for _ in range(50):
         rows = [[draw.randrange(6) for _ in range(3)] for _ in range(20)]
@@ -227,41 +227,41 @@ def test_the_front_is_what_no_other_point_beats() -> None:
         assert front.on_the_front(rows, large) == slow
 
 
-def test_what_is_lost_by_keeping_a_value() -> None:
+def test_loss_from_fixing_a_value() -> None:
     points = [
         PointValues({"a": a, "b": b}, (cost,))
         for (a, b), cost in zip(itertools.product("xy", "12"), (10.0, 12.0, 15.0, 11.0), strict=True)
     ]
-    found = effects.losses(["a", "b"], points, LESS)
-    assert [(one.term, one.level, one.best) for one in found] == [
+    losses = effects.losses(["a", "b"], points, LESS)
+    assert [(loss.term, loss.level, loss.best) for loss in losses] == [
         ("a", "x", 10), ("a", "y", 11), ("b", "1", 10), ("b", "2", 11)
     ]  # fmt: skip
-    assert [one.lost for one in found] == pytest.approx([0, 0.1, 0, 0.1])
+    assert [loss.lost for loss in losses] == pytest.approx([0, 0.1, 0, 0.1])
     assert effects.losses(["a"], points, Outcome("cost", large=True))[0].lost == pytest.approx(0.2)
     free = [PointValues({"a": level}, (cost,)) for level, cost in (("x", 0.0), ("y", 3.0))]
-    assert [one.lost for one in effects.losses(["a"], free, LESS)] == [0, None]
+    assert [loss.lost for loss in effects.losses(["a"], free, LESS)] == [0, None]
 
 
 def test_curves_are_averaged_seed_by_seed() -> None:
-    """What other axes add is the same for each seed, and is no spread."""
+    """The contribution of other axes is the same for each seed and adds no spread."""
     points = [
         PointValues({"x": x, "other": other}, (add + 1.0, add + 3.0))
         for x, (other, add) in itertools.product("ab", (("c", 0.0), ("d", 100.0)))
     ]
-    found = curves.cells(points, "x", None)
-    assert [(one.x, one.estimate.mean) for one in found] == [("a", 52.0), ("b", 52.0)]
-    assert found[0].estimate.half_width == pytest.approx(student(1) * math.sqrt(2 / 2))
+    cells = curves.cells(points, "x", None)
+    assert [(cell.x, cell.estimate.mean) for cell in cells] == [("a", 52.0), ("b", 52.0)]
+    assert cells[0].estimate.half_width == pytest.approx(student(1) * math.sqrt(2 / 2))
 
 
-def test_curves_take_no_seed_for_another_one_that_has_no_value() -> None:
-    """Seeds that all points have differ by 2 and are paired; where there are none, there is no interval."""
+def test_curves_pair_only_seeds_that_have_values() -> None:
+    """Seeds common to all points differ by 2 and are paired; without such seeds there is no interval."""
     points = [
         PointValues({"x": "a", "other": "c"}, (1.0, 5.0, 3.0)),
         PointValues({"x": "a", "other": "d"}, (101.0, None, 103.0)),
         PointValues({"x": "b", "other": "c"}, (1.0, None)),
         PointValues({"x": "b", "other": "d"}, (None, 7.0)),
     ]
-    paired, apart = (one.estimate for one in curves.cells(points, "x", None))
+    paired, apart = (cell.estimate for cell in curves.cells(points, "x", None))
     assert paired.seeds == 2 and paired.mean == (3 + 102) / 2
     assert paired.half_width == pytest.approx(student(1) * math.sqrt(2 / 2))
     assert apart == (4.0, None, 0)
@@ -294,14 +294,14 @@ TINY: dict[str, object] = {
 def test_effects_of_every_design(axes: list[str], more: dict[str, object], shown: str) -> None:
     study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more)  # type: ignore[arg-type]
     assert study.failures == {}
-    found = study.effects("write_amplification")
-    assert shown in str(found.page())
+    estimates = study.effects("write_amplification")
+    assert shown in str(estimates.page())
     # More room means fewer copies, whatever the design.
-    by_op = [one for one in found.effects if one.term == "device.op"]
+    by_op = [effect for effect in estimates.effects if effect.term == "device.op"]
     assert by_op[0].size * (1 if by_op[0].level == "20%" else -1) > 0
 
 
-def test_figures_and_axes_that_are_not_there() -> None:
+def test_missing_figures_and_axes_are_named() -> None:
     study = ssdlab.sweep({"device.op": ["20%", "30%"]}, ssdlab.Config("tlc-chip", overrides=TINY))
     with pytest.raises(ssdlab.ConfigError, match="did you mean write_amplification"):
         study.effects("write_amplificatio")
@@ -313,19 +313,19 @@ def test_figures_and_axes_that_are_not_there() -> None:
         study.pareto(["write_amplification"])
     with pytest.raises(ssdlab.ConfigError, match="no result"):
         study.result(7)
-    found = study.pareto(["write_amplification", "device.physical_bytes"])
+    front = study.pareto(["write_amplification", "device.physical_bytes"])
     # Less copying costs more flash: both are on the front.
-    assert [one.levels["device.op"] for one in found.front] == ["30%", "20%"]
+    assert [point.levels["device.op"] for point in front.front] == ["30%", "20%"]
 
 
-def test_lenths_margin_is_worked_out_by_hand_and_errs_as_often_as_it_says() -> None:
-    # The median 2 makes 3, and 100 is not below 2.5 times that; the median of the others, 2, makes 3 again.
+def test_lenths_margin_matches_hand_computation_and_nominal_error() -> None:
+    # The median 2 gives 3, and 100 is not below 2.5 times that; the median of the others, 2, gives 3 again.
     assert effects.margin([1, -1, 2, -2, 3, 100]) == pytest.approx(3 * student(2))
     draw = random.Random(7)
     wrong = 0
     for _ in range(400):
         noise = [draw.gauss(0, 1) for _ in range(29)]
-        wrong += sum(abs(one) > effects.margin(noise) for one in noise)
+        wrong += sum(abs(sample) > effects.margin(noise) for sample in noise)
     assert 0.02 < wrong / (400 * 29) < 0.07
 
 
@@ -341,47 +341,45 @@ def test_lenths_margin_is_worked_out_by_hand_and_errs_as_often_as_it_says() -> N
         (["device.op=20%..40%"], {"design": "sobol", "samples": 8}, False),
     ],
 )  # fmt: skip
-def test_what_a_value_loses_is_told_of_all_combinations_alone(
-    axes: list[str], more: dict[str, object], known: bool
-) -> None:
-    """Else a value would be judged by what was varied with it: reads by the one value of device.op beside them."""
-    found = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more).effects("write_amplification")  # type: ignore[arg-type]
-    assert bool(found.losses) == known == ("What would be lost by keeping it" in str(found.page()))
+def test_losses_are_reported_for_complete_grids_only(axes: list[str], more: dict[str, object], known: bool) -> None:
+    """Otherwise a value would be judged by what was varied with it: reads by their single value of device.op."""
+    estimates = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more).effects("write_amplification")  # type: ignore[arg-type]
+    assert bool(estimates.losses) == known == ("What would be lost by keeping it" in str(estimates.page()))
 
 
-def test_over_traces_no_value_is_said_to_lose_anything(tmp_path: Path) -> None:
-    """The easiest trace would be the best value, and decide of all others; effects of it are told."""
+def test_no_loss_is_reported_over_traces(tmp_path: Path) -> None:
+    """The easiest trace would be best and decide for all others; its effects are reported."""
     drive = ssdlab.Config("tlc-chip", overrides=TINY)
     for name, reads in (("a", "0%"), ("b", "50%")):
         ssdlab.generate(drive.with_overrides({"workload.reads": reads})).save(tmp_path / f"{name}.parquet")
     traces = f"trace={tmp_path / 'a.parquet'},{tmp_path / 'b.parquet'}"
     study = ssdlab.sweep([traces, "device.op=20%,40%"], drive)
-    found = study.effects("write_amplification")
-    assert found.losses == () and {one.term for one in found.effects} == {"trace", "device.op"}
-    (told,) = (one for one in found.page().remarks if "would be lost" in one)
+    estimates = study.effects("write_amplification")
+    assert estimates.losses == () and {effect.term for effect in estimates.effects} == {"trace", "device.op"}
+    (told,) = (remark for remark in estimates.page().remarks if "would be lost" in remark)
     assert told.endswith("no trace is a choice; sweep each trace by itself")
     alone = ssdlab.sweep(["device.op=20%,40%"], drive).effects("write_amplification")
-    assert alone.losses and not any("would be lost" in one for one in alone.page().remarks)
+    assert alone.losses and not any("would be lost" in remark for remark in alone.page().remarks)
 
 
-def saved(found: Finding, folder: Path) -> dict[str, list[list[str]]]:
-    """The tables that a finding leaves in a folder."""
-    found.save(folder)
+def saved(finding: Finding, folder: Path) -> dict[str, list[list[str]]]:
+    """Tables that a finding leaves in a folder."""
+    finding.save(folder)
     return {path.name: list(csv.reader(path.read_text(encoding="utf-8").splitlines())) for path in folder.glob("*.csv")}
 
 
 def test_every_table_is_in_a_file(tmp_path: Path) -> None:
     base = ssdlab.Config("tlc-chip", overrides=TINY)
     grid = ssdlab.sweep(["device.op=20%,40%", "workload.reads=0%,50%"], base, seeds=2)
-    found = grid.effects("write_amplification")
-    tables = saved(found, tmp_path / "effects")
+    estimates = grid.effects("write_amplification")
+    tables = saved(estimates, tmp_path / "effects")
     assert {name: rows[0] for name, rows in tables.items()} == {
         "effects.csv": [*effects.Effect._fields],
         "variance.csv": [*effects.Share._fields],
         "losses.csv": [*effects.Loss._fields],
     }
-    assert [row[0] for row in tables["variance.csv"][1:]] == [one.term for one in found.shares]
-    assert [float(row[3]) for row in tables["losses.csv"][1:]] == [one.lost for one in found.losses]
+    assert [row[0] for row in tables["variance.csv"][1:]] == [share.term for share in estimates.shares]
+    assert [float(row[3]) for row in tables["losses.csv"][1:]] == [loss.lost for loss in estimates.losses]
     front = saved(grid.pareto(["write_amplification", "device.physical_bytes"]), tmp_path / "front")["front.csv"]
     ends = [estimate(one.values).half_width for one in grid.values(grid.outcomes(["write_amplification"])[0])]
     at = front[0].index("write_amplification.half_width")
@@ -397,19 +395,19 @@ def test_every_table_is_in_a_file(tmp_path: Path) -> None:
     assert "total" in tables["variance.csv"][0] and len(tables["variance.csv"]) == 4 and "losses.csv" not in tables
 
 
-def test_runs_that_failed_are_told_by_all_that_is_made_of_a_study() -> None:
-    """There is memory for a drive of 8 TiB nowhere."""
+def test_failed_runs_are_mentioned_in_every_output() -> None:
+    """No machine has memory for a drive of 8 TiB."""
     axes = {"device.capacity": ["8MiB", "16MiB", "8TiB"], "ftl.page.gc": ["greedy", "fifo"]}
     study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), seeds=2)
     (failed,) = study.failed
     assert failed.startswith("4 runs failed: ")
     left = "2 of 6 points lack write_amplification and are left out; finish the sweep, or mend what failed"
-    found = study.effects("write_amplification")
-    assert "a grid with gaps has no analysis of variance, so a straight model stands in" in found.notes
-    for shown in (found, study.curves("write_amplification")):
+    estimates = study.effects("write_amplification")
+    assert "a grid with gaps has no analysis of variance, so a straight model stands in" in estimates.notes
+    for shown in (estimates, study.curves("write_amplification")):
         assert {failed, left} <= {*shown.page().remarks}
     front = study.pareto(["write_amplification", "device.physical_bytes"])
-    assert failed in front.page().remarks and any(one.startswith("2 of 6 points lack") for one in front.notes)
+    assert failed in front.page().remarks and any(note.startswith("2 of 6 points lack") for note in front.notes)
     axes["device.capacity"] = ["8MiB", "8TiB"]
     few = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY))
     with pytest.raises(ssdlab.ConfigError, match="2 of 4 points lack write_amplification: finish the sweep, or mend"):
@@ -417,16 +415,16 @@ def test_runs_that_failed_are_told_by_all_that_is_made_of_a_study() -> None:
 
 
 @pytest.mark.parametrize("design", [{"design": "sobol", "samples": 32}, {"design": "saltelli", "samples": 8}])
-def test_samples_are_drawn_by_the_parts_of_their_range(design: dict[str, object]) -> None:
-    """A column for each sample would hold one value each."""
+def test_samples_are_grouped_by_parts_of_their_range(design: dict[str, object]) -> None:
+    """A column per sample would hold one value each."""
     axes = ["device.op=20%..60%", "workload.reads=0%..50%", "ftl.page.gc=greedy,fifo"]
     study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **design)  # type: ignore[arg-type]
-    found = study.curves("write_amplification")
-    along, between = found.values
+    averaged = study.curves("write_amplification")
+    along, between = averaged.values
     assert along == [f"{20 + 5 * part}%..{25 + 5 * part}%" for part in range(curves.PARTS)]
-    assert (found.x, found.by, {*between}) == ("device.op", "ftl.page.gc", {"greedy", "fifo"})
-    assert found.others == ("workload.reads",)
-    assert found.notes[-1] == "samples of device.op are taken together in 8 parts of its range"
+    assert (averaged.x, averaged.by, {*between}) == ("device.op", "ftl.page.gc", {"greedy", "fifo"})
+    assert averaged.others == ("workload.reads",)
+    assert averaged.notes[-1] == "samples of device.op are taken together in 8 parts of its range"
     both = study.curves("write_amplification", "workload.reads", "device.op")
     assert both.values[1] == along and both.values[0][0] == "0%..6.25%"
     alone = study.curves("write_amplification", "device.op")
@@ -435,34 +433,34 @@ def test_samples_are_drawn_by_the_parts_of_their_range(design: dict[str, object]
         for point in study.values(Outcome("write_amplification", False))
         if (its := quantity(point.levels["device.op"])) and its.value < 0.25
     ]
-    assert {one.x: one.estimate.mean for one in alone.cells}["20%..25%"] == pytest.approx(sum(lowest) / len(lowest))
+    assert {cell.x: cell.estimate.mean for cell in alone.cells}["20%..25%"] == pytest.approx(sum(lowest) / len(lowest))
 
 
-def test_nothing_is_averaged_over_an_axis_that_is_linked_to_one_that_is_shown() -> None:
+def test_no_average_over_an_axis_linked_to_a_shown_one() -> None:
     axes = ["device.capacity=8MiB,16MiB workload.requests=500,1000", "device.op=30%,40%"]
     study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY))
     assert study.curves("write_amplification", "workload.requests").others == ("device.op",)
     assert study.curves("write_amplification", "device.op", "workload.requests").others == ()
-    found = study.curves("write_amplification", by="workload.requests")
-    assert (found.x, found.others) == ("device.op", ())
+    averaged = study.curves("write_amplification", by="workload.requests")
+    assert (averaged.x, averaged.others) == ("device.op", ())
 
 
-def test_settings_that_change_together_are_one_axis_with_all_their_names(tmp_path: Path) -> None:
+def test_linked_settings_are_one_axis_with_all_names(tmp_path: Path) -> None:
     both, levels = "device.op, ftl.page.gc", ["20%, greedy", "40%, fifo"]
     base = ssdlab.Config("tlc-chip", overrides=TINY)
     axes = ["device.op=20%,40% ftl.page.gc=greedy,fifo", "workload.reads=0%,50%"]
     study = ssdlab.sweep(axes, base)
-    found = study.effects("write_amplification")
-    assert [one.level for one in found.effects if one.term == both] == levels
-    assert [one.term for one in found.shares] == [both, "workload.reads", f"{both} × workload.reads"]
-    assert [one.level for one in found.losses if one.term == both] == levels
-    assert both in str(found.page()) and {row[0] for row in saved(found, tmp_path)["effects.csv"]} > {both}
+    estimates = study.effects("write_amplification")
+    assert [effect.level for effect in estimates.effects if effect.term == both] == levels
+    assert [share.term for share in estimates.shares] == [both, "workload.reads", f"{both} × workload.reads"]
+    assert [loss.level for loss in estimates.losses if loss.term == both] == levels
+    assert both in str(estimates.page()) and {row[0] for row in saved(estimates, tmp_path)["effects.csv"]} > {both}
     drawn = study.curves("write_amplification")
     assert (drawn.x, drawn.by, drawn.values[0]) == (both, "workload.reads", levels)
     (panel,) = drawn.plot.chart().panels
     assert panel.x.title == both and [label for _, label in panel.x.ticks] == levels
     assert saved(drawn, tmp_path)["curves.csv"][0][0] == both
-    # What is asked for comes first, and what is shown by itself is not named again.
+    # The requested setting comes first, and one shown by itself is not named again.
     assert study.curves("write_amplification", "ftl.page.gc").x == "ftl.page.gc, device.op"
     apart = study.curves("write_amplification", "device.op", "ftl.page.gc")
     assert (apart.x, apart.by, apart.others) == ("device.op", "ftl.page.gc", ("workload.reads",))
@@ -473,41 +471,41 @@ def test_settings_that_change_together_are_one_axis_with_all_their_names(tmp_pat
     ]  # fmt: skip
     for design in designs:
         of_design = ssdlab.sweep(axes, base, **design).effects("write_amplification")
-        assert (both, " → ".join(levels)) in [(one.term, one.level) for one in of_design.effects]
-    # The numbers of the first still lie on a line.
+        assert (both, " → ".join(levels)) in [(effect.term, effect.level) for effect in of_design.effects]
+    # The numbers of the first setting still lie on a line.
     line = "device.op=20%,30%,40% workload.requests=500,600,700"
     (slope,) = ssdlab.sweep(line, base, design="random", samples=16).effects("write_amplification").effects
     assert (slope.term, slope.level) == ("device.op, workload.requests", "20%, 500 → 40%, 700")
 
 
-def test_an_outcome_that_does_not_change_is_not_explained() -> None:
+def test_a_constant_outcome_is_not_explained() -> None:
     points = [PointValues({"a": str(level)}, (0.1 + 0.2 if level % 2 else 0.3,)) for level in range(6)]
     _, _, notes = effects.sampled(["a"], points)
     assert notes == ["the outcome is the same at all points, so there is nothing to explain"]
 
 
-def test_a_figure_that_runs_lack_is_no_failure_and_what_is_better_is_as_the_sweep_was_told() -> None:
+def test_missing_figures_are_no_failure_and_direction_follows_the_sweep() -> None:
     base = ssdlab.Config("tlc-chip", overrides=TINY)
     axes = {"workload.reads": ["0%", "50%", "100%"]}
     study = ssdlab.sweep(axes, base, outcomes=["host.bytes_read:max"])
     with pytest.raises(ssdlab.ConfigError, match="1 of 3 points lack write_amplification: all runs came to their end"):
         study.effects("write_amplification")
-    (left,) = (one for one in study.curves("write_amplification").page().remarks if "lack" in one)
+    (left,) = (remark for remark in study.curves("write_amplification").page().remarks if "lack" in remark)
     assert left.endswith("leave these levels out, or ask for another one")
     assert study.effects("host.bytes_read").outcome.large
     assert not study.effects("host.bytes_read:min").outcome.large
     assert study.asked_for(["host.bytes_read"]).outcomes()[0].large
 
 
-def test_a_front_is_of_the_points_that_have_all_outcomes() -> None:
-    """Samples that are alike are one, and lack nothing; where no point has all, there is no front."""
+def test_a_front_needs_points_with_all_outcomes() -> None:
+    """Equal samples are one point and lack nothing; if no point has all outcomes there is no front."""
     base = ssdlab.Config("tlc-chip", overrides=TINY)
     study = ssdlab.sweep(
         {"ftl.page.gc": ["greedy", "fifo"], "device.op": ["20%", "40%"]}, base, design="random", samples=8
     )
-    found = study.pareto(["write_amplification", "device.physical_bytes"])
-    assert len(found.candidates) == len({tuple(point.values.values()) for point in study.points}) == 4
-    assert not any("lack" in note for note in found.notes)
+    front = study.pareto(["write_amplification", "device.physical_bytes"])
+    assert len(front.candidates) == len({tuple(point.values.values()) for point in study.points}) == 4
+    assert not any("lack" in note for note in front.notes)
 
     study = ssdlab.sweep({"ftl": ["page", "fast"]}, base)
     with pytest.raises(ssdlab.ConfigError, match=r"no point has collection.victims and log.reclaims together; name"):
@@ -522,14 +520,14 @@ def test_a_front_is_of_the_points_that_have_all_outcomes() -> None:
          "3 of 4 points lack write_amplification or log.reclaims and"),
     ],
 )  # fmt: skip
-def test_points_lack_no_figure_which_they_have(axes: dict[str, list[str]], lacking: str) -> None:
+def test_no_point_lacks_a_figure_it_has(axes: dict[str, list[str]], lacking: str) -> None:
     study = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY))
     asked = ["write_amplification", "device.physical_bytes", *(["log.reclaims"] if "ftl" in axes else [])]
     (told,) = (note for note in study.pareto(asked).notes if "lack" in note)
     assert told.startswith(f"{lacking} are left out")
 
 
-def test_means_over_seeds_want_scipy_before_anything_runs(tmp_path: Path) -> None:
+def test_means_over_seeds_require_scipy_before_any_run(tmp_path: Path) -> None:
     code = """
 import sys
 
@@ -550,15 +548,15 @@ main()
     assert not (tmp_path / "s").exists()
 
 
-def test_what_a_comparison_calls_better_is_better_of_an_outcome() -> None:
-    high = {one.path for one in QUANTITIES if one.better == "high" and isinstance(one.path, str)}
+def test_outcomes_use_the_direction_of_comparisons() -> None:
+    high = {known.path for known in QUANTITIES if known.better == "high" and isinstance(known.path, str)}
     assert high == MORE_IS_BETTER and "time.iops" in high
     for figure, large in {"time.iops": True, "time.iops:min": False, "write_amplification": False}.items():
         assert Outcome.read(figure).large is Goal.of(figure).large is large
     assert Goal.of("speed=time.iops").large and not Goal.of("idle=1 / time.iops").large
 
 
-def test_one_of_a_kind_is_not_many() -> None:
+def test_singular_is_used_for_one() -> None:
     """A study of one point, its front, and advice on a trace of one request."""
     drive = {"device.capacity": "32MiB", "workload.requests": 1, "workload.reads": "0%"}
     study = ssdlab.sweep({"seed": [1]}, drive)

@@ -36,7 +36,7 @@ def equal(left: ssdlab.Trace, right: ssdlab.Trace) -> bool:
     return all(np.array_equal(column, columns[name]) for name, column in left.columns().items())
 
 
-def test_a_name_that_tells_no_format_asks_for_the_option_that_there_is(cli: Cli, tmp_path: Path) -> None:
+def test_an_unknown_extension_names_the_format_option(cli: Cli, tmp_path: Path) -> None:
     trace = ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[4096])
     with pytest.raises(ssdlab.TraceError, match="or give the format with format="):
         trace.save(tmp_path / "x.xyz")
@@ -44,7 +44,7 @@ def test_a_name_that_tells_no_format_asks_for_the_option_that_there_is(cli: Cli,
     assert "or give the format with --to\n" in cli("trace", "convert", "x.csv", "x.xyz", check=False).stderr
 
 
-def test_columns_come_back_as_they_went_in() -> None:
+def test_columns_round_trip() -> None:
     trace = ssdlab.Trace.from_columns(**COLUMNS, streams=STREAMS)
     assert len(trace) == 4
     assert trace.op.tolist() == [1, 0, 2, 3]
@@ -61,7 +61,7 @@ def test_names_of_streams_may_be_an_array() -> None:
     assert trace.streams == ("", "data", "log") and trace.columns()["stream"].tolist() == [2, 1]
 
 
-def test_whole_numbers_have_all_their_64_bits() -> None:
+def test_integers_keep_all_64_bits() -> None:
     far = (1 << 63) + 513
     trace = ssdlab.Trace.from_columns(op=[0, 1], offset=[0, far], bytes=[512, 512])
     assert trace.offset.tolist() == [0, far]
@@ -165,8 +165,8 @@ def test_parquet_streams_over_row_groups_and_batches(tmp_path: Path) -> None:
     assert sum(sizes) == count and max(sizes) <= 9_000 and source.progress() == (count, count)
 
 
-def test_parquet_is_put_in_order_as_text_is(tmp_path: Path) -> None:
-    """Rows of 9 and 5 ns are 4 ns apart. A row that comes more than 65,536 rows late keeps its place."""
+def test_parquet_is_sorted_like_text(tmp_path: Path) -> None:
+    """Rows of 9 and 5 ns are 4 ns apart. A row more than 65,536 rows late keeps its place."""
     path, before = tmp_path / "late.parquet", tmp_path / "early.parquet"
 
     def write(path: Path, times: list[int]) -> None:
@@ -182,7 +182,7 @@ def test_parquet_is_put_in_order_as_text_is(tmp_path: Path) -> None:
     trace = ssdlab.read_trace(path)
     assert (trace.time_ns.tolist(), trace.offset.tolist()) == ([0, 4, 4], [1, 0, 2])
     assert met(trace) == {"requests": 3, "out_of_order": 1}
-    # A file begins when the one before it ends, whatever its times.
+    # A file begins when the previous one ends, whatever its times.
     write(before, [5])
     assert ssdlab.read_trace(before, path, concat=True).time_ns.tolist() == [0, 0, 4, 4]
     write(path, [*range(10, 200_010), 4])
@@ -196,8 +196,8 @@ def test_parquet_is_put_in_order_as_text_is(tmp_path: Path) -> None:
     assert sum(once) == 200_001 and len(source.read(10)) == 10
 
 
-def test_unsorted_dates_of_devices_are_put_in_order(tmp_path: Path) -> None:
-    """The times of each device count from its first request, dates before 1970 too."""
+def test_unsorted_dates_of_devices_are_sorted(tmp_path: Path) -> None:
+    """The times of each device count from its first request, also for dates before 1970."""
     start = datetime.datetime(1960, 1, 1)
     times = [start + datetime.timedelta(seconds=seconds) for seconds in (9, 4, 5, 7)]
     rows = {"timestamp": times, "op": ["R"] * 4, "offset": [0, 1, 2, 3], "bytes": [512] * 4, "device": [*"abab"]}
@@ -224,7 +224,7 @@ def test_a_flush_needs_neither_offset_nor_size(tmp_path: Path) -> None:
         ssdlab.Trace.from_frame(wrong)
 
 
-def test_broken_parquet_and_feather_say_what_to_do(tmp_path: Path) -> None:
+def test_broken_parquet_and_feather_name_a_remedy(tmp_path: Path) -> None:
     path = tmp_path / "late.parquet"
     table = pyarrow.table({"op": ["R"], "offset": [0], "bytes": [512]})
     pyarrow.parquet.write_table(table, path)
@@ -249,7 +249,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_was_met_while_reading_goes_with_the_trace(tmp_path: Path) -> None:
+def test_reading_notes_travel_with_the_trace(tmp_path: Path) -> None:
     file = tmp_path / "zero.csv"
     file.write_text("time_ns,op,sector,bytes,flags,pid\n0,W,0,4096,0x2,1\n1,W,8,0,0x2,1\n")
     trace = ssdlab.read_trace(file)
@@ -269,7 +269,7 @@ def test_what_was_met_while_reading_goes_with_the_trace(tmp_path: Path) -> None:
     st.sampled_from([None, *(format.name for format in FORMATS)]),
     st.booleans(),
 )
-def test_no_file_breaks_a_reader(
+def test_no_file_crashes_a_reader(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, format: str | None, skip_bad: bool
 ) -> None:
     path = tmp_path_factory.mktemp("any") / "file"
@@ -285,7 +285,7 @@ def test_profile_finds_the_extent() -> None:
     assert profile["extent_bytes"] == 16_384 and profile["requests"]["trim"] == 1
 
 
-def test_columns_of_any_kind_are_taken_or_named() -> None:
+def test_columns_of_any_kind_are_accepted_or_named() -> None:
     good: dict[str, Any] = {"op": [0, 1], "offset": [0, 4096], "bytes": [512, 512]}
     for column, values in {
         "offset": [float("inf"), 0.0],
@@ -303,7 +303,7 @@ def test_columns_of_any_kind_are_taken_or_named() -> None:
     assert len(ssdlab.Trace.from_columns(**{**good, "offset": misaligned})) == 2
 
 
-def test_arrow_data_that_is_no_trace_is_named() -> None:
+def test_arrow_data_without_a_trace_is_named() -> None:
     table = pyarrow.table({"op": ["read"], "offset": [0], "bytes": [512]})
     for wrong, message in (
         (5, "int is not Arrow data"),
@@ -322,7 +322,7 @@ def test_a_notebook_shows_a_trace() -> None:
     shown = trace._repr_html_()
     assert all(word in shown for word in ("8,192", "flushes", "1 (4.00 KiB)"))
     assert ssdlab.Trace.from_columns(op=[], offset=[], bytes=[])._repr_html_()
-    # Names begin with that of no stream.
+    # Names begin with the name of no stream.
     named = ssdlab.Trace.from_columns(op=["write"] * 3, offset=[0] * 3, bytes=[512] * 3, stream=["a", "b", "a"])
     assert len(named.streams) == 3 and named.profile()["streams"] == 2
     assert 'streams</th><td class="number">2</td>' in named._repr_html_()
@@ -333,7 +333,7 @@ def test_a_notebook_shows_a_trace() -> None:
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
-def test_an_action_that_nothing_has_is_told_of_every_format(tmp_path: Path, name: str) -> None:
+def test_an_unknown_action_is_refused_in_every_format(tmp_path: Path, name: str) -> None:
     ssdlab.Trace.from_columns(op=["write"], offset=[0], bytes=[512]).save(tmp_path / name)
     with pytest.raises(ssdlab.TraceError, match='"Z" is not an action; use queue'):
         ssdlab.read_trace(tmp_path / name, action="Z")

@@ -1,4 +1,4 @@
-"""The search for the best configuration: that it finds it, that nothing interrupts it, and what it says."""
+"""The search for the best configuration: it finds it, survives interruption, and reports correctly."""
 
 import json
 import random
@@ -45,7 +45,7 @@ AIMS = Aims([GOAL], [BOUND])
 
 
 def planted(point: Point) -> Measured:
-    """A function whose least feasible value is known: 0.3 of spare space, with `d_choices` of 8."""
+    """A function with a known least feasible value: 0.3 of spare space, with `d_choices` of 8."""
     op = quantity(point["device.op"])
     assert op is not None
     cost = op.value + 0.2 * (point["ftl.page.gc"] != "d_choices") + 0.1 * (point.get("drive.backlog") != "4")
@@ -55,7 +55,7 @@ def planted(point: Point) -> Measured:
 
 
 def spanned(*axes: str) -> Space:
-    return Space.of([axis(one) for one in axes])
+    return Space.of([axis(ax) for ax in axes])
 
 
 FEW = spanned("device.op=20%,30%,40%", "ftl.page.gc=greedy,d_choices", "ftl.page.gc.d_choices.d=7..9")
@@ -63,14 +63,14 @@ FEW = spanned("device.op=20%,30%,40%", "ftl.page.gc=greedy,d_choices", "ftl.page
 
 
 def searched(seed: int, trials: int, space: Space = SPACE, **more: Any) -> list[Point]:
-    """The points of a search of the planted function."""
+    """Points of a search of the planted function."""
     search = Search(space, AIMS, seed=seed, batch=4, **more)
-    while len([one for one in search.proposals() if one.finished]) < trials and (its := search.open()):
+    while len([proposal for proposal in search.proposals() if proposal.finished]) < trials and (its := search.open()):
         for one in its:
             search.tell(one.number, planted(one.point))
-    found = [one.point for one in search.proposals()]
+    points = [proposal.point for proposal in search.proposals()]
     search.close()
-    return found
+    return points
 
 
 def best(points: Sequence[Point]) -> float:
@@ -79,13 +79,13 @@ def best(points: Sequence[Point]) -> float:
 
 
 def test_the_planted_optimum_is_found() -> None:
-    """Within a tenth of the cost; as many random points hardly come near."""
+    """Within a tenth of the cost; as many random points rarely come close."""
     tuned = [best(searched(seed, 80)) for seed in range(max(2, examples(2)))]
-    assert all(0.3 <= one <= 0.36 for one in tuned), tuned
+    assert all(0.3 <= trial <= 0.36 for trial in tuned), tuned
     draw = random.Random(1)
 
     class Drawn:
-        """A trial that is drawn evenly."""
+        """A trial with uniformly drawn values."""
 
         def suggest_float(self, _name: str, low: float, high: float, log: bool) -> float:
             return draw.uniform(low, high)
@@ -100,7 +100,7 @@ def test_the_planted_optimum_is_found() -> None:
     assert max(tuned) < at_random[10]
 
 
-def test_settings_of_a_choice_are_drawn_with_it_alone() -> None:
+def test_settings_of_a_choice_are_drawn_only_with_it() -> None:
     points = searched(1, 40)
     with_d = [point for point in points if "ftl.page.gc.d_choices.d" in point]
     assert with_d == [point for point in points if point["ftl.page.gc"] == "d_choices"] != []
@@ -108,11 +108,11 @@ def test_settings_of_a_choice_are_drawn_with_it_alone() -> None:
 
 
 def different(points: Sequence[Point]) -> int:
-    return len({str(sorted(one.items())) for one in points})
+    return len({str(sorted(point.items())) for point in points})
 
 
 def test_no_point_is_tried_twice() -> None:
-    """Nor in a space with no other than these, which ends the search before its trials."""
+    """Also in a space without further points, which ends the search early."""
     for seed in range(4):
         points = searched(seed, 80)
         assert different(points) == len(points) == 80
@@ -128,19 +128,19 @@ def test_no_point_is_tried_twice() -> None:
         (["ftl.page.gc", "ftl.page.gc.d_choices.d=2..6"], None),
         (["device.op=7%..7.05%"], 6),
         (["device.op=9.985%..10.15%"], 5),
-        # A hundred even steps from nothing on, 900 for each of three powers of ten, and four hundred to the end.
+        # A hundred even steps from 0, 900 for each of three powers of ten, and four hundred to the end.
         (["device.op=0%..0.05%"], 100 + 3 * 900 + 400 + 1),
     ],
 )
 def test_every_point_of_a_space_is_known(axes: list[str], count: int | None) -> None:
-    """Of a range of reals those to three digits, and its ends; whatever is begun with."""
+    """For real ranges: values of three digits and the ends, whatever the start."""
     space = spanned(*axes)
     for seed in range(3):
-        found = [*space.points(random.Random(seed))]
-        # Each value that has no parameters is one point, and that which has is five.
+        points = [*space.points(random.Random(seed))]
+        # Each value without parameters is one point; the one with parameters is five.
         expected = len(space.axes[0].levels) - 1 + 5 if count is None else count
-        assert different([point for point, _ in found]) == len(found) == expected
-        for point, parameters in found:
+        assert different([point for point, _ in points]) == len(points) == expected
+        for point, parameters in points:
             its = space.parameters(point)
             assert its is not None and (its[0], {*its[1]}) == (point, {*parameters})
 
@@ -150,10 +150,10 @@ class Cut(Exception):  # noqa: N818
 
 
 @pytest.mark.parametrize("space", [SPACE, FEW])
-def test_a_search_that_is_cut_anywhere_goes_on_with_the_same_trials(
+def test_an_interrupted_search_continues_with_the_same_trials(
     space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the middle of a proposal, between two, or between the ends of two trials of a batch."""
+    """Interrupted during a proposal, between two, or between the ends of two trials of a batch."""
     whole = searched(3, 12, space)
     draw = random.Random(3)
     suggest, tell, add, cuts = Space.draw, Search.tell, Search._add, 0
@@ -162,10 +162,10 @@ def test_a_search_that_is_cut_anywhere_goes_on_with_the_same_trials(
         def cut(*arguments: Any, **more: Any) -> Any:
             if draw.random() < 0.1:
                 raise Cut
-            found = function(*arguments, **more)
+            proposal = function(*arguments, **more)
             if draw.random() < 0.1:
                 raise Cut
-            return found
+            return proposal
 
         return cut
 
@@ -174,11 +174,11 @@ def test_a_search_that_is_cut_anywhere_goes_on_with_the_same_trials(
     monkeypatch.setattr(Search, "_add", sometimes(add))
     while True:
         try:
-            found = searched(3, 12, space, database=tmp_path / "trials?{x}%41.db")
+            proposal = searched(3, 12, space, database=tmp_path / "trials?{x}%41.db")
             break
         except Cut:
             cuts += 1
-    assert found == whole and cuts > 2
+    assert proposal == whole and cuts > 2
 
 
 TUNE = [
@@ -187,8 +187,8 @@ TUNE = [
 ]  # fmt: skip
 
 
-def test_a_client_that_is_killed_comes_to_the_same_end(tmp_path: Path, cli: Cli) -> None:
-    """On one worker and on two; killed at random moments."""
+def test_a_killed_client_reaches_the_same_end(tmp_path: Path, cli: Cli) -> None:
+    """On one worker and on two, killed at random moments."""
     cli(*TUNE, "whole", "--jobs", "1")
     for attempt in range(examples(20) // 20 or 1):
         draw, folder, kills = random.Random(attempt), tmp_path / f"killed{attempt}", 0
@@ -211,9 +211,9 @@ def test_a_client_that_is_killed_comes_to_the_same_end(tmp_path: Path, cli: Cli)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A search in a folder."""
-    found = tmp_path_factory.mktemp("tuned") / "t"
-    tuned(found).save(found)
-    return found
+    folder = tmp_path_factory.mktemp("tuned") / "t"
+    tuned(folder).save(folder)
+    return folder
 
 
 def tuned(out: Path | None = None, **more: Any) -> Tuned:
@@ -224,24 +224,24 @@ def tuned(out: Path | None = None, **more: Any) -> Tuned:
     return ssdlab.tune(["device.op=20%..80%", "ftl.page.gc=greedy,fifo"], BASE, out=out, **given)
 
 
-def test_what_it_says_is_what_single_runs_say(folder: Path) -> None:
-    """Trials, fresh seeds and the configuration as given; and the TOML of the best is that of its run."""
-    found = tuned(folder)
-    assert not found.partial and len(found.tried) == 8
-    for one in found.finalists:
+def test_reported_figures_equal_single_runs(folder: Path) -> None:
+    """Trials, fresh seeds and the original configuration; the TOML of the best repeats its run."""
+    result = tuned(folder)
+    assert not result.partial and len(result.tried) == 8
+    for one in result.finalists:
         for searched, seeds in ((one.searched, (1, 2)), (one.fresh, (3, 4, 5))):
             single = [ssdlab.simulate(BASE.with_overrides({**one.point, "seed": seed})).to_dict() for seed in seeds]
             assert searched.goals[1] == tuple(its["write_amplification"] for its in single)
             assert searched.goals[0] == tuple(its["device"]["physical_bytes"] / 1e6 for its in single)
     fresh = [ssdlab.simulate(BASE.with_overrides({"seed": seed})).write_amplification for seed in (3, 4, 5)]
-    assert found.unchanged is not None and list(found.unchanged.goals[1]) == fresh
-    front = [one for one in found.finalists if one.best]
+    assert result.unchanged is not None and list(result.unchanged.goals[1]) == fresh
+    front = [finalist for finalist in result.finalists if finalist.best]
     assert len(front) > 1
     for at, one in enumerate(front, 1):
         config = ssdlab.Config(file=folder / f"best-{at}.toml")
         assert ssdlab.simulate(config).write_amplification == one.searched.goals[1][0]
         means = [estimate(values).mean for values in one.fresh.goals]
-        others = [[estimate(values).mean for values in its.fresh.goals] for its in found.finalists]
+        others = [[estimate(values).mean for values in its.fresh.goals] for its in result.finalists]
         assert not any(all(a <= b for a, b in zip(other, means, strict=True)) and other != means for other in others)
 
 
@@ -253,20 +253,20 @@ def test_a_search_is_a_study(folder: Path) -> None:
     )
 
 
-def test_more_trials_go_on_and_what_is_there_is_not_run_again(folder: Path, tmp_path: Path) -> None:
+def test_more_trials_continue_without_repeating_runs(folder: Path, tmp_path: Path) -> None:
     with counted() as keys:
         first = tuned(folder)
         assert keys == []
-        # As the whole of it in one go, from a study that has some of the runs.
+        # As in one go, starting from a study that has some of the runs.
         more = tuned(tmp_path / "more", trials=12, warm_start=folder)
         assert len({*keys}) == len(keys)
-    assert [one.point for one in more.trials[:8]] == [one.point for one in first.trials]
-    assert [one.warm for one in more.trials] == [True] * 8 + [False] * 12
-    assert different([one.point for one in more.trials]) == 20
+    assert [trial.point for trial in more.trials[:8]] == [trial.point for trial in first.trials]
+    assert [trial.warm for trial in more.trials] == [True] * 8 + [False] * 12
+    assert different([trial.point for trial in more.trials]) == 20
 
 
 def test_a_search_ends_with_its_space(tmp_path: Path) -> None:
-    """Where there are no more points than trials each was tried, and that is said; also if it is taken up."""
+    """With fewer points than trials every point is tried, and the output says so; also when resumed."""
 
     def search(out: Path | None, **more: Any) -> Tuned:
         sizes = ["device.op=20%,30%,40%,50%,60%"]
@@ -284,80 +284,79 @@ def test_a_search_ends_with_its_space(tmp_path: Path) -> None:
     assert cut.partial and not cut.exhausted and search(tmp_path / "cut").to_dict() == one.to_dict()
 
 
-def test_what_is_interrupted_keeps_what_is_finished(tmp_path: Path) -> None:
-    found = tuned(tmp_path / "t", monitor=lambda _phase, done, _total, _requests: done > 8)
-    assert found.partial and len(found.tried) == 4 and found.best is None
-    assert "trials are still to be done" in found.page().partial
-    [said], least = found.page().conclusion, min(found.trials, key=lambda one: one.measured.means()[0])
+def test_an_interrupted_search_keeps_finished_trials(tmp_path: Path) -> None:
+    result = tuned(tmp_path / "t", monitor=lambda _phase, done, _total, _requests: done > 8)
+    assert result.partial and len(result.tried) == 4 and result.best is None
+    assert "trials are still to be done" in result.page().partial
+    [said], least = result.page().conclusion, min(result.trials, key=lambda one: one.measured.means()[0])
     sets = " ".join(f"--set {key}={value}" for key, value in least.point.items())
     assert said.text.startswith(f"The best so far in cost, before fresh seeds: {sets} (cost ")
     missed = tuned(constraints=["write_amplification<=1"], monitor=lambda _phase, done, _total, _requests: done > 8)
     assert missed.page().conclusion[0].text.startswith("So far no trial meets the constraints; the nearest is --set ")
-    found.save(tmp_path / "t")
+    result.save(tmp_path / "t")
     assert not (tmp_path / "t" / "best-1.toml").exists()
-    assert found.written == "report.html, tuning.json and trials.csv"
+    assert result.written == "report.html, tuning.json and trials.csv"
     whole = tuned(tmp_path / "t")
-    assert not whole.partial and whole.trials[: len(found.tried)] == found.trials
+    assert not whole.partial and whole.trials[: len(result.tried)] == result.trials
     assert whole.written.startswith("report.html, tuning.json, trials.csv") and "best-1.toml" in whole.written
     study = ssdlab.open_study(tmp_path / "t")
-    [told] = [one for one in study.page().remarks if one.startswith("the folder keeps")]
+    [told] = [remark for remark in study.page().remarks if remark.startswith("the folder keeps")]
     assert told.startswith(f"the folder keeps {study.earlier} runs of fresh seeds, or of trials that were not finished")
 
 
-def test_a_search_whose_outcome_has_no_value_says_which() -> None:
-    found = tuned(outcomes=["x=1/(write_amplification-write_amplification)"])
-    assert not found.partial and [one.text for one in found.page().conclusion] == [
+def test_an_outcome_without_values_is_named() -> None:
+    result = tuned(outcomes=["x=1/(write_amplification-write_amplification)"])
+    assert not result.partial and [sentence.text for sentence in result.page().conclusion] == [
         "Nothing could be compared: no trial has a value of x in all its runs, where a figure is null or 0 divides; "
         "name another."
     ]
 
 
-def test_a_search_of_which_nothing_can_be_run_says_why() -> None:
+def test_a_search_without_runnable_points_says_why() -> None:
     trace = tuning.TRACES / "pgbench.csv.zst"
-    found = ssdlab.tune(["device.op=20%..80%"], BASE, trace, outcomes=["wear.erases"], trials=4, repeats=1)
-    page = found.page()
-    assert found.best is None and not found.partial and not page.legend
-    assert [one.text for one in page.conclusion] == ["Nothing could be run."]
+    result = ssdlab.tune(["device.op=20%..80%"], BASE, trace, outcomes=["wear.erases"], trials=4, repeats=1)
+    page = result.page()
+    assert result.best is None and not result.partial and not page.legend
+    assert [sentence.text for sentence in page.conclusion] == ["Nothing could be run."]
     assert page.remarks[0].startswith(f"4 trials failed, most often: SimulationError: {trace}:")
 
 
 def test_finalists_are_judged_by_fresh_seeds() -> None:
-    """The best of the search that turn out to break the constraint make way for the next."""
+    """Best trials that break the constraint with fresh seeds make way for the next."""
     seen = [Trial({"a": str(at)}, False, Measured(((float(at),),), ((0.9,),))) for at in (4, 1, 3, 2, 5)]
     seen += [Trial({"a": "0"}, False, Measured(((0.0,),), ((1.1,),))), Trial({"a": "x"}, False, Measured(error="no"))]
     few = finalists(seen, AIMS, itemgetter("a"))
-    assert [[one.point["a"] for one in its] for its in few] == [["1", "2", "3"], ["4", "5"]] and len(
-        few[0]
-    ) == FINALISTS
+    assert [[trial.point["a"] for trial in group] for group in few] == [["1", "2", "3"], ["4", "5"]]
+    assert len(few[0]) == FINALISTS
     fresh = {"1": 1.2, "2": 0.9, "3": 0.8}
-    found = judged(
-        [Finalist(BASE, one.point, one.measured, Measured(one.measured.goals, ((fresh[one.point["a"]],),)), False)
-         for one in few[0]],
+    chosen = judged(
+        [Finalist(BASE, it.point, it.measured, Measured(it.measured.goals, ((fresh[it.point["a"]],),)), False)
+         for it in few[0]],
         AIMS,
     )  # fmt: skip
-    assert [(one.point["a"], one.best) for one in found] == [("2", True), ("3", False), ("1", False)]
-    # Where nothing meets it, what misses it least.
-    none = finalists([one for one in seen if one.point["a"] == "0"], AIMS, itemgetter("a"))
-    assert [[one.point["a"] for one in its] for its in none] == [["0"]]
+    assert [(finalist.point["a"], finalist.best) for finalist in chosen] == [("2", True), ("3", False), ("1", False)]
+    # If none meets it, those that miss it least.
+    none = finalists([point for point in seen if point.point["a"] == "0"], AIMS, itemgetter("a"))
+    assert [[trial.point["a"] for trial in group] for group in none] == [["0"]]
 
 
-def test_a_finalist_that_breaks_the_constraint_with_a_seed_is_not_as_good() -> None:
-    """Two cost the same, and one keeps the constraint by its mean alone."""
+def test_a_finalist_that_breaks_the_constraint_with_a_seed_ranks_lower() -> None:
+    """Two cost the same, and one meets the constraint only on average."""
     fresh = {"a": (0.5, 1.4), "b": (0.9, 0.95)}
     spare = Spare("device.op", "26%", 0.375)
-    found = [
+    finalists = [
         Finalist(
             BASE, {"device.op": name}, Measured(((1.0,),), ((0.9,),)), Measured(((1.0, 1.0),), (its,)), False, spare
         )
         for name, its in fresh.items()
     ]
-    order = judged(found, AIMS)
-    assert [(one.point["device.op"], one.fresh.kept([BOUND])) for one in order] == [("b", 2), ("a", 1)]
+    order = judged(finalists, AIMS)
+    assert [(point.point["device.op"], point.fresh.kept([BOUND])) for point in order] == [("b", 2), ("a", 1)]
     tuned = Tuned(
         base=BASE, source=None, axes=["device.op"], goals=[GOAL], constraints=[BOUND], seeds=1, repeats=2, asked=0,
         exhausted=False, trials=[], finalists=order, unchanged=Measured(((1.0, 1.0),), ((1.2, 1.3),)), importance={},
     )  # fmt: skip
-    assert [one.text for one in tuned.page().conclusion] == [
+    assert [sentence.text for sentence in tuned.page().conclusion] == [
         "Take --set device.op=b: its drive has 37.50 % to spare, as blocks are whole.",
         "It meets the constraints with 2 of 2 fresh seeds.",
         "The next best is as good, but meets the constraints with only 1 of 2 fresh seeds.",
@@ -366,17 +365,17 @@ def test_a_finalist_that_breaks_the_constraint_with_a_seed_is_not_as_good() -> N
     assert [row[0] for row in table.rows][-1] == "as given" and table.rows[-1][-1] == "0 of 2"
 
 
-def test_a_search_says_what_drives_have() -> None:
+def test_a_search_reports_the_drives_actual_space() -> None:
     drive = {"device.capacity": "256MiB", "workload.requests": 500, "time": "count"}
-    found = ssdlab.tune(["device.op=14%,21%"], drive, outcomes=["write_amplification"], trials=4, repeats=1)
-    assert found.best is not None and found.best.spare is not None and found.best.spare.has == 0.25
-    assert "its drive has 25.00 % to spare" in found.page().conclusion[0].text
-    assert {"14%, 21%", "21%, 14%"} & {told.split("=")[1].split(" give")[0] for told in found.envelope()["notes"][:1]}
-    assert any("the drive has not settled" in told for told in found.envelope()["notes"])
+    result = ssdlab.tune(["device.op=14%,21%"], drive, outcomes=["write_amplification"], trials=4, repeats=1)
+    assert result.best is not None and result.best.spare is not None and result.best.spare.has == 0.25
+    assert "its drive has 25.00 % to spare" in result.page().conclusion[0].text
+    assert {"14%, 21%", "21%, 14%"} & {told.split("=")[1].split(" give")[0] for told in result.envelope()["notes"][:1]}
+    assert any("the drive has not settled" in told for told in result.envelope()["notes"])
 
 
-def test_the_drive_as_it_was_given_is_not_advised(cli: Cli) -> None:
-    """Spare space beside that which was given gives the same drive, as blocks are whole; or is the same."""
+def test_the_original_drive_is_not_advised(cli: Cli) -> None:
+    """Spare space near the original gives the same drive, because blocks are whole."""
     drive = [f"-s{key}" for key in ("device.capacity=256MiB", "workload.requests=500", "time=count", "device.op=14%")]
     search = ["-O", "device.physical_bytes", "--trials", "4", "--repeats", "1"]
     for tried, first, as_given in (
@@ -385,26 +384,26 @@ def test_the_drive_as_it_was_given_is_not_advised(cli: Cli) -> None:
         ("30%,40%", "Take --set device.op=30%: its drive has ", False),
     ):
         asked = ["tune", *drive, *search, "-A", f"device.op={tried}"]
-        told = cli(*asked, "--out", tried).stdout
-        assert first in told and ("run it with: " in told) is not as_given
+        output = cli(*asked, "--out", tried).stdout
+        assert first in output and ("run it with: " in output) is not as_given
         assert json.loads(cli(*asked, "--json").stdout)["result"]["finalists"][0]["as_given"] is as_given
 
 
 def test_no_drive_is_a_finalist_twice() -> None:
-    """Of the values of spare space that give one drive, as blocks are whole, one is run with fresh seeds."""
+    """Of several spare-space values that give one drive, one is run with fresh seeds."""
     drive = {"device.capacity": "256MiB", "workload.requests": 500, "time": "count"}
     search: dict[str, Any] = {"trials": 12, "repeats": 1}
     best = ssdlab.tune(["device.op=7%..26%"], drive, outcomes=["device.physical_bytes"], **search)
     front = ssdlab.tune(
         ["device.op=7%..60%"], drive, outcomes=["device.physical_bytes", "write_amplification"], **search
     )
-    for found in (best, front):
-        assert any("give the same drive" in told for told in found.notes)
-        flash = [one.fresh.goals[0] for one in found.finalists]
+    for tuned_search in (best, front):
+        assert any("give the same drive" in told for told in tuned_search.notes)
+        flash = [finalist.fresh.goals[0] for finalist in tuned_search.finalists]
         assert len(flash) == len({*flash}) > 1
 
 
-def test_what_decides_is_important() -> None:
+def test_decisive_settings_are_important() -> None:
     search = Search(SPACE, AIMS, seed=1, batch=4)
     for _ in range(10):
         for one in search.open():
@@ -417,28 +416,28 @@ def test_what_decides_is_important() -> None:
     )
 
 
-def test_a_search_draws_values_that_fit_the_table_of_settings() -> None:
+def test_drawn_values_fit_the_table_of_settings() -> None:
     """Capacities in whole pages, pages in powers of two; a space of three page sizes ends after three trials."""
     base = ssdlab.Config(
         overrides={"nand.pages_per_block": 16, "nand.channels": 1, "nand.ways": 1, "workload.requests": 100}
     )
     axes = ["device.capacity=8MiB..16MiB", "nand.page_size=4KiB..16KiB:log"]
-    found = ssdlab.tune(axes, base, outcomes=["write_amplification"], trials=20, repeats=1)
-    assert len(found.trials) == 20 and [one.measured.error for one in found.trials] == [None] * 20
-    assert {one.point["nand.page_size"] for one in found.trials} <= {"4KiB", "8KiB", "16KiB"}
+    result = ssdlab.tune(axes, base, outcomes=["write_amplification"], trials=20, repeats=1)
+    assert len(result.trials) == 20 and [trial.measured.error for trial in result.trials] == [None] * 20
+    assert {trial.point["nand.page_size"] for trial in result.trials} <= {"4KiB", "8KiB", "16KiB"}
     few = ssdlab.tune(axes[1:], base, outcomes=["write_amplification"], trials=8, repeats=1)
-    assert few.exhausted and sorted(one.point["nand.page_size"] for one in few.trials) == ["16KiB", "4KiB", "8KiB"]
+    assert few.exhausted and sorted(trial.point["nand.page_size"] for trial in few.trials) == ["16KiB", "4KiB", "8KiB"]
 
 
-def test_points_that_cannot_be_run_are_left_behind() -> None:
+def test_points_that_cannot_run_are_skipped() -> None:
     """A batch that ends before it begins is no configuration; the rest of the space is searched."""
     low, high = "ftl.page.trigger.batch.low", "ftl.page.trigger.batch.high"
     axes = [f"{low}=2,6,7", f"{high}=4,5,8", "ftl.page.trigger=batch"]
-    found = ssdlab.tune(axes, BASE, outcomes=["write_amplification"], trials=8, repeats=1)
-    failed = [int(one.point[low]) >= int(one.point[high]) for one in found.trials]
-    assert [one.measured.error is not None for one in found.trials] == failed and 0 < sum(failed) < 8
-    assert found.best is not None and found.best.fresh.error is None
-    assert f"{sum(failed)} trials failed" in " ".join(found.page().remarks)
+    result = ssdlab.tune(axes, BASE, outcomes=["write_amplification"], trials=8, repeats=1)
+    failed = [int(trial.point[low]) >= int(trial.point[high]) for trial in result.trials]
+    assert [trial.measured.error is not None for trial in result.trials] == failed and 0 < sum(failed) < 8
+    assert result.best is not None and result.best.fresh.error is None
+    assert f"{sum(failed)} trials failed" in " ".join(result.page().remarks)
 
 
 @pytest.mark.parametrize(
@@ -456,7 +455,7 @@ def test_points_that_cannot_be_run_are_left_behind() -> None:
         ),
     ],
 )
-def test_the_end_of_a_range_that_is_not_possible_is_named(axis: str, words: str) -> None:
+def test_an_impossible_range_end_is_named(axis: str, words: str) -> None:
     with pytest.raises(ssdlab.ConfigError) as error:
         ssdlab.tune([axis], BASE, outcomes=["write_amplification"], trials=1)
     assert words in str(error.value) and "\n" not in str(error.value)
@@ -508,7 +507,7 @@ def test_a_folder_keeps_one_question(folder: Path, tmp_path: Path) -> None:
         (["optuna", "pip"], f"uv pip install --python {sys.executable}"),
     ],
 )
-def test_without_optuna_one_line_says_what_installs_it_here(tmp_path: Path, lacking: list[str], installs: str) -> None:
+def test_a_missing_optuna_is_one_line_with_its_installation(tmp_path: Path, lacking: list[str], installs: str) -> None:
     code = f"import sys; sys.modules |= dict.fromkeys({lacking}); from ssdlab.__main__ import main; main()"
     command = [sys.executable, "-c", code, "tune", *TINY_SETS, "-A", "device.op=5%..9%", "-O", "wear.erases"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
@@ -517,7 +516,7 @@ def test_without_optuna_one_line_says_what_installs_it_here(tmp_path: Path, lack
 
 
 @pytest.mark.parametrize("draws", [1, 2, 40])
-def test_one_that_is_killed_while_it_draws_a_point_draws_the_same(
+def test_a_search_killed_while_drawing_draws_the_same_point(
     draws: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn, left = space._suggested, iter(range(draws))
@@ -535,6 +534,6 @@ def test_one_that_is_killed_while_it_draws_a_point_draws_the_same(
 
 @pytest.mark.skipif(TIER != "deep", reason="twenty minutes; SSDLAB_TESTS=deep runs it")
 @pytest.mark.parametrize("problem", tuning.PROBLEMS, ids=lambda problem: problem.name)
-def test_it_beats_random_search(problem: tuning.Problem) -> None:
+def test_search_beats_random_points(problem: tuning.Problem) -> None:
     row = tuning.compared(problem)
     assert row.ahead and row.wins > row.losses

@@ -1,4 +1,4 @@
-"""Write amplification against theory, Filebench workloads against captures."""
+"""Write amplification against theory, and generated Filebench workloads against captures."""
 
 import json
 import os
@@ -26,14 +26,14 @@ def test_write_amplification_is_within_one_percent_of_theory(row: amplification.
     assert abs(outcome.difference) <= 0.01, f"{outcome.ours} instead of {row.reference}"
 
 
-def test_the_tutorial_shows_that_the_quick_rows_pass() -> None:
+def test_the_tutorials_quick_rows_pass() -> None:
     table = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8").partition("$ ssdlab validate --quick")[2]
     shown = [line.split() for line in table.partition("```")[0].splitlines() if "%" in line]
     passed = [int(words[0]) for words in shown if words[-1] == "pass"]
     assert passed == [row.number for row in amplification.quick_rows()]
 
 
-def test_the_quick_rows_meet_every_kind_of_row() -> None:
+def test_the_quick_rows_cover_every_kind_of_row() -> None:
     rows, quick = list(amplification.rows()), amplification.quick_rows()
     assert len(rows) == 160
     assert {row.policy.split(" per")[0].split(" d=")[0] for row in quick} == {
@@ -64,7 +64,7 @@ def test_pools_hold_all_blocks_and_pages() -> None:
 
 
 @pytest.mark.parametrize("workload", filebench.SETS)
-def test_generated_filebench_workloads_are_like_captured_ones(workload: str) -> None:
+def test_generated_filebench_workloads_resemble_captured_ones(workload: str) -> None:
     outcomes = filebench.compare(workload)
     assert [outcome.row.statistic for outcome in outcomes] == list(filebench.STATISTICS)
     assert [outcome for outcome in outcomes if not outcome.passed] == []
@@ -83,7 +83,7 @@ def test_a_statistic_beyond_its_tolerance_is_a_miss(
     assert validate("filebench", json=True) == 1
     assert [record["passed"] for record in json.loads(capsys.readouterr().out)["result"]["rows"]] == [True, False]
     assert validate("filebench") == 1
-    # The tolerance of this row is twice the general one: at its edge there is a gap.
+    # The tolerance of this row is twice the general one; at its edge there is a gap.
     shown = capsys.readouterr().out
     assert "0 of 2 statistics within 5 points or 10 %; 1 known gaps" in shown and "1 beyond their tolerances" in shown
 
@@ -125,13 +125,13 @@ CAPTURES = {
 
 
 @pytest.mark.parametrize("workload", filebench.SETS)
-def test_the_reference_is_what_the_captures_say(workload: str) -> None:
+def test_the_reference_equals_the_captures(workload: str) -> None:
     if "SSDLAB_TRACES" not in os.environ:
         pytest.skip("SSDLAB_TRACES does not name the directory of real traces")
     folder = Path(os.environ["SSDLAB_TRACES"]) / "filebench-ext4-linux6.18"
     trace = ssdlab.TraceFile(folder / f"{CAPTURES[workload]}.Q.csv.zst")
-    found = filebench.statistics(batches(trace.open()))
+    statistics = filebench.statistics(batches(trace.open()))
     assert {row.statistic: row.captured for row in filebench.rows() if row.workload == workload} == pytest.approx(
-        found, abs=1e-4
+        statistics, abs=1e-4
     )
     assert sum(map(len, batches(trace.open()))) == filebench.REQUESTS[workload]

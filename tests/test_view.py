@@ -1,4 +1,4 @@
-"""`ssdlab view` opens the page of what was saved, and says what is wrong with it."""
+"""`ssdlab view` opens the page of saved results and explains errors."""
 
 import http.client
 import json
@@ -46,7 +46,7 @@ def copy(saved: Path, tmp_path: Path) -> Path:
 
 
 def view(path: Path, tmp_path: Path, *, browser: bool = True) -> tuple[subprocess.CompletedProcess[str], str]:
-    """What the command says, and what the browser was asked to open."""
+    """Output of the command, and the pages that the browser was asked to open."""
     asked, program = tmp_path / "asked", tmp_path / "browser"
     program.write_text(f'#!/bin/sh\necho "$1" > {shlex.quote(str(asked))}\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -60,7 +60,7 @@ def view(path: Path, tmp_path: Path, *, browser: bool = True) -> tuple[subproces
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with more flash operations on record than its page draws."""
+    """A run with more recorded flash operations than its page draws."""
     folder = tmp_path_factory.mktemp("recorded")
     ssdlab.simulate(ssdlab.Config(overrides=BUSY)).save(folder)
     return folder
@@ -68,7 +68,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command while it answers, and its address."""
+    """The serving command, and its address."""
     running = subprocess.Popen(
         [sys.executable, "-m", "ssdlab", "view", str(folder), "--serve"],
         stdout=subprocess.PIPE,
@@ -95,7 +95,7 @@ def asked(address: str, method: str = "GET", **headers: str) -> tuple[int, bytes
         connection.close()
 
 
-def test_a_browser_is_given_what_the_folder_holds_and_nothing_else(recorded: Path) -> None:
+def test_the_server_gives_only_the_folders_files(recorded: Path) -> None:
     with served(recorded) as (running, address):
         assert address.startswith("http://127.0.0.1:")
         for name in ("", "report.html", "activity_gantt.parquet"):
@@ -110,13 +110,13 @@ def test_a_browser_is_given_what_the_folder_holds_and_nothing_else(recorded: Pat
         assert asked(address, Host="example.org")[0] == 403
         for method in ("POST", "PUT", "DELETE", "HEAD"):
             assert asked(address, method)[0] == 501, method
-        with urlopen(address.removesuffix("/"), timeout=PATIENCE_SECONDS) as found:
-            assert found.url == address and found.read() == (recorded / "report.html").read_bytes()
+        with urlopen(address.removesuffix("/"), timeout=PATIENCE_SECONDS) as response:
+            assert response.url == address and response.read() == (recorded / "report.html").read_bytes()
         running.send_signal(signal.SIGINT)
         assert running.wait(30) == 130 and running.communicate()[1] == "ssdlab: interrupted\n"
 
 
-def test_operations_that_a_page_has_no_room_for_are_answered(recorded: Path) -> None:
+def test_operations_beyond_the_page_are_served(recorded: Path) -> None:
     columns = pq.read_table(recorded / "activity_gantt.parquet")
     with served(recorded) as (_, address):
         of = Counter(columns["request"].to_pylist())
@@ -125,16 +125,16 @@ def test_operations_that_a_page_has_no_room_for_are_answered(recorded: Path) -> 
         first: int | None = 0
         while first is not None:
             status, body = asked(f"{address}operations?first={first}")
-            found = json.loads(body)
-            assert status == 200 and found["earlier"] == (max(0, first - 2_000) if first else None)
-            marks = found["charts"][0]["panels"][0]["marks"]
+            payload = json.loads(body)
+            assert status == 200 and payload["earlier"] == (max(0, first - 2_000) if first else None)
+            marks = payload["charts"][0]["panels"][0]["marks"]
             here = Counter(request for mark in marks for request in mark["requests"])
-            # Requests that lie across pages are whole on each.
+            # Requests that cross chunks are complete on each.
             assert {one: operations for one, operations in here.items() if one} == {one: of[one] for one in here if one}
             across += bool(seen & (here.keys() - {0}))
             seen |= here.keys() - {0}
             done_for_none += here[0]
-            first = found["later"]
+            first = payload["later"]
         assert seen == of.keys() - {0} and done_for_none == of[0] and of.total() > 4_000 and across > 0
         assert asked(f"{address}operations?first=999999999")[0] == 200
         for wrong in ("-1", "x", "1e3", 5_000 * "9"):
@@ -142,7 +142,7 @@ def test_operations_that_a_page_has_no_room_for_are_answered(recorded: Path) -> 
             assert (status, body) == (400, f"first={wrong} is no number of an operation\n".encode())
 
 
-def test_operations_are_read_once_for_each_time_that_a_run_is_saved(
+def test_operations_are_read_once_per_saved_run(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(recorded, tmp_path, dirs_exist_ok=True)
@@ -178,13 +178,13 @@ def test_the_page_of_a_run_is_opened(saved: Path, tmp_path: Path, name: str) -> 
     assert asked == done.stdout.strip() == (saved / "report.html").as_uri()
 
 
-def test_where_there_is_no_browser_the_address_is_printed(saved: Path, tmp_path: Path) -> None:
+def test_the_address_is_printed_without_a_browser(saved: Path, tmp_path: Path) -> None:
     done, _ = view(saved, tmp_path, browser=False)
     assert done.returncode == 0
     assert done.stdout == f"there is no browser here; open {(saved / 'report.html').as_uri()} in one\n"
 
 
-def test_the_page_of_a_study_is_of_what_is_finished(tmp_path: Path) -> None:
+def test_the_page_of_a_study_covers_finished_runs(tmp_path: Path) -> None:
     folder = tmp_path / "study"
     ssdlab.sweep({"device.op": ["10%", "20%"]}, config=ssdlab.Config("tlc-chip", overrides=SMALL), out=folder, jobs=1)
     done, asked = view(folder, tmp_path)
@@ -195,15 +195,15 @@ def test_the_page_of_a_study_is_of_what_is_finished(tmp_path: Path) -> None:
 
 def test_the_page_of_a_search_is_its_own(tmp_path: Path) -> None:
     folder = tmp_path / "search"
-    found = ssdlab.tune(
+    tuning = ssdlab.tune(
         ["device.op=10%,20%"], ssdlab.Config("tlc-chip", overrides=SMALL), outcomes=["write_amplification"], trials=4,
         repeats=1, out=folder, jobs=1,
     )  # fmt: skip
-    found.save(folder)
+    tuning.save(folder)
     for path in (folder, folder / "tuning.json"):
         done, asked = view(path, tmp_path)
         assert done.returncode == 0 and asked == (folder / "report.html").as_uri()
-        assert (folder / "report.html").read_text() == found.report_html()
+        assert (folder / "report.html").read_text() == tuning.report_html()
 
 
 def test_the_page_of_a_cache_plan_is_opened(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_the_page_of_a_cache_plan_is_opened(tmp_path: Path) -> None:
         ssdlab.open_study(folder)
 
 
-def test_of_two_findings_in_a_folder_the_one_that_is_named_is_shown(copy: Path, tmp_path: Path) -> None:
+def test_the_named_finding_of_a_folder_is_shown(copy: Path, tmp_path: Path) -> None:
     page = (copy / "report.html").read_text()
     ssdlab.cache.plan("4GiB", "80GiB", paper=True).save(copy)
     planned = (copy / "report.html").read_text()
@@ -234,7 +234,7 @@ def test_of_two_findings_in_a_folder_the_one_that_is_named_is_shown(copy: Path, 
     )
 
 
-def test_a_finding_in_the_folder_of_a_study_has_its_own_page(tmp_path: Path) -> None:
+def test_a_finding_in_a_studys_folder_has_its_own_page(tmp_path: Path) -> None:
     folder = tmp_path / "study"
     ssdlab.sweep({"device.op": ["10%", "20%"]}, config=ssdlab.Config("tlc-chip", overrides=SMALL), out=folder, jobs=1)
     ssdlab.cache.plan("4GiB", "80GiB", paper=True).save(folder)
@@ -243,7 +243,7 @@ def test_a_finding_in_the_folder_of_a_study_has_its_own_page(tmp_path: Path) -> 
     assert (folder / "report.html").read_text() == planned
 
 
-def test_the_folder_of_a_fleet_says_what_makes_its_page(tmp_path: Path) -> None:
+def test_the_folder_of_a_fleet_names_the_command_for_its_page(tmp_path: Path) -> None:
     ssdlab.generate_fleet(tmp_path / "fleet.csv", volumes=2, requests=200)
     ssdlab.fleet(tmp_path / "fleet.csv", out=tmp_path / "fleet", jobs=1)
     assert "fleet: holds a fleet; 'ssdlab fleet show " in refused(tmp_path / "fleet", tmp_path)
@@ -256,9 +256,9 @@ def refused(path: Path, tmp_path: Path) -> str:
 
 
 def test_a_result_of_another_version_is_refused(copy: Path, tmp_path: Path) -> None:
-    found = json.loads((copy / "result.json").read_text())
-    found["version"] = {"ssdlab": "0.0.1", "shape": 0}
-    (copy / "result.json").write_text(json.dumps(found))
+    payload = json.loads((copy / "result.json").read_text())
+    payload["version"] = {"ssdlab": "0.0.1", "shape": 0}
+    (copy / "result.json").write_text(json.dumps(payload))
     assert "was saved by ssdlab 0.0.1, which this version" in refused(copy, tmp_path)
 
 
@@ -279,11 +279,9 @@ def test_a_page_needs_its_columns(copy: Path, tmp_path: Path) -> None:
         ({"source": None}, "result.json: source: "),
     ],
 )
-def test_json_that_is_not_what_was_saved_opens_no_page(
-    copy: Path, tmp_path: Path, change: dict[str, object], message: str
-) -> None:
-    found = json.loads((copy / "result.json").read_text())
-    (copy / "result.json").write_text(json.dumps({**found, **change}))
+def test_changed_json_opens_no_page(copy: Path, tmp_path: Path, change: dict[str, object], message: str) -> None:
+    payload = json.loads((copy / "result.json").read_text())
+    (copy / "result.json").write_text(json.dumps({**payload, **change}))
     for path in (copy, copy / "result.json"):
         assert message in refused(path, tmp_path)
 
@@ -311,7 +309,7 @@ def test_damaged_columns_open_no_page(copy: Path, tmp_path: Path, name: str) -> 
     assert f"{name}.parquet: has the columns " in refused(copy, tmp_path)
 
 
-def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
+def test_other_files_are_refused(tmp_path: Path) -> None:
     assert "is not there; give the folder" in refused(tmp_path / "none", tmp_path)
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -324,7 +322,7 @@ def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("find", ["analyze", "intervals"])
-def test_what_is_found_in_a_trace_has_a_page_as_all_findings(find: str, tmp_path: Path) -> None:
+def test_trace_findings_have_pages_too(find: str, tmp_path: Path) -> None:
     trace = ssdlab.generate(ssdlab.Config("tlc-chip", overrides=SMALL))
     getattr(trace, find)().save(tmp_path / "out")
     done, asked = view(tmp_path / "out", tmp_path)

@@ -1,4 +1,4 @@
-"""Traces of many volumes: what is parted is what the trace holds, and synthetic ones are as was published."""
+"""Traces of many volumes: partitions equal the trace, and synthetic ones match published statistics."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def same(one: ssdlab.Trace, other: ssdlab.Trace) -> bool:
-    """Whether two traces hold equal requests of equal streams."""
+    """True if two traces hold equal requests of equal streams."""
     pairs = zip(one.columns().values(), other.columns().values(), strict=True)
     return all(np.array_equal(*pair) for pair in pairs) and one.streams == other.streams
 
@@ -30,53 +30,56 @@ def same(one: ssdlab.Trace, other: ssdlab.Trace) -> bool:
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("seed", range(max(1, examples(30) // 10)))
-def test_partitions_hold_what_the_trace_has_of_each_volume(format: str, seed: int, tmp_path: Path) -> None:
+def test_partitions_hold_each_volumes_requests(format: str, seed: int, tmp_path: Path) -> None:
     (tmp_path / "trace").mkdir()
     files = FORMATS[format](tmp_path / "trace", seed)
-    found = parted.part(ssdlab.TraceFile(tmp_path / "trace"), tmp_path / "volumes")
-    assert found.ingest["format"] == format
-    for one in found.volumes:
+    parts = parted.part(ssdlab.TraceFile(tmp_path / "trace"), tmp_path / "volumes")
+    assert parts.ingest["format"] == format
+    for one in parts.volumes:
         whole = ssdlab.read_trace(*files, device=one.name, merge=len(files) > 1)
-        own = ssdlab.read_trace(found.path(one))
+        own = ssdlab.read_trace(parts.path(one))
         assert same(own, whole), f"{format}, seed {seed}, volume {one.name}"
         written, read = own.op == 1, own.op == 0
         assert one.requests == len(own)
         assert (one.reads, one.writes) == (read.sum(), written.sum())
         assert (one.read_bytes, one.written_bytes) == (own.bytes[read].sum(), own.bytes[written].sum())
         assert one.end_bytes == (own.offset + own.bytes).max()
-    assert sum(one.requests for one in found.volumes) == len(rows(seed))
+    assert sum(volume.requests for volume in parts.volumes) == len(rows(seed))
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_a_column_of_parquet_names_volumes(tmp_path: Path) -> None:
+def test_a_parquet_column_names_volumes(tmp_path: Path) -> None:
     table = pa.table({
         "volume": pa.array(["a", "b", "a", "a", "b"]).dictionary_encode(),
         "time_us": [10, 20, 30, 40, 50], "op": ["W", "R", "R", "W", "W"],
         "lba": [0, 8, 16, 24, 32], "size": [512, 4096, 512, 512, 8192], "process": ["x", "y", "x", "z", "y"],
     })  # fmt: skip
     pq.write_table(table, tmp_path / "t.parquet")
-    found = parted.part(ssdlab.TraceFile(tmp_path / "t.parquet"), tmp_path / "volumes")
-    traces = {one.name: ssdlab.read_trace(found.path(one)) for one in found.volumes}
+    parts = parted.part(ssdlab.TraceFile(tmp_path / "t.parquet"), tmp_path / "volumes")
+    traces = {volume.name: ssdlab.read_trace(parts.path(volume)) for volume in parts.volumes}
     assert [*traces] == ["a", "b"] and traces["a"].time_ns.tolist() == [0, 20_000, 30_000]
     assert traces["b"].offset.tolist() == [4096, 16_384] and traces["b"].op.tolist() == [0, 1]
     assert traces["a"].streams == ("", "x", "y", "z")
     assert traces["a"].columns()["stream"].tolist() == [1, 1, 3] and traces["b"].columns()["stream"].tolist() == [2, 2]
 
 
-def test_files_that_name_no_volumes_are_volumes(tmp_path: Path) -> None:
+def test_files_without_volume_names_are_volumes(tmp_path: Path) -> None:
     for name, offset in (("a", 0), ("b", 4096)):
         trace = ssdlab.Trace.from_columns(op=["write"], offset=[offset], bytes=[512], stream=[name])
         trace.save(tmp_path / f"{name}.csv")
         trace.save(tmp_path / f"{name}.parquet")
     for suffix in ("csv", "parquet"):
         files = [tmp_path / f"{name}.{suffix}" for name in "ab"]
-        found = parted.part(ssdlab.TraceFile(*files), tmp_path / suffix)
-        assert [(one.name, one.end_bytes) for one in found.volumes] == [(f"a.{suffix}", 512), (f"b.{suffix}", 4608)]
+        parts = parted.part(ssdlab.TraceFile(*files), tmp_path / suffix)
+        assert [(volume.name, volume.end_bytes) for volume in parts.volumes] == [
+            (f"a.{suffix}", 512),
+            (f"b.{suffix}", 4608),
+        ]
 
 
-def test_published_shares_come_out() -> None:
-    """Goal: drawn volumes have the shares that were published. Method: many volumes, against each share, within four
-    standard errors of a share.
+def test_published_shares_are_reproduced() -> None:
+    """Goal: sampled volumes have the published shares. Method: many volumes, against each share, within four standard
+    errors.
     """
     drawn, random_ = 20_000, synthetic._Random(1)
     for name, median_gib, large_random in (("alibaba", 2.0, 0.204), ("tencent", 23.0, 0.358)):
@@ -92,18 +95,20 @@ def test_published_shares_come_out() -> None:
             assert abs(share.mean() - published) < 4 * (published * (1 - published) / drawn) ** 0.5
 
 
-def test_a_synthetic_fleet_is_as_asked(tmp_path: Path) -> None:
+def test_a_synthetic_fleet_is_as_requested(tmp_path: Path) -> None:
     made = ssdlab.generate_fleet(tmp_path / "f.csv", volumes=40, requests=20_000, seed=3)
     ssdlab.generate_fleet(tmp_path / "f.parquet", volumes=40, requests=20_000, seed=3)
     ssdlab.generate_fleet(tmp_path / "g.csv", volumes=40, requests=20_000, seed=4)
     assert (made.volumes, made.requests) == (40, 20_000)
     text = (tmp_path / "f.csv").read_bytes()
     assert text.count(b"\n") == 20_000 and text != (tmp_path / "g.csv").read_bytes()
-    found = [parted.part(ssdlab.TraceFile(tmp_path / f"f.{it}"), tmp_path / it) for it in ("csv", "parquet")]
-    for one, other in zip(found[0].volumes, found[1].volumes, strict=True):
-        trace, twin = (ssdlab.read_trace(its.path(its_own)) for its, its_own in zip(found, (one, other), strict=True))
+    partitions = [parted.part(ssdlab.TraceFile(tmp_path / f"f.{it}"), tmp_path / it) for it in ("csv", "parquet")]
+    for one, other in zip(partitions[0].volumes, partitions[1].volumes, strict=True):
+        trace, twin = (
+            ssdlab.read_trace(its.path(its_own)) for its, its_own in zip(partitions, (one, other), strict=True)
+        )
         assert np.array_equal(trace.offset, twin.offset) and np.array_equal(trace.op, twin.op)
-    assert len(found[0].volumes) == 40
+    assert len(partitions[0].volumes) == 40
     ssdlab.generate_fleet(tmp_path / "f.csv", volumes=40, requests=20_000, seed=3)
     assert (tmp_path / "f.csv").read_bytes() == text
 
@@ -119,14 +124,12 @@ def test_a_synthetic_fleet_is_as_asked(tmp_path: Path) -> None:
         (["no/f.csv", "--volumes", "2", "--requests", "10"], "No such file"),
     ],
 )
-def test_a_fleet_that_cannot_be_made_leaves_nothing(
-    cli: Cli, tmp_path: Path, arguments: list[str], message: str
-) -> None:
+def test_an_impossible_fleet_leaves_nothing(cli: Cli, tmp_path: Path, arguments: list[str], message: str) -> None:
     done = cli("fleet", "generate", *arguments, check=False)
     assert done.returncode == 2 and message in done.stderr and not [*tmp_path.iterdir()]
 
 
-def test_volumes_in_files_of_their_own_share_the_clock_of_the_trace(tmp_path: Path) -> None:
+def test_volumes_in_separate_files_share_the_clock_of_the_trace(tmp_path: Path) -> None:
     for name, times in (("a", [100, 400]), ("b", [200, 300])):
         held = {"op": ["W", "W"], "offset": [0, 0], "bytes": [512, 512]}
         pq.write_table(pa.table({"time_s": times, **held}), tmp_path / f"{name}.parquet")
@@ -134,9 +137,9 @@ def test_volumes_in_files_of_their_own_share_the_clock_of_the_trace(tmp_path: Pa
         pq.write_table(pa.table({"timestamp": dates, **held}), tmp_path / f"{name}-dates.parquet")
     for suffix in ("", "-dates"):
         files = [tmp_path / f"{name}{suffix}.parquet" for name in "ab"]
-        found = parted.part(ssdlab.TraceFile(*files), tmp_path / f"volumes{suffix}")
-        assert [(one.first_ns, one.last_ns) for one in found.volumes] == [
+        parts = parted.part(ssdlab.TraceFile(*files), tmp_path / f"volumes{suffix}")
+        assert [(volume.first_ns, volume.last_ns) for volume in parts.volumes] == [
             (100 * 10**9, 400 * 10**9),
             (200 * 10**9, 300 * 10**9),
         ]
-        assert ssdlab.read_trace(found.path(found.volumes[1])).time_ns.tolist() == [0, 100 * 10**9]
+        assert ssdlab.read_trace(parts.path(parts.volumes[1])).time_ns.tolist() == [0, 100 * 10**9]

@@ -1,4 +1,4 @@
-"""What becomes of a study whose processes are killed, and of runs that take their worker with them."""
+"""Studies whose processes are killed, and runs that kill their worker."""
 
 import json
 import os
@@ -31,8 +31,8 @@ ssdlab.sweep({axes!r}, ssdlab.Config("tlc-chip", overrides={base!r}), out=sys.ar
 """
 
 
-def test_a_client_that_is_killed_at_any_moment_comes_to_the_same_dataset(tmp_path: Path) -> None:
-    """SIGKILL again and again at random moments, until a client comes to its end."""
+def test_a_client_killed_at_any_moment_gives_the_same_dataset(tmp_path: Path) -> None:
+    """Sends SIGKILL at random moments until a client finishes."""
     base = {**TINY, "workload.requests": 3000}
     undisturbed = ssdlab.sweep(AXES, ssdlab.Config("tlc-chip", overrides=base), out=tmp_path / "whole", seeds=6)
     code = KILLED.format(axes=AXES, base=base)
@@ -44,7 +44,7 @@ def test_a_client_that_is_killed_at_any_moment_comes_to_the_same_dataset(tmp_pat
             early = draw.random() < 0.1
             with subprocess.Popen([sys.executable, "-c", code, str(folder)]) as client:
                 try:
-                    # Mostly while it writes: from when it holds the lock.
+                    # Mostly while it writes: once it holds the lock.
                     while not early and client.poll() is None and not _holds(client.pid, folder):
                         time.sleep(0.01)
                     client.wait(timeout=draw.uniform(0.0, 0.5) + 0.6 * kills)
@@ -59,8 +59,8 @@ def test_a_client_that_is_killed_at_any_moment_comes_to_the_same_dataset(tmp_pat
                 most = finished
         else:
             pytest.fail(f"200 clients were killed (seed {attempt})")
-        found = ssdlab.open_study(folder)
-        assert not found.partial and found.table.equals(undisturbed.table), f"seed {attempt}, {kills} kills"
+        study = ssdlab.open_study(folder)
+        assert not study.partial and study.table.equals(undisturbed.table), f"seed {attempt}, {kills} kills"
         assert (folder / RUNS).read_bytes() == (tmp_path / "whole" / RUNS).read_bytes()
 
 
@@ -77,13 +77,13 @@ def test_workers_end_with_their_client(tmp_path: Path) -> None:
         while len(children) < 2:
             assert time.monotonic() < deadline and client.poll() is None
             children = [
-                int(one)
+                int(word)
                 for task in Path(f"/proc/{client.pid}/task").iterdir()
-                for one in (task / "children").read_text(encoding="ascii").split()
+                for word in (task / "children").read_text(encoding="ascii").split()
             ]
             time.sleep(0.05)
         client.send_signal(signal.SIGKILL)
-    while [one for one in children if _runs(one)]:
+    while [child for child in children if _runs(child)]:
         assert time.monotonic() < deadline, "a worker outlives its client"
         time.sleep(0.05)
 
@@ -95,7 +95,7 @@ def _runs(process: int) -> bool:
         return False
 
 
-def test_a_study_that_is_being_written_is_locked(tmp_path: Path, cli: Cli) -> None:
+def test_a_study_being_written_is_locked(tmp_path: Path, cli: Cli) -> None:
     code = KILLED.format(axes={"seed": "1..2:2"}, base={**TINY, "workload.requests": 10**10})
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "s")]) as client:
         try:
@@ -123,8 +123,8 @@ os._exit(0)
 """
 
 
-def test_a_lock_that_a_killed_writer_left_to_a_child_is_waited_for(tmp_path: Path) -> None:
-    """As a process that is killed between beginning another and that one's first instruction does."""
+def test_a_lock_inherited_from_a_killed_writer_is_waited_for(tmp_path: Path) -> None:
+    """Like a process killed between starting a child and the child's first instruction."""
     folder = tmp_path / "s"
     whole = ssdlab.sweep(AXES, BASE, out=folder).table
     subprocess.run([sys.executable, "-c", LEFT, str(folder)], check=True)
@@ -152,21 +152,21 @@ process.main()
 """
 
 
-def test_a_run_that_ends_its_worker_three_times_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_kills_its_worker_three_times_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log, mark = tmp_path / "log", tmp_path / "mark"
     code = DYING.format(always="seed = 3\n", once="seed = 5\n", log=str(log), mark=str(mark))
     (tmp_path / "dying_worker.py").write_text(code, encoding="utf-8")
     monkeypatch.setattr(local, "PROGRAM", "dying_worker")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path), str(Path(ssdlab.__file__).parent.parent))))
-    found = ssdlab.sweep({"seed": "1..8:8"}, BASE, out=tmp_path / "s", jobs=2)
-    errors = found.table["error"].to_pylist()
+    study = ssdlab.sweep({"seed": "1..8:8"}, BASE, out=tmp_path / "s", jobs=2)
+    errors = study.table["error"].to_pylist()
     assert [at for at, error in enumerate(errors, 1) if error] == [3] and "ended its worker 3 times" in errors[2]
     done = log.read_text(encoding="ascii").split()
-    tries = {seed: done.count(found.points[seed - 1].key) for seed in range(1, 9)}
+    tries = {seed: done.count(study.points[seed - 1].key) for seed in range(1, 9)}
     assert tries == {1: 1, 2: 1, 3: 3, 4: 1, 5: 2, 6: 1, 7: 1, 8: 1}
     monkeypatch.undo()
     alone = ssdlab.sweep({"seed": "1..8:8"}, BASE)
-    assert [row for row in found.table.to_pylist() if not row["error"]] == [
+    assert [row for row in study.table.to_pylist() if not row["error"]] == [
         row for row in alone.table.to_pylist() if row["run"] != 2
     ]
 
@@ -185,7 +185,7 @@ print(run.memory_bytes, int(peak) << 10)
 
 @pytest.mark.parametrize("more", [{}, {"check": True}, {"ftl": "faster"}, {"ftl.page.map": "dftl"}])
 @pytest.mark.parametrize("capacity", ["256MiB", "8GiB"])
-def test_the_memory_of_a_run_is_within_what_is_said(capacity: str, more: dict[str, object]) -> None:
+def test_the_memory_of_a_run_is_within_its_estimate(capacity: str, more: dict[str, object]) -> None:
     overrides = {"device.capacity": capacity, "workload.requests": 1000, "precondition.overwrite": "none", **more}
     environment = {**os.environ, "SSDLAB_CACHE_DIR": ""}
     command = [sys.executable, "-c", PEAK, json.dumps(overrides)]
@@ -194,7 +194,7 @@ def test_the_memory_of_a_run_is_within_what_is_said(capacity: str, more: dict[st
     assert said / 4 < peak <= said
 
 
-def test_memory_admits_no_more_than_there_is(tmp_path: Path) -> None:
+def test_no_more_runs_start_than_memory_allows(tmp_path: Path) -> None:
     asked = planned({"seed": "1..6:6"})
     need = max(run.memory_bytes for run in asked.runs.values())
     with local.LocalWorkers(4, limit_bytes=2 * need) as workers:
@@ -203,13 +203,13 @@ def test_memory_admits_no_more_than_there_is(tmp_path: Path) -> None:
         admission = workers._admission
 
         def noted(run: Run) -> Any:
-            found = outcomes.do(run)
+            finished = outcomes.do(run)
             taken.append(admission._taken)
-            return found
+            return finished
 
         done = outcomes.run([lambda run=run: noted(run) for run in asked.runs.values()])  # type: ignore[misc]
-        assert all(one is not None and one.error is None for one in done) and max(taken) <= 2 * need
-        # No more processes than fit were ever there.
+        assert all(task is not None and task.error is None for task in done) and max(taken) <= 2 * need
+        # There were never more processes than fit.
         assert len(workers._all) <= 2
     with local.LocalWorkers(2, limit_bytes=need - 1) as workers:
         outcome = workers.do(next(iter(asked.runs.values())))
@@ -223,7 +223,7 @@ def test_a_defect_of_a_run_is_a_row() -> None:
     assert "ConfigError" in (execute(run._replace(config=broken)).error or "")
 
 
-def test_as_many_tasks_go_on_as_there_are_processors_that_may_be_used() -> None:
+def test_as_many_tasks_run_as_usable_processors() -> None:
     allowed = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, {min(allowed)})

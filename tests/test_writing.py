@@ -1,4 +1,4 @@
-"""Files that cannot be written: the result is printed, the message names the file, and what was there stays."""
+"""Files that cannot be written: the result is printed, the message names the file, and existing files stay."""
 
 import os
 import resource
@@ -20,7 +20,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def limited(arguments: list[str], folder: Path, limit: Callable[[], object]) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a process in which `limit` was called before."""
+    """Runs a command in a process in which `limit` was called first."""
     command = [sys.executable, "-m", "ssdlab", *arguments]
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS, preexec_fn=limit
@@ -33,14 +33,14 @@ def small_files(most: int) -> Callable[[], object]:
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
-def test_a_file_that_grows_too_large_leaves_what_was_there(cli: Cli, tmp_path: Path) -> None:
+def test_a_file_above_the_size_limit_leaves_the_old_one(cli: Cli, tmp_path: Path) -> None:
     cli(*FEW, "--out", "out")
     before = contents(tmp_path / "out")
     failed = limited([*FEW, "--set", "seed=2", "--out", "out"], tmp_path, small_files(4096))
     assert failed.returncode == 2 and "write amplification" in failed.stdout
     [line] = failed.stderr.splitlines()
     assert line.startswith("ssdlab: out/") and "File too large; make room" in line
-    # Nothing hidden is left either.
+    # No hidden file is left either.
     assert contents(tmp_path / "out") == before and len(list(tmp_path.iterdir())) == 1
 
 
@@ -49,7 +49,7 @@ TRACE, FLEET = ["trace", "generate", *SMALL_SETS], ["fleet", "generate", "--volu
 
 @pytest.mark.parametrize("command", [TRACE, FLEET], ids=["trace", "fleet"])
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.zst", "t.parquet"])
-def test_a_trace_that_grows_too_large_leaves_what_was_there(tmp_path: Path, command: list[str], name: str) -> None:
+def test_a_trace_above_the_size_limit_leaves_the_old_one(tmp_path: Path, command: list[str], name: str) -> None:
     (tmp_path / name).write_text("mine", encoding="utf-8")
     failed = limited([*command, name], tmp_path, small_files(4096))
     assert failed.returncode == 2
@@ -58,7 +58,7 @@ def test_a_trace_that_grows_too_large_leaves_what_was_there(tmp_path: Path, comm
     assert contents(tmp_path) == {name: b"mine"}
 
 
-def test_standard_output_that_is_full_does_not_keep_files_from_being_saved(cli: Cli, tmp_path: Path) -> None:
+def test_files_are_saved_although_standard_output_is_full(cli: Cli, tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full")
     with Path("/dev/full").open("w", encoding="utf-8") as full:
@@ -70,7 +70,7 @@ def test_standard_output_that_is_full_does_not_keep_files_from_being_saved(cli: 
     assert (tmp_path / "out" / "result.json").read_text(encoding="utf-8") == cli(*FEW, "--json").stdout
 
 
-def test_a_reader_that_has_seen_enough_does_not_either(tmp_path: Path) -> None:
+def test_files_are_saved_although_the_reader_closed_early(tmp_path: Path) -> None:
     command = f"{sys.executable} -m ssdlab {' '.join(FEW)} --out out"
     done = subprocess.run(
         f"{command} | true", cwd=tmp_path, shell=True, capture_output=True, text=True, check=False,
@@ -81,7 +81,7 @@ def test_a_reader_that_has_seen_enough_does_not_either(tmp_path: Path) -> None:
 
 @pytest.fixture
 def full_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system with little room."""
+    """A small file system."""
     folder = tmp_path / "full"
     folder.mkdir()
     mounted = subprocess.run(
@@ -93,7 +93,7 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", folder], check=True)
 
 
-def test_a_full_disk_leaves_what_was_there(cli: Cli, full_disk: Path) -> None:
+def test_a_full_disk_leaves_the_old_file(cli: Cli, full_disk: Path) -> None:
     (full_disk / "result.json").write_text("{}", encoding="utf-8")
     (full_disk / "filler").write_bytes(bytes(40 * 1024))
     failed = cli(*FEW, "--out", full_disk, check=False)
@@ -104,7 +104,7 @@ def test_a_full_disk_leaves_what_was_there(cli: Cli, full_disk: Path) -> None:
     assert (full_disk / "result.json").read_text(encoding="utf-8") == "{}"
 
 
-def test_a_directory_that_cannot_be_written_is_told_at_once(cli: Cli, tmp_path: Path) -> None:
+def test_an_unwritable_directory_is_reported_at_once(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     sealed = tmp_path / "sealed"
     sealed.mkdir(mode=0o500)
@@ -117,7 +117,7 @@ def test_a_directory_that_cannot_be_written_is_told_at_once(cli: Cli, tmp_path: 
         "astray/out": "astray is a link to nothing",
         "sealed/out": "cannot be written: Permission denied",
         "out/" + 256 * "x": "cannot be written: File name too long",
-        # Nobody makes a directory there, whoever it is.
+        # Nobody can create a directory there, not even root.
         "/proc/out": "cannot be written: No such file",
     }
     for out, words in outs.items():
@@ -131,7 +131,7 @@ def test_a_directory_that_cannot_be_written_is_told_at_once(cli: Cli, tmp_path: 
     assert {path.name for path in tmp_path.iterdir()} == {"file", "sealed", "astray"}
 
 
-def test_only_directories_with_our_lock_are_taken_for_left_over_ones(cli: Cli, tmp_path: Path) -> None:
+def test_only_directories_with_our_lock_count_as_leftovers(cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "out"
     for name in ("mine", "ours"):
         (out / f".ssdlab-unfinished-{name}").mkdir(parents=True)

@@ -1,7 +1,7 @@
-"""How hard tests try, by one variable for Rust and Python: `SSDLAB_TESTS` is `quick`, `ci` (the default) or `deep`.
+"""Effort of the tests, by one variable for Rust and Python: `SSDLAB_TESTS` is `quick`, `ci` (default) or `deep`.
 
-`quick` leaves out what is marked `slow` and tries a twentieth of the examples of property tests, for an edit; `deep`
-tries twenty times as many and others each time, for a night. `crates/tiers` reads the same variable.
+`quick` skips tests marked `slow` and tries a twentieth of the property-test examples, for quick edits. `deep` tries
+twenty times as many, different each time, for a night. `crates/tiers` reads the same variable.
 """
 
 import os
@@ -14,5 +14,5 @@ if TIER not in TIERS:
 
 
 def examples(ci: int) -> int:
-    """Examples of a property test that tries so many in tier `ci`."""
+    """Number of examples for a property test with `count` in tier `ci`."""
     return max(1, round(ci * TIERS[TIER]))

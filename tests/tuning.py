@@ -1,6 +1,6 @@
-"""Whether `ssdlab tune` beats random search: both get as many trials, again and again with other seeds.
+"""Compares `ssdlab tune` with random search: both get equally many trials, repeatedly with other seeds.
 
-Run this file for the table that docs/tuning.md shows; it takes ten to twenty minutes. Tier `deep` tests what it says.
+Run this file for the table in docs/tuning.md; it takes ten to twenty minutes. Tier `deep` tests the claims.
 """
 
 import statistics
@@ -39,7 +39,7 @@ class Problem(NamedTuple):
 
 
 SMALL_BLOCKS = {"time": "count", "nand.pages_per_block": 64}
-"""So that spare space comes in small steps, as on a large drive."""
+"""Small steps of spare space, as on a large drive."""
 
 HOT_AND_COLD = {
     "time": "count", "device.capacity": "16MiB", "nand.channels": 1, "nand.ways": 1, "nand.pages_per_block": 32,
@@ -71,11 +71,11 @@ PROBLEMS = (
 
 
 class Bench:
-    """A problem with a folder that all searches share: equal runs run once."""
+    """A problem with a folder shared by all searches: equal runs run once."""
 
     def __init__(self, problem: Problem, workers: LocalWorkers, store: Store) -> None:
         self.aims = Aims.of([problem.goal], problem.constraints)
-        self.space = Space.of([axis(one) for one in problem.axes])
+        self.space = Space.of([axis(ax) for ax in problem.axes])
         trace = TraceRef.of(TraceFile(TRACES / f"{problem.trace}.csv.zst")) if problem.trace else None
         self.runs = Runs(
             Config(overrides=problem.settings), trace, self.aims, store=store, workers=workers, monitor=None,
@@ -85,7 +85,7 @@ class Bench:
         """The best outcome that meets the constraints."""
         self.runs.do(points, SEEDS)
         measured = [self.runs.measured(point, SEEDS) for point in points]
-        values = [one.means()[0] for one in measured if one.feasible(self.aims.constraints)]
+        values = [outcome.means()[0] for outcome in measured if outcome.feasible(self.aims.constraints)]
         return (max if self.aims.goals[0].large else min)(values, default=None)
 
     def tuned(self, seed: int) -> list[Point]:
@@ -93,36 +93,36 @@ class Bench:
         search = Search(self.space, self.aims, seed=seed, batch=BATCH)
         for _ in range(TRIALS // BATCH):
             its = search.open()
-            self.runs.do([one.point for one in its], SEEDS)
+            self.runs.do([proposal.point for proposal in its], SEEDS)
             for one in its:
                 search.tell(one.number, self.runs.measured(one.point, SEEDS))
-        return [one.point for one in search.proposals()]
+        return [proposal.point for proposal in search.proposals()]
 
     def drawn(self, seed: int) -> list[Point]:
-        """As many points at random."""
+        """Equally many random points."""
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
         return [self.space.draw(study.ask()) for _ in range(TRIALS)]
 
 
 class Row(NamedTuple):
-    """What came of a problem: medians over the repeats; None where most found nothing that meets the constraints."""
+    """Result of a problem: medians over the repeats; None where most found nothing that meets the constraints."""
 
     name: str
     tuned: float | None
     random: float | None
     ahead: bool
-    """Whether the search has the better median."""
+    """True if the search has the better median."""
     wins: int
     losses: int
 
 
 def compared(problem: Problem, repeats: int = REPEATS) -> Row:
-    """Both searches, again and again."""
+    """Runs both searches repeatedly."""
     with tempfile.TemporaryDirectory() as folder, LocalWorkers(2) as workers, Store(Path(folder)) as store:
         bench = Bench(problem, workers, store)
         pairs = [(bench.best(bench.tuned(seed)), bench.best(bench.drawn(seed))) for seed in range(repeats)]
-    # Nothing found is worse than anything.
+    # No result is worse than any result.
     worst = float("-inf") if bench.aims.goals[0].large else float("inf")
     sign = 1 if bench.aims.goals[0].large else -1
     both = [(worst if ours is None else ours, worst if theirs is None else theirs) for ours, theirs in pairs]
@@ -138,7 +138,7 @@ def compared(problem: Problem, repeats: int = REPEATS) -> Row:
 
 
 def written(value: float | None) -> str:
-    """A median as the table has it."""
+    """Formats a median for the table."""
     return "none" if value is None else text.size_decimal(value)
 
 

@@ -1,8 +1,8 @@
-"""Requests per second of simulated caches against those of libCacheSim, from one file, in turns, in the same run.
+"""Simulated caches against libCacheSim: requests per second from one file, in turns, in the same run.
 
-Called with the Python that has ssdlab; the first argument is the one that has libcachesim. Both read the requests from
-the file and simulate one cache. ssdlab reads by a thread of its own, so that both the time that passes and that of the
-processor are told. Then the same by whole processes, as a user starts them, from their first instruction to their end.
+Run it with the Python that has ssdlab; the first argument is the Python that has libcachesim. Both read the requests
+from the file and simulate one cache. ssdlab reads on its own thread, so both wall time and processor time are shown. A
+second table times whole processes, as users start them.
 """
 
 import json
@@ -20,20 +20,20 @@ POLICIES = {
 }  # fmt: skip
 OBJECTS, REQUESTS, THETA = 1_000_000, 20_000_000, 1.0
 WHOLE_REQUESTS = 10_000_000
-"""Of the comparison of processes."""
+"""Requests of the comparison of processes."""
 SHARES = (0.1,)
-"""Of the objects touched, that a cache holds."""
+"""Cache sizes as shares of the objects touched."""
 ROUNDS = 3
 HASHPOWER = 20
-"""Of libCacheSim's hash table: the objects of the trace."""
+"""Size of libCacheSim's hash table (log2), for the objects of the trace."""
 
 
 Timed = tuple[float, float, int]
-"""Seconds that passed, seconds of the processor, misses."""
+"""Seconds of wall time, seconds of processor time, misses."""
 
 
 def timed(simulate: Callable[[], int]) -> Timed:
-    """How long a simulation takes."""
+    """Time of a simulation."""
     passed, processor = time.monotonic(), time.process_time()
     misses = simulate()
     return time.monotonic() - passed, time.process_time() - processor, misses
@@ -55,14 +55,14 @@ def peer(path: str, name: str, size: int) -> Timed:
 
 
 def ours(path: str, name: str, size: int) -> Timed:
-    """A cache of this project."""
+    """A cache of ssdlab."""
     import numpy  # noqa: F401  # loaded on first use otherwise
 
     from ssdlab import TraceFile, cache
 
     def simulate() -> int:
-        found = cache.simulate(TraceFile(path, format="vscsi1"), [name], [size], granularity="objects")
-        return found.accesses - int(found.hits[0, 0])
+        caches = cache.simulate(TraceFile(path, format="vscsi1"), [name], [size], granularity="objects")
+        return caches.accesses - int(caches.hits[0, 0])
 
     return timed(simulate)
 
@@ -74,11 +74,11 @@ reader = libcachesim.TraceReader(
 )
 print(libcachesim.{name}({size}, hashpower={HASHPOWER}).process_trace(reader))
 """
-"""What a user of libCacheSim writes."""
+"""The program of a libCacheSim user."""
 
 
 def environment() -> dict[str, str]:
-    """Of a process that is timed: threads of NumPy, which nobody uses, would spin beside those that work."""
+    """Environment of a timed process: idle threads of NumPy would otherwise spin beside the working ones."""
     return {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -90,9 +90,9 @@ def whole(command: list[str]) -> float:
 
 
 def processes(theirs: str, path: str, size: int) -> None:
-    """Prints a table of whole processes: one for each policy, and one of ours for all."""
+    """Prints a table of whole processes: one per policy, and one of ours for all."""
     ssdlab = str(Path(sys.executable).with_name("ssdlab"))
-    print(f"\n## Whole processes against libCacheSim: {WHOLE_REQUESTS:,} of these requests, {size:,} objects cached\n")
+    print(f"\n## Whole processes against libCacheSim: {WHOLE_REQUESTS:,} requests, {size:,} objects cached\n")
     print("| policy | libCacheSim, s | `ssdlab cache sim`, s | ratio |")
     print("|---|---|---|---|")
 
@@ -114,14 +114,14 @@ def processes(theirs: str, path: str, size: int) -> None:
 
 
 def ask(python: str, *arguments: str) -> Timed:
-    """The same in a process of its own, so that neither leaves memory behind for the other."""
+    """The same in a process of its own, so that neither leaves memory for the other."""
     done = subprocess.run([python, __file__, *arguments], check=True, capture_output=True, text=True, env=environment())
     passed, processor, misses = json.loads(done.stdout)
     return passed, processor, misses
 
 
 def main(theirs: str) -> None:
-    """Prints a table; stops if both do not agree where they must."""
+    """Prints a table; stops if both disagree where they must agree."""
     from ssdlab import Config, Trace, generate
 
     def generated(requests: int, path: str) -> Trace:
@@ -161,7 +161,9 @@ def main(theirs: str) -> None:
                     )
                     for _ in range(ROUNDS)
                 ]
-                passed, processor = ([min(one[side][clock] for one in rounds) for side in (0, 1)] for clock in (0, 1))
+                passed, processor = (
+                    [min(measurement[side][clock] for measurement in rounds) for side in (0, 1)] for clock in (0, 1)
+                )
                 misses = [rounds[0][side][2] for side in (0, 1)]
                 rates = [REQUESTS / seconds / 1e6 for seconds in passed]
                 print(

@@ -1,11 +1,11 @@
-"""Requests per second of fio over a unix socket, and the processor time of the server for each of them: servers of ours
-against `nbdkit memory`, in turns, in the same run.
+"""NBD servers of ssdlab against `nbdkit memory`: fio's requests per second over a unix socket, and server processor
+time per request, in turns.
 
     python crates/bench/against_nbdkit.py NAME='COMMAND' ...
 
-A command starts a server at `{socket}` with `{size}` bytes, perhaps in `{file}`, that ends on SIGTERM. All are written
-once before, so that none answers from holes. Loads come in the order of the table: pages of a drive lie where they were
-written, so long requests are timed before random writes and after them.
+A command starts a server at `{socket}` with `{size}` bytes, perhaps in `{file}`, that ends on SIGTERM. All drives are
+written once first, so that none answers from holes. Loads run in table order. Pages of a drive lie where they were
+written, so long requests are timed before and after random writes.
 """
 
 import json
@@ -36,14 +36,14 @@ LOADS = {
     "128 KiB sequential read, depth 4, written at random": ("read", "128k", 4, 1),
     "128 KiB sequential write, depth 4, written at random": ("write", "128k", 4, 1),
 }
-"""Pattern, block, depth and jobs of fio."""
+"""fio's pattern, block size, depth and jobs."""
 
 NBDKIT = "nbdkit --foreground --unix {socket} memory {size}"
 
 
 @contextmanager
 def serving(command: str, folder: Path) -> Iterator[tuple[str, int]]:
-    """The URI and the process of a server that was written once."""
+    """URI and process of a server that was written once."""
     folder.mkdir()
     socket = folder / "socket"
     words = shlex.split(command.format(socket=socket, size=SIZE, file=folder / "file"))
@@ -63,11 +63,11 @@ def serving(command: str, folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str) -> tuple[float, int]:
-    """Requests per second, and how many there were."""
+    """Requests per second, and their number."""
     with tempfile.NamedTemporaryFile() as result:
         command = ["fio", "--name=load", "--ioengine=nbd", f"--uri={uri}", f"--rw={pattern}", f"--bs={block}"]
         command += [f"--iodepth={depth}", f"--numjobs={jobs}", f"--size={SIZE}", "--group_reporting", *options]
-        # fio says on standard output that it has connected, so its result goes to a file.
+        # fio reports its connection on standard output, so its result goes to a file.
         command += ["--output-format=json", f"--output={result.name}"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=300)
         [job] = json.loads(Path(result.name).read_text())["jobs"]
@@ -76,22 +76,22 @@ def fio(uri: str, pattern: str, block: str, depth: int, jobs: int, *options: str
 
 
 def worked(process: int) -> float:
-    """Seconds that processors have worked for a process."""
-    # Behind the name, which may hold blanks, times of the process and of the system are the 12th and 13th field.
+    """Processor time of a process in seconds."""
+    # After the name, which may contain blanks, user and system time are the 12th and 13th field.
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main(commands: dict[str, str]) -> None:
-    """Prints a table of medians. A ratio is the median of those of the rounds, as a busy machine slows whole rounds."""
+    """Prints a table of medians. A ratio is the median over rounds, because a busy machine slows whole rounds."""
     for program in ("fio", "nbdkit"):
         if not shutil.which(program):
-            print(f"not compared with nbdkit: {program} is missing; Debian has it in the package of that name")
+            print(f"skipped the comparison with nbdkit: {program} is missing; install the Debian package of that name")
             return
     timed = (f"--runtime={SECONDS * 1000:.0f}ms", "--time_based")
     print("\n### NBD: requests of fio against `nbdkit memory`\n")
     print(f"Thousand requests per second; medians of {ROUNDS} rounds of {SECONDS} s in turns, and of their ratios.\n")
-    print("In brackets microseconds of the server's processor time for a request, over all rounds.\n")
+    print("In brackets: microseconds of server processor time per request, over all rounds.\n")
     print("| load | nbdkit |" + "".join(f" {name} | ratio |" for name in commands))
     print("|---|---|" + "---|---|" * len(commands))
     with tempfile.TemporaryDirectory(prefix="ssdlab-nbd-") as folder, ExitStack() as servers:

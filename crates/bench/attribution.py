@@ -1,4 +1,4 @@
-"""Cost of latency attribution in processor time: of whole processes, and of a run by itself."""
+"""Cost of latency attribution in processor time, for whole processes and for a run alone."""
 
 import statistics
 from dataclasses import dataclass
@@ -36,21 +36,21 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Took:
+class Times:
     """Seconds of processor time of a process with one run, from start to end, and of a run once all is loaded."""
 
     process: float
     again: float
 
 
-def took(case: Case, *, attribution: bool) -> Took:
+def took(case: Case, *, attribution: bool) -> Times:
     """Replays the requests in a process of its own."""
     process = measured("-c", RUN, "with" if attribution else "without", case.trace, *case.settings)
     again, both = map(float, process.printed.split())
-    return Took(process.seconds - both, again)
+    return Times(process.seconds - both, again)
 
 
-def pair(case: Case, *, with_first: bool) -> tuple[Took, Took]:
+def pair(case: Case, *, with_first: bool) -> tuple[Times, Times]:
     """Runs without and with attribution next to each other, so that a slow spell of the machine meets both."""
     times = {attribution: took(case, attribution=attribution) for attribution in (with_first, not with_first)}
     return times[False], times[True]

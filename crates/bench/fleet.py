@@ -1,7 +1,7 @@
-"""What parting a trace by volume costs beside plain ingest, and what a fleet takes in time and memory.
+"""Cost of partitioning a trace by volume compared with plain ingest, and time and memory of a fleet.
 
-`--short` for a hundredth of the requests; `--requests N` for others than ten millions. Memory is the largest that this
-process, which parts, and a worker had at a time.
+`--short` uses a hundredth of the requests; `--requests N` replaces the ten million. Memory is the maximum of this
+process, which partitions, and of a worker.
 """
 
 import shutil
@@ -19,7 +19,7 @@ SPEED = 10_000_000
 """Requests."""
 VOLUMES = 1000
 TRIES = 3
-"""Of a pass; the fastest counts."""
+"""Tries of a pass; the fastest counts."""
 
 SPENT = """
 import resource, sys
@@ -30,7 +30,7 @@ print(*(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, reso
 
 
 def seconds(trace: Path) -> float:
-    """What plain ingest takes."""
+    """Time of plain ingest."""
     began = time.perf_counter()
     for _ in batches(ssdlab.TraceFile(trace).open()):
         pass
@@ -38,7 +38,7 @@ def seconds(trace: Path) -> float:
 
 
 def parting(trace: Path, folder: Path) -> float:
-    """What parting takes."""
+    """Time of partitioning."""
     shutil.rmtree(folder, ignore_errors=True)
     began = time.perf_counter()
     volumes.part(ssdlab.TraceFile(trace), folder)
@@ -62,7 +62,7 @@ def main() -> None:
         one.unlink()
         parted = min(parting(many, folder / "volumes") for _ in range(TRIES))
         rows.append(("plain ingest of as many requests to one volume", f"{requests / plain / 1e6:.1f} M/s"))
-        rows.append(("parting them by volume", f"{requests / parted / 1e6:.1f} M/s, {100 * plain / parted:.0f} %"))
+        rows.append(("partitioning them by volume", f"{requests / parted / 1e6:.1f} M/s, {100 * plain / parted:.0f} %"))
         shutil.rmtree(folder / "volumes")
         began = time.perf_counter()
         done = subprocess.run(
@@ -71,9 +71,9 @@ def main() -> None:
             check=True,
             text=True,
         )
-        own, worker = (int(one) * 1024 / 2**20 for one in done.stdout.split())
+        own, worker = (int(word) * 1024 / 2**20 for word in done.stdout.split())
         rows.append(("the whole fleet, counting", f"{time.perf_counter() - began:.1f} s"))
-        rows.append(("most memory of the process that parts, and of a worker", f"{own:.0f} MiB, {worker:.0f} MiB"))
+        rows.append(("most memory of the partitioning process, and of a worker", f"{own:.0f} MiB, {worker:.0f} MiB"))
     print("\n### Fleets\n\n| what | figure |\n|---|---|")
     for what, figure in rows:
         print(f"| {what} | {figure} |")

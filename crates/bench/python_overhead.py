@@ -1,4 +1,4 @@
-"""What calling the simulator from Python costs, against the same call from Rust, in the same run."""
+"""Cost of calling the simulator from Python, compared with the same call from Rust in the same run."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ ROUNDS = 7
 
 
 def from_rust(program: str) -> tuple[float, int]:
-    """Seconds of the call and pages programmed."""
+    """Returns seconds of the call and pages programmed."""
     seconds, programs = subprocess.run(
         [program, "simulate", *SETS], check=True, capture_output=True, text=True
     ).stdout.split()
@@ -25,7 +25,7 @@ def from_rust(program: str) -> tuple[float, int]:
 
 
 def from_python(config: ssdlab.Config) -> tuple[float, int]:
-    """Seconds of the call and pages programmed."""
+    """Returns seconds of the call and pages programmed."""
     began = time.perf_counter()
     result = ssdlab.simulate(config)
     seconds = time.perf_counter() - began
@@ -33,7 +33,7 @@ def from_python(config: ssdlab.Config) -> tuple[float, int]:
 
 
 def main() -> None:
-    """Calls both in turns, so that a noisy neighbour disturbs both alike, and prints the best of each."""
+    """Calls both in turns, so that noise affects both alike, and prints the best of each."""
     config = ssdlab.Config(overrides=SETS)
     rust: list[float] = []
     python: list[float] = []

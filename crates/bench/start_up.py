@@ -1,4 +1,4 @@
-"""Processor time (user and system) and memory of whole commands: what loading, large drives and reports cost."""
+"""Processor time (user and system) and memory of whole commands: loading, large drives and reports."""
 
 import tempfile
 
@@ -10,16 +10,23 @@ LARGE = [
     "device.capacity=512GiB", "precondition.fill=0%", "precondition.overwrite=none", "workload.size=8KiB",
     "host.replay.closed.queue_depth=16",
 ]  # fmt: skip
-"""A drive that is empty."""
+"""An empty drive."""
 
 
 def running(*settings: str) -> list[str]:
     """A run of a generated workload."""
-    return ["-m", "ssdlab", "run", "--workload", "uniform", *(word for one in settings for word in ("--set", one))]
+    return [
+        "-m",
+        "ssdlab",
+        "run",
+        "--workload",
+        "uniform",
+        *(word for setting in settings for word in ("--set", setting)),
+    ]
 
 
 def main() -> None:
-    """Runs all in turns, so that a noisy neighbour disturbs them alike, and prints the least of each."""
+    """Runs all in turns, so that noise affects them alike, and prints the least of each."""
     with tempfile.TemporaryDirectory() as directory:
         tiny = running(*TINY)
         commands = {
@@ -37,8 +44,8 @@ def main() -> None:
     print("\n### Start-up and reports\n")
     print("| command | processor time | memory |\n|---|---|---|")
     for name in commands:
-        seconds = min(one[name].seconds for one in rounds)
-        mebibytes = min(one[name].mebibytes for one in rounds)
+        seconds = min(measurement[name].seconds for measurement in rounds)
+        mebibytes = min(measurement[name].mebibytes for measurement in rounds)
         print(f"| {name} | {seconds:.2f} s | {mebibytes:.0f} MiB |")
 
 

@@ -1,4 +1,4 @@
-"""Processes of Python that benchmarks measure from start to end."""
+"""Python processes that benchmarks measure from start to end."""
 
 import os
 import subprocess
@@ -6,16 +6,16 @@ import sys
 from typing import NamedTuple
 
 
-class Took(NamedTuple):
-    """What a process printed, its processor time in seconds (user and system), and the most MiB that it held."""
+class Measurement(NamedTuple):
+    """Output of a process, its processor time in seconds (user and system), and its peak memory in MiB."""
 
     printed: str
     seconds: float
     mebibytes: float
 
 
-def measured(*arguments: str) -> Took:
-    """Runs the interpreter with these arguments; if that fails, so does the benchmark."""
+def measured(*arguments: str) -> Measurement:
+    """Runs the interpreter with these arguments; fails the benchmark if that fails."""
     command = [sys.executable, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         printed = process.stdout.read() if process.stdout else ""
@@ -23,4 +23,4 @@ def measured(*arguments: str) -> Took:
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"{' '.join(arguments)} ended with {process.returncode}")
-    return Took(printed, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    return Measurement(printed, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)

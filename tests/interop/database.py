@@ -1,4 +1,4 @@
-"""A database on a file system on a simulated drive, whose power fails in the middle."""
+"""A database on a file system on a simulated drive whose power fails."""
 
 import os
 import pwd
@@ -14,12 +14,12 @@ import files
 from machine import MIB, Machine, MissingError, background, needs, run, wait_until
 
 ACCOUNTS = 100_000
-"""Of pgbench at scale 1."""
+"""Accounts of pgbench at scale 1."""
 USER = "postgres"
 
 
 def _programs() -> Path:
-    """Where Debian keeps the programs of the database."""
+    """Debian's directory of the database programs."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     if not found:
         raise MissingError("postgres is missing; Debian has it in postgresql")
@@ -32,24 +32,24 @@ def _as_user(*command: str | Path, seconds: float = 120) -> str:
 
 @contextmanager
 def _running(programs: Path, data: Path, sockets: Path) -> Iterator[list[str]]:
-    """The database; what connects a client to it."""
+    """The database, and the arguments that connect a client."""
     options = f"-c listen_addresses= -c unix_socket_directories={sockets} -c shared_buffers=16MB -c fsync=on"
     log = sockets / "log"
     try:
         _as_user(programs / "pg_ctl", "-D", data, "-o", options, "-l", log, "-w", "-t", "60", "start")
     except RuntimeError as error:
-        raise RuntimeError(f"{error}\n{log.read_text() if log.exists() else 'there is no log'}") from None
+        raise RuntimeError(f"{error}\n{log.read_text() if log.exists() else 'no log was written'}") from None
     try:
         yield ["-h", str(sockets)]
     finally:
-        # After a loss of power it cannot end in good order.
+        # After a power loss it cannot end cleanly.
         with suppress(RuntimeError, subprocess.TimeoutExpired):
             _as_user(programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "-t", "20", "stop", seconds=30)
 
 
 @contextmanager
 def _powered(machine: Machine, drive: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """A server of the drive in the file, and a device of the kernel over it."""
+    """A server of the drive in the file, and a kernel device over it."""
     socket = machine.folder / "socket"
     words = shlex.split(machine.command.format(socket=socket, size=512 * MIB))
     with background(*words, "--file", drive) as process:
@@ -59,11 +59,11 @@ def _powered(machine: Machine, drive: Path) -> Iterator[tuple[subprocess.Popen[b
 
 
 def survives_a_loss_of_power(machine: Machine) -> None:
-    """pgbench runs, the server is killed, the drive is mounted again: file system and balances are right."""
+    """Runs pgbench, kills the server and mounts again: file system and balances are correct."""
     files.needs_mounts()
     needs("mkfs.ext4", "e2fsck", "setpriv")
     if not machine.makes_drives:
-        raise MissingError("the server keeps nothing in a file")
+        raise MissingError("the server has no --file")
     programs = _programs()
     try:
         user = pwd.getpwnam(USER)
@@ -88,12 +88,12 @@ def survives_a_loss_of_power(machine: Machine) -> None:
                     time.sleep(5)
                     process.kill()
     with _powered(machine, drive) as (_, device):
-        # The journal of the file system is replayed first; then nothing may be left to mend.
+        # The file system's journal is replayed first; then nothing may need repair.
         with files.mounted(device, folder):
             pass
         run("e2fsck", "-fn", device)
         with files.mounted(device, folder):
-            # The process that it names is dead; where nobody has reaped it, its number is still taken.
+            # The process that it names is dead; if it was not reaped, its number is still taken.
             (data / "postmaster.pid").unlink(missing_ok=True)
         with files.mounted(device, folder), _running(programs, data, sockets) as where:
             tables = ("accounts", "tellers", "branches")

@@ -8,7 +8,7 @@ from machine import MIB, Machine, MissingError, needs, run
 def by_certificates(machine: Machine) -> None:
     needs("nbdinfo", "nbdcopy")
     if machine.certificates is None:
-        raise MissingError("no --certificates were given")
+        raise MissingError("--certificates is missing")
     folder = machine.certificates.resolve()
     there, back = machine.random_file("there", 16 * MIB), machine.folder / "back"
     with machine.server(size=16 * MIB, options=f"--tls {folder}") as uri:
@@ -22,4 +22,4 @@ def by_certificates(machine: Machine) -> None:
         except RuntimeError as error:
             assert "TLS" in str(error), error
         else:
-            raise AssertionError("a server that demands TLS served a plain client")
+            raise AssertionError("a server with --tls served an unencrypted client")

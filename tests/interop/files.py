@@ -1,4 +1,4 @@
-"""File systems of the kernel on the server: nbdfuse makes it a file, a loop device makes that a disk."""
+"""Kernel file systems on the server: nbdfuse makes it a file, a loop device makes the file a disk."""
 
 import hashlib
 import os
@@ -44,7 +44,7 @@ def mounted(device: str, folder: Path) -> Iterator[Path]:
 
 
 def _fill(folder: Path) -> dict[str, str]:
-    """Writes files of many sizes; their checksums."""
+    """Writes files of many sizes; returns their checksums."""
     sums = {}
     for number in range(200):
         data = os.urandom(number * 997)
@@ -59,18 +59,18 @@ def _fill(folder: Path) -> dict[str, str]:
 
 
 def answers(socket_path: Path) -> bool:
-    """Whether a server listens there; a server that was killed leaves its socket behind."""
+    """True if a server listens there; a killed server leaves its socket behind."""
     with socket.socket(socket.AF_UNIX) as attempt:
         return attempt.connect_ex(str(socket_path)) == 0
 
 
 def needs_mounts() -> None:
-    """Ends the check where the kernel, or the user's rights, do not allow a disk."""
+    """Ends the check if the kernel or the user's rights do not allow a disk."""
     needs("nbdfuse", "losetup")
     if os.geteuid() != 0:
         raise MissingError("mounting needs root")
     if not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
-        raise MissingError("this kernel offers no FUSE or no loop devices")
+        raise MissingError("this kernel has no FUSE or no loop devices")
 
 
 def _holds_files(machine: Machine, make: list[str], check: list[str]) -> None:

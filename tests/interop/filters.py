@@ -9,7 +9,7 @@ def in_front(machine: Machine) -> None:
     log = machine.folder / "log"
     with machine.server(size=16 * MIB) as uri:
         socket = machine.folder / "front"
-        # Outermost first: what clients ask is logged, delayed, cut into small aligned pieces, and sent on.
+        # Outermost first: client requests are logged, delayed, cut into small aligned pieces, and forwarded.
         filters = ["--filter=log", "--filter=delay", "--filter=blocksize"]
         settings = [f"logfile={log}", "rdelay=1ms", "wdelay=1ms", "minblock=4096", "maxdata=65536"]
         with background("nbdkit", "-f", "-U", socket, *filters, "nbd", f"uri={uri}", "shared=true", *settings):

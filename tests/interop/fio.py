@@ -1,4 +1,4 @@
-"""fio, which verifies what it wrote, over several connections."""
+"""fio with verification over several connections."""
 
 import json
 
@@ -8,10 +8,10 @@ VERIFY = ["--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0"]
 
 
 def _jobs(machine: Machine, *options: str) -> list[dict[str, int]]:
-    """Requests of each kind of each job; fio fails if one does, or if data are wrong."""
+    """Requests by kind and job; fio fails if a request does, or if data is wrong."""
     needs("fio")
     with machine.server(size=64 * MIB) as uri:
-        # fio says on standard output that it has connected, so its result goes to a file.
+        # fio reports its connection on standard output, so its result goes to a file.
         result = machine.folder / "result.json"
         shared = ["--ioengine=nbd", f"--uri={uri}", "--iodepth=16", "--output-format=json", f"--output={result}"]
         run("fio", *shared, *options)
@@ -29,7 +29,7 @@ def verifies_writes(machine: Machine) -> None:
 
 
 def verifies_trims(machine: Machine) -> None:
-    """One job trims each block before it writes it; others write and trim beside it."""
+    """One job trims each block before writing it; others write and trim beside it."""
     trimwrite = ["--name=trimwrite", "--rw=randtrimwrite", "--bs=4k", "--size=16M", *VERIFY]
     write = ["--name=write", "--rw=randwrite", "--bs=4k", "--offset=16M", "--size=32M", *VERIFY]
     trim = ["--name=trim", "--rw=randtrim", "--bs=4k", "--offset=48M", "--size=16M"]

@@ -1,4 +1,4 @@
-"""What nbdinfo learns of a server."""
+"""Export information that nbdinfo reads."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What checks share: servers, commands with time limits, mounts that are always undone."""
+"""Shared by the checks: servers, commands with time limits, and mounts that are always undone."""
 
 import os
 import shlex
@@ -24,11 +24,11 @@ PACKAGES = {
     "qemu-io": "qemu-utils",
     "mkfs.xfs": "xfsprogs",
 }
-"""Programs of the checks, and where Debian has them."""
+"""Programs of the checks, and their Debian packages."""
 
 
 class MissingError(Exception):
-    """The check cannot be done here; the text says why."""
+    """The check cannot run here; the text is the reason."""
 
 
 def install() -> None:
@@ -37,7 +37,7 @@ def install() -> None:
     if not packages or os.geteuid() != 0 or not shutil.which("apt-get"):
         return
     install = ["install", "--yes", "--no-install-recommends"]
-    # One by one, so that one that cannot be had keeps no other away; its checks say that it is missing.
+    # One by one, so that an unavailable one does not block others; its checks report it as missing.
     for arguments in [["update"], *([*install, package] for package in packages)]:
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         subprocess.run(["apt-get", "-qq", *arguments], env=environment, capture_output=True, check=False)
@@ -52,7 +52,7 @@ def needs(*programs: str) -> None:
 
 
 def run(*command: str | Path, seconds: float = 120) -> str:
-    """What a command prints. Its failure, or more time than that, fails the check."""
+    """Returns the output of a command. Failure or a timeout fails the check."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=seconds, check=False)
     if done.returncode:
         words = shlex.join(str(word) for word in command)
@@ -70,7 +70,7 @@ def wait_until(is_so: Callable[[], bool], what: str, seconds: float = 20) -> Non
 
 @contextmanager
 def background(*command: str | Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A command that runs meanwhile, and is ended by its process id."""
+    """A command in the background, ended by its process id."""
     process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     try:
         yield process
@@ -79,7 +79,7 @@ def background(*command: str | Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def end(process: subprocess.Popen[bytes]) -> int:
-    """Ends a process: by the end of its input, by SIGTERM, by force; its status."""
+    """Ends a process by closing its input, then SIGTERM, then SIGKILL; returns its status."""
     assert process.stdin
     process.stdin.close()
     for signal in (None, SIGTERM, SIGKILL):
@@ -93,7 +93,7 @@ def end(process: subprocess.Popen[bytes]) -> int:
 
 
 class Machine:
-    """Where a check runs: a folder of its own, and servers on demand."""
+    """The environment of a check: its own folder, and servers on demand."""
 
     def __init__(self, command: str, folder: Path, certificates: Path | None, makes_drives: bool) -> None:
         self.makes_drives = makes_drives
@@ -103,7 +103,7 @@ class Machine:
 
     @contextmanager
     def server(self, size: int = 256 * MIB, options: str = "") -> Iterator[str]:
-        """The URI of a fresh server, which must end well when it is told to."""
+        """URI of a fresh server, which must end cleanly on request."""
         socket = self.folder / "socket"
         words = shlex.split(f"{self.command.format(socket=socket, size=size)} {options}")
         with background(*words) as process:

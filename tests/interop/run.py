@@ -1,10 +1,10 @@
-"""Drives an NBD server with the clients that people use, and checks every byte.
+"""Runs an NBD server with common clients, and checks every byte.
 
     python tests/interop/run.py --server 'COMMAND --socket {socket} --size {size}'
 
-The command starts a server that serves `{size}` bytes at `{socket}` and ends when its standard input does or SIGTERM
-comes. What a check needs is installed from Debian where that is allowed; what could not be done is said. The end is an
-error if a check failed or none ran.
+The command starts a server of `{size}` bytes at `{socket}` that ends when its standard input closes or on SIGTERM.
+Missing programs are installed from Debian where allowed; skipped checks are listed. The exit status is an error if a
+check failed or none ran.
 """
 
 import argparse
@@ -45,15 +45,19 @@ CHECKS = [
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True, metavar="COMMAND", help="with {socket} and {size}")
-    parser.add_argument("--certificates", metavar="FOLDER", type=Path, help="of a server that takes --tls FOLDER")
-    parser.add_argument("--drives", action="store_true", help="the server takes --file FILE and keeps a drive there")
+    parser.add_argument("--server", required=True, metavar="COMMAND", help="server command with {socket} and {size}")
+    parser.add_argument("--certificates", metavar="FOLDER", type=Path, help="certificates for the server's --tls")
+    parser.add_argument("--drives", action="store_true", help="the server keeps a drive in --file FILE")
     parser.add_argument(
-        "--only", metavar="NAME", action="append", default=[], help="a check, such as qemu.patterns; may be repeated"
+        "--only",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="only this check, such as qemu.patterns; repeatable",
     )
     options = parser.parse_args()
     install()
-    done: dict[str, list[str]] = {"ok": [], "FAILED": [], "not done": []}
+    done: dict[str, list[str]] = {"ok": [], "FAILED": [], "skipped": []}
     for check in CHECKS:
         name = f"{check.__module__}.{check.__name__}"
         if options.only and name not in options.only:
@@ -65,14 +69,14 @@ def main() -> int:
                 check(Machine(options.server, Path(folder), options.certificates, options.drives))
                 outcome = "ok"
             except MissingError as missing:
-                outcome, why = "not done", f": {missing}"
+                outcome, why = "skipped", f": {missing}"
             except Exception:
                 outcome, why = "FAILED", "\n" + traceback.format_exc()
         done[outcome].append(name)
         print(f"{outcome:8} {name} ({time.monotonic() - began:.1f} s){why}", flush=True)
     print(", ".join(f"{len(names)} {outcome}" for outcome, names in done.items()))
     if not done["ok"]:
-        print("no check ran: nothing is known", file=sys.stderr)
+        print("no check ran", file=sys.stderr)
     return 0 if done["ok"] and not done["FAILED"] else 1
 
 

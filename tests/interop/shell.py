@@ -9,6 +9,6 @@ def flags_and_errors(machine: Machine) -> None:
     needs("nbdsh", "/usr/bin/python3")
     script = Path(__file__).with_name("flags_and_errors.nbdsh")
     with machine.server(size=8 * MIB) as uri:
-        # The shell of another Python on the path lacks the library of the system's.
+        # Another Python on the path would lack the system's library.
         said = run("/usr/bin/python3", "-m", "nbd", "--base-allocation", "--uri", uri, "-c", script.read_text())
         assert "all as expected" in said, said

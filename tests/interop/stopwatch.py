@@ -2,9 +2,9 @@
 
     python tests/interop/stopwatch.py --server 'ssdlab serve --socket {socket} -s device.capacity={size}B'
 
-One client reads 4 KiB at random, one request after the other. Meanwhile another client does what takes long. Each line
-says how long that took, and the longest read meanwhile. The first line is the reader alone: the machine itself makes it
-wait, too.
+One client reads 4 KiB at random, one request after the other, while another issues long requests. Each line shows the
+duration of the long request, and the longest read meanwhile. The first line is the reader alone, because the machine
+itself makes it wait too.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def write_and_flush(client: Client) -> None:
 
 
 def scatter(client: Client) -> None:
-    """Writes pages at random, as many as a sixteenth of the drive has."""
+    """Writes random pages, a sixteenth of the drive in number."""
     data = random.randbytes(PAGE)
     for _ in range(client.size // PAGE // 16):
         client.write(random.randrange(client.size // PAGE) * PAGE, data)
@@ -70,7 +70,7 @@ DEEDS: dict[str, Callable[[Client], object]] = {
 
 
 def read_until(path: Path, end: Event, longest: "processes.Queue[float]") -> None:
-    """Reads until `end`, and puts the longest time that a read took."""
+    """Reads until `end`, and reports the longest read."""
     with connected(path) as client:
         slowest = 0.0
         while not end.is_set():
@@ -99,7 +99,7 @@ def measure(path: Path, name: str, deed: Callable[[Client], object]) -> float:
 
 
 def crowds(path: Path) -> None:
-    """Clients that take no replies, and connections that say nothing."""
+    """Clients that take no replies, and connections that send nothing."""
     with ExitStack() as opened:
         for _ in range(60):
             client = opened.enter_context(connected(path))
@@ -113,12 +113,13 @@ def crowds(path: Path) -> None:
         began = time.monotonic()
         with connected(path) as client:
             client._ask(READ, 0, 0)
-        print(f"{'64 silent connections':32}              a client came in {1e3 * (time.monotonic() - began):8.1f} ms")
+        waited = 1e3 * (time.monotonic() - began)
+        print(f"{'64 silent connections':32}              a new client waited {waited:8.1f} ms")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", required=True, metavar="COMMAND", help="with {socket} and {size}")
+    parser.add_argument("--server", required=True, metavar="COMMAND", help="server command with {socket} and {size}")
     parser.add_argument("--size", type=int, default=4 << 30, metavar="BYTES", help="default: 4 GiB")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ssdlab-stopwatch-") as folder:
@@ -129,7 +130,7 @@ def main() -> int:
             crowds(path)
             for line in Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8").splitlines():
                 if line.startswith("VmHWM"):
-                    print(f"memory of the server at most: {int(line.split()[1]) / 1024:.0f} MiB")
+                    print(f"peak memory of the server: {int(line.split()[1]) / 1024:.0f} MiB")
     print(f"longest wait: {1e3 * slowest:.1f} ms")
     return 0
 

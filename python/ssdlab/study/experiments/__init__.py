@@ -6,7 +6,7 @@
     >>> result["exec_time_sbs_by_slen"].difference  # doctest: +SKIP
 
 An experiment is data: a folder with `experiment.toml` and the document's tables as CSV files beside it. Those that
-ship with ssdlab are the folders beside this file; `docs/experiments.md` explains their keys.
+ship with ssdlab are the folders beside this file; `docs/experiment-files.md` explains their keys.
 """
 
 import os
