@@ -12,7 +12,7 @@ import ssdlab
 from fleets import written
 from ssdlab.model import diagnosis, shape
 from ssdlab.view.pages.comparison import page
-from ssdlab.view.pages.quantities import QUANTITIES
+from ssdlab.model.metrics import SHOWN
 from sweeps import BASE
 
 ROOMY = BASE.with_overrides({"precondition.overwrite": "none", "workload.requests": 800})
@@ -64,7 +64,7 @@ def test_counts_are_complete_and_nothing_else_is(rare: ssdlab.Comparison) -> Non
 def test_pages_show_what_did_not_occur_as_it_is_averaged(rare: ssdlab.Comparison, compared: ssdlab.Comparison) -> None:
     for summary in (one.summary for found in (rare, compared) for runs in found.runs.values() for one in runs):
         whole = shape.complete(summary)
-        assert [one.label for one in QUANTITIES if one.value(summary) != one.value(whole)] == []
+        assert [one.label for one in SHOWN if one.value(summary) != one.value(whole)] == []
 
 
 def test_a_point_without_a_cause_is_on_the_front(study: ssdlab.Study) -> None:

@@ -144,7 +144,7 @@ def test_a_life_at_a_lower_rate_is_no_better() -> None:
     slow = {"nand.program": "5ms"}
     rows = rows_of(ssdlab.compare({"fast": {**SMALL, "time": "event"}, "slow": {**SMALL, "time": "event", **slow}}))
     assert [cell.count("*") for cell in rows["write bandwidth"]] == [1, 0]
-    assert [cell.count("*") for cell in rows["life at that rate"]] == [0, 0]
+    assert [cell.count("*") for cell in rows["lifetime at that rate"]] == [0, 0]
 
 
 def test_a_life_stands_below_its_rate_though_that_is_equal() -> None:
@@ -152,8 +152,8 @@ def test_a_life_stands_below_its_rate_though_that_is_equal() -> None:
     trace = ssdlab.generate(config.with_overrides({"workload.arrival.poisson.rate": "100/s"}))
     found = ssdlab.compare({"less": config, "more": config.with_overrides({"device.op": "40%"})}, trace)
     rows = rows_of(found)
-    assert len({cell.strip() for cell in rows["life at that rate"]}) == 2
-    assert len({cell.strip() for cell in rows["host data per day, as the trace writes"]}) == 1
+    assert len({cell.strip() for cell in rows["lifetime at that rate"]}) == 2
+    assert len({cell.strip() for cell in rows["host writes per day, rate of the trace"]}) == 1
 
 
 def test_seeds_that_change_nothing_are_told() -> None:

@@ -41,7 +41,7 @@ def test_findings_are_in_words(in_time: ssdlab.Config) -> None:
         assert headline and evidence and "nan" not in headline + evidence
         assert set(finding["what_ifs"]) <= set(words.WHAT_IFS)
     html = found.report_html()
-    assert all(part in html for part in ("Findings", "What requests wait for", "own work of the cells"))
+    assert all(part in html for part in ("Findings", "What requests wait for", "own flash operations"))
 
 
 def test_a_host_that_thinks_bounds_throughput_and_less_of_that_is_tried(in_time: ssdlab.Config) -> None:
@@ -54,7 +54,7 @@ def test_a_host_that_thinks_bounds_throughput_and_less_of_that_is_tried(in_time:
     assert first["share"] == pytest.approx(think_ns / (think_ns + mean_ns))
     headline, _ = words.words(first)
     share = f"{100 * first['share']:.0f} %"
-    assert headline == f"throughput is bounded: the host thinks for {share} of its time, 50.0 ms after each request"
+    assert headline == f"throughput is limited by the host: it thinks for {share} of its time, 50.0 ms after each request"
     faster = [one["after"]["iops"] / one["before"]["iops"] for one in found.to_dict()["what_ifs"][:2]]
     assert found.summary["time"]["iops"] <= 80 and min(faster) > 1.5
 
@@ -65,7 +65,7 @@ def test_merges_on_a_few_dies_are_told_and_so_is_a_change_for_the_worse(in_time:
     first = result.diagnose().findings[0]
     assert first["name"] == "merges" and "merges" in words.words(first)[0]
     slow = next(finding for finding in result.diagnose().findings if finding["about"] == "slow_writes")
-    assert words.words(slow)[0].endswith("is behind collection or merges")
+    assert words.words(slow)[0].endswith("is due to GC and merges")
     iops = result.summary["time"]["iops"]
     for factor, is_worse in ((0.5, True), (1.5, False)):
         changed = {**result.summary, "time": {**result.summary["time"], "iops": factor * iops}}
@@ -76,7 +76,7 @@ def test_merges_on_a_few_dies_are_told_and_so_is_a_change_for_the_worse(in_time:
             partial=False,
             what_ifs=[WhatIf("spare", {"device.op": "14%"}, changed)],
         )
-        assert ("slower than as it is: twice the spare (" in found.report_html()) == is_worse
+        assert ("slower: double the over-provisioning (" in found.report_html()) == is_worse
 
 
 def _finding(about: str, name: str, what_ifs: list[str]) -> dict[str, Any]:
@@ -148,12 +148,12 @@ def test_what_amplifies_writes_is_called_what_it_is() -> None:
     [share] = [line for line in told if "copies within the log" in line]
     assert not any("merges" in line for line in told) and "on their second chance" in told[share]
     empty = ssdlab.Config("tlc-chip", overrides={**drive, "precondition.fill": "0%", "precondition.overwrite": "none"})
-    for times, read in ((1, "none"), (2, "100")):
+    for times, read in ((1, "0"), (2, "100")):
         offsets = [4096 * n for n in range(100)] * times
         parts = ssdlab.Trace.from_columns(op=["W"] * len(offsets), offset=offsets, bytes=[512] * len(offsets))
         told = dict(words.words(finding) for finding in ssdlab.simulate(empty, parts).diagnose().findings)
-        evidence = told["100 % of the pages that the host writes are written in part"]
-        assert evidence.startswith(f"{100 * times} pages of 4.00 KiB, for which {read} had to be read first")
+        evidence = told["100 % of the page writes of the host are partial"]
+        assert evidence.startswith(f"{100 * times} partial writes to pages of 4.00 KiB; {read} of the pages were read first")
 
 
 def test_writes_to_few_of_the_pages_are_not_said_to_be_to_none() -> None:
@@ -166,10 +166,10 @@ def test_writes_to_few_of_the_pages_are_not_said_to_be_to_none() -> None:
         "what_ifs": ["placement"],
     }  # fmt: skip
     told = words.words(finding)[1]
-    assert "as if they fell on 0.21 % of the pages" in told
-    assert told.endswith("1.000: --set ftl.page.survivors=own, and a victim policy that looks at age")
+    assert "as if on 0.21 % of the pages" in told
+    assert told.endswith("1.000: --set ftl.page.survivors=own, and a victim policy that uses age")
     # Where survivors are in blocks of their own already, nobody is told to put them there.
-    assert words.words({**finding, "what_ifs": []})[1].endswith("1.000: a victim policy that looks at age")
+    assert words.words({**finding, "what_ifs": []})[1].endswith("1.000: a victim policy that uses age")
 
 
 @pytest.mark.parametrize(
@@ -177,10 +177,10 @@ def test_writes_to_few_of_the_pages_are_not_said_to_be_to_none() -> None:
     [
         (
             50_000,
-            "nothing is collected in idle time, though it may be",
-            "while there were requests, or within 10.0 ms of them",
+            "idle time is not used for GC",
+            "during requests, or within 10.0 ms after them",
         ),
-        (5, "idle time has room for all collection", "came after 10.0 ms without requests"),
+        (5, "idle time suffices for all GC", "ran after 10.0 ms without requests"),
     ],
 )
 def test_collection_in_idle_time_is_told(rate: int, headline: str, evidence: str) -> None:
@@ -341,12 +341,12 @@ def test_less_is_programmed_than_was_written_where_the_buffer_holds_the_rest(in_
     for size, amplified in (("10MiB", False), ("64KiB", True)):
         result = ssdlab.simulate(in_time.with_overrides({**sets, "drive.buffer.watermark.size": size}))
         told = dict(words.words(finding) for finding in result.diagnose().findings)
-        [evidence] = [said for line, said in told.items() if line.endswith("copies of collection")]
+        [evidence] = [said for line, said in told.items() if line.endswith("GC copies")]
         assert (result.summary["write_amplification"] > 1.0) == amplified
-        assert ("for not all that the host wrote has left the write buffer" in evidence) != amplified
+        assert ("still in the write buffer" in evidence) != amplified
 
 
 def test_trials_of_a_drive_that_has_not_settled_are_told_to_be_of_phases(in_time: ssdlab.Config) -> None:
     for requests, settled in ((3000, False), (60_000, True)):
         found = ssdlab.diagnose(in_time.with_overrides({"workload.requests": requests}))
-        assert ("which phase of collection the requests came" in found.report_html()) != settled
+        assert ("phase of GC" in found.report_html()) != settled

@@ -12,9 +12,10 @@ import ssdlab
 from conftest import ROOT, SMALL_SETS, Cli
 from ssdlab import _ssdlab
 from ssdlab._ssdlab import CAUSES
+from ssdlab.model import metrics
 from ssdlab.view.charts import log as log_plots
 from ssdlab.view.charts import result as plots
-from ssdlab.view.pages import quantities
+from ssdlab.view.pages import tables
 
 LOGGED = ("bast", "fast", "faster", "sbfast")
 STREAMS = {"workload.pattern": "streams", "workload.requests": 20_000, "workload.reads": "10%"}
@@ -60,23 +61,23 @@ def test_files_hold_the_distributions_and_go_with_the_log(
 
 
 def test_every_cause_has_a_name_and_a_colour(logged: ssdlab.Result) -> None:
-    causes, _ = quantities.operations(logged.summary)
-    assert [cause for cause in causes if cause not in quantities.CAUSES or cause not in plots.CAUSE_COLOURS] == []
-    assert {*quantities.CAUSES} == {*plots.CAUSE_COLOURS} == {*CAUSES}
+    causes, _ = tables.operations(logged.summary)
+    assert [cause for cause in causes if cause not in tables.CAUSES] == []
+    assert {*tables.CAUSES} == {*CAUSES}
 
 
 def test_pages_copied_are_those_the_host_did_not_write(logged: ssdlab.Result) -> None:
-    copied = next(figure for figure in quantities.QUANTITIES if figure.label == "pages copied").value(logged.summary)
+    copied = next(figure for figure in metrics.SHOWN if figure.label == "pages copied").value(logged.summary)
     assert copied == int(logged.series["pages_copied"].sum())
     assert logged.write_amplification == pytest.approx(1 + (copied or 0) / logged.summary["host"]["pages_written"])
 
 
 def test_rows_of_the_log_are_there_with_a_log_only(logged: ssdlab.Result, small: ssdlab.Config) -> None:
-    shown = quantities.sections(logged.summary)
+    shown = tables.sections(logged.summary)
     assert "full merges per page written" in dict(shown["Log"]) and "Merges" not in shown
     assert ("Captures" in shown) == (logged.config["ftl"] != "bast")
     assert ("pages copied to the isolation area" in dict(shown["Log"])) == (logged.config["ftl"] == "faster")
-    page = quantities.sections(ssdlab.simulate(small).summary)
+    page = tables.sections(ssdlab.simulate(small).summary)
     assert {"Log", "Captures"} & {*page} == set() and "mapping tables in the drive" in dict(page["Device"])
 
 
@@ -101,17 +102,17 @@ def test_streams_go_by_their_names(small: ssdlab.Config, tmp_path: Path) -> None
     )
     by_stream = ssdlab.simulate(config, nameless).summary["log"]["capture_by_stream"]
     assert [one["stream"] for one in by_stream] == ["1", "2", "3", "4", "5"]
-    rows, more = quantities.captures(ssdlab.simulate(config).summary)
+    rows, more = tables.captures(ssdlab.simulate(config).summary)
     assert rows[0][0] == "random" and len(rows) == 5 and more == 0
 
 
 def test_a_report_shows_the_streams_that_write_most(small: ssdlab.Config) -> None:
     config = small.with_overrides({"ftl": "fast", "host.fit": "wrap"})
     result = ssdlab.simulate(config, ROOT / "traces" / "oltp.csv.zst")
-    rows, more = quantities.captures(result.summary)
-    assert len(rows) == quantities.STREAMS_SHOWN and len(rows) + more == len(result.summary["log"]["capture_by_stream"])
+    rows, more = tables.captures(result.summary)
+    assert len(rows) == tables.STREAMS_SHOWN and len(rows) + more == len(result.summary["log"]["capture_by_stream"])
     page = result.report_html()
-    assert f"further streams: {more}" in page and f'<th scope="row">{rows[0][0]}</th>' in page
+    assert f"{more} further streams" in page and f'<th scope="row">{rows[0][0]}</th>' in page
 
 
 def test_a_report_has_the_charts_that_make_sense(logged: ssdlab.Result, small: ssdlab.Config) -> None:

@@ -9,7 +9,7 @@ from ssdlab.model.result import Result
 from ssdlab.view.chart import Area, Axis, Chart, Heat, Level, Mark, Panel, Spans, nothing
 from ssdlab.view.charts.time import bin_edges, time_axis, time_unit
 from ssdlab.view.colours import BLUE, GREEN, INK, ORANGE, PURPLE
-from ssdlab.view.pages.quantities import CAUSES
+from ssdlab.view.pages.tables import CAUSES
 
 KIND_COLOURS = {"read": BLUE, "program": ORANGE, "erase": PURPLE, "copyback": GREEN}
 HOST_CAUSES = ("host", "rmw", "map_load")
@@ -152,7 +152,7 @@ def operations(recorded: Recorded, first: int = 0) -> Chart:
             if chosen.any():
                 of_kind = Spans(
                     name, row, (begin - origin) / scale, (end - origin) / scale, heights, colour, hatched,
-                    bars.request[drawn], [CAUSES.get(one, one) for one in cause.tolist()], (ready - origin) / scale,
+                    bars.request[drawn], [CAUSES[name].label for name in cause.tolist()], (ready - origin) / scale,
                 )  # fmt: skip
                 marks.append(of_kind.only(chosen))
     after = f" since {text.count(origin)} ns" if origin else ""

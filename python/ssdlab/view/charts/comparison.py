@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from ssdlab import text
 from ssdlab.lazy import Numbers, np
+from ssdlab.model.metrics import Metric
 from ssdlab.model.result import Result
 from ssdlab.study.compare import Comparison, Spread
 from ssdlab.view.chart import (
-    FORMS,
     LONGEST_NAME,
     Axis,
     Bars,
@@ -25,33 +25,30 @@ from ssdlab.view.chart import (
 from ssdlab.view.charts.latency import by_percentile, percentile_axis, took_time
 from ssdlab.view.charts.time import durations, time_unit
 from ssdlab.view.colours import GREY, INK, colour, dash
-from ssdlab.view.pages.quantities import Quantity
+from ssdlab.view.pages.figures import form_of
 from ssdlab.view.pages.result import HEADLINES, OF_A_DRIVE
 
 MOST_CHANGE = 1_000.0
-"""Percent; a change beyond would flatten the others."""
-FORM_OF: dict[object, Form] = {write: name for name, write in FORMS.items()}
+"""Percent; larger changes would flatten the others."""
 
 
-def _measured(found: Comparison) -> Iterator[tuple[Quantity, dict[str, Spread]]]:
-    """The quantities that a person looks for first, with the spreads of the cases that have them; one that is zero in
-    all cases is none to look for.
-    """
-    for quantity in (*HEADLINES, *OF_A_DRIVE):
+def _headlines(found: Comparison) -> Iterator[tuple[Metric, dict[str, Spread]]]:
+    """Headline metrics that are not zero in all cases, with the spread of each case that has a value."""
+    for metric in (*HEADLINES, *OF_A_DRIVE):
         values = {
-            label: [value for one in runs if (value := quantity.value(one.summary)) is not None]
+            label: [value for run in runs if (value := metric.value(run.summary)) is not None]
             for label, runs in found.runs.items()
         }
         if any(map(any, values.values())):
-            yield quantity, {label: Spread.of(of) for label, of in values.items() if of}
+            yield metric, {label: Spread.of(known) for label, known in values.items() if known}
 
 
 def headlines(found: Comparison) -> Chart:
-    """The figures that a person looks for first, a bar for each case; thin lines are standard deviations over seeds."""
+    """Headline metrics with a bar for each case; thin lines are standard deviations over seeds."""
     labels = [*found.runs]
     names = [text.path(label) for label in labels]
     panels = []
-    for quantity, spreads in _measured(found):
+    for metric, spreads in _headlines(found):
         marks: list[Mark] = []
         for label, (mean, deviation, _) in spreads.items():
             at = labels.index(label)
@@ -60,21 +57,21 @@ def headlines(found: Comparison) -> Chart:
             if deviation:
                 low, high = np.array([mean - deviation]), np.array([mean + deviation])
                 marks.append(Whiskers(names[at], row, low, high, INK, along=True))
-        across = Axis("", FORM_OF[quantity.format], low=0)
-        panels.append(Panel(marks, across, rows(names), title=quantity.label))
+        across = Axis("", form_of(metric), low=0)
+        panels.append(Panel(marks, across, rows(names), title=metric.label))
     if not panels:
         return nothing("No case has a figure to draw.", 1.6)
     return Chart(panels, 0.4 + len(panels) * (0.7 + 0.2 * len(labels)), shared=False)
 
 
 def differences(found: Comparison) -> Chart:
-    """By how much each case differs from the first one in the figures that a person looks for first."""
+    """Changes of the headline metrics from the first case."""
     first, *others = found.runs
     changes: dict[str, dict[str, float]] = {}
-    for quantity, spreads in _measured(found):
+    for metric, spreads in _headlines(found):
         base = spreads.get(first)
         if base and base.mean:
-            changes[quantity.label] = {
+            changes[metric.label] = {
                 label: 100 * (spreads[label].mean / base.mean - 1) for label in others if label in spreads
             }
     if not others or not changes:

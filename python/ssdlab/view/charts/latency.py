@@ -10,7 +10,7 @@ from ssdlab.view.chart import Area, Axis, Chart, Dash, Intervals, Line, Mark, Pa
 from ssdlab.view.charts.time import bin_edges, course, durations, durations_between, time_axis, time_unit
 from ssdlab.view.colours import AMBER, GREEN, GREY, INK, OF_OPERATION, PURPLE, SKY, YELLOW
 from ssdlab.view.pages.diagnosis import PARTS
-from ssdlab.view.pages.quantities import below
+from ssdlab.view.pages.tables import below
 from ssdlab.view.times import name_of_times
 
 NO_TIME = "No read or write took any time."

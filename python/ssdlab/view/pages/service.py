@@ -8,7 +8,7 @@ from ssdlab import text
 from ssdlab.model.service import Service
 from ssdlab.model.unused import unused_when_served
 from ssdlab.view.page import Beside, Facts, Page, Section, Table
-from ssdlab.view.pages.quantities import CAUSES, QUANTILES, operations, response_times
+from ssdlab.view.pages.tables import QUANTILES, operation_cells, response_times
 
 BEHIND = 0.1
 """Share of the response time from which on a server that is late says so."""
@@ -150,11 +150,9 @@ def mounted(mount: Mapping[str, Any]) -> str:
 
 
 def _flash(report: Mapping[str, Any]) -> Iterator[Section]:
-    causes, counts = operations(report)
-    if causes:
-        rows = [(kind, *map(text.count, of), text.count(sum(of))) for kind, of in counts]
-        headers = ("", *(CAUSES.get(cause, cause) for cause in causes), "total")
-        yield Section("Operations by cause", [Table(headers, rows, "Flash operations")])
+    headers, rows = operation_cells(report)
+    if rows:
+        yield Section("Operations by cause", [Table.named(headers, rows, "Flash operations")])
 
 
 def _times(report: Mapping[str, Any]) -> Iterator[Section]:
