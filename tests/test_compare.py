@@ -70,7 +70,7 @@ def test_of_a_stopped_comparison_only_whole_runs_are_averaged() -> None:
 def test_a_case_that_was_cut_short_is_no_better_nor_worse() -> None:
     cut = ssdlab.compare(LONG, jobs=1, monitor=stopping("fifo", "measure"))
     assert cut.cut_short == ["fifo"] and cut.runs["fifo"][0].partial
-    assert page(cut).partial == "it was stopped; fifo is of the part that was run" and not page(cut).legend
+    assert page(cut).partial == "it was stopped; fifo covers only the part that was run" and not page(cut).legend
     assert not any("*" in cell for row in rows_of(cut).values() for cell in row)
     with pytest.raises(KeyboardInterrupt, match="nothing was measured yet"):
         ssdlab.compare(LONG, jobs=1, monitor=stopping("greedy", "fill"))

@@ -119,7 +119,7 @@ def test_a_report_has_the_charts_that_make_sense(logged: ssdlab.Result, small: s
     page = html.unescape(logged.report_html())
     for title in ("Merges", "Service time over the run"):
         assert f"<h2>{title}</h2>" in page
-    assert "What one reclaim of log space costs" in page
+    assert "Cost of a reclaim of log space" in page
     # BAST merges one logical block at a time, and so does FASTer here.
     assert ("Logical blocks merged in one reclaim" in page) == (logged.config["ftl"] in ("fast", "sbfast"))
     ids = [part.split('"')[0] for part in page.split(' id="')[1:]]

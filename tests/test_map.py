@@ -83,4 +83,4 @@ def test_tables_comparisons_and_reports_show_the_map(cli: Cli, mapped: ssdlab.Re
     assert ram["map"] is None and dftl["map"]["pages"] == 4
     assert "map write-back" in cli("run", *SMALL_SETS, "--set", "ftl.page.map.dftl.cmt=64").stdout
     page = mapped.report_html()
-    assert "look-ups served from RAM" in page and "<h3>Map</h3>" in page and "map collection" in page
+    assert "map hit ratio" in page and "<h3>Map</h3>" in page and "map collection" in page
