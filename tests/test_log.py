@@ -14,7 +14,6 @@ from ssdlab import _ssdlab
 from ssdlab._ssdlab import CAUSES
 from ssdlab.model import metrics
 from ssdlab.view.charts import log as log_plots
-from ssdlab.view.charts import result as plots
 from ssdlab.view.pages import tables
 
 LOGGED = ("bast", "fast", "faster", "sbfast")

@@ -1,7 +1,7 @@
 """Every figure of a run in one table: name, unit, label, help and which of two values is the better one.
 
-`result.json`, its checks (`model.shape`), pages, terminal, comparisons, charts and the tables of `docs/results.md` derive
-from it. Help texts and units of plain counters come from Rust (`counters!`); here they have labels only.
+`result.json`, its checks (`model.shape`), pages, terminal, comparisons, charts and the tables of `docs/results.md`
+derive from it. Help texts of counters come from Rust (`counters!`); here they have labels only.
 """
 
 from collections.abc import Callable, Mapping
@@ -102,8 +102,8 @@ QUANTILES = {time.label: time.name for time in TIMES if time.label and time.unit
 CAPTURE = (
     Metric("sub_streams", "runs", "sequential sub-streams", "sub-streams"),
     Metric("random_pages", "pages", "random pages", "random pages"),
-    Metric("hit_ratio", "share of 1", "hit ratio", "sub-streams with at least one page in a sequential log block", "more",
-           "without sub-streams"),
+    Metric("hit_ratio", "share of 1", "hit ratio", "sub-streams with at least one page in a sequential log block",
+           "more", "without sub-streams"),
     Metric("hit_quality", "share of 1", "hit quality", "pages of these sub-streams that went there", "more",
            "without such sub-streams"),
     Metric("error_capture", "share of 1", "error capture", "random pages that went there", "less",
@@ -113,7 +113,9 @@ CAPTURE = (
 """Figures of what sequential log blocks captured."""
 
 LOOKUPS = (
-    Metric("hit_ratio", "share of 1", "hit ratio", "look-ups that found their entry in RAM", "more", "without look-ups"),
+    Metric(
+        "hit_ratio", "share of 1", "hit ratio", "look-ups that found their entry in RAM", "more", "without look-ups"
+    ),
     Metric("count", "look-ups", "", "look-ups"),
     Metric("hits", "look-ups", "", "look-ups that found their entry in RAM"),
 )
@@ -177,18 +179,21 @@ METRICS = (
         Metric("physical_bytes", "bytes", "flash", "raw flash capacity"),
         Metric("op_over_logical", "share of 1", "over-provisioning, with the FTL's reserve",
                "over-provisioning, (physical - logical) / logical, with the FTL's reserve"),
-        Metric("spare_of_physical", "share of 1", "over-provisioning, of physical", "the same space as (physical - logical) / physical"),
+        Metric("spare_of_physical", "share of 1", "over-provisioning, of physical", "the same space as (physical - "
+               "logical) / physical"),
         Metric("page_bytes", "bytes", "page", "page size"),
         Metric("pages_per_block", "pages", "pages per block", "pages of an erase block"),
         Metric("blocks", "blocks", "blocks", "erase blocks"),
         Metric("reserve_blocks", "blocks", "reserved by the FTL", "blocks that the FTL reserves for open and erased "
                "blocks, merges and a map in flash; part of `blocks`"),
-        Metric("op_without_reserve", "share of 1", "over-provisioning, without the FTL's reserve", "over-provisioning without "
-               "`reserve_blocks`: `device.op` sets it where `device.reserve` is `extra`, the default. Reserved blocks also "
-               "hold data at times, so GC works with `collection.effective_op` instead"),
+        Metric("op_without_reserve", "share of 1", "over-provisioning, without the FTL's reserve",
+               "over-provisioning without `reserve_blocks`: `device.op` sets it where `device.reserve` is `extra`, "
+               "the default. Reserved blocks also hold data at times, so GC works with `collection.effective_op` "
+               "instead"),
         Metric("mapping_table_bytes", "bytes", "mapping tables in the drive", "mapping tables that a controller with "
                "this FTL keeps in RAM, counted as in its paper; [how](ftls.md#memory)", "less"),
-        Metric("memory_bytes", "bytes", "memory of the simulated FTL", "memory of the simulator for maps and block state", "less"),
+        Metric("memory_bytes", "bytes", "memory of the simulated FTL", "memory of the simulator for maps and block "
+               "state", "less"),
         Metric("logical_pages", "pages", "", "pages that the host sees"),
         Metric("physical_pages", "pages", "", "flash pages"),
         Metric("endurance_cycles", "cycles", "", "program/erase cycles that a block endures"),
@@ -206,7 +211,8 @@ METRICS = (
     *_group("Host", "",
         Metric("capacities_written", "capacities", "capacities written", "pages written in the measured phase, in "
                "capacities of the device"),
-        Metric("repeat.replays", "replays", "replays, the last measured", "replays of the trace, including the measured one"),
+        Metric("repeat.replays", "replays", "replays, the last measured", "replays of the trace, including the "
+               "measured one"),
         Metric("repeat.capacities_written", "capacities", "capacities written in all replays",
                "pages written in all replays without their warm-ups, in capacities of the device"),
         Metric("repeat.steady", help="true if write amplification became [steady](#steady)", kind="flag",
@@ -222,8 +228,8 @@ METRICS = (
         for metric in _times("Below the cache", f"cache.below.latency.{op}", op, ("mean", "p50", "p99", "p99.9"), None)
     ),
     *_group("Flash", "",
-        Metric("write_amplification", "ratio", "write amplification (WAF)", "pages programmed per page the host wrote; a "
-               "partial page counts as one", "less", "if the host wrote nothing"),
+        Metric("write_amplification", "ratio", "write amplification (WAF)", "pages programmed per page the host "
+               "wrote; a partial page counts as one", "less", "if the host wrote nothing"),
         Metric("precondition.write_amplification", "ratio", "write amplification, preconditioning",
                "write amplification at the end of overwriting", null="without overwriting"),
         Metric("precondition.replays", "replays", "replays that precondition", "replays of the trace's writes",
@@ -234,22 +240,23 @@ METRICS = (
                "[saved](state.md) drive, without pages overwritten in a write buffer"),
         Metric("precondition.stable", help="true if write amplification settled", kind="flag",
                null="unless overwriting until it is steady"),
-        Metric("precondition.sampled_planes", "planes", "", "planes that were overwritten while the others took over their "
-               "state ([state.md](state.md))", null="if all were overwritten"),
+        Metric("precondition.sampled_planes", "planes", "", "planes that were overwritten while the others took over "
+               "their state ([state.md](state.md))", null="if all were overwritten"),
         Metric("collection.effective_op", "ratio", "effective over-provisioning, measured", "effective "
                "over-provisioning: invalid pages per valid page in the plane of each victim, half-way through its "
-               "collection, summed over the victims; erased pages and map pages do not count. Under uniform writes and whole "
-               "rounds of GC, write amplification is within 1.5 % of the closed form for this over-provisioning. With "
-               "`ftl.page.trigger=batch` a round is `high - low + 1` blocks of host pages in each plane; a run of n rounds "
-               "may be off by another 1/n, and a batch should be at most a quarter of the blocks of a plane",
-               null="without victims", form="share of 1"),
+               "collection, summed over the victims; erased pages and map pages do not count. Under uniform writes "
+               "and whole rounds of GC, write amplification is within 1.5 % of the closed form for this "
+               "over-provisioning. With `ftl.page.trigger=batch` a round is `high - low + 1` blocks of host pages in "
+               "each plane; a run of n rounds may be off by another 1/n, and a batch should be at most a quarter of "
+               "the blocks of a plane", null="without victims", form="share of 1"),
         Metric("collection.victims", "blocks", "", "victim blocks with data"),
         Metric("pages_copied", "pages", "pages copied", better="less", compute=_pages_copied),
     ),
     *_group("Flash", "wear",
         Metric("erases", "erases", "blocks erased", "erases in the measured phase", "less"),
         Metric("erase_mean", "erases", "erases per block, mean", "mean over the blocks", "less", form="mean"),
-        Metric("erase_std_dev", "erases", "erases per block, standard deviation", "standard deviation over the blocks", "less", form="mean"),
+        Metric("erase_std_dev", "erases", "erases per block, standard deviation", "standard deviation over the blocks",
+               "less", form="mean"),
         Metric("erase_min", "erases", "erases per block, min", "erases of the least worn block"),
         Metric("erase_max", "erases", "erases per block, max", "erases of the most worn block", "less"),
     ),
@@ -258,8 +265,8 @@ METRICS = (
         Metric("all.hit_ratio", "share of 1", "hit ratio", better="more"),
         Metric("reads.hit_ratio", "share of 1", "hit ratio, reads", better="more"),
         Metric("changes.hit_ratio", "share of 1", "hit ratio, writes and trims", better="more"),
-        Metric("double_read_share", "share of 1", "reads that read the map first", "page reads whose entry was not in RAM, "
-               "so that the map is read first", "less", "without reads"),
+        Metric("double_read_share", "share of 1", "reads that read the map first", "page reads whose entry was not in "
+               "RAM, so that the map is read first", "less", "without reads"),
         Metric("pages_read", "pages", "map pages read", "map pages read, for any cause", "less"),
         Metric("pages_programmed", "pages", "map pages programmed", "map pages programmed, for any cause", "less"),
         Metric("translation_write_amplification", "ratio", "map pages programmed per page written",
@@ -274,29 +281,31 @@ METRICS = (
         Metric("full.erases", "blocks", "data blocks erased by full merges", better="less"),
     ),
     *_group("Log", "log",
-        Metric("full_merges_per_page", "ratio", "full merges per page written", "full merges per page the host wrote", "less",
-               "if the host wrote nothing", form="small ratio"),
+        Metric("full_merges_per_page", "ratio", "full merges per page written", "full merges per page the host wrote",
+               "less", "if the host wrote nothing", form="small ratio"),
         Metric("reclaims", "reclaims", "reclaims of log space", "host page writes that waited for a reclaim"),
-        Metric("associativity_mean", "logical blocks", "logical blocks merged per reclaim, mean", "logical blocks merged "
-               "per reclaim. A log block of BAST and a sequential one of FAST or FASTer belongs to one logical block. Without "
-               "sequential log blocks (`ftl.fast.sw=0`) it is the associativity of the FAST paper", null="without reclaims",
-               form="mean"),
+        Metric("associativity_mean", "logical blocks", "logical blocks merged per reclaim, mean",
+               "logical blocks merged per reclaim. A log block of BAST and a sequential one of FAST or FASTer belongs "
+               "to one logical block. Without sequential log blocks (`ftl.fast.sw=0`) it is the associativity of the "
+               "FAST paper", null="without reclaims", form="mean"),
         Metric("reclaim_mean_ns", "ns", "flash work per reclaim, mean", "flash work per reclaim: the sum of its "
                "operations' times; several dies share it", "less", f"without reclaims, or {_UNTIMED}"),
         Metric("retired_blocks", "blocks", "log blocks retired", "blocks that left the log"),
-        Metric("utilisation_mean", "share of 1", "utilisation of retired log blocks, mean", "programmed pages of these blocks",
-               "more", "without such blocks"),
+        Metric("utilisation_mean", "share of 1", "utilisation of retired log blocks, mean",
+               "programmed pages of these blocks", "more", "without such blocks"),
     ),
     *_group("Log", "",
-        Metric("second_chance", "pages", "pages copied on their second chance", quiet=True, compute=_copied_within_log("second_chance")),
-        Metric("isolation", "pages", "pages copied to the isolation area", quiet=True, compute=_copied_within_log("isolation")),
+        Metric("second_chance", "pages", "pages copied on their second chance", quiet=True,
+               compute=_copied_within_log("second_chance")),
+        Metric("isolation", "pages", "pages copied to the isolation area", quiet=True,
+               compute=_copied_within_log("isolation")),
     ),
     *_group("Captures", "log.capture", *(replace(metric, help="") for metric in CAPTURE)),
     *_group("Speed", "time",
-        Metric("elapsed_ns", "ns", "simulated time", "simulated time of the measured phase; with a cache, until started "
-               "write-backs are complete"),
-        Metric("busy_ns", "ns", "", "time that the flash worked; where `time` is `event`, the mean over the dies of the time "
-               "with a command, including waits for the channel"),
+        Metric("elapsed_ns", "ns", "simulated time", "simulated time of the measured phase; with a cache, until "
+               "started write-backs are complete"),
+        Metric("busy_ns", "ns", "", "time that the flash worked; where `time` is `event`, the mean over the dies of "
+               "the time with a command, including waits for the channel"),
         Metric("utilisation", "share of 1", "flash busy", "busy over elapsed time"),
         *_RATES,
         Metric("behind_ns", "ns", "", "time from the last arrival to the last completion", null="in closed replay"),
@@ -309,15 +318,17 @@ METRICS = (
             Metric(f"{unit}_utilisation.{metric.name}", "share of 1", f"{unit} utilisation, {metric.name}")
             for unit in ("die", "channel") for metric in SPREAD
         ),
-        Metric("internal_share", "share of 1", "share of die time spent on internal work", "share of die time spent on GC, merges "
-               "and the map", "less"),
-        Metric("queue_depth_mean", "requests", "requests outstanding, mean", "requests outstanding, mean over time", form="mean"),
+        Metric("internal_share", "share of 1", "share of die time spent on internal work", "share of die time spent "
+               "on GC, merges and the map", "less"),
+        Metric("queue_depth_mean", "requests", "requests outstanding, mean", "requests outstanding, mean over time",
+               form="mean"),
         Metric("queue_depth_max", "requests", "requests outstanding, max", "requests outstanding, maximum"),
         Metric("multiplane_commands", "commands", "multi-plane commands", "multi-plane commands"),
-        Metric("suspensions", "suspensions", "suspended programs and erases", "programs and erases suspended for a read", quiet=True),
-        Metric("fairness", "0 to 1", "fairness of streams (Jain)", "Jain's index of `bytes_per_s` of the streams active "
-               "for more than half of the time: 1 if all are equal, 1/n if one of n has everything. It measures the drive only "
-               "if each stream asks for as much as it can get", "more",
+        Metric("suspensions", "suspensions", "suspended programs and erases",
+               "programs and erases suspended for a read", quiet=True),
+        Metric("fairness", "0 to 1", "fairness of streams (Jain)", "Jain's index of `bytes_per_s` of the streams "
+               "active for more than half of the time: 1 if all are equal, 1/n if one of n has everything. It "
+               "measures the drive only if each stream asks for as much as it can get", "more",
                "with fewer than two such streams, or more than 256 streams", form="mean"),
     ),
     *(
@@ -326,9 +337,12 @@ METRICS = (
             ("read alone in the drive", "reads_alone"), ("read beside writes", "reads_beside_writes"),
             ("write without reads", "writes_alone"), ("write beside reads", "writes_beside_reads"),
         )
-        for metric in _times("Interference", f"drive.interference.{path}", f"{label},", ("mean", "p99"), "less", quiet=False)
+        for metric in _times(
+            "Interference", f"drive.interference.{path}", f"{label},", ("mean", "p99"), "less", quiet=False
+        )
     ),
-    Metric("reads_beside_writes", "share of 1", "reads beside writes", section="Interference", compute=_reads_beside_writes),
+    Metric("reads_beside_writes", "share of 1", "reads beside writes", section="Interference",
+           compute=_reads_beside_writes),
     *_group("Cache", "cache",
         Metric("policy", help="replacement policy", kind="name"),
         Metric("page_bytes", "bytes", "", "page size"),
@@ -342,43 +356,53 @@ METRICS = (
         Metric("miss_ratio", "share of 1", "miss ratio", "misses per page touched", "less", "if nothing was touched"),
         Metric("pages_touched", "pages", "pages copied from and to the cache", compute=_pages_touched),
         Metric("pools.transitions.restored", "pages", "pages decompressed", quiet=True),
-        Metric("pools.compressions", "pages", "pages compressed", "pages compressed, including those that did not shrink", quiet=True),
+        Metric("pools.compressions", "pages", "pages compressed", "pages compressed, including those that did not "
+               "shrink", quiet=True),
         Metric("pools.transitions.compressed", "pages", "compressed pages kept", quiet=True),
         Metric("pools.transitions.compressed_dropped", "pages", "compressed pages evicted", quiet=True),
         Metric("pools.raw_pages", "pages", "raw pages at the end", "raw pages at the end"),
-        Metric("pools.compressed_pages", "pages", "compressed pages at the end", "compressed pages at the end", quiet=True),
+        Metric("pools.compressed_pages", "pages", "compressed pages at the end", "compressed pages at the end",
+               quiet=True),
         Metric("pools.compressed_bytes", "bytes", "", "bytes of these pages"),
-        Metric("pools.ratio", "ratio", "compression ratio at the end", "raw bytes per compressed byte", null="without compressed pages"),
+        Metric("pools.ratio", "ratio", "compression ratio at the end", "raw bytes per compressed byte",
+               null="without compressed pages"),
         Metric("pools.raw_capacity_pages", "pages", "", "capacity of the raw pool"),
         Metric("pools.compressed_capacity_bytes", "bytes", "", "capacity of the compressed pool"),
         Metric("pools.transitions.loaded", "pages", "pages read from the drive", better="less"),
         Metric("counters.filled", "pages", "pages filled for partial writes", better="less", quiet=True),
         Metric("written_back", "pages", "pages written back", "dirty pages written below", "less"),
-        Metric("dirty_pages", "pages", "dirty pages at the end", "dirty pages at the end, in the cache alone", quiet=True),
-        Metric("cache_ns", "ns", "time in the cache", "time of requests in the cache: copying, decompressing and compressing "
-               "pages, including waits for other requests' pages in an open loop and with `time = \"event\"`", "less"),
+        Metric("dirty_pages", "pages", "dirty pages at the end", "dirty pages at the end, in the cache alone",
+               quiet=True),
+        Metric("cache_ns", "ns", "time in the cache", "time of requests in the cache: copying, decompressing and "
+               "compressing pages, including waits for other requests' pages in an open loop and with `time = "
+               "\"event\"`", "less"),
         Metric("pools.compress_ns", "ns", "time compressing", "time to compress pages, part of `cache_ns`", quiet=True),
-        Metric("pools.restore_ns", "ns", "time decompressing", "time to decompress pages, part of `cache_ns`", quiet=True),
-        Metric("waits.utilisation", "share of 1", "cache utilisation", "share of the time in which the cache worked on pages"),
-        Metric("waits.drive_ns", "ns", "host requests' wait for the drive", "time until the requested data arrived from below", "less"),
-        Metric("waits.limit_ns", "ns", "host requests' wait at the dirty limit", "time at the limit of dirty pages, including "
-               "delayed issues of the host", "less"),
+        Metric("pools.restore_ns", "ns", "time decompressing", "time to decompress pages, part of `cache_ns`",
+               quiet=True),
+        Metric("waits.utilisation", "share of 1", "cache utilisation", "share of the time in which the cache worked "
+               "on pages"),
+        Metric("waits.drive_ns", "ns", "host requests' wait for the drive", "time until the requested data arrived "
+               "from below", "less"),
+        Metric("waits.limit_ns", "ns", "host requests' wait at the dirty limit", "time at the limit of dirty pages, "
+               "including delayed issues of the host", "less"),
         Metric("mean_ns", "ns", "response time of a host request, mean", "response time of a host request, mean; with "
                "`time = \"serial\"` its time in the cache plus the requests below that it causes", "less", _UNTIMED),
     ),
     *_group("Block layer", "drive.block",
         Metric("scheduler", help="name of the I/O scheduler", kind="name"),
         Metric("counters.bios", "bios", "bios"),
-        Metric("merged_share", "share of 1", "bios merged into a waiting request", "share of the bios that were merged into a waiting request"),
+        Metric("merged_share", "share of 1", "bios merged into a waiting request", "share of the bios that were "
+               "merged into a waiting request"),
         Metric("counters.request_merges", "requests", "requests merged with a neighbour"),
         Metric("counters.bios_waited", "bios", "bios that waited for a request"),
         Metric("throttling.held_back", "bios", "writes and trims throttled"),
         Metric("throttling.held_back_ns", "ns", "total time throttled"),
         Metric("counters.dispatched_reads", "requests", "reads dispatched"),
-        Metric("read_bytes_mean", "bytes", "size of a dispatched read, mean", "mean size of a dispatched read", null="without reads"),
+        Metric("read_bytes_mean", "bytes", "size of a dispatched read, mean", "mean size of a dispatched read",
+               null="without reads"),
         Metric("counters.dispatched_writes", "requests", "writes and trims dispatched"),
-        Metric("write_bytes_mean", "bytes", "size of a dispatched write or trim, mean", "mean size of a dispatched write or trim",
-               null="without writes and trims"),
+        Metric("write_bytes_mean", "bytes", "size of a dispatched write or trim, mean",
+               "mean size of a dispatched write or trim", null="without writes and trims"),
         Metric("counters.dispatched_flushes", "requests", "flushes dispatched", quiet=True),
         Metric("counters.direction_changes", "changes", "changes of direction"),
     ),
@@ -392,7 +416,9 @@ METRICS = (
     *(
         metric
         for op in ("read", "write")
-        for metric in _times("Response time", f"latency.{op}", op, ("mean", "p50", "p99", "p99.9", "p99.99", "max"), "less")
+        for metric in _times(
+            "Response time", f"latency.{op}", op, ("mean", "p50", "p99", "p99.9", "p99.99", "max"), "less"
+        )
     ),
     *(
         metric
@@ -400,35 +426,43 @@ METRICS = (
         for metric in _times("Waiting", f"drive.{part}.{op}", f"{op} {part}", ("mean", "p99"), "less")
     ),
     *_group("Lifetime", "lifetime",
-        Metric("host_tbw_bytes", "bytes", "host writes until worn out (TBW)", "host writes until worn out: endurance x "
-               "physical pages x bytes written / pages programmed, counting partial pages by their bytes. Pages left in the "
-               "write buffer are written but not programmed: they raise this of a short run", "more",
+        Metric("host_tbw_bytes", "bytes", "host writes until worn out (TBW)", "host writes until worn out: endurance "
+               "x physical pages x bytes written / pages programmed, counting partial pages by their bytes. Pages "
+               "left in the write buffer are written but not programmed: they raise this of a short run", "more",
                "if nothing was programmed", form="decimal bytes"),
-        Metric("dwpd_5_years", "capacities/day", "drive writes per day for 5 years (DWPD)", "the same per day of a five-year warranty",
-               "more", "if nothing was programmed"),
-        Metric("rate", kind="name", null="without writes, or if time is not modelled", help="rate of the figures below. "
-               "`trace`: rate of the trace at the replay's speed, if the drive keeps up with it: in open replay by the "
-               "[diagnosis](diagnose.md#findings), else if the trace is no faster than the replay. `replay`: rate of the "
-               "replay where requests wait for others (`host.replay` is `closed` or `processes`) and the trace has no times or "
-               "is faster; the drive may sustain more. `drive`: rate that the drive sustains in open replay that it falls "
-               "behind. The last two leave out what is in the write buffer at the end"),
+        Metric("dwpd_5_years", "capacities/day", "drive writes per day for 5 years (DWPD)",
+               "the same per day of a five-year warranty", "more", "if nothing was programmed"),
+        Metric("rate", kind="name", null="without writes, or if time is not modelled", help="rate of the figures "
+               "below. `trace`: rate of the trace at the replay's speed, if the drive keeps up with it: in open "
+               "replay by the [diagnosis](diagnose.md#findings), else if the trace is no faster than the replay. "
+               "`replay`: rate of the replay where requests wait for others (`host.replay` is `closed` or "
+               "`processes`) and the trace has no times or is faster; the drive may sustain more. `drive`: rate that "
+               "the drive sustains in open replay that it falls behind. The last two leave out what is in the write "
+               "buffer at the end"),
         *(
-            Metric(f"host_bytes_per_day {rate}", "bytes", f"host writes per day, {label}", form="decimal bytes", compute=_per_day(rate))
-            for rate, label in (("trace", "rate of the trace"), ("replay", "rate of the replay"), ("drive", "most the drive sustained"))
+            Metric(f"host_bytes_per_day {rate}", "bytes", f"host writes per day, {label}", form="decimal bytes",
+                   compute=_per_day(rate))
+            for rate, label in (
+                ("trace", "rate of the trace"), ("replay", "rate of the replay"), ("drive", "most the drive sustained"),
+            )
         ),
-        Metric("host_bytes_per_day", "bytes", "", "host writes per day; never more than the drive sustained", null="with `rate`"),
-        Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}", "the same in capacities", null="with `rate`"),
+        Metric("host_bytes_per_day", "bytes", "", "host writes per day; never more than the drive sustained",
+               null="with `rate`"),
+        Metric("host_drive_writes_per_day", "capacities/day", f"drive writes per day {PER_DAY}",
+               "the same in capacities", null="with `rate`"),
         # No `better`: each case has its own rate.
         Metric("years", "years", f"lifetime {PER_DAY}", "years until worn out at that rate", null="with `rate`"),
-        Metric("trace_bytes_per_day", "bytes", "", "writes of the trace per day by its own times, at the replay's speed, even "
-               "if the drive cannot keep up", null="if the trace has no times"),
-        Metric("trace_years", "years", "", "years until worn out at the rate of the trace", null="if the trace has no times"),
+        Metric("trace_bytes_per_day", "bytes", "", "writes of the trace per day by its own times, at the replay's "
+               "speed, even if the drive cannot keep up", null="if the trace has no times"),
+        Metric("trace_years", "years", "", "years until worn out at the rate of the trace",
+               null="if the trace has no times"),
     ),
     *_group("Check", "check",
-        Metric("flash_operations_checked", "operations", "flash operations checked", "reads, programs and erases checked against the "
-               "NAND rules, including preconditioning and warm-up; a copy is a read and a program"),
-        Metric("page_reads_checked", "pages", "page reads checked", "host page reads compared with the last write, including warm-up "
-               "and reads for partial writes"),
+        Metric("flash_operations_checked", "operations", "flash operations checked", "reads, programs and erases "
+               "checked against the NAND rules, including preconditioning and warm-up; a copy is a read and a "
+               "program"),
+        Metric("page_reads_checked", "pages", "page reads checked", "host page reads compared with the last write, "
+               "including warm-up and reads for partial writes"),
     ),
 )  # fmt: skip
 """Every metric, in the order of pages."""

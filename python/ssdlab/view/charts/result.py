@@ -10,6 +10,7 @@ from ssdlab.view.colours import ORANGE, SKY
 from ssdlab.view.pages import tables
 from ssdlab.view.pages.tables import CAUSES
 
+
 def write_amplification(result: Result) -> Chart:
     """Write amplification per epoch and so far, over simulated time or, without time, over requests."""
     host = result.series["host_pages_written"].astype(float)

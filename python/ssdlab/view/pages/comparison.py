@@ -48,7 +48,9 @@ def page(comparison: Comparison, *, all: bool = False) -> Page:
     equal = [line for line in lines if line not in differing]
     notes = _by_case({label: [remark.text for remark in remarks_on(run)] for label, run in results.items()})
     notes.extend(filter(None, [unlike_flash(results)]))
-    if comparison.seeds > 1 and not any(spread and spread.standard_deviation for line in lines for spread in line.spreads):
+    if comparison.seeds > 1 and not any(
+        spread and spread.standard_deviation for line in lines for spread in line.spreads
+    ):
         notes.append(ALIKE)
     titles = _titles(comparison)
     sections = [Section("Settings that differ", [_settings(comparison)], terminal=False), *_drawn(comparison)]
@@ -57,9 +59,13 @@ def page(comparison: Comparison, *, all: bool = False) -> Page:
     if equal:
         words = f"{len(equal)} more figures are equal in all cases." if differing else "All figures are equal."
         sections.append(Section("", [Paragraph(words, "soft")]))
-        rows = [[f"{titles.get(one.metric.section, one.metric.section)}: {one.metric.label}", one.texts[0]] for one in equal]
+        rows = [
+            [f"{titles.get(one.metric.section, one.metric.section)}: {one.metric.label}", one.texts[0]] for one in equal
+        ]
         sections.append(Section("Equal in all cases", [Table(("", "all cases"), rows)], terminal=False))
-    lead = {label: [sized_by_trace([(run.config, run.summary)]), clock_remark(run.config)] for label, run in results.items()}
+    lead = {
+        label: [sized_by_trace([(run.config, run.summary)]), clock_remark(run.config)] for label, run in results.items()
+    }
     return Page(
         title=source_text(next(iter(results.values())).source),
         lead=[Paragraph(line, "soft") for line in _by_case(lead)],

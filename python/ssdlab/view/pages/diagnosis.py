@@ -100,14 +100,16 @@ _OF_TIMES = "{share:%} of the response times{where}"
 _SLOW = (
     "slow {kind}: {share:%} of p99 is due to {part}",
     "{room_share:%} of the time at p99 is for room in the write buffer",
-    "response time {p50_ns:ns} at p50 ({p50_share:%} of it), {p99_ns:ns} at p99, {p99_9_ns:ns} at p99.9 ({p99_9_share:%})",
+    "response time {p50_ns:ns} at p50 ({p50_share:%} of it), {p99_ns:ns} at p99, {p99_9_ns:ns} at p99.9 "
+    "({p99_9_share:%})",
 )
 _WAF = "WAF {write_amplification:ratio}{unwritten}"
 _MISSES = ("the working set is larger than the {cache_name}", "{miss_ratio:%} of the look-ups miss")
 
 THROUGHPUT: Mapping[str, str] = {
     **{
-        name: f"the {name}: busy {{{name}:%}} of the time" for name in ("controller", "link", "channels", "dies", "cache")
+        name: f"the {name}: busy {{{name}:%}} of the time"
+        for name in ("controller", "link", "channels", "dies", "cache")
     },
     **{
         name: f"the dies: busy {{dies:%}} of the time, {{cells_{'collection' if name == 'merges' else name}:%}} of it "
@@ -173,8 +175,8 @@ OTHERS: Mapping[tuple[str, str], _Words] = {
     ),
     ("write_amplification", "hot_with_cold"): (
         "write amplification: up to {share:%} of the programs are due to hot and cold data in the same blocks",
-        "writes concentrate as if on {written_share:share} of the pages, but victims are {valid_share_of_victims:%} valid, "
-        "{valid_share_evenly:%} with even writes",
+        "writes concentrate as if on {written_share:share} of the pages, but victims are {valid_share_of_victims:%} "
+        "valid, {valid_share_evenly:%} with even writes",
         "separated, WAF could fall from {write_amplification:ratio} towards {write_amplification_apart:ratio}: "
         "{placement}a victim policy that uses age",
     ),
@@ -233,7 +235,9 @@ def _values(finding: Finding) -> dict[str, Any]:
     return {
         **{key: value for key, value in evidence.items() if key != "room_share" or value},
         "share": finding["share"],
-        "busy": ", ".join(f"{resource} {_percent(evidence[resource])}" for resource in resources if resource in evidence),
+        "busy": ", ".join(
+            f"{resource} {_percent(evidence[resource])}" for resource in resources if resource in evidence
+        ),
         # Utilisation of the cache is evidence only where there is one.
         "where": " below the cache" if "cache" in evidence else "",
         "work": WORK.get(name, ""),
@@ -313,7 +317,10 @@ def has_parts(response: Mapping[str, Any]) -> bool:
 def parts_table(response: Mapping[str, Any], summary: Summary) -> Table:
     """Mean response times around percentiles, by part."""
     groups = {
-        f"{op} {column}": response[op][key] for op in ("read", "write") if response[op] for key, column in COLUMNS.items()
+        f"{op} {column}": response[op][key]
+        for op in ("read", "write")
+        if response[op]
+        for key, column in COLUMNS.items()
     }
 
     def means(sums_ns: Sequence[int]) -> list[str]:
@@ -362,7 +369,9 @@ def _remarks(diagnosis: Diagnosis) -> list[Paragraph]:
     if any(finding["name"] in UNFINISHED for finding in diagnosis.findings):
         # GC comes in bursts: the runs may be in different phases of it.
         remarks.append("the drive has not settled: differences may be due to the phase of GC")
-    rates = [(one["name"], one["before"]["iops"] or 0.0, one["after"]["iops"] or 0.0) for one in changes if one["after"]]
+    rates = [
+        (one["name"], one["before"]["iops"] or 0.0, one["after"]["iops"] or 0.0) for one in changes if one["after"]
+    ]
     slower = [
         f"{WHAT_IFS[name]} ({text.short_count(after)} instead of {text.short_count(before)} requests/s)"
         for name, before, after in rates
@@ -370,5 +379,7 @@ def _remarks(diagnosis: Diagnosis) -> list[Paragraph]:
     ]
     if slower:
         remarks.append(f"slower: {', '.join(slower)}")
-    remarks += [f"{_with_settings(one)} could not be tried: {one['why_not']}" for one in changes if one["after"] is None]
+    remarks += [
+        f"{_with_settings(one)} could not be tried: {one['why_not']}" for one in changes if one["after"] is None
+    ]
     return [Paragraph(remark, "soft") for remark in remarks]

@@ -36,8 +36,10 @@ HEADLINES = (
 OF_A_DRIVE = tuple(BY_NAME[name] for name in ("time.iops", "latency.read.p99_ns", "latency.write.p99_ns"))
 """Further headlines, unless one chip serves one request after the other."""
 PERCENTILES = "The tail begins where a line bends up."
-WAITING = " Near the dashed line, waiting makes requests slow. Choose a stretch of time in a figure over the run to see "
-WAITING += "the requests that ended in it."
+WAITING = (
+    " Near the dashed line, waiting makes requests slow. Choose a stretch of time in a figure over the run to see the "
+    "requests that ended in it."
+)
 
 
 def page(result: Result) -> Page:
@@ -141,8 +143,8 @@ def _times(result: Result) -> Iterator[Section]:
     ]
     parts = waiting_times(result.summary)
     if parts:
-        note = "Waiting ends when work on the request begins or the write buffer has room; service is the rest. Each has "
-        note += "its own percentiles."
+        note = "Waiting ends when work on the request begins or the write buffer has room; service is the rest. "
+        note += "Each has its own percentiles."
         items.append(Table.named(QUANTILES, parts, below("Waiting and service", result.summary), note=note, wide=True))
     streams, more = stream_times(result.summary)
     if streams:
@@ -181,7 +183,7 @@ def _drive(result: Result) -> Iterator[Section]:
         Figure(
             result.plot_utilisation.chart,
             "Utilisation over time",
-            "The stronger the colour, the busier. Strong rows are hot spots; pale dies on a strong channel wait for it.",
+            "The stronger the colour, the busier. Strong rows are hot spots; pale dies wait for a strong channel.",
         ),
         Figure(
             result.plot_queue_depth.chart,
