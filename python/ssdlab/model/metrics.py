@@ -474,10 +474,10 @@ SHOWN = tuple(metric for metric in METRICS if metric.label)
 
 
 def tables() -> dict[str, list[Metric]]:
-    """Metrics with a help text by their place in the result, for `docs/results.md`."""
+    """Metrics with a help text by place in the result: the tables of `docs/results.md`."""
     found: dict[str, list[Metric]] = {}
     for metric in METRICS:
         if metric.help:
             place, _, name = metric.name.rpartition(".")
             found.setdefault(place, []).append(replace(metric, name=name))
-    return {**found, "latency": [*TIMES], "log.capture": [*CAPTURE], "map.reads": [*LOOKUPS]}
+    return {**found, "latency": [*TIMES], "log.capture": [*CAPTURE]}
