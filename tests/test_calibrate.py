@@ -109,7 +109,7 @@ def test_the_largest_region_that_will_do_is_said_where_there_is_one() -> None:
 def test_equal_regions_advise_none() -> None:
     found = made_up(read=[[50.0, 100.0], [51.0, 98.0]])
     assert not found.region_matters and "region_size" not in "".join(found.settings)
-    assert "Any region size will do" in " ".join(calibration.sentences(found))
+    assert "Any region size is fine" in " ".join(calibration.sentences(found))
     assert "Only one region size was measured" in " ".join(calibration.sentences(made_up(read=[[1.0, 2.0]])))
     # What rounds of one cell differ by says nothing of regions.
     noisy = made_up(read=[[50.0], [100.0]])
@@ -179,7 +179,7 @@ def test_the_configuration_is_that_of_the_drive_alone() -> None:
     # Asked for, the drive is overwritten first, and writes are amplified.
     steady = small(drive(**{"precondition.overwrite": "steady"}), in_flight=[4])
     assert steady.write_amplification is not None and (steady.write_amplification > 1).all()
-    assert "Writes were amplified by" in " ".join(calibration.sentences(steady))
+    assert "Write amplification was" in " ".join(calibration.sentences(steady))
 
 
 def test_the_queue_of_the_drive_bounds_what_is_in_flight() -> None:
@@ -299,7 +299,7 @@ def test_ctrl_c_prints_the_partial_simulation() -> None:
     assert process.stderr is not None and "cells" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == 130 and "partial result" in out and "nothing is advised" in out
+    assert process.returncode == 130 and "partial result" in out and "there is no advice" in out
 
 
 # A drive in use, as /proc and /sys show it.

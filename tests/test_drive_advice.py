@@ -57,19 +57,19 @@ def test_the_least_flash_that_lasts_and_answers_in_time_is_taken() -> None:
     found = advice(drives)
     assert found.best is not None and found.best.levels == {"device.op": "30%"}
     said = [one.text for one in found.page().conclusion]
-    assert said[0] == "Take device.op=30%: the least flash that does what is wanted."
-    assert said[1] == "That is the answer of one seed, and another may differ: --seeds 5 tells how sure it is."
+    assert said[0] == "Choose device.op=30%: the least flash that meets the goal."
+    assert said[1] == "This rests on one seed; use --seeds 5 to see how certain it is."
     assert said[2] == "The next smaller, device.op=25%, has a p99 of 30 ns."
     assert said[3].startswith("The next larger, device.op=40%, takes 17 % more flash and amplifies writes as much")
     slow = advice(drives, p99_ns=5.0)
-    assert slow.best is None and "the nearest, device.op=40%, has a p99 of 10 ns" in slow.page().conclusion[0].text
+    assert slow.best is None and "Closest: device.op=40%, has a p99 of 10 ns" in slow.page().conclusion[0].text
     short = advice(drives, years=10.0)
     assert short.best is None and "device.op=40%, lives 9.00 years" in short.page().conclusion[0].text
-    assert "flash that endures more" in short.page().conclusion[0].text
+    assert "flash of higher endurance" in short.page().conclusion[0].text
     # What makes flash last does not make it answer.
     for years, remedies in ((5.0, 1), (10.0, 2)):
         neither = advice(drives, years=years, p99_ns=5.0).page().conclusion[0].text
-        assert "to answer in time, take a faster drive" in neither and neither.count("; to ") == remedies
+        assert "for the p99, choose a faster drive" in neither and neither.count("; for ") == remedies
 
 
 def test_how_sure_an_answer_is_stands_beside_it() -> None:
@@ -87,14 +87,14 @@ def test_how_sure_an_answer_is_stands_beside_it() -> None:
     advised = DriveAdvice(study=study, choices=found, dwpd=1.0, years=5.0, p99_ns=25.0)
     assert [(one["meeting"], one["seeds"]) for one in advised.to_dict()["drives"]] == [(2, 3), (3, 3)]
     assert [one.text for one in advised.page().conclusion] == [
-        "Take device.op=20%: the least flash that does what is wanted.",
-        "It does with 2 of 3 seeds.",
-        "To do so with each, take device.op=30%.",
-        "The next larger, device.op=30%, takes 20 % more flash and amplifies writes as much, as far as these seeds "
-        "tell.",
+        "Choose device.op=20%: the least flash that meets the goal.",
+        "It meets the goal with 2 of 3 seeds.",
+        "device.op=30% does with each seed.",
+        "The next larger, device.op=30%, takes 20 % more flash and amplifies writes as much, within the error of these "
+        "seeds.",
     ]
     strict = DriveAdvice(study=study, choices=found[:1], dwpd=1.0, years=5.0, p99_ns=25.0)
-    assert strict.page().conclusion[2].text == "None does with each of them."
+    assert strict.page().conclusion[2].text == "None does with each seed."
 
 
 def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_one_screen_and_its_files(cli: Cli, tmp_path: Path) -> None:
         "advise", "drive", PGBENCH, "--set", "time=count", "--op", "20%,40%", "-A", "ftl.page.gc=greedy,fifo",
         "--out", "a",
     )  # fmt: skip
-    assert len(done.stdout.splitlines()) < 24 and "of life at what the requests write in a day" in done.stdout
+    assert len(done.stdout.splitlines()) < 24 and "of life at the daily writes of the trace" in done.stdout
     saved = json.loads((tmp_path / "a" / "drive-advice.json").read_text(encoding="utf-8"))
     assert len(saved["result"]["drives"]) == 4 and saved["kind"] == "drive-advice"
     assert (tmp_path / "a" / "drive-advice.csv").read_text(encoding="utf-8").count("\n") == 5
@@ -123,11 +123,11 @@ def test_of_drives_whose_life_is_not_known_none_is_taken_without_a_condition(tmp
     assert [one["lasts"] for one in found.to_dict()["drives"]] == [None, None]
     said = [one.text for one in found.page().conclusion]
     assert said[:2] == [
-        "How long drives last is not known here; say how much is written with --dwpd.",
-        "If it lasts long enough, take device.op=20%: the least flash.",
+        "The life of the drives is unknown; give the write rate with --dwpd.",
+        "If it lasts long enough, choose device.op=20%: the least flash.",
     ]
-    assert not any(line.startswith("Take") for line in said)
-    assert found.page().lead[0].text == "wanted: 5 years of life, with the least flash"
+    assert not any(line.startswith("Choose") for line in said)
+    assert found.page().lead[0].text == "goal: 5 years of life, with the least flash"
     assert {one["rate"] for one in found.to_dict()["drives"]} == {None}
 
 
@@ -165,11 +165,7 @@ def test_life_is_at_the_rate_of_the_trace_whether_a_drive_keeps_up_or_not(
     by_hand = device["endurance_cycles"] * device["physical_bytes"] / single["write_amplification"] / per_day / 365.25
     assert one.years is not None and one.years.mean == pytest.approx(by_hand) and one.rate == "trace"
     assert found.to_dict()["drives"][0]["rate"] == "trace"
-    assert (
-        found.page()
-        .lead[0]
-        .text.startswith("wanted: 5 years of life at what the requests write in a day by their times")
-    )
+    assert found.page().lead[0].text.startswith("goal: 5 years of life at the daily writes of the trace")
     assert not any("the projected life" in remark for remark in found.page().remarks)
 
 
@@ -255,7 +251,7 @@ def test_all_figures_of_a_line_are_of_a_stretch_that_is_named(repeat: dict[str, 
     single = ssdlab.simulate({**asked, "device.op": "40%"}, PGBENCH).summary
     (one,) = found.choices
     assert found.measured == found.to_dict()["measured"] == measured
-    assert found.page().lead[1].text == f"measured, all figures of a line: {measured}"
+    assert found.page().lead[1].text == f"measured, all figures of a row: {measured}"
     assert one.write_amplification.mean == single["write_amplification"]
     assert one.p99_ns is not None and one.p99_ns.mean == single["latency"]["all"]["p99_ns"]
     assert one.tbw_bytes == single["lifetime"]["host_tbw_bytes"]

@@ -95,7 +95,7 @@ def test_drives_that_volumes_share_are_runs_of_merged_files(trace: Path, alone: 
         assert row["write.p99_ns"] == (summary and summary["p99_ns"])
     # Where nobody knows response times of a volume, the page says when they are known.
     serial = ssdlab.fleet(trace, {**CONFIG, "time": "serial"}, pack="round-robin", drives=2)
-    when = "response times are known where time is event"
+    when = "shared drive need time=event"
     assert [when in repr(one.page().sections[-1]) for one in (serial, found)] == [True, False]
     # All volumes on a drive are all devices of the trace side by side.
     whole = ssdlab.fleet(trace, CONFIG, pack="name", drives=1, out=tmp_path / "f")
@@ -243,7 +243,7 @@ def test_lives_are_at_the_rate_of_the_trace_by_hand(tmp_path: Path, how: dict[st
     assert lives["3"] is None and found.needed().unknown == 0
     years = lives["1"] * 2.5
     assert found.asked_for([], years).needed() == (years, 3, 1, 5, 0, "trace")
-    assert found.page().lead[1].text.startswith(f"life: at the rate of the trace, as if its {10 * slower:.1f} s came")
+    assert found.page().lead[1].text.startswith(f"life: at the rate of the trace, repeating its {10 * slower:.1f} s came")
     assert not any("the projected life" in one for one in found.page().remarks)
     assert found.asked_for(["life_years:min"]).outcomes()[0].figure == "life_years"
 
@@ -263,7 +263,7 @@ def test_where_a_trace_has_no_times_the_rate_is_that_of_the_replay(tmp_path: Pat
     assert isinstance(rows, Facts)
     facts = dict(rows.rows)
     assert facts["drives needed for 5.00 years"].endswith(" or more") == (unknown > 0)
-    assert facts.get("drives whose life is not known") == (str(unknown) if unknown else None)
+    assert facts.get("drives of unknown life") == (str(unknown) if unknown else None)
 
 
 def test_a_fleet_is_saved_whole(alone: Path, tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_a_report_has_the_charts_that_make_sense(logged: ssdlab.Result, small: s
         assert f"<h2>{title}</h2>" in page
     assert "Cost of a reclaim of log space" in page
     # BAST merges one logical block at a time, and so does FASTer here.
-    assert ("Logical blocks merged in one reclaim" in page) == (logged.config["ftl"] in ("fast", "sbfast"))
+    assert ("Logical blocks merged per reclaim" in page) == (logged.config["ftl"] in ("fast", "sbfast"))
     ids = [part.split('"')[0] for part in page.split(' id="')[1:]]
     assert len(ids) == len(set(ids))
     assert "Merges" not in ssdlab.simulate(small).report_html()

@@ -134,7 +134,7 @@ def test_only_what_is_not_in_force_is_proposed(cli: Cli, tmp_path: Path, options
     [told] = [line for line in out.splitlines() if "still tells of the preconditioning" in line]
     assert told.endswith(f"too{proposed}")
     diagnosed = cli("diagnose", "some.csv", "--no-what-ifs", *drive, *options).stdout.splitlines()
-    [told] = [line for line in diagnosed if "times the capacity, and it takes" in line]
+    [told] = [line for line in diagnosed if "times the capacity; " in line]
     assert told.partition("; for")[2] == proposed.partition("; for")[2]
 
 

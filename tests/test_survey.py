@@ -163,7 +163,7 @@ def test_a_share_that_none_can_be_is_told_to_be_the_error_of_its_estimate() -> N
         ["b", "-12.0 % ± 30.0 *", "40.0 % ± 10.0"],
         ["c", "50.0 % ± 20.0", "–"],
     ]
-    assert note.startswith("* lies below 0 % or above 100 %, where no share can be: it is estimated from the samples")
+    assert note.startswith("* outside 0 to 100 %: an estimate from the samples")
     assert "95 % confidence interval" in note and "--samples" in note
     assert shown(effects.Share("a", 1.0, 0.5, 0.0, 0.5), effects.Share("b", 0.3))[1] == []
 
@@ -345,7 +345,7 @@ def test_what_a_value_loses_is_told_of_all_combinations_alone(
 ) -> None:
     """Else a value would be judged by what was varied with it: reads by the one value of device.op beside them."""
     found = ssdlab.sweep(axes, ssdlab.Config("tlc-chip", overrides=TINY), **more).effects("write_amplification")  # type: ignore[arg-type]
-    assert bool(found.losses) == known == ("What would be lost by keeping it" in str(found.page()))
+    assert bool(found.losses) == known == ("Loss by fixing a value" in str(found.page()))
 
 
 def test_over_traces_no_value_is_said_to_lose_anything(tmp_path: Path) -> None:

@@ -32,23 +32,23 @@ MOST_CHANGE = 1_000.0
 """Percent; larger changes would flatten the others."""
 
 
-def _headlines(found: Comparison) -> Iterator[tuple[Metric, dict[str, Spread]]]:
+def _headlines(comparison: Comparison) -> Iterator[tuple[Metric, dict[str, Spread]]]:
     """Headline metrics that are not zero in all cases, with the spread of each case that has a value."""
     for metric in (*HEADLINES, *OF_A_DRIVE):
         values = {
             label: [value for run in runs if (value := metric.value(run.summary)) is not None]
-            for label, runs in found.runs.items()
+            for label, runs in comparison.runs.items()
         }
         if any(map(any, values.values())):
             yield metric, {label: Spread.of(known) for label, known in values.items() if known}
 
 
-def headlines(found: Comparison) -> Chart:
+def headlines(comparison: Comparison) -> Chart:
     """Headline metrics with a bar for each case; thin lines are standard deviations over seeds."""
-    labels = [*found.runs]
+    labels = [*comparison.runs]
     names = [text.path(label) for label in labels]
     panels = []
-    for metric, spreads in _headlines(found):
+    for metric, spreads in _headlines(comparison):
         marks: list[Mark] = []
         for label, (mean, deviation, _) in spreads.items():
             at = labels.index(label)
@@ -64,11 +64,11 @@ def headlines(found: Comparison) -> Chart:
     return Chart(panels, 0.4 + len(panels) * (0.7 + 0.2 * len(labels)), shared=False)
 
 
-def differences(found: Comparison) -> Chart:
+def differences(comparison: Comparison) -> Chart:
     """Changes of the headline metrics from the first case."""
-    first, *others = found.runs
+    first, *others = comparison.runs
     changes: dict[str, dict[str, float]] = {}
-    for metric, spreads in _headlines(found):
+    for metric, spreads in _headlines(comparison):
         base = spreads.get(first)
         if base and base.mean:
             changes[metric.label] = {
@@ -93,18 +93,18 @@ def differences(found: Comparison) -> Chart:
     return Chart([Panel(marks, across, rows([*changes]))], 1.2 + len(changes) * max(0.25, 0.12 * len(others)))
 
 
-def percentiles(found: Comparison, op: str = "read") -> Chart:
+def percentiles(comparison: Comparison, op: str = "read") -> Chart:
     """Response times of an operation by percentile with the first seed of each case, and below them how many times
     those of the first case they are.
     """
     curves: dict[int, tuple[Numbers, Numbers]] = {}
-    for at, result in enumerate(found.results.values()):
+    for at, result in enumerate(comparison.results.values()):
         times = result.latency.get(op)
         if times is not None and took_time(times):
             curves[at] = by_percentile(times)
     if not curves:
         return nothing(f"No {op} took any time.", 3.6)
-    names = [text.path(label) for label in found.results]
+    names = [text.path(label) for label in comparison.results]
     lines = [Line(names[at], x, y, colour(at), dash=dash(at), step=True) for at, (x, y) in curves.items()]
     right = max(1.0, *(float(x[-1]) for x, _ in curves.values()))
     across = percentile_axis(right)
@@ -129,11 +129,11 @@ def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) ->
     return x, here / there
 
 
-def write_amplification(found: Comparison) -> Chart:
+def write_amplification(comparison: Comparison) -> Chart:
     """Write amplification of the run so far of each case, with its first seed."""
     lines = []
-    names = [text.path(label) for label in found.results]
-    for row, result in enumerate(found.results.values()):
+    names = [text.path(label) for label in comparison.results]
+    for row, result in enumerate(comparison.results.values()):
         host = np.cumsum(result.series["host_pages_written"].astype(float))
         flash = np.cumsum(result.series["flash_pages_programmed"].astype(float))
         wrote = host > 0
@@ -145,16 +145,16 @@ def write_amplification(found: Comparison) -> Chart:
     return Chart([Panel(lines, Axis("requests replayed", "short count"), Axis("write amplification so far"))])
 
 
-def course(found: Comparison) -> Chart:
+def course(comparison: Comparison) -> Chart:
     """Requests per second and mean response times of each epoch over simulated time, with each case's first seed."""
     timed = {
         at: result
-        for at, result in enumerate(found.results.values())
+        for at, result in enumerate(comparison.results.values())
         if result.summary["time"] is not None and result.summary["time"]["elapsed_ns"]
     }
     if not timed:
         return nothing("Time was not modelled.")
-    names = [text.path(label) for label in found.results]
+    names = [text.path(label) for label in comparison.results]
     longest = max(float(result.summary["time"]["elapsed_ns"]) for result in timed.values())
     unit, scale = time_unit(longest)
     across = Axis(f"simulated time ({unit})", low=0, high=longest / scale, over_time=True)

@@ -6,16 +6,16 @@ from ssdlab.view.chart import Axis, Chart, Form, Line, Panel, scale_of
 from ssdlab.view.colours import colour, dash
 
 
-def trade(found: DriveAdvice) -> Chart:
+def trade(advice: DriveAdvice) -> Chart:
     """Write amplification and the tail over the flash of a drive, a curve for each of its other settings."""
     curves: dict[str, list[int]] = {}
-    for at, one in enumerate(found.choices):
+    for at, one in enumerate(advice.choices):
         curves.setdefault(" ".join(value for key, value in one.levels.items() if key != OP), []).append(at)
-    unit, scale = scale_of([one.flash_bytes for one in found.choices])
-    flash = np.array([one.flash_bytes for one in found.choices]) / scale
+    unit, scale = scale_of([one.flash_bytes for one in advice.choices])
+    flash = np.array([one.flash_bytes for one in advice.choices]) / scale
     figures: tuple[tuple[str, Form, list[float]], ...] = (
-        ("write amplification", "ratio", [one.write_amplification.mean for one in found.choices]),
-        ("p99", "duration", [one.p99_ns.mean if one.p99_ns else float("nan") for one in found.choices]),
+        ("write amplification", "ratio", [one.write_amplification.mean for one in advice.choices]),
+        ("p99", "duration", [one.p99_ns.mean if one.p99_ns else float("nan") for one in advice.choices]),
     )
     panels = []
     for label, form, values in figures:

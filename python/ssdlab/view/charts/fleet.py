@@ -7,10 +7,10 @@ from ssdlab.view.colours import BLUE
 from ssdlab.view.pages.figures import form_name
 
 
-def cdfs(found: Fleet) -> Chart:
+def cdfs(fleet: Fleet) -> Chart:
     """The share of drives whose figure is at most so much, for each figure that is shown."""
     panels = []
-    for one in (found.cdf(outcome.figure) for outcome in found.outcomes()):
+    for one in (fleet.cdf(outcome.figure) for outcome in fleet.outcomes()):
         line = Line("", np.asarray(one.values, float), np.asarray(one.shares, float), BLUE, 1.4, step=True, dots=True)
         across = Axis(one.figure, form_name(one.figure), log=is_wide(one.values[0], one.values[-1]))
         panels.append(Panel([line], across, Axis("share of drives", low=0, high=1.02)))

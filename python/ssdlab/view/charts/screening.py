@@ -8,12 +8,12 @@ from ssdlab.view.chart import Axis, Bars, Chart, Panel, Whiskers, rows
 from ssdlab.view.colours import INK, colour
 
 
-def effects(found: Screened) -> Chart:
+def effects(screened: Screened) -> Chart:
     """The main effects of all factors on the gains over the mean of the others, with their confidence intervals."""
-    first = found.parts[0]
+    first = screened.parts[0]
     names = rows([text.path(name) for name in first.factors])
     panels = []
-    for number, figure in enumerate(found.screening.figures):
+    for number, figure in enumerate(screened.screening.figures):
         its = {one.term: one for one in first.effects.get(Contrast(figure.name, "mean"), ())}
         known = [(row, its[name]) for row, name in enumerate(first.factors) if name in its]
         if not known:

@@ -53,14 +53,14 @@ def _along(values: Sequence[str], title: str) -> tuple[list[float], Axis]:
     return at, Axis(title, log=wide, ticks=ticks)
 
 
-def curves(found: Curves) -> Chart:
+def curves(survey: Curves) -> Chart:
     """Curves with their confidence bands over seeds; at most twelve of them."""
-    along, between = found.values
-    at, across = _along(along, found.x)
+    along, between = survey.values
+    at, across = _along(along, survey.x)
     place = dict(zip(along, at, strict=True))
     marks: list[Mark] = []
     for row, by in enumerate(between[:MOST_CURVES]):
-        cells = sorted((one for one in found.cells if one.by == by), key=lambda one: place[one.x])
+        cells = sorted((one for one in survey.cells if one.by == by), key=lambda one: place[one.x])
         x = np.array([place[one.x] for one in cells])
         mean = np.array([one.estimate.mean for one in cells], float)
         half = np.array([one.estimate.half_width or 0.0 for one in cells])
@@ -68,28 +68,28 @@ def curves(found: Curves) -> Chart:
         if half.any():
             marks.append(Band(name, x, mean - half, mean + half, colour(row)))
         marks.append(Line(name, x, mean, colour(row), 1.4, dash=dash(row), dots=True))
-    figure = found.outcome.figure
-    return Chart([Panel(marks, across, Axis(figure, form_name(figure)))], 3.6, legend=found.by or "")
+    figure = survey.outcome.figure
+    return Chart([Panel(marks, across, Axis(figure, form_name(figure)))], 3.6, legend=survey.by or "")
 
 
-def heat_map(found: Curves) -> Chart:
+def heat_map(survey: Curves) -> Chart:
     """The outcome as colour over both axes."""
-    along, between = found.values
+    along, between = survey.values
     table = np.full((len(between), len(along)), np.nan)
-    for one in found.cells:
+    for one in survey.cells:
         table[between.index(one.by), along.index(one.x)] = one.estimate.mean
     low, high = float(np.nanmin(table)), float(np.nanmax(table))
-    write = form(found.outcome.figure)
+    write = form(survey.outcome.figure)
     texts = [["" if np.isnan(value) else write(value) for value in its] for its in table.tolist()]
     cells = Cells((table - low) / ((high - low) or 1.0), texts, BLUE, BLUE)
-    across = places([text.path(one) for one in along], found.x)
-    down = rows([text.path(one) for one in between], found.by or "")
+    across = places([text.path(one) for one in along], survey.x)
+    down = rows([text.path(one) for one in between], survey.by or "")
     return Chart([Panel([cells], across, down)], 1.4 + 0.3 * len(between))
 
 
-def effects(found: Effects) -> Chart:
+def effects(survey: Effects) -> Chart:
     """Each effect as a bar with its confidence interval, largest first."""
-    ranked = sorted(found.effects, key=lambda one: -abs(one.size))[:MOST_EFFECTS]
+    ranked = sorted(survey.effects, key=lambda one: -abs(one.size))[:MOST_EFFECTS]
     at = np.arange(len(ranked), dtype=float)
     sizes = np.array([one.size for one in ranked], float)
     half = np.array([one.half_width or 0.0 for one in ranked])
@@ -97,44 +97,44 @@ def effects(found: Effects) -> Chart:
     if half.any():
         marks.append(Whiskers("", at, sizes - half, sizes + half, INK, along=True))
     names = rows([text.path(f"{one.term} {one.level}") for one in ranked])
-    figure = found.outcome.figure
+    figure = survey.outcome.figure
     ends = np.append([sizes - half, sizes + half], 0.0)
     across = Axis(f"change of {figure}", form_name(figure), float(ends.min()) * 1.05, float(ends.max()) * 1.05)
     return Chart([Panel(marks, across, names)], 0.9 + 0.24 * len(ranked))
 
 
-def front(found: Front) -> Chart:
+def front(survey: Front) -> Chart:
     """All points by their first two outcomes; the front in colour."""
     marks = []
     for best, its, size, label in ((False, GREY, 3.0, "others"), (True, ORANGE, 5.0, "on the front")):
-        some = [one.outcomes for one in found.candidates if one.best == best]
+        some = [one.outcomes for one in survey.candidates if one.best == best]
         x, y = (np.array([one[axis].mean for one in some], float) for axis in (0, 1))
         marks.append(Points(label, x, y, its, size))
-    across, up = (Axis(one.figure, form_name(one.figure)) for one in found.outcomes[:2])
+    across, up = (Axis(one.figure, form_name(one.figure)) for one in survey.outcomes[:2])
     return Chart([Panel(marks, across, up)], 3.6)
 
 
-def parallel(found: Study) -> Chart:
+def parallel(survey: Study) -> Chart:
     """Parallel coordinates: a line for each point through its values of all axes and outcomes, coloured by the first
     outcome.
     """
-    outcomes = found.outcomes()
-    by_point = [{tuple(point.levels.items()): point.mean for point in found.values(one)} for one in outcomes]
+    outcomes = survey.outcomes()
+    by_point = [{tuple(point.levels.items()): point.mean for point in survey.values(one)} for one in outcomes]
     points = [key for key in by_point[0] if all(key in its for its in by_point)]
     if len(points) < 2:
         return nothing("There are fewer than two points with all outcomes.", 3.8)
     shares: list[Numbers] = []
-    for axis in range(len(found.columns)):
+    for axis in range(len(survey.columns)):
         values = [point[axis][1] for point in points]
         distinct = [*dict.fromkeys(values)]
         at, _ = _positions(distinct)
         shares.append(_stretched([dict(zip(distinct, at, strict=True))[value] for value in values]))
     shares += [_stretched([its[point] for point in points]) for its in by_point]
-    names = [*found.columns, *(one.figure for one in outcomes)]
+    names = [*survey.columns, *(one.figure for one in outcomes)]
     # A row for each point, which ends where there is no axis: so all points of a colour are one line.
     x = np.append(np.arange(len(names), dtype=float), np.nan)
     y = np.column_stack([*shares, np.full(len(points), np.nan)])
-    tint = np.minimum((shares[len(found.columns)] * TINTS).astype(int), TINTS - 1)
+    tint = np.minimum((shares[len(survey.columns)] * TINTS).astype(int), TINTS - 1)
     lines = [
         Line("", np.tile(x, int((tint == one).sum())), y[tint == one].ravel(), blended(one / (TINTS - 1)), 0.8, 0.7)
         for one in range(TINTS)

@@ -62,3 +62,7 @@ def estimated(figure: str, estimate: Estimate | None) -> str:
         return text.MISSING
     write = form(figure)
     return f"{write(estimate.mean)} ± {write(estimate.half_width)}" if estimate.half_width else write(estimate.mean)
+
+
+INTERVALS = "mean ± half the width of its 95 % confidence interval over seeds"
+"""Legend of estimates."""
