@@ -91,7 +91,7 @@ def test_the_region_is_the_smallest_that_suits_reads_and_writes() -> None:
     assert "The smallest region that reaches 95 %, 2.00 GiB, gives 96.00 % of the most reads and 100.00 %" in said
     # Writes shrink with the region: no region has 95 % of both, and the middle one is worst off by least.
     found = made_up(read=[[50.0], [90.0], [100.0]], write=[[100.0], [80.0], [60.0]])
-    assert found.region == 1 and "No region reaches 95 % of both; 2.00 GiB comes closest" in " ".join(
+    assert found.region == 1 and "No region reaches 95 % of both; 2.00 GiB is closest" in " ".join(
         calibration.sentences(found)
     )
     found = made_up(read=[[100.0], [90.0]])

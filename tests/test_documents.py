@@ -29,7 +29,9 @@ def test_examples_print_what_the_document_shows(document: str) -> None:
 def test_every_metric_has_its_row() -> None:
     text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     assert with_metrics(text) == text, "run 'make docs'"
-    assert [place for place in metrics.tables() if place and f"<!-- figures of {place}: generated -->" not in text] == []
+    assert [
+        place for place in metrics.tables() if place and f"<!-- figures of {place}: generated -->" not in text
+    ] == []
 
 
 def test_the_glossary_lists_the_words_of_reports() -> None:

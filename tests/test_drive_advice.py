@@ -177,7 +177,7 @@ def test_life_of_requests_without_times_is_at_the_rate_of_the_replay(tmp_path: P
     single = ssdlab.simulate({**drive, "host.repeat": "until-steady", "device.op": "20%"}, timeless).summary
     (one,) = found.choices
     assert one.years is not None and one.years.mean == single["lifetime"]["years"] and one.rate == "replay"
-    assert "at what the replay writes in a day, as the requests have no times" in found.page().lead[0].text
+    assert "at the daily writes of the replay, as the requests have no times" in found.page().lead[0].text
     assert ssdlab.advise_drive(timeless, drive, op=["20%"], dwpd=1.0).choices[0].rate == "asked"
 
 

@@ -243,7 +243,7 @@ def test_lives_are_at_the_rate_of_the_trace_by_hand(tmp_path: Path, how: dict[st
     assert lives["3"] is None and found.needed().unknown == 0
     years = lives["1"] * 2.5
     assert found.asked_for([], years).needed() == (years, 3, 1, 5, 0, "trace")
-    assert found.page().lead[1].text.startswith(f"life: at the rate of the trace, repeating its {10 * slower:.1f} s came")
+    assert found.page().lead[1].text.startswith(f"life: at the rate of the trace, repeating its {10 * slower:.1f} s")
     assert not any("the projected life" in one for one in found.page().remarks)
     assert found.asked_for(["life_years:min"]).outcomes()[0].figure == "life_years"
 

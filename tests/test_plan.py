@@ -58,7 +58,7 @@ def test_a_share_that_is_asked_for_is_taken(cli: Cli) -> None:
     assert choice(found, "document", "lz4").us == pytest.approx(found.curve("lz4", "document")[25])
     asked = ["500GiB" if word == "200GiB" else word for word in PAPER_PLAN]
     shown = cli(*asked, "--distribution", "even", "--share", "25%").stdout
-    assert "Do not compress 25 % of the memory: that does not beat a raw cache, whose pages take 106.7 us" in shown
+    assert "Do not compress 25 % of the memory: that does not beat a raw cache at 106.7 us per page" in shown
 
 
 NOISE = Member("noise", random.Random(1).randbytes(4096))

@@ -310,8 +310,8 @@ def test_flash_and_times_are_of_one_drive(tmp_path: Path) -> None:
     assert programmed != stored and told.report["write_amplification"] == programmed / 300
     (remark,) = (one for one in told.page().remarks if one.startswith("flash operations"))
     assert (
-        f"of the drive in time, which programmed {programmed} pages and has " in remark
-        and f"programmed {stored}: its buffer" in remark
+        f"of the simulated drive ({programmed} pages programmed, " in remark
+        and f"that stores the bytes ({stored} programmed)" in remark
     )
 
 

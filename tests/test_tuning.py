@@ -307,8 +307,8 @@ def test_what_is_interrupted_keeps_what_is_finished(tmp_path: Path) -> None:
 def test_a_search_whose_outcome_has_no_value_says_which() -> None:
     found = tuned(outcomes=["x=1/(write_amplification-write_amplification)"])
     assert not found.partial and [one.text for one in found.page().conclusion] == [
-        "Nothing could be compared: no trial has a value of x in all its runs. Choose a figure that is not null and does "
-        "not divide by 0."
+        "Nothing could be compared: no trial has a value of x in all its runs. Choose a figure that is not null and "
+        "does not divide by 0."
     ]
 
 

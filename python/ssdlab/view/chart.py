@@ -232,7 +232,7 @@ class Spans:
     causes: Sequence[str] = ()
     """Cause of each."""
     ready: Numbers | None = None
-    """Time at which the request was ready for it: end of its previous operation, else arrival; NaN without a request."""
+    """Time at which its request was ready: end of the previous operation, else arrival; NaN without a request."""
 
     def only(self, chosen: "npt.NDArray[np.bool_]") -> "Spans":
         """The chosen bars."""

@@ -8,13 +8,12 @@ from ssdlab.view.pages.cache_bench import share_text
 
 
 def shares(bench: CacheBench) -> Chart:
-    """Pages a second by share of the compressed pool, with the range of the runs; grey without one."""
+    """Pages per second by share of the compressed pool, with the range of the runs; grey for raw caches."""
     order = list(dict.fromkeys(cell.share for cell in bench.cells))
     codecs = list(dict.fromkeys(cell.codec for cell in bench.cells))
     marks: list[Mark] = []
     for number, codec in enumerate(codecs):
         cells = [cell for cell in bench.cells if cell.codec == codec]
-        # Side by side, not one over the other.
         at = np.array([order.index(cell.share) + (number - (len(codecs) - 1) / 2) * 0.08 for cell in cells])
         its, name = GREY if codec is None else colour(number), codec or "raw alone"
         low, median, high = (
@@ -22,11 +21,11 @@ def shares(bench: CacheBench) -> Chart:
         )
         marks += [Whiskers(name, at, low, high, its), Points(name, at, median, its)]
     across = places([share_text(share) for share in order], "memory for compressed pages")
-    return Chart([Panel(marks, across, Axis("pages a second", "short count", low=0))], 3.4)
+    return Chart([Panel(marks, across, Axis("pages per second", "short count", low=0))], 3.4)
 
 
 def hits(bench: CacheBench) -> Chart:
-    """Reads that bench their page raw and compressed, for each cell."""
+    """Raw and compressed hits of each cell."""
     raw, compressed = (
         np.array([100 * getattr(cell, f"{kind}_hit_ratio").median for cell in bench.cells])
         for kind in ("raw", "compressed")

@@ -9,7 +9,7 @@ from ssdlab.view.colours import colour, dash
 
 
 def throughput(calibration: Calibration, op: str = "read") -> Chart:
-    """Requests per second against requests in flight, by region; the knee of each curve is a larger dot."""
+    """Requests per second against requests in flight, by region; larger dots are knees."""
     in_flight = np.array(calibration.in_flight, float)
     marks: list[Mark] = []
     for row, region in enumerate(calibration.regions):

@@ -1,4 +1,4 @@
-"""Charts of a comparison: a case has the same colour in all of them."""
+"""Charts of a comparison; each case has one colour."""
 
 from collections.abc import Iterator
 
@@ -94,9 +94,7 @@ def differences(comparison: Comparison) -> Chart:
 
 
 def percentiles(comparison: Comparison, op: str = "read") -> Chart:
-    """Response times of an operation by percentile with the first seed of each case, and below them how many times
-    those of the first case they are.
-    """
+    """Response times of an operation by percentile, and their ratios to the first case; first seed of each case."""
     curves: dict[int, tuple[Numbers, Numbers]] = {}
     for at, result in enumerate(comparison.results.values()):
         times = result.latency.get(op)
@@ -122,7 +120,7 @@ def percentiles(comparison: Comparison, op: str = "read") -> Chart:
 
 
 def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """How many times the first distribution another one is, at every step of both, as far as both go."""
+    """Ratio of another distribution to the first at every step of both."""
     x = np.union1d(first[0], other[0])
     x = x[x <= min(first[0][-1], other[0][-1])]
     here, there = (of[1][np.clip(np.searchsorted(of[0], x, side="right") - 1, 0, None)] for of in (other, first))
@@ -130,7 +128,7 @@ def _times_of(first: tuple[Numbers, Numbers], other: tuple[Numbers, Numbers]) ->
 
 
 def write_amplification(comparison: Comparison) -> Chart:
-    """Write amplification of the run so far of each case, with its first seed."""
+    """Cumulative write amplification of each case with its first seed."""
     lines = []
     names = [text.path(label) for label in comparison.results]
     for row, result in enumerate(comparison.results.values()):
@@ -146,7 +144,7 @@ def write_amplification(comparison: Comparison) -> Chart:
 
 
 def course(comparison: Comparison) -> Chart:
-    """Requests per second and mean response times of each epoch over simulated time, with each case's first seed."""
+    """Throughput and mean response times per epoch over simulated time; first seed of each case."""
     timed = {
         at: result
         for at, result in enumerate(comparison.results.values())
@@ -175,7 +173,7 @@ def course(comparison: Comparison) -> Chart:
 
 
 def _rate(result: Result) -> Numbers:
-    """Requests per second of each epoch; no number where no time passed."""
+    """Requests per second of each epoch; NaN if no time passed."""
     took_ns = np.diff(result.series["time_ns"].astype(float), prepend=0.0)
     done = np.diff(result.series["requests"].astype(float), prepend=0.0)
     rate: Numbers = np.divide(done, took_ns, out=np.full_like(done, np.nan), where=took_ns > 0) * 1e9
@@ -183,7 +181,7 @@ def _rate(result: Result) -> Numbers:
 
 
 def _mean_ns(result: Result, op: str) -> Numbers:
-    """The mean response time of each epoch; no number where none took time."""
+    """Mean response time of each epoch; NaN without any."""
     total = result.series[f"{op}_latency_sum_ns"].astype(float)
     requests = result.series[f"{op}_requests"].astype(float)
     means: Numbers = np.divide(total, requests, out=np.full_like(total, np.nan), where=total > 0)

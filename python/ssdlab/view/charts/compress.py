@@ -1,4 +1,4 @@
-"""Charts of a measurement of codecs: those of Harper 2018 that compare compressors."""
+"""Charts of a measurement of codecs, as in Harper 2018."""
 
 from collections.abc import Callable
 
@@ -10,16 +10,16 @@ from ssdlab.view.colours import BLUE, GREY, colour
 from ssdlab.view.pages.compress import size_text
 
 MOST_FILES = 24
-"""Files drawn by themselves; more could not be told apart."""
+"""Maximum number of files in a chart."""
 
 
 def _largest(bench: CompressBench) -> int | None:
-    """Whole files, or the largest page measured."""
+    """The largest page size; None for whole files."""
     return None if None in bench.page_sizes else max(size for size in bench.page_sizes if size is not None)
 
 
 def _usual(bench: CompressBench) -> int | None:
-    """The 8 KiB of the document, or the first size measured."""
+    """The 8 KiB of the document, else the first page size."""
     return 8192 if 8192 in bench.page_sizes else bench.page_sizes[0]
 
 
@@ -50,7 +50,7 @@ def files(bench: CompressBench) -> Chart:
 
 
 def _by_page(bench: CompressBench, label: str, value: Callable[[Cell], tuple[float, float, float]]) -> Chart:
-    """A curve for each codec against the size of a page: median, with the range of the runs."""
+    """A curve for each codec against the page size: median and range of the runs."""
     sizes = sorted(size for size in bench.page_sizes if size is not None)
     if not sizes:
         return nothing("No pages were measured, only whole files.")

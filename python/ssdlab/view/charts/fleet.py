@@ -8,7 +8,7 @@ from ssdlab.view.pages.figures import form_name
 
 
 def cdfs(fleet: Fleet) -> Chart:
-    """The share of drives whose figure is at most so much, for each figure that is shown."""
+    """Cumulative distribution of each figure over drives."""
     panels = []
     for one in (fleet.cdf(outcome.figure) for outcome in fleet.outcomes()):
         line = Line("", np.asarray(one.values, float), np.asarray(one.shares, float), BLUE, 1.4, step=True, dots=True)

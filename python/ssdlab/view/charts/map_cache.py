@@ -8,7 +8,7 @@ from ssdlab.view.colours import colour
 
 
 def shares(advice: MapCacheAdvice) -> Chart:
-    """Requests per second in percent of those with the whole map in RAM, against the cache, by segment size."""
+    """Throughput relative to the whole map in RAM, against the cache size, by segment size."""
     caches = advice.caches.astype(float)
     marks: list[Mark] = []
     for column, segment in enumerate(advice.segments.tolist()):

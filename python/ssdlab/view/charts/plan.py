@@ -10,7 +10,7 @@ DASHES: dict[str, Dash] = dict(zip(MODELS, ("dotted", "solid"), strict=True))
 
 
 def curves(plan: CachePlan) -> Chart:
-    """Microseconds for a page against the share of the memory that is compressed; dotted by the document's model."""
+    """Time per page against the compressed share of the memory; dotted for Harper's model."""
     shares = np.asarray(SHARES, float)
     marks: list[Mark] = [
         Line(

@@ -29,7 +29,7 @@ from ssdlab.view.colours import BLUE, GREY, INK, ORANGE, blended, colour, dash
 from ssdlab.view.pages.figures import form, form_name
 
 MOST_CURVES = 12
-"""More cannot be told apart."""
+"""Maximum number of distinguishable curves."""
 MOST_LABELS = 12
 MOST_EFFECTS = 24
 TINTS = 8
@@ -37,16 +37,15 @@ TINTS = 8
 
 
 def _positions(values: Sequence[str]) -> tuple[list[float], bool]:
-    """Where values lie on an axis: at their numbers, or evenly where some are names; and whether at numbers."""
-    numbers = [number(value) for value in values]
-    known = [one.value for one in numbers if one is not None]
+    """Positions of values on an axis: numbers, or evenly spaced if some are names; and true for numbers."""
+    known = [parsed.value for value in values if (parsed := number(value)) is not None]
     if len(known) == len(values) and len(values) > 1:
         return known, True
     return [float(at) for at in range(len(values))], False
 
 
 def _along(values: Sequence[str], title: str) -> tuple[list[float], Axis]:
-    """The places of values, and the axis that they are on."""
+    """Positions of values and their axis."""
     at, numeric = _positions(values)
     wide = numeric and is_wide(min(at), max(at))
     ticks = [(at[one], text.path(values[one])) for one in range(0, len(values), -(-len(values) // MOST_LABELS))]
@@ -54,7 +53,7 @@ def _along(values: Sequence[str], title: str) -> tuple[list[float], Axis]:
 
 
 def curves(survey: Curves) -> Chart:
-    """Curves with their confidence bands over seeds; at most twelve of them."""
+    """At most twelve curves with confidence bands over seeds."""
     along, between = survey.values
     at, across = _along(along, survey.x)
     place = dict(zip(along, at, strict=True))
@@ -73,7 +72,7 @@ def curves(survey: Curves) -> Chart:
 
 
 def heat_map(survey: Curves) -> Chart:
-    """The outcome as colour over both axes."""
+    """Heat map of the outcome over both axes."""
     along, between = survey.values
     table = np.full((len(between), len(along)), np.nan)
     for one in survey.cells:
@@ -104,7 +103,7 @@ def effects(survey: Effects) -> Chart:
 
 
 def front(survey: Front) -> Chart:
-    """All points by their first two outcomes; the front in colour."""
+    """All points by their first two outcomes, with the front in colour."""
     marks = []
     for best, its, size, label in ((False, GREY, 3.0, "others"), (True, ORANGE, 5.0, "on the front")):
         some = [one.outcomes for one in survey.candidates if one.best == best]
@@ -115,9 +114,7 @@ def front(survey: Front) -> Chart:
 
 
 def parallel(survey: Study) -> Chart:
-    """Parallel coordinates: a line for each point through its values of all axes and outcomes, coloured by the first
-    outcome.
-    """
+    """Parallel coordinates: a line for each point through all axes and outcomes, coloured by the first outcome."""
     outcomes = survey.outcomes()
     by_point = [{tuple(point.levels.items()): point.mean for point in survey.values(one)} for one in outcomes]
     points = [key for key in by_point[0] if all(key in its for its in by_point)]
@@ -131,7 +128,7 @@ def parallel(survey: Study) -> Chart:
         shares.append(_stretched([dict(zip(distinct, at, strict=True))[value] for value in values]))
     shares += [_stretched([its[point] for point in points]) for its in by_point]
     names = [*survey.columns, *(one.figure for one in outcomes)]
-    # A row for each point, which ends where there is no axis: so all points of a colour are one line.
+    # NaN ends the line of each point, so that all points of a colour are one line.
     x = np.append(np.arange(len(names), dtype=float), np.nan)
     y = np.column_stack([*shares, np.full(len(points), np.nan)])
     tint = np.minimum((shares[len(survey.columns)] * TINTS).astype(int), TINTS - 1)
@@ -145,6 +142,6 @@ def parallel(survey: Study) -> Chart:
 
 
 def _stretched(values: Sequence[float]) -> Numbers:
-    """Values between 0 and 1; in the middle where all are equal."""
+    """Values scaled to 0..1; 0.5 if all are equal."""
     low, high = min(values), max(values)
     return np.array([(value - low) / (high - low) if high > low else 0.5 for value in values])

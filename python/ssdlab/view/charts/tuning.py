@@ -8,7 +8,7 @@ from ssdlab.view.pages.figures import form_name
 
 
 def history(tuned: Tuned) -> Chart:
-    """The first outcome of each trial in the order of trials, and the best so far that meets the constraints."""
+    """First outcome of each trial, and the best so far that meets the constraints."""
     goal = tuned.goals[0]
     choose = np.fmax if goal.large else np.fmin
     tried = [(at, one) for at, one in enumerate(tuned.trials, 1) if one.measured.error is None]
@@ -32,7 +32,7 @@ def history(tuned: Tuned) -> Chart:
 
 
 def front(tuned: Tuned) -> Chart:
-    """The trials that meet the constraints by their first two outcomes; the front, with fresh seeds, in colour."""
+    """Trials that meet the constraints by their first two outcomes, and the front with fresh seeds."""
     first, second = tuned.goals[:2]
     kept = [one.measured.means() for one in tuned.trials if one.measured.feasible(tuned.constraints)]
     best = [one.fresh.means() for one in tuned.finalists if one.best]

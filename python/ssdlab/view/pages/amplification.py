@@ -13,18 +13,14 @@ LEGEND = (
 
 def page(validation: Amplification) -> Page:
     """A row for each row of the reference."""
-    passed = sum(one.passed for one in validation.outcomes)
-    worst = max((abs(one.difference) for one in validation.outcomes), default=0.0)
+    rows = f"{sum(outcome.passed for outcome in validation.outcomes)} of {validation.asked} rows"
+    worst = max((abs(outcome.difference) for outcome in validation.outcomes), default=0.0)
     return Page(
         title="Write amplification against theory",
         partial=f"{len(validation.outcomes)} of {validation.asked} rows were run" if validation.partial else "",
         sections=[Section("", [Table(HEADERS, [*map(_row, validation.outcomes)], left=3)])],
         legend=LEGEND,
-        conclusion=[
-            Paragraph(
-                f"{passed} of {validation.asked} rows within {100 * TOLERANCE:g} %; largest difference {100 * worst:.2f} %"
-            )
-        ],
+        conclusion=[Paragraph(f"{rows} within {100 * TOLERANCE:g} %; largest difference {100 * worst:.2f} %")],
     )
 
 

@@ -62,8 +62,8 @@ def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
         about = "about " if isinstance(simulation, MissRatioCurves) and "sampled" in simulation.methods else ""
         if hits:
             notes.append(
-                f"up to {about}{text.counted(hits, 'hits')} of a cache asked for more bytes than the cached object has; "
-                f"the missing {about}{text.size(lacked)} count as missed, and the object keeps its size"
+                f"up to {about}{text.counted(hits, 'hits')} of a cache asked for more bytes than the cached object "
+                f"has; the missing {about}{text.size(lacked)} count as missed, and the object keeps its size"
             )
     if isinstance(simulation, MissRatioCurves):
         few = ((simulation.scaled_units > 0) & (simulation.scaled_units < FEW)).any(axis=0)
@@ -75,8 +75,8 @@ def _remarks(simulation: CacheSimulation | MissRatioCurves) -> list[str]:
             )
         if "sampled" in simulation.methods:
             notes.append(
-                "the error behind ± is statistical only; a small sample of a cache may behave differently, above all with "
-                "policies that divide the cache"
+                "the error behind ± is statistical only; a small sample of a cache may behave differently, above all "
+                "with policies that divide the cache"
             )
     return notes
 
@@ -88,7 +88,11 @@ def _tables(simulation: CacheSimulation | MissRatioCurves) -> list[Table]:
     through = simulation.pages_written_through
     shown: list[tuple[str, Any, Callable[[Any], str]]] = [
         ("miss ratio", simulation.miss_ratio, text.percent),
-        ("byte miss ratio", simulation.byte_miss_ratio if simulation.granularity == "sized-objects" else None, text.percent),
+        (
+            "byte miss ratio",
+            simulation.byte_miss_ratio if simulation.granularity == "sized-objects" else None,
+            text.percent,
+        ),
         ("hits", simulation.hits, text.count),
         ("bytes missed", simulation.bytes_missed, text.size),
         ("misses of expired items", simulation.expired, text.count),
@@ -116,7 +120,10 @@ def _curves(simulation: MissRatioCurves) -> Table:
     for column, units in enumerate(simulation.capacities.tolist()):
         cells = []
         for ratio, error, method in zip(
-            simulation.miss_ratio[:, column].tolist(), simulation.standard_error[:, column].tolist(), simulation.methods, strict=True
+            simulation.miss_ratio[:, column].tolist(),
+            simulation.standard_error[:, column].tolist(),
+            simulation.methods,
+            strict=True,
         ):
             about = f" ± {100 * error:.2f}" if method == "sampled" else ""
             cells.append(f"{text.percent(ratio)}{about}")

@@ -24,7 +24,9 @@ def page(calibration: Calibration) -> Page:
         lead=[Paragraph(_how(calibration))],
         partial="the calibration was stopped before its end" if calibration.partial else "",
         remarks=calibration.remarks,
-        sections=[Section(HEADINGS[op], [*_drawn(calibration, op), _table(calibration, op)]) for op in calibration.iops],
+        sections=[
+            Section(HEADINGS[op], [*_drawn(calibration, op), _table(calibration, op)]) for op in calibration.iops
+        ],
         legend=LEGEND,
         conclusion=[
             *map(Paragraph, sentences(calibration)),
@@ -46,13 +48,13 @@ def _how(calibration: Calibration) -> str:
         requests = text.count(source["requests"])
         state = STATES[source["overwrite"]]
         return (
-            f"random requests of {calibration.size}, {source['rounds']} x {requests} per cell after as many for warm-up; "
-            f"drive {state}"
+            f"random requests of {calibration.size}, {source['rounds']} x {requests} per cell after as many for "
+            f"warm-up; drive {state}"
         )
     way = "direct" if source["direct"] else "through the page cache"
     return (
-        f"random requests of {calibration.size}, {source['rounds']} x {source['seconds']:g} s in each cell, regions from "
-        f"{text.exact_size(source['offset_bytes'])} on, {way}; {source['fio']}, engine {source['engine']}"
+        f"random requests of {calibration.size}, {source['rounds']} x {source['seconds']:g} s in each cell, regions "
+        f"from {text.exact_size(source['offset_bytes'])} on, {way}; {source['fio']}, engine {source['engine']}"
     )
 
 
@@ -91,8 +93,8 @@ def sentences(calibration: Calibration) -> list[str]:
         least, most = calibration.write_amplification.min(), calibration.write_amplification.max()
         if most > 1.005 or least < 0.995:
             lines.append(
-                f"Write amplification was {text.ratio(least)} to {text.ratio(most)}, so the throughput of writes does not "
-                "depend on the dies alone."
+                f"Write amplification was {text.ratio(least)} to {text.ratio(most)}, so the throughput of writes does "
+                "not depend on the dies alone."
             )
     for op, table in calibration.iops.items():
         fewest = calibration.knee(op, region)

@@ -11,7 +11,9 @@ def page(config: Config) -> Page:
     made = [setting for setting in config.settings if not setting.origin.startswith("default")]
     left = [setting for setting in config.settings if setting.origin.startswith("default")]
     sections = [("Set", made), ("Defaults", left)]
-    return Page("Configuration", sections=[Section(title, [table(settings)]) for title, settings in sections if settings])
+    return Page(
+        "Configuration", sections=[Section(title, [table(settings)]) for title, settings in sections if settings]
+    )
 
 
 def table(settings: Iterable[Setting]) -> Table:

@@ -20,13 +20,18 @@ def page(advice: DriveAdvice) -> Page:
     """The page of advice: the trade-off, and the drive to choose."""
     source, study = advice._source(), advice.study
     headers = (*study.columns, "flash", "write amplification", "p99", "data until worn out", "life")
-    rows = [[Cell(cell, "best" if one is advice.best else "") for cell in _cells(advice, one)] for one in advice.choices]
+    rows = [
+        [Cell(cell, "best" if one is advice.best else "") for cell in _cells(advice, one)] for one in advice.choices
+    ]
     seeds = any(choice.write_amplification.half_width is not None for choice in advice.choices)
     left = study.asked - study.finished
     return Page(
         title="a generated workload" if source is None else source_text(source),
         chosen="" if source is None else chosen(source),
-        lead=[Paragraph(_goal(advice), "soft"), Paragraph(f"measured, all figures of a row: {advice.measured}", "soft")],
+        lead=[
+            Paragraph(_goal(advice), "soft"),
+            Paragraph(f"measured, all figures of a row: {advice.measured}", "soft"),
+        ],
         partial=f"{left} of {study.asked} runs are still to be done" if advice.partial else "",
         remarks=[*study.failed, *study.caveats_by_trace],
         sections=[
@@ -131,7 +136,9 @@ def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
     if met < seeds:
         meets_always = (one for one in advice.choices if advice.meeting(one) == one.write_amplification.seeds)
         always = next(meets_always, None)
-        lines.append("None does with each seed." if always is None else f"{_named(advice, always)} does with each seed.")
+        lines.append(
+            "None does with each seed." if always is None else f"{_named(advice, always)} does with each seed."
+        )
     return lines
 
 

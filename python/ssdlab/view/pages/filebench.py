@@ -37,8 +37,8 @@ def page(validation: Filebench) -> Page:
         legend="\n".join(f"({number}) {reason}" for number, reason in enumerate(reasons, 1)),
         conclusion=[
             Paragraph(
-                f"{alike} of {len(validation.outcomes)} statistics within {general}; {gaps} known gaps with their reasons; "
-                f"{missed} beyond their tolerances"
+                f"{alike} of {len(validation.outcomes)} statistics within {general}; {gaps} known gaps with their "
+                f"reasons; {missed} beyond their tolerances"
             )
         ],
     )

@@ -136,8 +136,8 @@ def _volumes(fleet: Fleet) -> Table:
         for row in volumes
     ):
         note += (
-            " Response times of a volume on a shared drive need time=event, no cache above the drive, at most 256 volumes "
-            "and a trace without streams."
+            " Response times of a volume on a shared drive need time=event, no cache above the drive, at most 256 "
+            "volumes and a trace without streams."
         )
     heads = ("volume", "on drive", "requests", "written", "read", *names)
     return Table(heads, rows, left=2, most=MOST_ROWS, note=note)

@@ -31,10 +31,10 @@ def page(intervals: WriteIntervals) -> Page:
             Section(
                 "Logs",
                 [_logs(intervals)],
-                note="The write interval is the number of page writes since the previous write of the same page. Hot: at "
-                "most the pages of the log. Warm: at most twice as many. Cold: longer, or a first write; pages are classed "
-                "by their mean interval. Invalidated: written again before a first-in first-out log evicts the page, "
-                "without and with a second chance.",
+                note="The write interval is the number of page writes since the previous write of the same page. Hot: "
+                "at most the pages of the log. Warm: at most twice as many. Cold: longer, or a first write; pages are "
+                "classed by their mean interval. Invalidated: written again before a first-in first-out log evicts the "
+                "page, without and with a second chance.",
             ),
             *(Section(title, [Figure(draw)], terminal=False) for title, draw in figures),
         ],

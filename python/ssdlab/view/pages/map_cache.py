@@ -7,8 +7,8 @@ from ssdlab.model.source import chosen, ingest_remarks, source_text
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 
 CURVES = (
-    "Points are the requested caches. Lines are lower bounds for all others: as if each dirty segment were written back "
-    "alone, not with all those of its map page."
+    "Points are the requested caches. Lines are lower bounds for all others: as if each dirty segment were written "
+    "back alone, not with all those of its map page."
 )
 
 

@@ -24,8 +24,8 @@ def page(preview: Preview) -> Page:
     remarks = []
     if preview.too_large:
         remarks.append(
-            f"{text.counted(preview.too_large, 'runs')} will fail: they need more than {text.size(preview.most_bytes)} of "
-            "memory; use a machine with more memory or smaller drives"
+            f"{text.counted(preview.too_large, 'runs')} will fail: they need more than {text.size(preview.most_bytes)} "
+            "of memory; use a machine with more memory or smaller drives"
         )
     return Page(
         title=f"{planned.design.name} over {', '.join(planned.columns)}",
@@ -57,8 +57,8 @@ def _method(preview: Preview) -> str:
     """Method of the estimate."""
     assert preview.pilots is not None
     method = (
-        "Pilots vary one axis at a time from the first run: ends and middle, or all names. A run is estimated as the time "
-        "of the first run times a factor per axis."
+        "Pilots vary one axis at a time from the first run: ends and middle, or all names. A run is estimated as the "
+        "time of the first run times a factor per axis."
     )
     if preview.range_seconds is not None:
         method += " The range is the error at other points, including corners of the design."

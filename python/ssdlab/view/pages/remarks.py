@@ -16,9 +16,7 @@ def clock_remark(config: Config) -> str | None:
         remark = f"Times of one flash chip: {times}, not those of a drive with many chips"
         return f"{remark}; rates and times are those of requests below the cache" if cached else remark
     if config["time"] == "event":
-        remark = (
-            "Latencies include queueing, host link, channels and dies, plus a fixed controller cost per request"
-        )
+        remark = "Latencies include queueing, host link, channels and dies, plus a fixed controller cost per request"
         return f"{remark}; rates and response times are those of the host, above the cache" if cached else remark
     return None
 
@@ -35,6 +33,6 @@ def unlike_flash(results: Mapping[str, Result]) -> str | None:
         return None
     drives = ", ".join(f"{label}: {size}" for label, size in sizes.items())
     return (
-        f"the drives also differ in flash ({drives}), as each FTL gets its reserve beyond device.op; for equal flash set "
-        "device.reserve=inside and a device.op that holds the largest reserve"
+        f"the drives also differ in flash ({drives}), as each FTL gets its reserve beyond device.op; for equal flash "
+        "set device.reserve=inside and a device.op that holds the largest reserve"
     )

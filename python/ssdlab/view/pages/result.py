@@ -95,7 +95,8 @@ def _diagnosis(result: Result) -> Iterator[Section]:
     response = (result.summary["drive"] or {}).get("response")
     if response is not None and diagnosis.has_parts(response):
         title = below("Parts of response times over the run", result.summary)
-        items = [diagnosis.parts_table(response, result.summary), Figure(result.plot_response_parts.chart, title)]
+        figure = Figure(result.plot_response_parts.chart, title)
+        items = (diagnosis.parts_table(response, result.summary), figure)
         yield Section(below("What requests wait for", result.summary), items, terminal=False)
 
 

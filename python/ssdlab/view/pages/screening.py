@@ -48,8 +48,8 @@ def page(screened: Screened) -> Page:
             if Contrast(one.name, "mean") not in first.gains and screened.study.finished
         ],
         sections=sections,
-        legend="gains with 95 % confidence intervals over seeds; effects ± the larger of the errors over seeds and over "
-        "effects; a point is 100 times the logarithm of a ratio, about 1 %; by chance, the intervals of "
+        legend="gains with 95 % confidence intervals over seeds; effects ± the larger of the errors over seeds and "
+        "over effects; a point is 100 times the logarithm of a ratio, about 1 %; by chance, the intervals of "
         f"{(1 - CONFIDENCE) * len(form.factors):.1f} of {len(form.factors)} factors exclude 0",
         conclusion=[] if screened.partial else [Paragraph(_answered(screening, one)) for one in answers],
     )

@@ -28,7 +28,9 @@ def page(study: Study) -> Page:
         partial=f"{left} of {text.count(study.asked)} runs are still to be done" if study.partial else "",
         remarks=[*study.failed, *([_not_shown(study)] if study.earlier else []), *study.missing, *study.caveats],
         sections=[
-            Section("All axes at once", [Figure(study.plot.chart)] if outcomes and study.figures else [], terminal=False),
+            Section(
+                "All axes at once", [Figure(study.plot.chart)] if outcomes and study.figures else [], terminal=False
+            ),
             Section("", [Table(headers, rows, left=len(study.columns), most=MOST_ROWS)]),
         ],
         legend=INTERVALS if study.seeds != "1" else "",

@@ -139,7 +139,9 @@ def _concluded(tuned: Tuned) -> list[str]:
         lines = [f"Keep the given drive; it equals {_sets(best)}."]
     elif best.spare is not None and best.spare.key in best.point:
         # Blocks are whole.
-        lines = [f"Choose {_sets(best)}; rounded to whole blocks, its over-provisioning is {text.percent(best.spare.has)}."]
+        lines = [
+            f"Choose {_sets(best)}; rounded to whole blocks, its over-provisioning is {text.percent(best.spare.has)}."
+        ]
     else:
         lines = [f"Choose {_sets(best)}."]
     kept = best.fresh.kept(tuned.constraints)

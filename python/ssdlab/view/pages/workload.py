@@ -22,8 +22,8 @@ def page(analysis: TraceAnalysis) -> Page:
         (
             "Distance from the previous request",
             analysis.plot_deviations.chart,
-            f"Number of the range of {text.size(analysis.range_bytes)} of a request, minus that of the previous request "
-            "of any kind.",
+            f"Number of the range of {text.size(analysis.range_bytes)} of a request, minus that of the previous "
+            "request of any kind.",
         ),
         ("Sizes", analysis.plot_sizes.chart, ""),
         (
@@ -122,7 +122,10 @@ def _overview(analysis: TraceAnalysis, figures: Mapping[str, Any], kinds: list[s
         ("mean size", [text.size(figures["sizes"][kind]["mean_bytes"]) for kind in kinds]),
         ("footprint", [footprints[kind] for kind in kinds]),
         ("continuing the previous one of the kind", [_share(sequential[kind]["after_kind_share"]) for kind in kinds]),
-        ("continuing the previous one of the stream", [_share(sequential[kind]["after_stream_share"]) for kind in kinds]),
+        (
+            "continuing the previous one of the stream",
+            [_share(sequential[kind]["after_stream_share"]) for kind in kinds],
+        ),
         ("continuing an open run", [_share(sequential[kind]["continuing_share"]) for kind in kinds]),
         ("open runs, mean", [text.decimal(sequential[kind]["concurrent_runs"]) for kind in kinds]),
         ("requests per run, mean", [text.decimal(sequential[kind]["mean_run"]) for kind in kinds]),

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from ssdlab import _ssdlab
 from ssdlab.analyse.steps import Explanation
-from ssdlab.view.island import island
+from ssdlab.view.explore import island
 
 HERE = Path(__file__).parent
 SIMULATOR = HERE / "simulator.wasm"
