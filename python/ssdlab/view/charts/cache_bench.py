@@ -15,11 +15,11 @@ def shares(bench: CacheBench) -> Chart:
     for number, codec in enumerate(codecs):
         cells = [cell for cell in bench.cells if cell.codec == codec]
         at = np.array([order.index(cell.share) + (number - (len(codecs) - 1) / 2) * 0.08 for cell in cells])
-        its, name = GREY if codec is None else colour(number), codec or "raw alone"
+        tint, name = GREY if codec is None else colour(number), codec or "raw alone"
         low, median, high = (
             np.array([getattr(cell.pages_s, of) for cell in cells], float) for of in ("low", "median", "high")
         )
-        marks += [Whiskers(name, at, low, high, its), Points(name, at, median, its)]
+        marks += [Whiskers(name, at, low, high, tint), Points(name, at, median, tint)]
     across = places([share_text(share) for share in order], "memory for compressed pages")
     return Chart([Panel(marks, across, Axis("pages per second", "short count", low=0))], 3.4)
 

@@ -22,7 +22,7 @@ def throughput(calibration: Calibration, op: str = "read") -> Chart:
             marks.append(Points(name, in_flight[[at]], curve[[at]], colour(row), 8))
     if not marks:
         return nothing("No region was measured.", 3.8)
-    ticks = [(one, text.count(one)) for one in calibration.in_flight]
+    ticks = [(depth, text.count(depth)) for depth in calibration.in_flight]
     across = Axis("requests in flight", "count", log=True, ticks=ticks)
     panel = Panel(marks, across, Axis(f"{op}s per second", "short count", low=0))
     return Chart([panel], 3.8, legend="region")

@@ -79,9 +79,9 @@ def differences(comparison: Comparison) -> Chart:
     marks: list[Mark] = []
     for number, label in enumerate(others):
         aside, thickness = beside(number, len(others))
-        its = [(row, of[label]) for row, of in enumerate(changes.values()) if label in of]
-        at = np.array([row + aside for row, _ in its])
-        lengths = np.array([change for _, change in its])
+        bars = [(row, of[label]) for row, of in enumerate(changes.values()) if label in of]
+        at = np.array([row + aside for row, _ in bars])
+        lengths = np.array([change for _, change in bars])
         marks.append(Bars(text.path(label), at, lengths, colour(number + 1), thickness))
     lengths = np.array([0.0, *(change for of in changes.values() for change in of.values())])
     shown = np.clip(lengths, None, MOST_CHANGE)
@@ -165,9 +165,9 @@ def course(comparison: Comparison) -> Chart:
         ]
         return Panel(lines, across, Axis(title, form, low=None if log else 0, log=log))
 
-    panels = [drawn("requests/s", "short count", {at: _rate(one) for at, one in timed.items()}, log=False)]
+    panels = [drawn("requests/s", "short count", {at: _rate(run) for at, run in timed.items()}, log=False)]
     for op in ("read", "write"):
-        means = drawn(f"{op}s, mean", "duration", {at: _mean_ns(one, op) for at, one in timed.items()}, log=True)
+        means = drawn(f"{op}s, mean", "duration", {at: _mean_ns(run, op) for at, run in timed.items()}, log=True)
         panels += [means] if means.marks else []
     return Chart(panels, 0.8 + 1.7 * len(panels))
 

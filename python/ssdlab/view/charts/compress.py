@@ -27,10 +27,10 @@ def overall(bench: CompressBench) -> Chart:
     """Ratio of each codec over all files, by bytes and as the mean of the files (figure 6a)."""
     cells = [bench.cell(codec, _largest(bench)) for codec in bench.codecs]
     marks = []
-    for number, (name, field, its) in enumerate((("by bytes", "ratio", BLUE), ("mean of files", "mean_ratio", GREY))):
+    for number, (name, field, tint) in enumerate((("by bytes", "ratio", BLUE), ("mean of files", "mean_ratio", GREY))):
         aside, thickness = beside(number, 2)
         ratios = np.array([getattr(cell, field) for cell in cells], float)
-        marks.append(Bars(name, np.arange(len(cells), dtype=np.float64) + aside, ratios, its, thickness))
+        marks.append(Bars(name, np.arange(len(cells), dtype=np.float64) + aside, ratios, tint, thickness))
     across = Axis(f"ratio, {size_text(_largest(bench))}", low=0)
     return Chart([Panel(marks, across, rows(bench.codecs))], 1.2 + 0.36 * len(cells))
 
@@ -96,7 +96,7 @@ def rate(bench: CompressBench) -> Chart:
         marks: list[Mark] = []
         for index, threads in enumerate(bench.threads):
             rates = [getattr(bench.cell(codec, size, threads), f"{field}_bytes_s") for codec in bench.codecs]
-            low, median, high = np.array([(one.low, one.median, one.high) for one in rates]).T / 1e6
+            low, median, high = np.array([(spread.low, spread.median, spread.high) for spread in rates]).T / 1e6
             aside, thickness = beside(index, len(bench.threads))
             at, name = np.arange(len(rates), dtype=np.float64) + aside, text.counted(threads, "threads")
             marks.append(Bars(name, at, median, colour(index), thickness))

@@ -31,7 +31,7 @@ def page(calibration: Calibration) -> Page:
         conclusion=[
             *map(Paragraph, sentences(calibration)),
             *([Paragraph("For the scheduler pardispatcher:")] if settings else []),
-            *(Paragraph(one, "code") for one in settings),
+            *(Paragraph(setting, "code") for setting in settings),
         ],
     )
 

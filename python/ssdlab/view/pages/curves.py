@@ -8,12 +8,12 @@ from ssdlab.view.pages.figures import INTERVALS, estimated
 def page(curves: Curves) -> Page:
     """The page of curves: a row for each value along them, a column for each curve."""
     along, between = curves.values
-    cells = {(one.x, one.by): one.estimate for one in curves.cells}
+    cells = {(cell.x, cell.by): cell.estimate for cell in curves.cells}
     headers = (curves.x, *(between if curves.by else (curves.outcome.figure,)))
     rows = [[x, *(estimated(curves.outcome.figure, cells.get((x, by))) for by in between)] for x in along]
     averaged = [Paragraph(f"averaged over {', '.join(curves.others)}")] if curves.others else []
     figures = [Figure(curves.plot.chart), *([Figure(curves.plot_map.chart)] if curves.by and len(between) > 1 else [])]
-    seeds = any(one.estimate.half_width is not None for one in curves.cells)
+    seeds = any(cell.estimate.half_width is not None for cell in curves.cells)
     return Page(
         title=f"{curves.outcome.figure} over {curves.x}" + (f", by {curves.by}" if curves.by else ""),
         lead=[Paragraph(curves.about, "soft"), *averaged],

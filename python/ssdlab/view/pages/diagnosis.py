@@ -370,7 +370,9 @@ def _remarks(diagnosis: Diagnosis) -> list[Paragraph]:
         # GC comes in bursts: the runs may be in different phases of it.
         remarks.append("the drive has not settled: differences may be due to the phase of GC")
     rates = [
-        (one["name"], one["before"]["iops"] or 0.0, one["after"]["iops"] or 0.0) for one in changes if one["after"]
+        (change["name"], change["before"]["iops"] or 0.0, change["after"]["iops"] or 0.0)
+        for change in changes
+        if change["after"]
     ]
     slower = [
         f"{WHAT_IFS[name]} ({text.short_count(after)} instead of {text.short_count(before)} requests/s)"

@@ -21,7 +21,8 @@ def page(advice: DriveAdvice) -> Page:
     source, study = advice._source(), advice.study
     headers = (*study.columns, "flash", "write amplification", "p99", "data until worn out", "life")
     rows = [
-        [Cell(cell, "best" if one is advice.best else "") for cell in _cells(advice, one)] for one in advice.choices
+        [Cell(cell, "best" if choice is advice.best else "") for cell in _cells(advice, choice)]
+        for choice in advice.choices
     ]
     seeds = any(choice.write_amplification.half_width is not None for choice in advice.choices)
     left = study.asked - study.finished
@@ -134,7 +135,9 @@ def _certainty(advice: DriveAdvice, best: DriveChoice) -> list[str]:
         return ["This rests on one seed; use --seeds 5 to see how certain it is."]
     lines = [f"It meets the goal with {met} of {seeds} seeds."]
     if met < seeds:
-        meets_always = (one for one in advice.choices if advice.meeting(one) == one.write_amplification.seeds)
+        meets_always = (
+            choice for choice in advice.choices if advice.meeting(choice) == choice.write_amplification.seeds
+        )
         always = next(meets_always, None)
         lines.append(
             "None does with each seed." if always is None else f"{_named(advice, always)} does with each seed."

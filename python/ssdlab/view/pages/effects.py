@@ -23,8 +23,11 @@ def page(effects: Effects) -> Page:
     if effects.shares:
         totals = any(share.total is not None for share in effects.shares)
         headers = ("axis", "share of the variance", *(("with its interactions",) if totals else ()))
-        rows = [[one.term, _share(one.share, one.half_width), _share(one.total, one.total_half_width)][: len(headers)]
-                for one in effects.shares]  # fmt: skip
+        shares = [
+            [share.term, _share(share.share, share.half_width), _share(share.total, share.total_half_width)]
+            for share in effects.shares
+        ]
+        rows = [cells[: len(headers)] for cells in shares]
         items.append(Table(headers, rows, title="Variance"))
         if any(_is_beyond(share) for share in effects.shares):
             items.append(Paragraph(BEYOND, "soft"))

@@ -17,9 +17,9 @@ BEYOND = "!: beyond the tolerance of the table"
 def page(result: ExperimentResult) -> Page:
     """The page of an experiment."""
     lead = [Paragraph(f"reproduces: {result.experiment.document}", "soft")]
-    for what, names in (("Settings replaced", result.overrides), ("Traces supplied", [*result.traces])):
+    for title, names in (("Settings replaced", result.overrides), ("Traces supplied", [*result.traces])):
         if names:
-            lead.append(Paragraph(f"{what}: {', '.join(names)}", "strong"))
+            lead.append(Paragraph(f"{title}: {', '.join(names)}", "strong"))
     unfinished = f"{result.finished} of {result.runs} simulations were run; {text.MISSING} stands for no value"
     return Page(
         title=result.experiment.title,

@@ -11,7 +11,7 @@ def page(key: str, settings: Sequence[Explanation]) -> Page:
     """Details of one setting, or a table of several."""
     if len(settings) == 1:
         return _setting(settings[0])
-    rows = [(one.key, one.range, one.default, one.help) for one in settings]
+    rows = [(setting.key, setting.range, setting.default, setting.help) for setting in settings]
     headers = ("setting", "range", "default", "meaning")
     return Page(title=f"{len(settings)} settings of {key}", sections=[Section("", [Table(headers, rows, left=4)])])
 
@@ -28,7 +28,7 @@ def _setting(settings: Explanation) -> Page:
     if settings.variants:
         tables.append(Section("", [Table(("value", "meaning"), settings.variants, left=2)]))
     if settings.presets:
-        rows = [(one.preset, one.value, one.source) for one in settings.presets]
+        rows = [(preset.preset, preset.value, preset.source) for preset in settings.presets]
         tables.append(Section("", [Table(("preset", "value", "source"), rows, left=3)]))
     return Page(
         title=settings.key,

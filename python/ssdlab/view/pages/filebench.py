@@ -8,16 +8,16 @@ HEADERS = ("workload", "statistic", "unit", "captured", "generated", "difference
 
 def page(validation: Filebench) -> Page:
     """A row for each statistic of each workload, and the reasons for gaps."""
-    reasons = list(dict.fromkeys(one.row.reason for one in validation.outcomes if one.row.reason))
+    reasons = list(dict.fromkeys(outcome.row.reason for outcome in validation.outcomes if outcome.row.reason))
     rows: list[Row] = []
     for outcome in validation.outcomes:
         row = outcome.row
-        what, unit = STATISTICS[row.statistic]
+        statistic, unit = STATISTICS[row.statistic]
         verdict = Cell("MISS", "bad") if not outcome.passed else "pass" if outcome.alike else Cell("gap", "gap")
         rows.append(
             [
                 row.workload,
-                what,
+                statistic,
                 unit,
                 f"{row.captured:.2f}",
                 f"{outcome.generated:.2f}",
@@ -27,9 +27,9 @@ def page(validation: Filebench) -> Page:
                 verdict,
             ]
         )
-    alike = sum(one.alike for one in validation.outcomes)
-    gaps = sum(one.passed and not one.alike for one in validation.outcomes)
-    missed = sum(not one.passed for one in validation.outcomes)
+    alike = sum(outcome.alike for outcome in validation.outcomes)
+    gaps = sum(outcome.passed and not outcome.alike for outcome in validation.outcomes)
+    missed = sum(not outcome.passed for outcome in validation.outcomes)
     general = f"{SHARE_POINTS:g} points or {100 * RELATIVE:g} %"
     return Page(
         title="Filebench, generated and captured",

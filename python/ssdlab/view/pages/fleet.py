@@ -44,12 +44,12 @@ def page(fleet: Fleet) -> Page:
 
 
 def _facts(fleet: Fleet) -> list[tuple[str, str]]:
-    requests = sum(one.requests for one in fleet.volumes)
+    requests = sum(volume.requests for volume in fleet.volumes)
     needed = fleet.needed()
     rows = [
         ("requests", text.count(requests)),
-        ("written", text.size(sum(one.written_bytes for one in fleet.volumes))),
-        ("read", text.size(sum(one.read_bytes for one in fleet.volumes))),
+        ("written", text.size(sum(volume.written_bytes for volume in fleet.volumes))),
+        ("read", text.size(sum(volume.read_bytes for volume in fleet.volumes))),
         ("time", text.duration(1e9 * fleet.dataset.seconds)),
     ]
     # With few volumes, several shares are the same number.
@@ -80,10 +80,10 @@ def _reckoned(fleet: Fleet) -> str:
 
 def _distributions(fleet: Fleet) -> Table:
     rows: list[Row] = []
-    for one in fleet.outcomes():
-        cdf, write = fleet.cdf(one.figure), form(one.figure)
+    for outcome in fleet.outcomes():
+        cdf, write = fleet.cdf(outcome.figure), form(outcome.figure)
         told = [write(cdf.at(share)) for share in SHARES]
-        rows.append([one.figure, text.count(len(cdf.values)), *told, write(cdf.mean)])
+        rows.append([outcome.figure, text.count(len(cdf.values)), *told, write(cdf.mean)])
     heads = [HEADERS.get(share, f"{100 * share:g} %") for share in SHARES]
     note = "The column of a share has the smallest value that this share of drives does not exceed."
     return Table(("figure", "drives", *heads, "mean"), rows, note=note)
@@ -92,7 +92,7 @@ def _distributions(fleet: Fleet) -> Table:
 def _drives(fleet: Fleet) -> Table:
     """The drives, worst first by the first figure, failed ones last."""
     outcomes = fleet.outcomes()
-    names = [one.figure for one in outcomes]
+    names = [outcome.figure for outcome in outcomes]
     table = fleet.table.select(["run", *names, "volumes", "trace.requests", "trace.written_bytes"]).to_pylist()
     if outcomes:
         sense = 1 if outcomes[0].large else -1

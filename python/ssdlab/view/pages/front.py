@@ -11,10 +11,13 @@ def page(front: Front) -> Page:
     headers = (*front.axes, *(f"{one.figure} ({'max' if one.large else 'min'})" for one in front.outcomes))
     rows = [
         [
-            *(one.levels[axis] for axis in front.axes),
-            *(estimated(its.figure, got) for its, got in zip(front.outcomes, one.outcomes, strict=True)),
+            *(point.levels[axis] for axis in front.axes),
+            *(
+                estimated(outcome.figure, estimate)
+                for outcome, estimate in zip(front.outcomes, point.outcomes, strict=True)
+            ),
         ]
-        for one in front.front
+        for point in front.front
     ]
     points = text.counted(len(front.candidates), "points")
     return Page(

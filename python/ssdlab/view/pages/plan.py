@@ -43,7 +43,7 @@ def page(plan: CachePlan) -> Page:
             Section("Choices", [Table(CHOICES, _choices(plan), chosen, left=2)]),
             Section("Corrections", [Table(CORRECTIONS, _corrections(plan), mended)]),
             Section("Devices", [Table(DEVICES, _devices(plan), slow)]),
-            *(Section("Model and real cache", [one]) for one in _comparison(plan)),
+            *(Section("Model and real cache", [table]) for table in _comparison(plan)),
         ],
         footer="Model: Harper, Viability of Time-Memory Trade-Offs in Large Data Sets, 2018.",
     )
@@ -80,10 +80,11 @@ def _compressors(plan: CachePlan) -> list[tuple[str, ...]]:
     """A row for each compressor."""
     return [
         (
-            one.name, f"{one.ratio:.2f}", f"{one.compress_us:.1f}", f"{one.decompress_us:.1f}",
-            f"{100 * one.shrinking:.0f} %", f"{one.mean_ratio or one.ratio:.2f}",
+            compressor.name, f"{compressor.ratio:.2f}", f"{compressor.compress_us:.1f}",
+            f"{compressor.decompress_us:.1f}", f"{100 * compressor.shrinking:.0f} %",
+            f"{compressor.mean_ratio or compressor.ratio:.2f}",
         )
-        for one in plan.compressors
+        for compressor in plan.compressors
     ]  # fmt: skip
 
 
@@ -94,11 +95,12 @@ def _choices(plan: CachePlan) -> list[tuple[str, ...]]:
     return [raw, *map(_choice, plan.choices)]
 
 
-def _choice(one: Choice) -> tuple[str, ...]:
+def _choice(choice: Choice) -> tuple[str, ...]:
+    gains_from = "never" if choice.break_even is None else f"{100 * choice.break_even:.1f} %"
     return (
-        one.model, one.compressor.name, f"{100 * one.share:.1f} %", f"{100 * one.hit_ratio:.1f} %", f"{one.us:.1f}",
-        f"{one.p99_us:.1f}", f"{one.gain:.2f}x", "never" if one.break_even is None else f"{100 * one.break_even:.1f} %",
-        _microseconds(one.device_break_even_us),
+        choice.model, choice.compressor.name, f"{100 * choice.share:.1f} %", f"{100 * choice.hit_ratio:.1f} %",
+        f"{choice.us:.1f}", f"{choice.p99_us:.1f}", f"{choice.gain:.2f}x", gains_from,
+        _microseconds(choice.device_break_even_us),
     )  # fmt: skip
 
 
@@ -129,14 +131,14 @@ def _comparison(plan: CachePlan) -> list[Table]:
         return []
     rows = [
         (
-            f"{100 * one.share:.0f} %", one.compressor or "raw", f"{100 * one.model_hit_ratio:.1f} %",
-            f"{100 * one.measured_hit_ratio:.1f} %", f"{one.document_us:.1f}", f"{one.model_us:.1f}",
-            f"{one.measured_us:.1f} [{one.measured_low_us:.1f}-{one.measured_high_us:.1f}]",
-            f"{100 * (one.measured_us / one.model_us - 1):+.1f} %" if one.model_us else text.MISSING,
-            f"{one.by_hits_us:+.1f}", f"{one.by_device_us:+.1f}", f"{one.left_us:+.1f}", f"{one.model_p99_us:.1f}",
-            f"{one.measured_p99_us:.1f}",
+            f"{100 * row.share:.0f} %", row.compressor or "raw", f"{100 * row.model_hit_ratio:.1f} %",
+            f"{100 * row.measured_hit_ratio:.1f} %", f"{row.document_us:.1f}", f"{row.model_us:.1f}",
+            f"{row.measured_us:.1f} [{row.measured_low_us:.1f}-{row.measured_high_us:.1f}]",
+            f"{100 * (row.measured_us / row.model_us - 1):+.1f} %" if row.model_us else text.MISSING,
+            f"{row.by_hits_us:+.1f}", f"{row.by_device_us:+.1f}", f"{row.left_us:+.1f}", f"{row.model_p99_us:.1f}",
+            f"{row.measured_p99_us:.1f}",
         )
-        for one in measured.rows
+        for row in measured.rows
     ]  # fmt: skip
     heading = (
         f"Measured: {text.size(measured.memory_bytes)} for {text.count(measured.pages)} pages, one thread, "

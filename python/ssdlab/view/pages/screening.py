@@ -26,7 +26,7 @@ def page(screened: Screened) -> Page:
         Section("", [_gains(screening, first), _effects(screening, first)]),
     ]
     for answer in answers:
-        part = next((one for one in screened.parts if one.name == answer.claim.says), None)
+        part = next((part for part in screened.parts if part.name == answer.claim.says), None)
         if part is not None and answer.best is not None:
             sections.append(Section("", [*_refined(screening, answer, part), _operations(screened, answer)]))
     return Page(
@@ -43,15 +43,15 @@ def page(screened: Screened) -> Page:
         partial=f"{left} of {screened.study.asked} runs are still to be done" if screened.partial else "",
         remarks=[f"{text.counted(times, 'runs')} failed: {error}" for error, times in screened.study.failures.items()]
         + [
-            f"figure {one.name}: no point has a value of {one.value.text!r}; 'ssdlab study show --outcomes' lists them"
-            for one in screening.figures
-            if Contrast(one.name, "mean") not in first.gains and screened.study.finished
+            f"figure {figure.name}: no point has a value of {figure.value.text!r}; see 'ssdlab study show --outcomes'"
+            for figure in screening.figures
+            if Contrast(figure.name, "mean") not in first.gains and screened.study.finished
         ],
         sections=sections,
         legend="gains with 95 % confidence intervals over seeds; effects ± the larger of the errors over seeds and "
         "over effects; a point is 100 times the logarithm of a ratio, about 1 %; by chance, the intervals of "
         f"{(1 - CONFIDENCE) * len(form.factors):.1f} of {len(form.factors)} factors exclude 0",
-        conclusion=[] if screened.partial else [Paragraph(_answered(screening, one)) for one in answers],
+        conclusion=[] if screened.partial else [Paragraph(_answered(screening, answer)) for answer in answers],
     )
 
 
@@ -78,7 +78,7 @@ def _gains(screening: Screening, first: Part) -> Table:
                 rows.append([called, *[text.MISSING] * 4])
                 continue
             means = sorted(point.mean for point in points)
-            least, largest = (_signed(contrast.percent(figure, one)) for one in (means[0], means[-1]))
+            least, largest = (_signed(contrast.percent(figure, mean)) for mean in (means[0], means[-1]))
             above = f"{sum(mean > 0 for mean in means)} of {len(means)}"
             rows.append([called, _gain(figure, contrast.overall(points)), least, largest, above])
     return Table(("gain, %", "mean", "least", "largest", "above 0"), rows, title="Gains over all conditions")
@@ -86,18 +86,19 @@ def _gains(screening: Screening, first: Part) -> Table:
 
 def _effects(screening: Screening, first: Part) -> Item:
     """Main effects on the figures of claims, the most significant first."""
-    asked = [Contrast(one.figure, one.against) for one in screening.claims]
+    asked = [Contrast(claim.figure, claim.against) for claim in screening.claims]
     by_factor: dict[str, dict[Contrast, Effect]] = {}
-    for one in asked:
-        for effect in first.effects.get(one, ()):
-            by_factor.setdefault(effect.term, {})[one] = effect
+    for gain in asked:
+        for effect in first.effects.get(gain, ()):
+            by_factor.setdefault(effect.term, {})[gain] = effect
     if not by_factor:
         return Paragraph("Points are missing, so effects cannot be separated.")
     ranked = sorted(by_factor.items(), key=lambda pair: -max(map(_sureness, pair[1].values())))
     rows: list[Row] = [
-        [name, next(iter(its.values())).level, *(_effect(its.get(one)) for one in asked)] for name, its in ranked
+        [name, next(iter(effects.values())).level, *(_effect(effects.get(gain)) for gain in asked)]
+        for name, effects in ranked
     ]
-    headers = ("factor", "from → to", *(f"{one.figure}, {one.against}" for one in asked))
+    headers = ("factor", "from → to", *(f"{gain.figure}, {gain.against}" for gain in asked))
     return Table(headers, rows, title="Main effects, in points", left=2)
 
 
@@ -130,14 +131,14 @@ def _refined(screening: Screening, answer: Answer, part: Part) -> list[Item]:
 def _operations(screened: Screened, answer: Answer) -> Table:
     tested, others = screened.screening.tested, screened.screening.others
     rows = []
-    for one in screened.operations(answer):
-        its = one.by_scheduler
-        if not any(its.values()):
+    for figure in screened.operations(answer):
+        values = figure.by_scheduler
+        if not any(values.values()):
             continue
-        mean = statistics.fmean(its[name] for name in others)
-        change = f"{100 * (its[tested] / mean - 1):+.1f}" if mean else text.MISSING
-        name = one.name.removeprefix("below.")
-        rows.append([name, *(_plain(its[scheduler]) for scheduler in (*others, tested)), change])
+        mean = statistics.fmean(values[name] for name in others)
+        change = f"{100 * (values[tested] / mean - 1):+.1f}" if mean else text.MISSING
+        name = figure.name.removeprefix("below.")
+        rows.append([name, *(_plain(values[scheduler]) for scheduler in (*others, tested)), change])
     headers = ("mean over seeds", *others, tested, "to their mean, %")
     return Table(headers, rows, title="Figures, and operations on the second drive by cause, at its largest gain")
 

@@ -46,8 +46,8 @@ def _remarks(report: Mapping[str, Any]) -> Iterator[str]:
     elif times["pages_stored"] != programmed:
         yield (
             "flash operations and write amplification are those of the simulated drive "
-            f"({text.count(programmed)} pages programmed, {text.count(buffered)} in its write buffer); blocks, wear and "
-            "buffered pages are those of the drive that stores the bytes "
+            f"({text.count(programmed)} pages programmed, {text.count(buffered)} in its write buffer); blocks, wear "
+            "and buffered pages are those of the drive that stores the bytes "
             f"({text.count(times['pages_stored'])} programmed), whose buffer makes room at once"
         )
     latency = times["latency"]["all"]

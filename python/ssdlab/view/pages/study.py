@@ -15,7 +15,7 @@ def page(study: Study) -> Page:
     """The page of a study."""
     design = study.plan["design"]["name"]
     # Before the first result, columns are the planned outcomes.
-    outcomes = study.outcomes() if study.figures else [Outcome.read(one) for one in study.plan["outcomes"] or USUAL]
+    outcomes = study.outcomes() if study.figures else [Outcome.read(name) for name in study.plan["outcomes"] or USUAL]
     rows = _rows(study, outcomes)
     lead = [f"{design}: {MEANINGS[design]}"]
     if len(rows) < study.count:

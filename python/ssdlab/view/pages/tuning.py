@@ -14,7 +14,9 @@ from ssdlab.view.pages.figures import INTERVALS, estimated, form
 def page(tuned: Tuned) -> Page:
     """The page of a search."""
     goals = ", ".join(f"{goal.name} ({goal.sense})" for goal in tuned.goals)
-    constraints = f", with {', '.join(one.name for one in tuned.constraints)}" if tuned.constraints else ""
+    constraints = (
+        f", with {', '.join(constraint.name for constraint in tuned.constraints)}" if tuned.constraints else ""
+    )
     warm = len(tuned.trials) - len(tuned.tried)
     before = f" and {text.counted(warm, 'points')} of a study" if warm else ""
     lead = [f"{goal.name} = {goal.value.text}" for goal in tuned.goals if goal.name != goal.value.text]
@@ -67,7 +69,7 @@ def _values(tuned: Tuned, measured: Measured | None) -> list[str]:
 
 
 def _finalists(tuned: Tuned) -> Table:
-    names = [*(goal.name for goal in tuned.goals), *(one.value.text for one in tuned.constraints)]
+    names = [*(goal.name for goal in tuned.goals), *(constraint.value.text for constraint in tuned.constraints)]
     headers = (f"with {_seeds(tuned.repeats)}", *tuned.axes, *names, *(["kept"] if tuned.constraints else []))
 
     def cells(label: str, point: list[str], measured: Measured | None) -> list[str]:
@@ -147,7 +149,9 @@ def _concluded(tuned: Tuned) -> list[str]:
     kept = best.fresh.kept(tuned.constraints)
     if tuned.constraints:
         lines.append(f"It meets the constraints with {kept} of {_seeds(tuned.repeats)}.")
-        kept_always = (one for one in tuned.finalists if one.fresh.kept(tuned.constraints) == tuned.repeats)
+        kept_always = (
+            finalist for finalist in tuned.finalists if finalist.fresh.kept(tuned.constraints) == tuned.repeats
+        )
         always = next(kept_always, None)
         if always is not None and always is not best:
             lines.append(f"To meet them with each seed, choose {_sets(always)}.")

@@ -334,13 +334,15 @@ def _legend(figure: Figure, chart: Chart) -> None:
             named.setdefault(str(name), handle)
     handles = [*named.values()]
     spans = [mark for panel in chart.panels for mark in panel.marks if isinstance(mark, Spans)]
-    handles += [Patch(facecolor=colour, label=name) for name, colour in {one.name: one.colour for one in spans}.items()]
-    if any(one.hatched for one in spans):
+    handles += [
+        Patch(facecolor=colour, label=name) for name, colour in {bars.name: bars.colour for bars in spans}.items()
+    ]
+    if any(bars.hatched for bars in spans):
         handles.append(Patch(facecolor="none", edgecolor=INK, hatch=HATCH, label=chart.hatching))
     if handles:
-        short = text.shortened([str(one.get_label()) for one in handles], LONGEST_NAME)
+        short = text.shortened([str(handle.get_label()) for handle in handles], LONGEST_NAME)
         columns = min(len(handles), max(round(LEGEND_COLUMNS * figure.get_figwidth() / WIDTH), 1))
         figure.legend(
-            handles, [short[str(one.get_label())] for one in handles],
+            handles, [short[str(handle.get_label())] for handle in handles],
             loc="outside upper center", ncols=columns, title=chart.legend or None,
         )  # fmt: skip
