@@ -53,7 +53,7 @@ def render(page: pages.Page, of: str) -> str:
         place = Markup('<div class="chart" role="img" aria-label="{}" data-chart="{}"></div>')
         return place.format(title, len(charts) - 1)
 
-    shown = (replace(section, items=[item for item in section.items if _tells(item)]) for section in page.sections)
+    shown = (replace(section, items=[item for item in section.items if _is_useful(item)]) for section in page.sections)
     return _template("page.html.jinja").render(
         page=replace(page, sections=[section for section in shown if section.items]),
         of=of,
@@ -68,8 +68,8 @@ def render(page: pages.Page, of: str) -> str:
     )
 
 
-def _tells(item: pages.Item) -> bool:
-    return not isinstance(item, pages.Figure) or item.tells()
+def _is_useful(item: pages.Item) -> bool:
+    return not isinstance(item, pages.Figure) or item.is_useful()
 
 
 def _cell(cell: "str | pages.Cell") -> pages.Cell:

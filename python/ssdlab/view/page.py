@@ -76,7 +76,7 @@ class Figure:
     draw: "Callable[[], Chart]"
     title: str = ""
     note: str = ""
-    tells: Callable[[], bool] = lambda: True
+    is_useful: Callable[[], bool] = lambda: True
     """Returns false if the figure adds nothing to the page; called only where it would be drawn."""
 
 

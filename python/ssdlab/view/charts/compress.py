@@ -72,20 +72,20 @@ def ratio(bench: CompressBench) -> Chart:
 
 def compress(bench: CompressBench) -> Chart:
     """Processor time to compress a page (figure 8a)."""
-    name = f"µs to compress a page, {text.counted(bench.threads[0], 'threads')}"
-    return _by_page(
-        bench, name, lambda cell: (cell.compress_cpu_us.median, cell.compress_cpu_us.low, cell.compress_cpu_us.high)
-    )
+    return _time(bench, "compress", "compress")
 
 
 def decompress(bench: CompressBench) -> Chart:
     """Processor time to restore a page (figure 8b)."""
-    name = f"µs to restore a page, {text.counted(bench.threads[0], 'threads')}"
-    return _by_page(
-        bench,
-        name,
-        lambda cell: (cell.decompress_cpu_us.median, cell.decompress_cpu_us.low, cell.decompress_cpu_us.high),
-    )
+    return _time(bench, "restore", "decompress")
+
+
+def _time(bench: CompressBench, verb: str, field: str) -> Chart:
+    def spread(cell: Cell) -> tuple[float, float, float]:
+        microseconds = getattr(cell, f"{field}_cpu_us")
+        return microseconds.median, microseconds.low, microseconds.high
+
+    return _by_page(bench, f"µs to {verb} a page, {text.counted(bench.threads[0], 'threads')}", spread)
 
 
 def rate(bench: CompressBench) -> Chart:

@@ -3,16 +3,12 @@
 from functools import partial
 
 from ssdlab import text
+from ssdlab._ssdlab import variants
 from ssdlab.study.calibration.knee import SHARE, shares
 from ssdlab.study.calibration.result import Calibration
 from ssdlab.view.page import Figure, Page, Paragraph, Section, Table
 
 HEADINGS = {"read": "reads per second", "write": "writes per second"}
-STATES = {
-    "none": "filled, not overwritten",
-    "steady": "overwritten until steady",
-    "passes": "overwritten for some passes",
-}
 LEGEND = "*: fewest requests in flight that reach 95 % of the maximum of the region"
 
 
@@ -46,10 +42,10 @@ def _how(calibration: Calibration) -> str:
     source = calibration.source
     if source["kind"] == "simulated":
         requests = text.count(source["requests"])
-        state = STATES[source["overwrite"]]
+        state = dict(variants("precondition.overwrite"))[source["overwrite"]]
         return (
             f"random requests of {calibration.size}, {source['rounds']} x {requests} per cell after as many for "
-            f"warm-up; drive {state}"
+            f"warm-up; drive overwritten: {state}"
         )
     way = "direct" if source["direct"] else "through the page cache"
     return (

@@ -7,7 +7,7 @@ from ssdlab.model.source import chosen, source_text
 from ssdlab.study.drive_advice import P99, WAF, DriveAdvice, DriveChoice
 from ssdlab.study.survey.outcome import Estimate
 from ssdlab.view.page import Cell, Figure, Page, Paragraph, Section, Table
-from ssdlab.view.pages.figures import INTERVALS, estimated
+from ssdlab.view.pages.figures import INTERVALS, estimated, left_to_do
 
 RATES = {
     "trace": "the daily writes of the trace",
@@ -25,7 +25,6 @@ def page(advice: DriveAdvice) -> Page:
         for choice in advice.choices
     ]
     seeds = any(choice.write_amplification.half_width is not None for choice in advice.choices)
-    left = study.asked - study.finished
     return Page(
         title="a generated workload" if source is None else source_text(source),
         chosen="" if source is None else chosen(source),
@@ -33,7 +32,7 @@ def page(advice: DriveAdvice) -> Page:
             Paragraph(_goal(advice), "soft"),
             Paragraph(f"measured, all figures of a row: {advice.measured}", "soft"),
         ],
-        partial=f"{left} of {study.asked} runs are still to be done" if advice.partial else "",
+        partial=left_to_do(study),
         remarks=[*study.failed, *study.caveats_by_trace],
         sections=[
             Section("Effect of over-provisioning", [Figure(advice.plot.chart)], terminal=False),

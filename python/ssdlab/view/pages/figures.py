@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from ssdlab import text
 from ssdlab.model.metrics import BY_NAME, Metric
+from ssdlab.study.store.study import Study
 from ssdlab.study.survey.outcome import Estimate
 from ssdlab.view.chart import FORMS, Form
 
@@ -62,6 +63,12 @@ def estimated(figure: str, estimate: Estimate | None) -> str:
         return text.MISSING
     write = form(figure)
     return f"{write(estimate.mean)} ± {write(estimate.half_width)}" if estimate.half_width else write(estimate.mean)
+
+
+def left_to_do(study: Study) -> str:
+    """Number of runs that a study lacks; empty if it is complete."""
+    left, asked = text.count(study.asked - study.finished), text.count(study.asked)
+    return f"{left} of {asked} runs are still to be done" if study.partial else ""
 
 
 INTERVALS = "mean ± half the width of its 95 % confidence interval over seeds"

@@ -118,8 +118,8 @@ def _merges(result: Result) -> Iterator[Section]:
 
     figures = [
         Figure(result.plot_reclaim_cost.chart, "Cost of a reclaim of log space, cumulative"),
-        Figure(result.plot_associativity.chart, "Logical blocks merged per reclaim", tells=bars("associativity")),
-        Figure(result.plot_log_utilisation.chart, "Utilisation of retired log blocks", tells=bars("utilisation")),
+        Figure(result.plot_associativity.chart, "Logical blocks merged per reclaim", is_useful=bars("associativity")),
+        Figure(result.plot_log_utilisation.chart, "Utilisation of retired log blocks", is_useful=bars("utilisation")),
     ]
     yield Section("Merges", [Table.named(MERGE_COUNTS.values(), merges(result.summary), "Merges"), *figures])
     streams, more = captures(result.summary)
@@ -163,7 +163,7 @@ def _times(result: Result) -> Iterator[Section]:
     title = below("The slowest requests", result.summary)
     note = "The slowest read and write that ended in each hundredth of the run. Point at one for its address, wait and "
     note += "largest part."
-    slowest = Figure(result.plot_slowest.chart, title, note, tells=lambda: _several_slow(result))
+    slowest = Figure(result.plot_slowest.chart, title, note, is_useful=lambda: _several_slow(result))
     yield Section(title, [slowest], terminal=False)
 
 
@@ -195,7 +195,7 @@ def _drive(result: Result) -> Iterator[Section]:
             result.plot_gantt.chart,
             "Operation by operation",
             "Gaps of dies while their channel is busy are waits for the channel; hatched bars are internal work.",
-            tells=lambda: _has_operations(result),
+            is_useful=lambda: _has_operations(result),
         ),
     ]
     yield Section("Channels and dies", figures, terminal=False)

@@ -12,6 +12,7 @@ from ssdlab.study.survey.effects import Effect
 from ssdlab.study.survey.outcome import CONFIDENCE, Estimate
 from ssdlab.study.sweep.axes import Point
 from ssdlab.view.page import Cell, Figure, Item, Page, Paragraph, Row, Section, Table
+from ssdlab.view.pages.figures import left_to_do
 
 
 def page(screened: Screened) -> Page:
@@ -19,7 +20,6 @@ def page(screened: Screened) -> Page:
     screening, first = screened.screening, screened.parts[0]
     form = screening.forms[screened.form]
     points = form.design.size(form.axes)
-    left = screened.study.asked - screened.study.finished
     answers = screened.answers()
     sections = [
         Section("At a glance", [Figure(screened.plot.chart)], terminal=False),
@@ -40,7 +40,7 @@ def page(screened: Screened) -> Page:
                 "soft",
             ),
         ],
-        partial=f"{left} of {screened.study.asked} runs are still to be done" if screened.partial else "",
+        partial=left_to_do(screened.study),
         remarks=[f"{text.counted(times, 'runs')} failed: {error}" for error, times in screened.study.failures.items()]
         + [
             f"figure {figure.name}: no point has a value of {figure.value.text!r}; see 'ssdlab study show --outcomes'"

@@ -5,7 +5,7 @@ from ssdlab.study.store.study import Study
 from ssdlab.study.survey.outcome import USUAL, Outcome, estimate
 from ssdlab.study.sweep.design import MEANINGS, SEARCH
 from ssdlab.view.page import Figure, Page, Paragraph, Row, Section, Table
-from ssdlab.view.pages.figures import INTERVALS, estimated, of_seeds
+from ssdlab.view.pages.figures import INTERVALS, estimated, left_to_do, of_seeds
 
 MOST_ROWS = 40
 """Points on a terminal."""
@@ -21,11 +21,10 @@ def page(study: Study) -> Page:
     if len(rows) < study.count:
         lead.append(f"{text.count(len(rows))} of {text.count(study.count)} points differ; equal points share a row")
     headers = (*study.columns, *(outcome.figure for outcome in outcomes))
-    left = text.count(study.asked - study.finished)
     return Page(
         title=study.title,
         lead=[Paragraph(line, "soft") for line in lead],
-        partial=f"{left} of {text.count(study.asked)} runs are still to be done" if study.partial else "",
+        partial=left_to_do(study),
         remarks=[*study.failed, *([_not_shown(study)] if study.earlier else []), *study.missing, *study.caveats],
         sections=[
             Section(

@@ -1,6 +1,6 @@
 """The page of an analysis of a workload."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ssdlab import text
@@ -108,46 +108,49 @@ def _share(share: float | None) -> str:
     return text.MISSING if share is None else text.percent(share)
 
 
+SEQUENTIAL: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("continuing the previous one of the kind", "after_kind_share", _share),
+    ("continuing the previous one of the stream", "after_stream_share", _share),
+    ("continuing an open run", "continuing_share", _share),
+    ("open runs, mean", "concurrent_runs", text.decimal),
+    ("requests per run, mean", "mean_run", text.decimal),
+    ("requests per run, max", "longest_run", text.count),
+)
+
+
 def _overview(analysis: TraceAnalysis, figures: Mapping[str, Any], kinds: list[str]) -> Table:
-    footprint = figures["footprint"]
-    footprints = {
-        "read": text.size(footprint["read_bytes"]),
-        "write": text.size(footprint["written_bytes"]),
-        "trim": text.MISSING,
-    }
-    sequential = figures["sequential"]
+    footprint, sizes, sequential = figures["footprint"], figures["sizes"], figures["sequential"]
+    footprints = {"read": text.size(footprint["read_bytes"]), "write": text.size(footprint["written_bytes"])}
     rows: list[tuple[str, list[str]]] = [
         ("requests", [text.count(analysis.requests[kind]) for kind in kinds]),
         ("volume", [text.size(analysis.bytes[kind]) for kind in kinds]),
-        ("mean size", [text.size(figures["sizes"][kind]["mean_bytes"]) for kind in kinds]),
-        ("footprint", [footprints[kind] for kind in kinds]),
-        ("continuing the previous one of the kind", [_share(sequential[kind]["after_kind_share"]) for kind in kinds]),
-        (
-            "continuing the previous one of the stream",
-            [_share(sequential[kind]["after_stream_share"]) for kind in kinds],
-        ),
-        ("continuing an open run", [_share(sequential[kind]["continuing_share"]) for kind in kinds]),
-        ("open runs, mean", [text.decimal(sequential[kind]["concurrent_runs"]) for kind in kinds]),
-        ("requests per run, mean", [text.decimal(sequential[kind]["mean_run"]) for kind in kinds]),
-        ("requests per run, max", [text.count(sequential[kind]["longest_run"]) for kind in kinds]),
+        ("mean size", [text.size(sizes[kind]["mean_bytes"]) for kind in kinds]),
+        ("footprint", [footprints.get(kind, text.MISSING) for kind in kinds]),
     ]
+    rows += [(label, [write(sequential[kind][key]) for kind in kinds]) for label, key, write in SEQUENTIAL]
     for size in (512, 4096, 16_384, 65_536):
         shares = figures["alignment"][str(size)]
         rows.append((f"aligned to {text.size(size)}", [_share(shares[kind]) for kind in kinds]))
-    return Table(["", *kinds], [[label, *cells] for label, cells in rows], "Requests")
+    return Table.named(kinds, rows, "Requests")
+
+
+def _top(columns: Any, kinds: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """The rows with most requests: index, requests of each kind and share of all."""
+    totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
+    whole = int(totals.sum())
+    for row in (-totals).argsort(kind="stable")[:TOP]:
+        counts = [text.count(getattr(columns, f"{kind}s")[row]) for kind in kinds]
+        yield row, [*counts, text.percent(totals[row] / whole)]
 
 
 def _sizes(analysis: TraceAnalysis, kinds: list[str]) -> Table:
     columns = analysis.sizes
-    totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
-    whole = int(totals.sum())
     rows = []
-    for row in (-totals).argsort(kind="stable")[:TOP]:
+    for row, cells in _top(columns, kinds):
         sectors = int(columns.lower[row])
-        counts = [text.count(getattr(columns, f"{kind}s")[row]) for kind in kinds]
         # Large sizes are counted in steps.
         at_least = "from " if columns.upper[row] > columns.lower[row] + 1 else ""
-        rows.append([at_least + text.count(sectors), text.size(sectors * SECTOR), *counts, _share(totals[row] / whole)])
+        rows.append([at_least + text.count(sectors), text.size(sectors * SECTOR), *cells])
     return Table(["sectors", "size", *(f"{kind}s" for kind in kinds), "share"], rows, "Most frequent sizes")
 
 
@@ -176,18 +179,9 @@ def _deviations(analysis: TraceAnalysis, kinds: list[str]) -> Table:
 
 
 def _ranges(analysis: TraceAnalysis, kinds: list[str]) -> Table:
-    columns = analysis.ranges
-    totals = sum(getattr(columns, f"{kind}s").astype("int64") for kind in KINDS)
-    whole = int(totals.sum())
-    rows = [
-        [
-            text.size(int(columns.first_byte[row])),
-            *(text.count(getattr(columns, f"{kind}s")[row]) for kind in kinds),
-            _share(totals[row] / whole),
-        ]
-        for row in (-totals).argsort(kind="stable")[:TOP]
-    ]
-    title = f"Most accessed of {text.count(len(totals))} ranges of {text.size(analysis.counted_range_bytes)}"
+    first_bytes = analysis.ranges.first_byte
+    rows = [[text.size(int(first_bytes[row])), *cells] for row, cells in _top(analysis.ranges, kinds)]
+    title = f"Most accessed of {text.count(len(first_bytes))} ranges of {text.size(analysis.counted_range_bytes)}"
     return Table(["from", *(f"{kind}s" for kind in kinds), "share"], rows, title)
 
 

@@ -42,5 +42,5 @@ def titled(page: Page) -> Iterator[tuple[str, Figure]]:
     for section in page.sections:
         for item in section.items:
             for figure in item.items if isinstance(item, Beside) else [item]:
-                if isinstance(figure, Figure) and figure.tells():
+                if isinstance(figure, Figure) and figure.is_useful():
                     yield figure.title or section.title or page.title, figure

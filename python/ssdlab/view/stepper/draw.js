@@ -220,7 +220,7 @@ class Drawing {
     ];
     if (lane.isLog) {
       for (const kind of ["switch", "partial", "full"]) lines.push(line(`${kind} merges`, count(kind)));
-      if (lane.scheme !== "bast") lines.push(line("pages captured", count("captured")));
+      if (counts.captured.at(-1) > 0) lines.push(line("pages captured", count("captured")));
     } else {
       lines.push(line("collections", count("collections")));
     }
