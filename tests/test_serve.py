@@ -328,7 +328,7 @@ def test_a_server_that_is_late_says_so(tmp_path: Path) -> None:
         times = {**times, "scale": scale, "lag_mean_ns": 1e3 * late_us, "latency": latency}
         late = Service({**service.report, "times": times}, service.config, [], None)
         [told] = [one for one in late.page().remarks if "too slow" in one]
-        assert told.endswith(f"slow the drive down, by --time {enough} for example")
+        assert told.endswith(f"slow the drive down, for example with --time {enough}")
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGHUP])
